@@ -1,0 +1,126 @@
+// Graph: operators, values, attributes and constants of one data-flow graph, in SSA form.
+//
+// Build it with the calls below, or load it with load_onnx(). A Graph is cheap to move; copies
+// share constants. compile() verifies it; verify() does so earlier, with every problem in one
+// message. Thread safety: a graph that nobody modifies may be read by any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "leat/dtype.h"
+#include "leat/export.h"
+#include "leat/shape.h"
+#include "leat/status.h"
+#include "leat/tensor.h"
+
+namespace leat {
+
+class GraphData;
+
+// A value (an edge) of one Graph. The default is "absent", for optional inputs left out.
+struct ValueId {
+    int32_t index = -1;
+    bool valid() const { return index >= 0; }
+    friend bool operator==(ValueId, ValueId) = default;
+};
+
+// An extent as written in a model: a number, a name ("batch"), or unknown.
+class LEAT_API DimSpec {
+  public:
+    DimSpec(int64_t extent) : extent_(extent) {}     // NOLINT(google-explicit-constructor)
+    DimSpec(int extent) : extent_(extent) {}         // NOLINT(google-explicit-constructor)
+    DimSpec(std::string_view name) : name_(name) {}  // NOLINT(google-explicit-constructor)
+    DimSpec(const char* name) : name_(name) {}       // NOLINT(google-explicit-constructor)
+    static DimSpec unknown() { return DimSpec(int64_t{-1}); }
+
+    bool is_fixed() const { return extent_ >= 0; }
+    int64_t extent() const { return extent_; }         // -1 when not fixed
+    const std::string& name() const { return name_; }  // empty when fixed or unknown
+
+  private:
+    int64_t extent_ = -1;
+    std::string name_;
+};
+
+using AttributeValue = std::variant<int64_t,
+                                    float,
+                                    std::string,
+                                    Tensor,
+                                    std::vector<int64_t>,
+                                    std::vector<float>,
+                                    std::vector<std::string>>;
+using Attributes = std::map<std::string, AttributeValue, std::less<>>;
+
+// Description of a graph input or output.
+struct ValueInfo {
+    std::string name;
+    DType dtype = DType::kUndefined;
+    std::vector<DimSpec> dims;  // meaningful only if has_shape
+    bool has_shape = false;
+    bool is_tensor = true;  // false for sequences and optionals
+};
+
+class LEAT_API Graph {
+  public:
+    explicit Graph(std::string name = "graph");
+    ~Graph();
+    Graph(Graph&&) noexcept;
+    Graph& operator=(Graph&&) noexcept;
+    Graph(const Graph&);
+    Graph& operator=(const Graph&);
+
+    // ---- building. Errors (duplicate names, unknown operators) are kept and come back from
+    // verify(). ----
+    ValueId input(std::string_view name, DType dtype, std::vector<DimSpec> dims);
+    ValueId constant(std::string_view name, Tensor value);
+    // Adds an operator of the default ONNX domain in its canonical (newest supported) form and
+    // returns its first output. `name` may be empty. Unused optional inputs are ValueId{}.
+    ValueId add(std::string_view op_type,
+                std::vector<ValueId> inputs,
+                Attributes attributes = {},
+                std::string_view name = {});
+    // The same for operators with several outputs.
+    std::vector<ValueId> add_multi(std::string_view op_type,
+                                   std::vector<ValueId> inputs,
+                                   int output_count,
+                                   Attributes attributes = {},
+                                   std::string_view name = {});
+    void output(std::string_view name, ValueId value);
+
+    // ---- reading ----
+    const std::string& name() const;
+    std::vector<ValueInfo> inputs() const;
+    std::vector<ValueInfo> outputs() const;
+    int node_count() const;
+    int64_t parameter_count() const;  // elements of all constants
+    int64_t parameter_bytes() const;
+    // Non-fatal remarks of the loader, for example an initializer that is also an input.
+    std::span<const std::string> warnings() const;
+
+    // Checks structure, types and shapes; lists every unknown operator at once.
+    Status verify() const;
+
+    // Text form: parse_graph(to_text()) gives an equal graph.
+    std::string to_text() const;
+
+    // For leat's own modules.
+    GraphData& data() { return *data_; }
+    const GraphData& data() const { return *data_; }
+    explicit Graph(std::unique_ptr<GraphData> data);
+
+  private:
+    std::unique_ptr<GraphData> data_;
+};
+
+// Parses the text form. Constants written with their elements come back; elided ones are an error.
+LEAT_API Result<Graph> parse_graph(std::string_view text);
+
+}  // namespace leat

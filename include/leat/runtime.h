@@ -1,0 +1,221 @@
+// Runtime, CompiledGraph, Request: from a Graph to results.
+//
+// Runtime owns threads, topology and packed weights; CompiledGraph is immutable and may be shared
+// by any number of threads; a Request owns its memory and is used by one thread at a time. Nothing
+// here throws, writes to stdout or stderr, or aborts on input. Objects may be destroyed in any
+// order: each keeps what it needs alive.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/export.h"
+#include "leat/graph.h"
+#include "leat/status.h"
+#include "leat/tensor.h"
+
+namespace leat {
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+using Logger = std::function<void(LogLevel, std::string_view)>;
+
+struct RuntimeOptions {
+    // 0: as many as affinity mask and cgroup quota (v1 and v2, rounded down) allow. A larger number
+    // is honoured unpinned, with one warning to the logger.
+    int threads = 0;
+    bool pin_threads = true;
+    Logger logger;  // default: silent. May be called from any thread that calls leat.
+};
+
+// What the machine gives this process, and where the number of threads came from.
+struct HostInfo {
+    std::string cpu_name;
+    std::string simd;       // instruction set that the CPU kernels use
+    int hardware_cpus = 0;  // online in the machine
+    int affinity_cpus = 0;  // in the affinity mask
+    double quota_cpus = 0;  // cgroup quota; 0: none
+    int numa_nodes = 1;
+    int threads = 0;             // what the Runtime uses
+    std::string threads_source;  // "affinity", "cgroup quota", "option", ...
+    bool pinned = false;
+    std::string pinning_note;  // why not pinned; empty if pinned
+};
+
+// shapes of inputs, by input name
+using InputShapes = std::map<std::string, Shape, std::less<>>;
+
+enum class Fallback : uint8_t { kForbid, kWarn, kAllow };
+
+struct CompileOptions {
+    std::string devices = "cpu";  // backends by name, in order of preference: "cpu", "reference"
+    Fallback fallback = Fallback::kWarn;
+    InputShapes shapes;                                // makes one plan at compile time
+    std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
+    int64_t memory_limit_bytes = 0;       // 0: none. Weights, packed weights and one request.
+    int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
+    bool optimize = true;                 // false: only the passes that correctness needs
+};
+
+// One pass of compile().
+struct PassReport {
+    std::string name;
+    bool changed = false;
+    int64_t time_ns = 0;
+    std::string detail;
+};
+
+struct PlanReport {
+    InputShapes shapes;
+    int64_t arena_bytes = 0;        // planned activations and scratch
+    int64_t lower_bound_bytes = 0;  // the most bytes alive at once under the chosen order
+    int64_t unplanned_bytes = 0;    // the sum of all buffers, without any reuse
+    int step_count = 0;
+    int64_t tile_count = 0;
+    int64_t plan_time_ns = 0;
+};
+
+struct CompileReport {
+    std::vector<PassReport> passes;
+    int64_t compile_time_ns = 0;
+    int64_t weight_bytes = 0;         // constants as the model holds them
+    int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
+    int node_count = 0;               // operators after the passes
+    std::map<std::string, int> nodes_per_backend;
+    // CPU operators that run the plain reference kernel because no fast kernel covers them.
+    std::vector<std::string> reference_kernels;
+    std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
+    std::vector<PlanReport> plans;
+    std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
+    std::string summary_;
+};
+
+struct RunOptions {
+    std::optional<std::chrono::nanoseconds> deadline;  // from the call of run()
+    std::stop_token stop;
+};
+
+// Time of one step of a profiled run.
+struct StepTime {
+    std::string node;
+    std::string op_type;
+    std::string kernel;
+    int64_t time_ns = 0;
+    double flops = 0;
+    int64_t bytes = 0;
+    std::string shapes;
+};
+
+class LEAT_API Request {
+  public:
+    ~Request();
+    Request(Request&&) noexcept;
+    Request& operator=(Request&&) noexcept;
+
+    // Binds caller memory to an input, without a copy: it must stay valid and unchanged until the
+    // run ends. The shape may differ from call to call; a mismatch with the graph's declaration is
+    // an error that names both. Non-tensor inputs (sequences, optionals) take a Value.
+    Status bind(std::string_view input, const Value& value);
+    template <class T>
+    Status bind(std::string_view input, const Shape& shape, std::span<const T> values) {
+        return bind_memory(input, kDTypeOf<T>, shape, values.data(), int64_t(values.size()));
+    }
+    // The same for an input whose shape is fixed, by the graph or by CompileOptions.
+    template <class T>
+    Status bind(std::string_view input, std::span<const T> values) {
+        return bind_memory(input, kDTypeOf<T>, std::nullopt, values.data(), int64_t(values.size()));
+    }
+    // Lets an output be written straight to caller memory. The shape must be the one that the run
+    // gives.
+    Status bind_output(std::string_view output, Tensor tensor);
+
+    // Plans for these shapes (and the bound values of shape-deciding inputs) now, so that the next
+    // run() allocates nothing.
+    Status prepare(const InputShapes& shapes);
+
+    // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
+    // the values of shape-deciding inputs, are those of a plan that this request holds.
+    Status run(const RunOptions& options = {});
+    // Runs step by step on the calling thread, timing each.
+    Result<std::vector<StepTime>> profile();
+
+    // Result of the last run; a view that is valid until the next run, prepare or destruction.
+    Result<Value> output(std::string_view name) const;
+    // The elements of a tensor output; empty if the name or type does not match.
+    template <class T>
+    std::span<const T> get(std::string_view name) const {
+        const Tensor* tensor = find_output(name, kDTypeOf<T>);
+        return tensor == nullptr ? std::span<const T>() : tensor->data<T>();
+    }
+    // Threads that ran at least one tile in the last run, the calling thread among them.
+    int threads_used() const;
+    // The plan of the last run or prepare.
+    const PlanReport& plan_report() const;
+
+    struct Impl;
+    explicit Request(std::unique_ptr<Impl> impl);
+
+  private:
+    Status bind_memory(std::string_view input,
+                       DType dtype,
+                       std::optional<Shape> shape,
+                       const void* data,
+                       int64_t count);
+    const Tensor* find_output(std::string_view name, DType dtype) const;
+    std::unique_ptr<Impl> impl_;
+};
+
+class LEAT_API CompiledGraph {
+  public:
+    ~CompiledGraph();
+    CompiledGraph(CompiledGraph&&) noexcept;
+    CompiledGraph& operator=(CompiledGraph&&) noexcept;
+
+    std::vector<ValueInfo> inputs() const;
+    std::vector<ValueInfo> outputs() const;
+    // Makes and caches the plan for these input shapes.
+    Status prepare(const InputShapes& shapes) const;
+    // All memory for the largest plan cached now is allocated here.
+    Result<Request> make_request() const;
+    CompileReport report() const;
+    // The graph after the passes, in text form.
+    std::string to_text() const;
+
+    struct Impl;
+    explicit CompiledGraph(std::shared_ptr<Impl> impl);
+
+  private:
+    std::shared_ptr<Impl> impl_;
+};
+
+class LEAT_API Runtime {
+  public:
+    // Never fails: what is missing (hwloc, cgroup files) is said in host().
+    explicit Runtime(RuntimeOptions options = {});
+    ~Runtime();
+    Runtime(Runtime&&) noexcept;
+    Runtime& operator=(Runtime&&) noexcept;
+
+    Result<CompiledGraph> compile(const Graph& graph, const CompileOptions& options = {}) const;
+    const HostInfo& host() const;
+    // Names of the backends, and why one is not available (empty: it is).
+    std::vector<std::pair<std::string, std::string>> backends() const;
+
+    struct Impl;
+
+  private:
+    std::shared_ptr<Impl> impl_;
+};
+
+// "0.1.0"
+LEAT_API std::string_view version();
+
+}  // namespace leat

@@ -1,0 +1,48 @@
+// MappedFile: a file as read-only memory. Pages come in when somebody reads them, not before.
+//
+// The mapping lives as long as any copy of owner(); Tensors that view it hold one. Thread safety: a
+// value; reads of the memory are safe from any thread. A file that another process truncates while
+// it is mapped makes reads fail with SIGBUS, as with every mapping: replace model files by
+// renaming, not in place.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "leat/status.h"
+#include "leat/tensor.h"
+
+namespace leat {
+
+// Marks an owner as a mapped file: WeightStore may drop its pages. It is the deleter of the
+// mapping's shared_ptr, which is how drop_source_pages recognises it.
+struct MappedFileDeleter {
+    void* address = nullptr;
+    size_t length_bytes = 0;
+    void operator()(const void*) const noexcept;  // munmap
+};
+
+class MappedFile {
+  public:
+    // Errors: not_found (no such file, not readable), invalid_argument (not a regular file).
+    static Result<MappedFile> open(const std::filesystem::path& file);
+    // The same for an open descriptor, which stays the caller's. `name` is for messages.
+    static Result<MappedFile> map(int descriptor, const std::string& name);
+
+    // Empty for an empty file.
+    std::span<const std::byte> bytes() const { return {data_, size_bytes_}; }
+    const std::shared_ptr<const void>& owner() const { return owner_; }
+
+  private:
+    const std::byte* data_ = nullptr;
+    size_t size_bytes_ = 0;
+    std::shared_ptr<const void> owner_;
+};
+
+// Gives back the pages that lie wholly inside the tensor's bytes, if its owner is a mapped file.
+// Reading them later brings them in again.
+void drop_source_pages(const Tensor& source);
+
+}  // namespace leat

@@ -1,0 +1,123 @@
+#include "leat/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace leat {
+namespace {
+
+constexpr size_t kAlignmentBytes = 64;
+
+Result<std::shared_ptr<const void>> allocate_strings(int64_t count, std::byte** data) {
+    auto* strings = new (std::nothrow) std::string[size_t(count)];
+    if (strings == nullptr) {
+        return out_of_memory("no memory for {} strings", count);
+    }
+    *data = reinterpret_cast<std::byte*>(strings);
+    return std::shared_ptr<const void>(
+        strings, [](const void* p) { delete[] static_cast<const std::string*>(p); });
+}
+
+Result<std::shared_ptr<const void>> allocate_bytes(int64_t bytes, std::byte** data) {
+    // aligned_alloc needs a multiple of the alignment; never zero, so that data is never null.
+    const size_t rounded = (size_t(bytes) / kAlignmentBytes + 1) * kAlignmentBytes;
+    void* memory = std::aligned_alloc(kAlignmentBytes, rounded);
+    if (memory == nullptr) {
+        return out_of_memory("no memory for a tensor").with_needed(fmt::format("{} bytes", bytes));
+    }
+    std::memset(memory, 0, rounded);
+    *data = static_cast<std::byte*>(memory);
+    return std::shared_ptr<const void>(memory,
+                                       [](const void* p) { std::free(const_cast<void*>(p)); });
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
+    const int64_t count = shape.element_count();
+    const std::optional<int64_t> bytes = storage_bytes(dtype, count);
+    if (!bytes) {
+        return invalid_argument("a tensor {}[{}] is too large", name_of(dtype), shape.to_string());
+    }
+    Tensor tensor;
+    tensor.dtype_ = dtype;
+    tensor.shape_ = shape;
+    LEAT_ASSIGN_OR_RETURN(tensor.owner_, dtype == DType::kString
+                                             ? allocate_strings(count, &tensor.data_)
+                                             : allocate_bytes(*bytes, &tensor.data_));
+    return tensor;
+}
+
+Tensor Tensor::view(DType dtype,
+                    const Shape& shape,
+                    const void* data,
+                    std::shared_ptr<const void> owner) {
+    Tensor tensor;
+    tensor.dtype_ = dtype;
+    tensor.shape_ = shape;
+    tensor.data_ = static_cast<std::byte*>(const_cast<void*>(data));
+    tensor.owner_ = std::move(owner);
+    return tensor;
+}
+
+Result<Tensor> Tensor::copy_of(DType dtype, const Shape& shape, const void* data, int64_t count) {
+    if (count != shape.element_count()) {
+        return invalid_argument("the number of elements does not match the shape")
+            .with_found(fmt::format("{} elements", count))
+            .with_needed(fmt::format("{} for shape {}", shape.element_count(), shape.to_string()));
+    }
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, allocate(dtype, shape));
+    if (dtype == DType::kString) {
+        const auto* source = static_cast<const std::string*>(data);
+        std::copy(source, source + count, tensor.mutable_data<std::string>().begin());
+    } else if (count > 0) {
+        std::memcpy(tensor.data_, data, size_t(tensor.byte_count()));
+    }
+    return tensor;
+}
+
+int64_t Tensor::byte_count() const {
+    return storage_bytes(dtype_, element_count()).value_or(0);
+}
+
+bool Tensor::is_aligned() const {
+    // Packed types are read byte by byte; a string needs pointer alignment; complex numbers their
+    // parts'.
+    const int bits = bits_of(dtype_);
+    uintptr_t alignment = bits <= 8 ? 1 : uintptr_t(bits) / 8;
+    if (dtype_ == DType::kString) {
+        alignment = alignof(std::string);
+    } else if (dtype_ == DType::kComplex64 || dtype_ == DType::kComplex128) {
+        alignment /= 2;
+    }
+    return reinterpret_cast<uintptr_t>(data_) % std::max<uintptr_t>(alignment, 1) == 0;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+    LEAT_CHECK(shape.element_count() == element_count(), "reshape of {} to {}", shape_.to_string(),
+               shape.to_string());
+    Tensor copy = *this;
+    copy.shape_ = shape;
+    return copy;
+}
+
+Value Value::sequence(std::vector<Value> elements) {
+    Value value;
+    value.kind_ = Kind::kSequence;
+    value.elements_ = std::move(elements);
+    return value;
+}
+
+Value Value::optional(std::vector<Value> zero_or_one) {
+    Value value;
+    value.kind_ = Kind::kOptional;
+    value.elements_ = std::move(zero_or_one);
+    return value;
+}
+
+}  // namespace leat
