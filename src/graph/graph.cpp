@@ -1,0 +1,136 @@
+// The public face of GraphData: building and reading.
+#include "leat/graph.h"
+
+#include "base/error.h"
+#include "graph/graph_data.h"
+#include "graph/op_def.h"
+#include "graph/text.h"
+#include "graph/verify.h"
+
+namespace leat {
+namespace {
+
+ValueInfo describe(const std::string& name, const TypeInfo& type) {
+    ValueInfo info;
+    info.name = name;
+    info.dtype = type.dtype;
+    info.is_tensor = type.is_tensor();
+    info.has_shape = type.is_tensor() && type.dims.has_value();
+    if (info.has_shape) {
+        info.dims = *type.dims;
+    }
+    return info;
+}
+
+}  // namespace
+
+Graph::Graph(std::string name) : data_(std::make_unique<GraphData>()) {
+    data_->name = std::move(name);
+}
+Graph::Graph(std::unique_ptr<GraphData> data) : data_(std::move(data)) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::Graph(const Graph& other) : data_(std::make_unique<GraphData>(*other.data_)) {}
+Graph& Graph::operator=(const Graph& other) {
+    if (this != &other) {
+        data_ = std::make_unique<GraphData>(*other.data_);
+    }
+    return *this;
+}
+
+ValueId Graph::input(std::string_view name, DType dtype, std::vector<DimSpec> dims) {
+    const ValueId id =
+        data_->add_value(std::string(name), TypeInfo::tensor(dtype, std::move(dims)));
+    data_->inputs.push_back(id);
+    return id;
+}
+
+ValueId Graph::constant(std::string_view name, Tensor value) {
+    if (!value.defined()) {
+        data_->build_errors.push_back(
+            invalid_argument("constant '{}' has no data: its tensor is undefined", name));
+        return data_->add_value(std::string(name), {});
+    }
+    return data_->add_constant(std::string(name), std::move(value));
+}
+
+ValueId Graph::add(std::string_view op_type,
+                   std::vector<ValueId> inputs,
+                   Attributes attributes,
+                   std::string_view name) {
+    return add_multi(op_type, std::move(inputs), 1, std::move(attributes), name).front();
+}
+
+std::vector<ValueId> Graph::add_multi(std::string_view op_type,
+                                      std::vector<ValueId> inputs,
+                                      int output_count,
+                                      Attributes attributes,
+                                      std::string_view name) {
+    if (output_count < 1) {
+        data_->build_errors.push_back(
+            invalid_argument("{} '{}': a node needs at least one output", op_type, name)
+                .with_found(std::to_string(output_count)));
+        output_count = 1;
+    }
+    const NodeId node = data_->add_node("", std::string(op_type), std::move(inputs), output_count,
+                                        std::move(attributes), std::string(name));
+    return data_->node(node).outputs;
+}
+
+void Graph::output(std::string_view name, ValueId value) {
+    if (!value.valid() || value.index >= data_->value_count()) {
+        data_->build_errors.push_back(
+            invalid_argument("output '{}' is not a value of this graph", name));
+        return;
+    }
+    data_->outputs.push_back(value);
+    data_->output_names.emplace_back(name);
+}
+
+const std::string& Graph::name() const {
+    return data_->name;
+}
+
+std::vector<ValueInfo> Graph::inputs() const {
+    std::vector<ValueInfo> infos;
+    for (ValueId id : data_->inputs) {
+        infos.push_back(describe(data_->value(id).name, data_->value(id).type));
+    }
+    return infos;
+}
+
+std::vector<ValueInfo> Graph::outputs() const {
+    std::vector<ValueInfo> infos;
+    for (size_t i = 0; i < data_->outputs.size(); ++i) {
+        infos.push_back(describe(data_->output_names[i], data_->value(data_->outputs[i]).type));
+    }
+    return infos;
+}
+
+int Graph::node_count() const {
+    return data_->node_count();
+}
+
+int64_t Graph::parameter_count() const {
+    int64_t count = 0;
+    for (const ValueData& value : data_->values) {
+        count += value.constant ? value.constant->element_count() : 0;
+    }
+    return count;
+}
+
+int64_t Graph::parameter_bytes() const {
+    return data_->parameter_bytes();
+}
+std::span<const std::string> Graph::warnings() const {
+    return data_->warnings;
+}
+Status Graph::verify() const {
+    return verify_graph(*data_);
+}
+std::string Graph::to_text() const {
+    return graph_to_text(*data_);
+}
+
+}  // namespace leat

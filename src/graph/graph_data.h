@@ -1,0 +1,162 @@
+// The intermediate representation behind leat::Graph: SSA nodes and values in plain vectors.
+//
+// Ids are indices. Passes may add nodes and values and mark nodes dead; compact() then removes what
+// is dead or unreachable and restores topological order, which renumbers everything.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "leat/graph.h"
+
+namespace leat {
+
+struct OpDef;
+
+struct NodeId {
+    int32_t index = -1;
+    bool valid() const { return index >= 0; }
+    friend bool operator==(NodeId, NodeId) = default;
+};
+
+// Type of a value: what the graph declares or inference finds.
+struct TypeInfo {
+    enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap };
+
+    Kind kind = Kind::kTensor;
+    DType dtype = DType::kUndefined;
+    std::optional<std::vector<DimSpec>> dims;  // nullopt: unknown rank
+    std::shared_ptr<const TypeInfo> element;   // of sequences and optionals
+
+    static TypeInfo tensor(DType dtype, const Shape& shape);
+    static TypeInfo tensor(DType dtype, std::optional<std::vector<DimSpec>> dims);
+
+    bool is_tensor() const { return kind == Kind::kTensor; }
+    int rank() const { return dims ? int(dims->size()) : -1; }  // -1: unknown
+    // The shape when every extent is fixed.
+    std::optional<Shape> fixed_shape() const;
+    std::string to_string()
+        const;  // "f32[batch,3,224,224]", "f32[*]" for unknown rank, "seq(f32[?])"
+};
+
+// Order of a tensor's elements in memory. Shapes, axes and attributes always speak of the logical
+// order (n c ...); only strides change.
+enum class Layout : uint8_t {
+    kRowMajor,
+    kChannelsLast,  // n ... c: axis 1 is innermost; rank >= 3
+};
+
+struct ValueData {
+    std::string name;
+    TypeInfo type;
+    NodeId producer;                 // invalid for graph inputs, constants and outer-scope values
+    int32_t output_index = 0;        // which output of the producer
+    std::optional<Tensor> constant;  // set for constants; may be unaligned (views of a file)
+    Layout layout = Layout::kRowMajor;
+};
+
+// One element-wise step applied to a node's result before it is stored: y = op(y[, operand]).
+struct EpilogueStep {
+    const OpDef* op =
+        nullptr;  // a unary or binary element-wise operator (Relu, Clip, Add, Mul, Gelu, ...)
+    Attributes attributes;  // of that operator; Clip's bounds are "min" and "max" (floats) here
+    int32_t operand_input = -1;  // binary: index into the node's inputs (appended after its own);
+                                 // the operand broadcasts to the result by ONNX rules
+    bool result_is_rhs = false;  // binary, not commutative: the node's result is the right operand
+};
+
+struct NodeData {
+    std::string name;
+    std::string domain;  // "" is ai.onnx, "leat" holds internal operators
+    std::string op_type;
+    const OpDef* def = nullptr;   // null: unknown operator, reported by verify()
+    std::vector<ValueId> inputs;  // ValueId{} where an optional input is absent
+    std::vector<ValueId> outputs;
+    Attributes attributes;
+    std::map<std::string, std::shared_ptr<GraphData>> subgraphs;  // If, Loop, Scan bodies
+    std::vector<EpilogueStep> epilogue;
+    // Inputs of the operator itself, without the epilogue's operands.
+    int32_t own_input_count = -1;  // -1: all
+    bool dead = false;
+    int32_t opset = 0;  // opset of the file it came from (0: canonical already); for messages
+
+    std::string label() const;  // "node 'name' (Op)", for messages
+    // Attribute access with a default.
+    int64_t attr(std::string_view key, int64_t fallback) const;
+    float attr(std::string_view key, float fallback) const;
+    std::string attr(std::string_view key, const char* fallback) const;
+    // nullptr when absent or of another type.
+    const std::vector<int64_t>* ints(std::string_view key) const;
+    const std::vector<float>* floats(std::string_view key) const;
+    const std::vector<std::string>* strings(std::string_view key) const;
+    const Tensor* tensor(std::string_view key) const;
+    bool has_attr(std::string_view key) const { return attributes.find(key) != attributes.end(); }
+};
+
+class GraphData {
+  public:
+    std::string name;
+    std::string file;  // where it was loaded from, for messages
+    std::vector<NodeData> nodes;
+    std::vector<ValueData> values;
+    std::vector<ValueId> inputs;
+    std::vector<ValueId> outputs;
+    std::vector<std::string> output_names;  // names of the outputs; a value may be several outputs
+    std::map<std::string, int64_t> opset_imports;
+    std::vector<std::string> warnings;
+    std::vector<Status> build_errors;  // collected by the building calls, reported by verify()
+
+    NodeData& node(NodeId id) { return nodes[size_t(id.index)]; }
+    const NodeData& node(NodeId id) const { return nodes[size_t(id.index)]; }
+    ValueData& value(ValueId id) { return values[size_t(id.index)]; }
+    const ValueData& value(ValueId id) const { return values[size_t(id.index)]; }
+    int node_count() const { return int(nodes.size()); }
+    int value_count() const { return int(values.size()); }
+
+    ValueId add_value(std::string value_name, TypeInfo type);
+    ValueId add_constant(std::string value_name, Tensor tensor);
+    // Adds a node with `output_count` fresh outputs named after it; looks up its OpDef.
+    NodeId add_node(std::string domain,
+                    std::string op_type,
+                    std::vector<ValueId> node_inputs,
+                    int output_count,
+                    Attributes attributes = {},
+                    std::string node_name = {});
+    // A name that no value has yet, beginning with `stem`.
+    std::string fresh_name(std::string_view stem);
+
+    // Nodes that read each value (an entry per use), and whether it is a graph output.
+    struct Uses {
+        std::vector<std::vector<NodeId>> readers;  // by value index
+        std::vector<int> output_uses;              // by value index
+    };
+    Uses uses() const;
+    // Every reader of `from`, and every graph output, uses `to` instead.
+    void replace_uses(ValueId from, ValueId to);
+
+    // Live nodes in topological order; an error names the nodes of a cycle.
+    Result<std::vector<NodeId>> topological_order() const;
+    // Removes dead nodes, nodes whose results nobody uses, and unused values (inputs and outputs
+    // stay); sorts nodes topologically. Returns true if anything was removed.
+    bool compact();
+
+    int64_t parameter_bytes() const;
+
+  private:
+    // The second half of compact(): keeps the marked nodes, in this order, and the marked values.
+    bool renumber(const std::vector<NodeId>& order,
+                  const std::vector<bool>& keep_nodes,
+                  std::vector<bool>& keep_values);
+
+    // Names of values[0, indexed_values_), each with the last number that fresh_name() appended to
+    // it.
+    std::unordered_map<std::string, int> names_;
+    size_t indexed_values_ = 0;
+};
+
+}  // namespace leat

@@ -1,0 +1,251 @@
+// Walks a graph in order and infers every node; runs at compile time and for every new plan.
+#include "graph/inference.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace leat {
+namespace {
+
+// Extents as a tensor of `type` (integer, rank 0 or 1) when every one is fixed.
+std::optional<Tensor> tensor_of_extents(const TypeInfo& type, const std::vector<DimSpec>& extents) {
+    const bool fixed = std::all_of(extents.begin(), extents.end(),
+                                   [](const DimSpec& dim) { return dim.is_fixed(); });
+    const std::optional<Shape> shape = type.fixed_shape();
+    if (!fixed || !shape || shape->element_count() != int64_t(extents.size()) ||
+        (type.dtype != DType::kInt64 && type.dtype != DType::kInt32)) {
+        return std::nullopt;
+    }
+    Result<Tensor> tensor = Tensor::allocate(type.dtype, *shape);
+    if (!tensor.ok()) {
+        return std::nullopt;
+    }
+    for (size_t i = 0; i < extents.size(); ++i) {
+        if (type.dtype == DType::kInt64) {
+            tensor->mutable_data<int64_t>()[i] = extents[i].extent();
+        } else if (extents[i].extent() <= INT32_MAX) {
+            tensor->mutable_data<int32_t>()[i] = int32_t(extents[i].extent());
+        } else {
+            return std::nullopt;
+        }
+    }
+    return *std::move(tensor);
+}
+
+class Inference {
+  public:
+    Inference(const GraphData& graph, const InferenceOptions& options)
+        : graph_(graph), options_(options), facts_(graph.values.size()) {}
+
+    Status set_constants();
+    Status set_inputs(std::span<const ValueFact> given);
+    Status infer(const NodeData& node);
+    std::vector<ValueFact> take() { return std::move(facts_); }
+
+  private:
+    const Tensor* known_value(ValueId id) const;
+    // True if the node's results can be computed now.
+    bool may_evaluate(const NodeData& node) const;
+    Status evaluate(const NodeData& node);
+
+    const GraphData& graph_;
+    const InferenceOptions& options_;
+    std::vector<ValueFact> facts_;
+    // Reused from node to node.
+    std::vector<const ValueFact*> inputs_;
+    std::vector<ValueFact> outputs_;
+    std::vector<const Tensor*> input_values_;
+};
+
+Status Inference::set_constants() {
+    for (size_t i = 0; i < facts_.size(); ++i) {
+        const ValueData& value = graph_.values[i];
+        if (!value.constant) {
+            continue;
+        }
+        facts_[i].type = value.type;
+        const Tensor& tensor = *value.constant;
+        if (tensor.is_aligned()) {
+            facts_[i].value = tensor;
+        } else if (tensor.element_count() <= options_.max_folded_elements) {
+            LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+            if (tensor.byte_count() > 0) {
+                std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+            }
+            facts_[i].value = std::move(copy);
+        }
+    }
+    return {};
+}
+
+// Whether a given type fits what the graph declares for the input.
+bool fits(const TypeInfo& given, const TypeInfo& declared) {
+    if (given.kind != declared.kind || given.dtype != declared.dtype) {
+        return false;
+    }
+    if (!given.dims || !declared.dims) {
+        return true;
+    }
+    return std::equal(given.dims->begin(), given.dims->end(), declared.dims->begin(),
+                      declared.dims->end(), [](const DimSpec& a, const DimSpec& b) {
+                          return !a.is_fixed() || !b.is_fixed() || a.extent() == b.extent();
+                      });
+}
+
+// Open extents get names of their own, so that what is computed from them is known to be equal
+// where it is.
+void name_open_extents(TypeInfo& type, const std::string& value_name) {
+    for (size_t axis = 0; type.dims && axis < type.dims->size(); ++axis) {
+        DimSpec& dim = (*type.dims)[axis];
+        if (!dim.is_fixed() && dim.name().empty()) {
+            dim = DimSpec(std::string_view(fmt::format("{}.{}", value_name, axis)));
+        }
+    }
+}
+
+Status Inference::set_inputs(std::span<const ValueFact> given) {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+        const ValueData& declared = graph_.value(graph_.inputs[i]);
+        ValueFact& fact = facts_[size_t(graph_.inputs[i].index)];
+        if (i >= given.size() || given[i].type.dtype == DType::kUndefined) {
+            fact.type = declared.type;
+            name_open_extents(fact.type, declared.name);
+            continue;
+        }
+        if (!fits(given[i].type, declared.type)) {
+            return invalid_argument("input '{}' does not match the graph's declaration",
+                                    declared.name)
+                .with_file(graph_.file)
+                .with_found(given[i].type.to_string())
+                .with_needed(declared.type.to_string());
+        }
+        fact = given[i];
+    }
+    return {};
+}
+
+const Tensor* Inference::known_value(ValueId id) const {
+    const std::optional<Tensor>& value = facts_[size_t(id.index)].value;
+    if (value) {
+        return &*value;
+    }
+    // A large unaligned constant: copied by evaluate_node if it is worth it.
+    const std::optional<Tensor>& constant = graph_.value(id).constant;
+    return constant && options_.fold_everything ? &*constant : nullptr;
+}
+
+bool Inference::may_evaluate(const NodeData& node) const {
+    // Known values are row-major; a Layout node is there to have another order.
+    const bool reorders = node.domain == "leat" && !options_.fold_everything;
+    if (node.def->nondeterministic || reorders ||
+        (node.def->reference == nullptr && !node.def->is_view)) {
+        return false;
+    }
+    for (ValueId id : node.inputs) {
+        if (id.valid() && known_value(id) == nullptr) {
+            return false;
+        }
+    }
+    return std::all_of(outputs_.begin(), outputs_.end(), [&](const ValueFact& output) {
+        const std::optional<Shape> shape = output.type.fixed_shape();
+        return shape && output.type.dtype != DType::kUndefined &&
+               (options_.fold_everything || shape->element_count() <= options_.max_folded_elements);
+    });
+}
+
+Status Inference::evaluate(const NodeData& node) {
+    input_values_.clear();
+    for (ValueId id : node.inputs) {
+        input_values_.push_back(id.valid() ? known_value(id) : nullptr);
+    }
+    LEAT_ASSIGN_OR_RETURN(std::vector<Tensor> results,
+                          evaluate_node(node, input_values_, outputs_));
+    for (size_t i = 0; i < results.size(); ++i) {
+        outputs_[i].value = std::move(results[i]);
+    }
+    return {};
+}
+
+Status Inference::infer(const NodeData& node) {
+    inputs_.clear();
+    for (ValueId id : node.inputs) {
+        inputs_.push_back(id.valid() ? &facts_[size_t(id.index)] : nullptr);
+    }
+    outputs_.assign(node.outputs.size(), ValueFact());
+    LEAT_RETURN_IF_ERROR(infer_node(node, inputs_, outputs_));
+    bool known = true;
+    for (ValueFact& output : outputs_) {
+        if (!output.value && output.extents) {
+            output.value = tensor_of_extents(output.type, *output.extents);
+        }
+        known = known && output.value.has_value();
+    }
+    if (!known && may_evaluate(node)) {
+        LEAT_RETURN_IF_ERROR(evaluate(node));
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].valid()) {
+            name_open_extents(outputs_[i].type, graph_.value(node.outputs[i]).name);
+            facts_[size_t(node.outputs[i].index)] = std::move(outputs_[i]);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
+                                           std::span<const ValueFact> given_inputs,
+                                           const InferenceOptions& options) {
+    Inference inference(graph, options);
+    LEAT_RETURN_IF_ERROR(inference.set_constants());
+    LEAT_RETURN_IF_ERROR(inference.set_inputs(given_inputs));
+    for (const NodeData& node : graph.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        if (Status status = inference.infer(node); !status.ok()) {
+            return std::move(status).with_file(graph.file);
+        }
+    }
+    return inference.take();
+}
+
+std::vector<int> shape_deciding_inputs(const GraphData& graph) {
+    // Backwards: a value decides shapes if it is a shape operand or feeds one.
+    std::vector<bool> decides(graph.values.size(), false);
+    auto mark = [&](ValueId id) {
+        if (id.valid()) {
+            decides[size_t(id.index)] = true;
+        }
+    };
+    for (size_t n = graph.nodes.size(); n-- > 0;) {
+        const NodeData& node = graph.nodes[n];
+        if (node.dead || node.def == nullptr) {
+            continue;
+        }
+        for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+            if ((node.def->shape_inputs >> i & 1U) != 0) {
+                mark(node.inputs[i]);
+            }
+        }
+        const bool only_shape_of_input = node.op_type == "Shape" || node.op_type == "Size";
+        const bool feeds = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+            return id.valid() && decides[size_t(id.index)];
+        });
+        if (feeds && !only_shape_of_input) {
+            std::for_each(node.inputs.begin(), node.inputs.end(), mark);
+        }
+    }
+    std::vector<int> result;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        if (decides[size_t(graph.inputs[i].index)]) {
+            result.push_back(int(i));
+        }
+    }
+    return result;
+}
+
+}  // namespace leat

@@ -1,0 +1,30 @@
+// Types, shapes and known values of every value of a graph.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace leat {
+
+struct InferenceOptions {
+    // Nodes whose inputs are all known are evaluated when every result has at most this many
+    // elements...
+    int64_t max_folded_elements = 1 << 16;
+    // ...or always, if set (then also large weights fold).
+    bool fold_everything = false;
+};
+
+// One fact for each value of the graph, by value index. `given` overrides what the graph declares
+// for its inputs (concrete shapes, known elements); entries with kUndefined dtype are taken from
+// the graph. Precondition: nodes are in topological order. Errors name the node, found and needed.
+Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
+                                           std::span<const ValueFact> given_inputs,
+                                           const InferenceOptions& options);
+
+// Graph inputs whose *values* decide some shape: the inputs that reach a shape operand
+// (OpDef::shape_inputs) by values, not only through Shape or Size. By input index.
+std::vector<int> shape_deciding_inputs(const GraphData& graph);
+
+}  // namespace leat

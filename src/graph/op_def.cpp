@@ -1,0 +1,329 @@
+// Inference and evaluation of a single node, and tensors as kernels see them.
+#include "graph/op_def.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace leat {
+namespace {
+
+// Shapes have at most kMaxRank elements, so do lists that describe one per axis twice (Pad).
+constexpr int64_t kMaxExtents = 4 * kMaxRank;
+
+template <class T>
+void append_ints(const Tensor& tensor, std::vector<int64_t>& out) {
+    const std::span<const T> elements = tensor.data<T>();
+    out.assign(elements.begin(), elements.end());
+}
+
+std::string describe_range(int low, int high) {
+    if (high < 0) {
+        return fmt::format("at least {}", low);
+    }
+    return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
+}
+
+Status check_count(const char* what, size_t count, int low, int high) {
+    if (int64_t(count) >= low && (high < 0 || int64_t(count) <= high)) {
+        return {};
+    }
+    return invalid_argument("wrong number of {}", what)
+        .with_found(std::to_string(count))
+        .with_needed(describe_range(low, high));
+}
+
+// An epilogue's operand broadcasts to the result and leaves its shape as it is.
+Status check_epilogue(const NodeData& node,
+                      std::span<const ValueFact* const> inputs,
+                      const ValueFact& result) {
+    for (const EpilogueStep& step : node.epilogue) {
+        if (step.operand_input < 0) {
+            continue;
+        }
+        const bool present = size_t(step.operand_input) < inputs.size() &&
+                             inputs[size_t(step.operand_input)] != nullptr;
+        if (!present) {
+            return internal_error("an epilogue's operand is absent");
+        }
+        const TypeInfo& operand = inputs[size_t(step.operand_input)]->type;
+        LEAT_ASSIGN_OR_RETURN(const std::optional<std::vector<DimSpec>> dims,
+                              broadcast_dims(result.type, operand));
+        const bool grows = dims && result.type.dims &&
+                           (dims->size() != result.type.dims->size() ||
+                            !std::equal(dims->begin(), dims->end(), result.type.dims->begin(),
+                                        [](const DimSpec& a, const DimSpec& b) {
+                                            return !a.is_fixed() || !b.is_fixed() || same_dim(a, b);
+                                        }));
+        if (grows) {
+            return invalid_argument("the operand of a fused {} does not fit the result",
+                                    step.op->name)
+                .with_found(operand.to_string())
+                .with_needed("a shape that broadcasts to " + result.type.to_string())
+                .with_hint("two extents of the same name differ, or compile with optimize = false");
+        }
+    }
+    return {};
+}
+
+Status check_outputs(std::span<const ValueFact> outputs) {
+    for (const ValueFact& output : outputs) {
+        const TypeInfo& type = output.type;
+        if (!type.is_tensor() || !type.dims) {
+            continue;
+        }
+        if (type.dims->size() > size_t(kMaxRank)) {
+            return unsupported("a result has too many axes")
+                .with_found(type.to_string())
+                .with_needed(fmt::format("rank 0 to {}", kMaxRank));
+        }
+        const bool fixed = std::all_of(type.dims->begin(), type.dims->end(),
+                                       [](const DimSpec& dim) { return dim.is_fixed(); });
+        const std::optional<Shape> shape = fixed ? type.fixed_shape() : Shape();
+        if (!shape || !storage_bytes(type.dtype, fixed ? shape->element_count() : 0)) {
+            return invalid_argument("a result is too large for 64-bit sizes")
+                .with_found(type.to_string());
+        }
+    }
+    return {};
+}
+
+Status infer_checked(const NodeData& node,
+                     std::span<const ValueFact* const> inputs,
+                     std::span<ValueFact> outputs) {
+    if (node.def == nullptr || node.def->infer == nullptr || !node.subgraphs.empty()) {
+        return unsupported("the operator is not implemented")
+            .with_hint("compile with another backend, or rewrite the model without it");
+    }
+    const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
+    const OpDef& def = *node.def;
+    LEAT_RETURN_IF_ERROR(check_count("inputs", own, def.min_inputs, def.max_inputs));
+    LEAT_RETURN_IF_ERROR(
+        check_count("outputs", node.outputs.size(), def.min_outputs, def.max_outputs));
+    for (int i = 0; i < def.min_inputs; ++i) {
+        if (inputs[size_t(i)] == nullptr) {
+            return invalid_argument("input {} is absent but required", i);
+        }
+    }
+    InferContext context(node, inputs.first(own), outputs);
+    LEAT_RETURN_IF_ERROR(def.infer(context));
+    if (!node.epilogue.empty()) {
+        LEAT_RETURN_IF_ERROR(check_epilogue(node, inputs, outputs[0]));
+    }
+    return check_outputs(outputs);
+}
+
+Result<Tensor> aligned_copy(const Tensor& tensor) {
+    LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+    if (tensor.byte_count() > 0) {
+        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+    }
+    return copy;
+}
+
+// One epilogue step through the reference kernel of its operator.
+Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Tensor* operand) {
+    NodeData node;
+    node.op_type = std::string(step.op->name);
+    node.def = step.op;
+    node.attributes = step.attributes;
+    std::vector<Tensor> arguments = {x};
+    if (operand != nullptr) {
+        arguments.insert(step.result_is_rhs ? arguments.begin() : arguments.end(), *operand);
+    }
+    if (step.op->name == "Clip") {  // bounds are attributes of the step, inputs of the operator
+        for (const char* bound : {"min", "max"}) {
+            Tensor value;
+            if (node.has_attr(bound)) {
+                const std::array<float, 1> element = {node.attr(bound, 0.0F)};
+                LEAT_ASSIGN_OR_RETURN(value, Tensor::from<float>({}, std::span(element)));
+            }
+            arguments.push_back(std::move(value));
+        }
+    }
+    LEAT_ASSIGN_OR_RETURN(Tensor y, Tensor::allocate(x.dtype(), x.shape()));
+    std::vector<TensorArg> inputs;
+    for (const Tensor& argument : arguments) {
+        inputs.push_back(arg_of(argument));
+    }
+    const std::array<TensorArg, 1> outputs = {arg_of(y)};
+    LEAT_RETURN_IF_ERROR(step.op->reference({node, inputs, outputs}));
+    return y;
+}
+
+Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
+                                             std::span<const Tensor* const> inputs,
+                                             std::span<const ValueFact> outputs) {
+    std::vector<Tensor> aligned(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] == nullptr) {
+            continue;
+        }
+        aligned[i] = *inputs[i];
+        if (!inputs[i]->is_aligned()) {
+            LEAT_ASSIGN_OR_RETURN(aligned[i], aligned_copy(*inputs[i]));
+        }
+    }
+    std::vector<Tensor> results;
+    for (const ValueFact& output : outputs) {
+        const std::optional<Shape> shape = output.type.fixed_shape();
+        if (!shape) {
+            return internal_error("evaluated with a result of unknown shape")
+                .with_found(output.type.to_string());
+        }
+        if (node.def->is_view && results.empty() && node.epilogue.empty()) {
+            results.push_back(aligned[0].reshaped(*shape));
+            continue;
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(output.type.dtype, *shape));
+        results.push_back(std::move(result));
+    }
+    if (node.def->is_view && results.size() == 1) {
+        return results;
+    }
+    const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
+    std::vector<TensorArg> arguments;
+    for (size_t i = 0; i < own; ++i) {
+        arguments.push_back(arg_of(aligned[i]));
+    }
+    std::vector<TensorArg> result_args;
+    for (const Tensor& result : results) {
+        result_args.push_back(arg_of(result));
+    }
+    LEAT_RETURN_IF_ERROR(node.def->reference({node, arguments, result_args}));
+    for (const EpilogueStep& step : node.epilogue) {
+        const Tensor* operand =
+            step.operand_input < 0 ? nullptr : &aligned[size_t(step.operand_input)];
+        LEAT_ASSIGN_OR_RETURN(results[0], evaluate_step(step, results[0], operand));
+    }
+    return results;
+}
+
+}  // namespace
+
+const Tensor* InferContext::value(int i) const {
+    if (!has_input(i)) {
+        return nullptr;
+    }
+    const std::optional<Tensor>& value = fact(i).value;
+    return value ? &*value : nullptr;
+}
+
+std::optional<std::vector<int64_t>> InferContext::ints(int i) const {
+    if (!has_input(i)) {
+        return std::nullopt;
+    }
+    std::vector<int64_t> elements;
+    if (const Tensor* tensor = value(i); tensor != nullptr) {
+        switch (tensor->dtype()) {
+            case DType::kInt64:
+                append_ints<int64_t>(*tensor, elements);
+                return elements;
+            case DType::kInt32:
+                append_ints<int32_t>(*tensor, elements);
+                return elements;
+            default:
+                return std::nullopt;
+        }
+    }
+    if (!fact(i).extents) {
+        return std::nullopt;
+    }
+    for (const DimSpec& dim : *fact(i).extents) {
+        if (!dim.is_fixed()) {
+            return std::nullopt;
+        }
+        elements.push_back(dim.extent());
+    }
+    return elements;
+}
+
+std::optional<std::vector<DimSpec>> InferContext::extents(int i) const {
+    if (!has_input(i)) {
+        return std::nullopt;
+    }
+    if (fact(i).extents) {
+        return fact(i).extents;
+    }
+    const Tensor* tensor = value(i);
+    if (tensor == nullptr || tensor->shape().rank() > 1 || tensor->element_count() > kMaxExtents) {
+        return std::nullopt;
+    }
+    const std::optional<std::vector<int64_t>> elements = ints(i);
+    if (!elements) {
+        return std::nullopt;
+    }
+    return std::vector<DimSpec>(elements->begin(), elements->end());
+}
+
+Strides row_major_strides(const Shape& shape) {
+    Strides strides{};
+    int64_t stride = 1;
+    for (int axis = shape.rank(); axis-- > 0;) {
+        strides[size_t(axis)] = stride;
+        stride *= std::max<int64_t>(shape[axis], 1);
+    }
+    return strides;
+}
+
+Strides channels_last_strides(const Shape& shape) {
+    if (shape.rank() < 3) {
+        return row_major_strides(shape);
+    }
+    Strides strides{};
+    strides[1] = 1;
+    int64_t stride = std::max<int64_t>(shape[1], 1);
+    for (int axis = shape.rank(); axis-- > 0;) {
+        if (axis != 1) {
+            strides[size_t(axis)] = stride;
+            stride *= std::max<int64_t>(shape[axis], 1);
+        }
+    }
+    return strides;
+}
+
+bool TensorArg::is_row_major() const {
+    const Strides dense = row_major_strides(shape);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] == 0) {
+            return true;
+        }
+    }
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] != 1 && strides[size_t(axis)] != dense[size_t(axis)]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+TensorArg row_major_arg(DType dtype, const Shape& shape, const void* data) {
+    TensorArg arg;
+    arg.dtype = dtype;
+    arg.shape = shape;
+    arg.strides = row_major_strides(shape);
+    arg.data = static_cast<std::byte*>(const_cast<void*>(data));
+    return arg;
+}
+
+TensorArg arg_of(const Tensor& tensor) {
+    return row_major_arg(tensor.dtype(), tensor.shape(), tensor.bytes());
+}
+
+Status infer_node(const NodeData& node,
+                  std::span<const ValueFact* const> inputs,
+                  std::span<ValueFact> outputs) {
+    Status status = infer_checked(node, inputs, outputs);
+    return status.ok() ? Status() : std::move(status).with_node(node.label());
+}
+
+Result<std::vector<Tensor>> evaluate_node(const NodeData& node,
+                                          std::span<const Tensor* const> inputs,
+                                          std::span<const ValueFact> outputs) {
+    Result<std::vector<Tensor>> results = evaluate_checked(node, inputs, outputs);
+    if (!results.ok()) {
+        return std::move(results).error().with_node(node.label());
+    }
+    return results;
+}
+
+}  // namespace leat

@@ -1,0 +1,168 @@
+// OpDef: what leat knows about an operator apart from its kernels; one record for each, in a table.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/graph_data.h"
+
+namespace leat {
+
+// What is known about a value during inference: its type, perhaps its elements, perhaps its
+// elements as symbolic extents (a 0-D or 1-D integer tensor that holds a shape).
+struct ValueFact {
+    TypeInfo type;
+    std::optional<Tensor> value;  // aligned, row-major
+    std::optional<std::vector<DimSpec>>
+        extents;  // symbolic elements of an integer tensor of rank <= 1
+};
+
+// Input and output of OpDef::infer for one node.
+class InferContext {
+  public:
+    InferContext(const NodeData& node,
+                 std::span<const ValueFact* const> inputs,
+                 std::span<ValueFact> outputs)
+        : node_(node), inputs_(inputs), outputs_(outputs) {}
+
+    const NodeData& node() const { return node_; }
+    int input_count() const { return int(inputs_.size()); }
+    int output_count() const { return int(outputs_.size()); }
+    bool has_input(int i) const { return i < input_count() && inputs_[size_t(i)] != nullptr; }
+    // True if output i exists and somebody may use it.
+    bool has_output(int i) const { return i < output_count(); }
+    // Precondition: has_input(i).
+    const TypeInfo& input(int i) const { return inputs_[size_t(i)]->type; }
+    const ValueFact& fact(int i) const { return *inputs_[size_t(i)]; }
+    // The input's elements if known now, else null.
+    const Tensor* value(int i) const;
+    // Elements of an integer input as extents: from its value or from symbolic propagation.
+    // nullopt: unknown.
+    std::optional<std::vector<DimSpec>> extents(int i) const;
+    // Elements of an integer input (int32 or int64, any rank) as int64; nullopt if the value is
+    // unknown.
+    std::optional<std::vector<int64_t>> ints(int i) const;
+
+    void set_output(int i, TypeInfo type) { outputs_[size_t(i)].type = std::move(type); }
+    void set_output(int i, DType dtype, std::optional<std::vector<DimSpec>> dims) {
+        set_output(i, TypeInfo::tensor(dtype, std::move(dims)));
+    }
+    // Symbolic elements of output i, for shape arithmetic.
+    void set_extents(int i, std::vector<DimSpec> extents) {
+        outputs_[size_t(i)].extents = std::move(extents);
+    }
+
+  private:
+    const NodeData& node_;
+    std::span<const ValueFact* const> inputs_;
+    std::span<ValueFact> outputs_;
+};
+
+// Arithmetic on extents; unknown operands give unknown results, names combine ("past+seq").
+DimSpec add_dims(const DimSpec& a, const DimSpec& b);
+DimSpec multiply_dims(const DimSpec& a, const DimSpec& b);
+// True if both are the same number or the same name.
+bool same_dim(const DimSpec& a, const DimSpec& b);
+// Numpy broadcasting of two shapes; an error names both. Unknown ranks give an unknown rank.
+Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, const TypeInfo& b);
+// Maps a negative axis; an error if it lies outside [-rank, rank).
+Result<int> normalize_axis(int64_t axis, int rank);
+
+// A tensor as a kernel sees it. Strides are in elements (packed types: row-major only).
+using Strides = std::array<int64_t, kMaxRank>;
+struct TensorArg {
+    DType dtype = DType::kUndefined;  // kUndefined: an absent optional input or unused output
+    Shape shape;
+    Strides strides{};
+    std::byte* data = nullptr;  // null while planning, unless constant
+
+    bool present() const { return dtype != DType::kUndefined; }
+    bool is_row_major() const;
+    template <class T>
+    T* as() const {
+        return reinterpret_cast<T*>(data);
+    }
+};
+Strides row_major_strides(const Shape& shape);
+Strides channels_last_strides(const Shape& shape);
+TensorArg row_major_arg(DType dtype, const Shape& shape, const void* data);
+TensorArg arg_of(const Tensor& tensor);
+
+// Arguments of a reference kernel: everything row-major, aligned, of the types and shapes that
+// infer gave.
+struct ReferenceArgs {
+    const NodeData& node;
+    std::span<const TensorArg> inputs;   // absent ones have present() == false
+    std::span<const TensorArg> outputs;  // outputs never overlap inputs
+};
+// Plain loops, double accumulation: the oracle. Errors are about values (an index out of range).
+using ReferenceKernel = Status (*)(const ReferenceArgs& args);
+
+struct Cost {
+    double flops = 0;
+    int64_t bytes = 0;  // read and written
+};
+
+// How an operator treats layouts other than row-major.
+enum class LayoutRule : uint8_t {
+    kRowMajorOnly,
+    kChannelsLastPreferred,  // input 0 and output 0 (and epilogue operands of the same rank);
+                             // others row-major
+    kAgnostic,  // any layout, the same for all operands of the output's rank; strides say which
+};
+
+struct OpDef {
+    std::string_view name;
+    std::string_view domain = "";
+    int min_inputs = 1;
+    int max_inputs = 1;  // -1: any number
+    int min_outputs = 1;
+    int max_outputs = 1;  // -1: any number
+    Status (*infer)(InferContext& context) = nullptr;
+    ReferenceKernel reference = nullptr;
+    Cost (*cost)(const NodeData& node,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs) =
+        nullptr;  // null: bytes moved, a flop an element
+    // Bit i: the values (not only the shape) of input i decide output shapes.
+    uint32_t shape_inputs = 0;
+    // Bit i: output 0 may be written over input i if shape, dtype and strides match.
+    uint32_t in_place_inputs = 0;
+    // Output 0 is input 0 under another shape: no kernel runs (Reshape, Flatten, Squeeze, Identity,
+    // ...).
+    bool is_view = false;
+    LayoutRule layout_rule = LayoutRule::kRowMajorOnly;
+    // Element-wise, may be an epilogue step of MatMul, Gemm and Conv (unary, or binary with one
+    // operand).
+    bool fusible_epilogue = false;
+    // Depends on more than its inputs (random numbers): never folded.
+    bool nondeterministic = false;
+    // Builds the gradient; the slot is filled by a later version.
+    void* gradient = nullptr;
+};
+
+// The operator, or null. Domains "ai.onnx" and "" are the same. Defined by the generated table of
+// src/ops.
+const OpDef* find_op(std::string_view domain, std::string_view name);
+// All operators, by table order.
+std::span<const OpDef* const> all_ops();
+
+// Infers one node: checks input count and calls def->infer. Errors carry the node's label.
+Status infer_node(const NodeData& node,
+                  std::span<const ValueFact* const> inputs,
+                  std::span<ValueFact> outputs);
+
+// Runs the reference kernel on known inputs, giving the outputs' tensors; used to fold at compile
+// and plan time. Inputs need not be aligned. types: what infer_node gave, all fixed. A view
+// operator copies.
+Result<std::vector<Tensor>> evaluate_node(const NodeData& node,
+                                          std::span<const Tensor* const> inputs,
+                                          std::span<const ValueFact> outputs);
+
+}  // namespace leat

@@ -1,0 +1,252 @@
+#include "graph/verify.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "graph/inference.h"
+
+namespace leat {
+namespace {
+
+// A message beyond this many problems helps nobody.
+constexpr size_t kMaxProblems = 20;
+
+// Shapes and indices are known; weights computed in the graph are left to constant folding.
+constexpr int64_t kMaxShapeElements = 1024;
+
+using Problems = std::vector<Status>;
+
+// One problem as it is; several in one message with the code of the first.
+Status join(Problems problems, const GraphData& graph) {
+    if (problems.empty()) {
+        return {};
+    }
+    if (problems.size() == 1) {
+        return std::move(problems[0]).with_file(graph.file);
+    }
+    std::string text = fmt::format("{} problems", problems.size());
+    for (size_t i = 0; i < std::min(problems.size(), kMaxProblems); ++i) {
+        text += fmt::format("; ({}) {}", i + 1, problems[i].message());
+    }
+    return Status(problems[0].code(), std::move(text)).with_file(graph.file);
+}
+
+bool in_range(const GraphData& graph, ValueId id) {
+    return id.valid() && id.index < graph.value_count();
+}
+
+void check_ids(const GraphData& graph, Problems& problems) {
+    for (const NodeData& node : graph.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        for (const auto* list : {&node.inputs, &node.outputs}) {
+            for (size_t i = 0; i < list->size(); ++i) {
+                if ((*list)[i].valid() && !in_range(graph, (*list)[i])) {
+                    problems.push_back(
+                        invalid_argument("{} {} is not a value of this graph",
+                                         list == &node.inputs ? "input" : "output", i)
+                            .with_node(node.label())
+                            .with_found(fmt::format("value id {}", (*list)[i].index))
+                            .with_needed(fmt::format("an id below {}", graph.value_count())));
+                }
+            }
+        }
+    }
+    for (const auto* list : {&graph.inputs, &graph.outputs}) {
+        for (ValueId id : *list) {
+            if (!in_range(graph, id)) {
+                problems.push_back(invalid_argument(
+                    "a graph {} is not a value of this graph",
+                    list == &graph.inputs ? std::string("input") : std::string("output")));
+            }
+        }
+    }
+    if (graph.output_names.size() != graph.outputs.size()) {
+        problems.push_back(internal_error("{} outputs have {} names", graph.outputs.size(),
+                                          graph.output_names.size()));
+    }
+}
+
+void check_names(const GraphData& graph, Problems& problems) {
+    std::unordered_set<std::string_view> seen;
+    for (const ValueData& value : graph.values) {
+        if (!value.name.empty() && !seen.insert(value.name).second) {
+            problems.push_back(
+                invalid_argument("two values have the same name")
+                    .with_node(value.producer.valid() ? graph.node(value.producer).label() : "")
+                    .with_found(fmt::format("'{}' twice", value.name))
+                    .with_needed("a name for each input, constant and node result"));
+        }
+    }
+    seen.clear();
+    for (const std::string& name : graph.output_names) {
+        if (!seen.insert(name).second) {
+            problems.push_back(invalid_argument("two graph outputs have the same name '{}'", name));
+        }
+    }
+}
+
+// Every value that is read has exactly one source: an input, a constant or one node.
+void check_sources(const GraphData& graph, Problems& problems) {
+    std::vector<int> sources(graph.values.size(), 0);
+    for (ValueId id : graph.inputs) {
+        ++sources[size_t(id.index)];
+    }
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+        sources[v] += graph.values[v].constant ? 1 : 0;
+    }
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        for (ValueId id : graph.nodes[n].dead ? std::vector<ValueId>() : graph.nodes[n].outputs) {
+            if (id.valid() && graph.value(id).producer == NodeId{int32_t(n)}) {
+                ++sources[size_t(id.index)];
+            } else if (id.valid()) {
+                problems.push_back(
+                    invalid_argument("'{}' is the result of two nodes", graph.value(id).name)
+                        .with_node(graph.nodes[n].label()));
+            }
+        }
+    }
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+        if (sources[v] > 1) {
+            problems.push_back(
+                invalid_argument("'{}' has {} sources", graph.values[v].name, sources[v])
+                    .with_needed("one: an input, a constant or a node"));
+        }
+    }
+    auto check_read = [&](ValueId id, const std::string& reader) {
+        if (id.valid() && sources[size_t(id.index)] == 0) {
+            problems.push_back(
+                invalid_argument("'{}' is read but nothing produces it", graph.value(id).name)
+                    .with_node(reader)
+                    .with_needed("an input, a constant or a node of that name"));
+        }
+    };
+    for (const NodeData& node : graph.nodes) {
+        for (ValueId id : node.dead ? std::vector<ValueId>() : node.inputs) {
+            check_read(id, node.label());
+        }
+    }
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+        check_read(graph.outputs[i], fmt::format("graph output '{}'", graph.output_names[i]));
+    }
+}
+
+void check_interface(const GraphData& graph, Problems& problems) {
+    for (ValueId id : graph.inputs) {
+        const ValueData& value = graph.value(id);
+        if (value.name.empty()) {
+            problems.push_back(invalid_argument("a graph input has no name"));
+        }
+        if (value.type.is_tensor() && value.type.dtype == DType::kUndefined) {
+            problems.push_back(invalid_argument("input '{}' has no element type", value.name));
+        }
+        if (value.type.rank() > kMaxRank) {
+            problems.push_back(unsupported("input '{}' has too many axes", value.name)
+                                   .with_found(value.type.to_string())
+                                   .with_needed(fmt::format("rank 0 to {}", kMaxRank)));
+        }
+    }
+    if (graph.outputs.empty()) {
+        problems.push_back(invalid_argument("the graph has no outputs"));
+    }
+}
+
+// An operator without a definition, and where it is used.
+struct MissingOperator {
+    std::string op;
+    const NodeData* first = nullptr;
+    int count = 0;
+};
+
+// Subgraphs count too: what If and Loop need is missing with or without them.
+void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>& missing) {
+    for (const NodeData& node : graph.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        if (node.def == nullptr || !node.subgraphs.empty()) {
+            const std::string op =
+                node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+            auto found = std::find_if(missing.begin(), missing.end(),
+                                      [&](const MissingOperator& entry) { return entry.op == op; });
+            if (found == missing.end()) {
+                missing.push_back({op, &node, 0});
+                found = missing.end() - 1;
+            }
+            ++found->count;
+        }
+        for (const auto& [name, body] : node.subgraphs) {
+            find_missing_operators(*body, missing);
+        }
+    }
+}
+
+// All of them in one status: each once, with its first node.
+Status check_operators(const GraphData& graph) {
+    std::vector<MissingOperator> missing;
+    find_missing_operators(graph, missing);
+    if (missing.empty()) {
+        return {};
+    }
+    std::string list;
+    for (const MissingOperator& entry : missing) {
+        list += list.empty() ? "" : ", ";
+        list += fmt::format("{} (node '{}'", entry.op, entry.first->name);
+        list += entry.first->opset > 0 ? fmt::format(", opset {}", entry.first->opset) : "";
+        list += entry.count > 1 ? fmt::format(", {} nodes)", entry.count) : ")";
+    }
+    return unsupported("{} operator{} not implemented: {}", missing.size(),
+                       missing.size() == 1 ? " is" : "s are", list)
+        .with_file(graph.file);
+}
+
+// Inference of the graph as it is declared; its nodes may be in any order.
+Status check_types(const GraphData& graph, const std::vector<NodeId>& order) {
+    const bool sorted = std::is_sorted(order.begin(), order.end(),
+                                       [](NodeId a, NodeId b) { return a.index < b.index; });
+    GraphData copy;
+    if (!sorted) {
+        copy = graph;
+        copy.compact();
+    }
+    const GraphData& ordered = sorted ? graph : copy;
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
+                          infer_graph(ordered, {}, {kMaxShapeElements}));
+    for (size_t i = 0; i < ordered.outputs.size(); ++i) {
+        const TypeInfo& declared = ordered.value(ordered.outputs[i]).type;
+        const TypeInfo& found = facts[size_t(ordered.outputs[i].index)].type;
+        if (declared.dtype != DType::kUndefined &&
+            (declared.kind != found.kind || declared.dtype != found.dtype)) {
+            return invalid_argument("output '{}' has another type than declared",
+                                    ordered.output_names[i])
+                .with_file(graph.file)
+                .with_found(found.to_string())
+                .with_needed(declared.to_string());
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Status verify_graph(const GraphData& graph) {
+    Problems problems = graph.build_errors;
+    check_ids(graph, problems);
+    if (!problems.empty()) {
+        return join(std::move(problems), graph);
+    }
+    check_names(graph, problems);
+    check_sources(graph, problems);
+    check_interface(graph, problems);
+    if (!problems.empty()) {
+        return join(std::move(problems), graph);
+    }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
+    LEAT_RETURN_IF_ERROR(check_operators(graph));
+    return check_types(graph, order);
+}
+
+}  // namespace leat

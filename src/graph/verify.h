@@ -1,0 +1,12 @@
+// Verifier: structure, operators, types and shapes of a graph, with every problem in one message.
+#pragma once
+
+#include "graph/graph_data.h"
+
+namespace leat {
+
+// Structure first (names, ids, cycles), then unknown operators (all at once, unsupported), then
+// input counts, types and shapes. A graph that passes may be compiled.
+Status verify_graph(const GraphData& graph);
+
+}  // namespace leat
