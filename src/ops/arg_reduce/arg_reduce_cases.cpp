@@ -1,0 +1,51 @@
+// Conformance cases of ArgMax and ArgMin.
+#include "conformance/case_inputs.h"
+
+namespace leat::testing {
+
+namespace {
+
+void add_cases(std::vector<OpCase>& cases, const std::string& op) {
+    const auto add = [&](const char* name, CaseInput x, Attributes attributes) {
+        cases.push_back({op + "/" + name, op, {std::move(x)}, std::move(attributes)});
+    };
+    const int64_t no = 0;
+    const int64_t yes = 1;
+    add("default_axis", random_input({9, 21}), {});
+    add("last", random_input({5, 100}), {{"axis", int64_t{-1}}});
+    add("last_no_keepdims", random_input({5, 1003}), {{"axis", int64_t{1}}, {"keepdims", no}});
+    add("middle", random_input({3, 8, 19}), {{"axis", int64_t{1}}});
+    add("extent_one", random_input({3, 1}), {{"axis", int64_t{1}}});
+    add("rank_one", random_input({77}), {{"keepdims", no}});
+    add("no_rows", random_input({0, 4}), {{"axis", int64_t{1}}});
+    for (const int64_t last : {no, yes}) {
+        const std::string suffix = last != 0 ? "_last" : "_first";
+        // Whole numbers in a small range: many ties.
+        const Attributes attributes{{"axis", int64_t{-1}}, {"select_last_index", last}};
+        CaseInput ties = random_input({6, 70}, DType::kInt32, -2, 2);
+        add(("ties_i32" + suffix).c_str(), ties, attributes);
+        std::vector<float> values(160);
+        for (size_t i = 0; i < values.size(); ++i) {
+            values[i] = float(i * 7 % 5);
+        }
+        add(("ties_f32" + suffix).c_str(), given_input<float>({4, 40}, values), attributes);
+        add(("ties_f32_axis0" + suffix).c_str(), given_input<float>({4, 40}, values),
+            {{"axis", no}, {"select_last_index", last}});
+    }
+    for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt8,
+                              DType::kUint8, DType::kInt64, DType::kUint64}) {
+        add(std::string(name_of(dtype)).c_str(), random_input({4, 9}, dtype, 0, 100),
+            {{"axis", yes}});
+    }
+}
+
+}  // namespace
+
+std::vector<OpCase> arg_reduce_cases() {
+    std::vector<OpCase> cases;
+    add_cases(cases, "ArgMax");
+    add_cases(cases, "ArgMin");
+    return cases;
+}
+
+}  // namespace leat::testing

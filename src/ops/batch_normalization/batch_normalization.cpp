@@ -1,0 +1,84 @@
+#include "ops/batch_normalization/batch_normalization.h"
+
+#include <array>
+
+#include "ops/type_checks.h"
+
+namespace leat {
+
+Status batch_normalization_reference(const ReferenceArgs& args);
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kInputNames{"X", "scale", "B", "input_mean", "input_var"};
+
+Status check_parameter(const InferContext& context, int i) {
+    const std::string_view what = kInputNames[size_t(i)];
+    LEAT_RETURN_IF_ERROR(require_dtype(context, i, kFloatTypes, what));
+    LEAT_RETURN_IF_ERROR(require_rank(context, i, 1, what));
+    const TypeInfo& x = context.input(0);
+    const TypeInfo& parameter = context.input(i);
+    if (!x.dims || !parameter.dims) {
+        return {};
+    }
+    const DimSpec channels = x.rank() > 1 ? (*x.dims)[1] : DimSpec(int64_t{1});
+    const DimSpec& found = parameter.dims->front();
+    if (channels.is_fixed() && found.is_fixed() && channels.extent() != found.extent()) {
+        return invalid_argument("input {} must have an element for each channel", what)
+            .with_found(fmt::format("{} for X {}", parameter.to_string(), x.to_string()))
+            .with_needed(fmt::format("{} elements", channels.extent()));
+    }
+    return {};
+}
+
+Status infer_batch_normalization(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "X"));
+    const TypeInfo& x = context.input(0);
+    if (x.rank() == 0) {
+        return invalid_argument("input X must not be a scalar")
+            .with_found(x.to_string())
+            .with_needed("rank 1 or more");
+    }
+    for (int i = 1; i < 5; ++i) {
+        LEAT_RETURN_IF_ERROR(check_parameter(context, i));
+    }
+    context.set_output(0, x);
+    const bool training = context.node().attr("training_mode", int64_t{0}) != 0;
+    if (context.output_count() > 1 && !training) {
+        return invalid_argument("only training_mode = 1 has running statistics")
+            .with_found(fmt::format("{} outputs and training_mode = 0", context.output_count()))
+            .with_needed("1 output");
+    }
+    for (int i = 1; i < context.output_count(); ++i) {
+        context.set_output(i, context.input(i + 2));
+    }
+    return {};
+}
+
+Cost batch_normalization_cost(const NodeData& /*node*/,
+                              std::span<const TensorArg> inputs,
+                              std::span<const TensorArg> outputs) {
+    return {2.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
+}
+
+}  // namespace
+
+std::span<const OpDef> batch_normalization_ops() {
+    static const std::array<OpDef, 1> ops = [] {
+        std::array<OpDef, 1> table{};
+        OpDef& op = table[0];
+        op.name = "BatchNormalization";
+        op.min_inputs = 5;
+        op.max_inputs = 5;
+        op.max_outputs = 3;
+        op.infer = infer_batch_normalization;
+        op.reference = batch_normalization_reference;
+        op.cost = batch_normalization_cost;
+        op.in_place_inputs = 1;
+        op.layout_rule = LayoutRule::kChannelsLastPreferred;
+        return table;
+    }();
+    return ops;
+}
+
+}  // namespace leat

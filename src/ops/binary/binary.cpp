@@ -1,0 +1,125 @@
+#include "ops/binary/binary.h"
+
+#include <algorithm>
+
+#include "ops/elementwise/element_access.h"
+
+namespace leat {
+namespace {
+
+constexpr DTypeSet kPReluTypes = kFloatTypes | kWideIntTypes;
+
+constexpr BinaryOp kTable[] = {
+    {"Add", kNumericTypes, 1, true, add_dims},
+    {"BitShift", kUnsignedTypes},
+    {"BitwiseAnd", kIntTypes},
+    {"BitwiseOr", kIntTypes},
+    {"BitwiseXor", kIntTypes},
+    {"Div", kNumericTypes, 4, true, divide_dims},
+    {"Mod", kNumericTypes, 20},
+    {"Mul", kNumericTypes, 1, true, multiply_dims},
+    {"PRelu", kPReluTypes, 2, true},
+    {"Pow", kNumericTypes, 40},
+    {"Sub", kNumericTypes, 1, true, subtract_dims},
+};
+
+Status check_prelu_shape(const TypeInfo& x, const TypeInfo& slope) {
+    LEAT_ASSIGN_OR_RETURN(const auto dims, broadcast_dims(x, slope));
+    if (!dims) {
+        return {};
+    }
+    bool fits = dims->size() == x.dims->size();
+    for (size_t i = 0; fits && i < dims->size(); ++i) {
+        const DimSpec& own = (*x.dims)[i];
+        fits = !own.is_fixed() || own.extent() == (*dims)[i].extent();
+    }
+    if (!fits) {
+        return invalid_argument("the slope must broadcast to X")
+            .with_found(slope.to_string())
+            .with_needed("a shape that broadcasts to " + x.to_string());
+    }
+    return {};
+}
+
+Status infer_binary(InferContext& context) {
+    const BinaryOp& op = *find_binary(context.node().op_type);
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, op.dtypes, "A"));
+    if (op.name == "Pow") {
+        LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kNumericTypes, "Y"));
+    } else {
+        LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
+    }
+    if (op.name == "BitShift") {
+        const std::string direction = context.node().attr("direction", "");
+        if (direction != "LEFT" && direction != "RIGHT") {
+            return invalid_argument("attribute 'direction' is missing or unknown")
+                .with_found("'" + direction + "'")
+                .with_needed("LEFT or RIGHT");
+        }
+    }
+    const DType dtype = context.input(0).dtype;
+    if (op.name == "PRelu") {
+        LEAT_RETURN_IF_ERROR(check_prelu_shape(context.input(0), context.input(1)));
+        context.set_output(0, context.input(0));
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(infer_broadcast(context, dtype));
+    if (op.extents != nullptr && contains(kIntTypes, dtype)) {
+        propagate_extents(context, op.extents);
+    }
+    return {};
+}
+
+Cost binary_cost(const NodeData& node,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs) {
+    return elementwise_cost(find_binary(node.op_type)->flops, inputs, outputs);
+}
+
+}  // namespace
+
+Status binary_reference(const ReferenceArgs& args);
+
+std::span<const BinaryOp> binary_table() {
+    return kTable;
+}
+
+const BinaryOp* find_binary(std::string_view op_type) {
+    const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+                                     [&](const BinaryOp& op) { return op.name == op_type; });
+    return found == std::end(kTable) ? nullptr : found;
+}
+
+std::string_view binary_expression(const NodeData& node) {
+    const std::string_view name = find_binary(node.op_type)->name;
+    if (name == "Mod") {
+        return node.attr("fmod", int64_t{0}) != 0 ? "Fmod" : "Mod";
+    }
+    if (name == "BitShift") {
+        return node.attr("direction", "LEFT") == "RIGHT" ? "ShiftRight" : "ShiftLeft";
+    }
+    return name;
+}
+
+std::span<const OpDef> binary_ops() {
+    static const std::vector<OpDef> ops = [] {
+        std::vector<OpDef> defs;
+        for (const BinaryOp& op : kTable) {
+            OpDef def;
+            def.name = op.name;
+            def.min_inputs = 2;
+            def.max_inputs = 2;
+            def.infer = infer_binary;
+            def.reference = binary_reference;
+            def.cost = binary_cost;
+            def.in_place_inputs = 3;
+            def.layout_rule = LayoutRule::kAgnostic;
+            def.fusible_epilogue = op.fusible;
+            defs.push_back(def);
+        }
+        return defs;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,75 @@
+#include "ops/cast/cast.h"
+
+#include "ops/elementwise/elementwise.h"
+
+namespace leat {
+namespace {
+
+constexpr DTypeSet kCastTypes = kRealTypes | dtype_set(DType::kString);
+
+// Types of shape arithmetic.
+bool holds_extents(DType dtype) {
+    return dtype == DType::kInt64 || dtype == DType::kInt32;
+}
+
+Status infer_cast(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kCastTypes, "input"));
+    LEAT_ASSIGN_OR_RETURN(const DType to, cast_target(context.node()));
+    const std::string round_mode = context.node().attr("round_mode", "up");
+    if (round_mode != "up" && round_mode != "down" && round_mode != "nearest") {
+        return invalid_argument("attribute 'round_mode' is unknown")
+            .with_found(round_mode)
+            .with_needed("up, down or nearest");
+    }
+    TypeInfo type = context.input(0);
+    const DType from = type.dtype;
+    type.dtype = to;
+    context.set_output(0, std::move(type));
+    if (holds_extents(to) && (holds_extents(from) || from == DType::kBool)) {
+        if (auto extents = context.extents(0)) {
+            context.set_extents(0, *std::move(extents));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Status cast_reference(const ReferenceArgs& args);
+
+Result<DType> cast_target(const NodeData& node) {
+    const int64_t to = node.attr("to", int64_t{0});
+    if (to <= 0 || to >= kDTypeCount || !contains(kCastTypes, DType(to))) {
+        return invalid_argument("attribute 'to' is no type that Cast can give")
+            .with_found(to > 0 && to < kDTypeCount ? std::string(name_of(DType(to)))
+                                                   : std::to_string(to))
+            .with_needed("the number of a numeric type, bool or string");
+    }
+    return DType(to);
+}
+
+NarrowOptions cast_options(const NodeData& node) {
+    NarrowOptions options;
+    options.saturate = node.attr("saturate", int64_t{1}) != 0;
+    const std::string round_mode = node.attr("round_mode", "up");
+    using Round = NarrowOptions::Round;
+    options.e8m0_round = round_mode == "down"      ? Round::kDown
+                         : round_mode == "nearest" ? Round::kNearest
+                                                   : Round::kUp;
+    return options;
+}
+
+std::span<const OpDef> cast_ops() {
+    static const std::vector<OpDef> ops = [] {
+        OpDef def;
+        def.name = "Cast";
+        def.infer = infer_cast;
+        def.reference = cast_reference;
+        def.in_place_inputs = 1;  // to the same type
+        def.layout_rule = LayoutRule::kAgnostic;
+        return std::vector<OpDef>{def};
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,27 @@
+#include "ops/movement/movement_cases.h"
+
+namespace leat::testing {
+
+std::vector<OpCase> concat_cases() {
+    std::vector<OpCase> cases;
+    const auto add = [&cases](const std::string& name, int64_t axis,
+                              std::vector<CaseInput> inputs) {
+        cases.push_back({"Concat/" + name, "Concat", std::move(inputs), {{"axis", axis}}});
+    };
+    add("one", 0, {random_input({2, 3})});
+    add("rows", 0, {random_input({2, 3}), random_input({4, 3}), random_input({1, 3})});
+    add("columns", -1, {random_input({2, 3}), random_input({2, 4}), random_input({2, 1})});
+    add("channels", 1, {random_input({2, 3, 9, 9}), random_input({2, 5, 9, 9})});
+    add("large", 1, {random_input({2, 64, 40, 40}), random_input({2, 32, 40, 40})});
+    add("with_empty", 1,
+        {random_input({2, 0, 3}), random_input({2, 5, 3}), random_input({2, 0, 3})});
+    add("all_empty", 1, {random_input({0, 2}), random_input({0, 3})});
+    for (const DType dtype : types_of_all_sizes()) {
+        add(std::string(name_of(dtype)), 1,
+            {random_input({3, 5}, dtype), random_input({3, 2}, dtype)});
+    }
+    add("strings", 0, {given_strings({2, 2}), given_strings({1, 2})});
+    return cases;
+}
+
+}  // namespace leat::testing

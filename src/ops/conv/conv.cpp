@@ -1,0 +1,150 @@
+#include "ops/conv/conv.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ops/type_checks.h"
+
+namespace leat {
+
+Status conv_reference(const ReferenceArgs& args);
+
+namespace {
+
+Status check_types(const InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "X"));
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kFloatTypes, "W"));
+    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
+    if (!is_own_input(context.node(), 2)) {
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 2));
+    return require_rank(context, 2, 1, "B");
+}
+
+// Channels of x, w and bias against each other and the groups; unknown ones pass.
+Status check_channels(const InferContext& context, int64_t groups) {
+    if (groups < 1 || groups > INT32_MAX) {
+        return invalid_argument("attribute 'group' must be positive")
+            .with_found(std::to_string(groups))
+            .with_needed("1 or more");
+    }
+    const std::vector<DimSpec>& w = *context.input(1).dims;
+    const TypeInfo& x = context.input(0);
+    if (x.dims && (*x.dims)[1].is_fixed() && w[1].is_fixed() &&
+        (*x.dims)[1].extent() != w[1].extent() * groups) {
+        return invalid_argument("the channels of X must be those of W times the groups")
+            .with_found(fmt::format("X is {}, W is {}, group {}", x.to_string(),
+                                    context.input(1).to_string(), groups))
+            .with_needed(fmt::format("{} channels", w[1].extent() * groups));
+    }
+    if (w[0].is_fixed() && w[0].extent() % groups != 0) {
+        return invalid_argument("the groups must divide the output channels")
+            .with_found(fmt::format("W is {}, group {}", context.input(1).to_string(), groups))
+            .with_needed("a multiple of the groups");
+    }
+    if (!is_own_input(context.node(), 2) || !context.has_input(2) || !context.input(2).dims) {
+        return {};
+    }
+    const DimSpec& bias = context.input(2).dims->front();
+    if (bias.is_fixed() && w[0].is_fixed() && bias.extent() != w[0].extent()) {
+        return invalid_argument("the bias must have an element for each output channel")
+            .with_found(context.input(2).to_string())
+            .with_needed(fmt::format("{} elements", w[0].extent()));
+    }
+    return {};
+}
+
+// The kernel's extents where weights or attribute fix them; empty if unknown.
+std::vector<int64_t> kernel_extents(const InferContext& context) {
+    std::vector<int64_t> kernel;
+    const TypeInfo& w = context.input(1);
+    for (size_t axis = 2; w.dims && axis < w.dims->size(); ++axis) {
+        if (!(*w.dims)[axis].is_fixed()) {
+            kernel.clear();
+            break;
+        }
+        kernel.push_back((*w.dims)[axis].extent());
+    }
+    const std::vector<int64_t>* attribute = context.node().ints("kernel_shape");
+    return kernel.empty() && attribute != nullptr ? *attribute : kernel;
+}
+
+Status infer_conv(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(check_types(context));
+    const TypeInfo& x = context.input(0);
+    const TypeInfo& w = context.input(1);
+    const int rank = x.dims ? x.rank() : w.rank();
+    if (rank < 0) {
+        context.set_output(0, x.dtype, std::nullopt);
+        return {};
+    }
+    if (rank < 3) {
+        return invalid_argument("input X has no spatial axes")
+            .with_found(x.to_string())
+            .with_needed("rank 3 or more: [n, c, spatial...]");
+    }
+    LEAT_RETURN_IF_ERROR(require_rank(context, 1, rank, "W"));
+    std::vector<DimSpec> dims(static_cast<size_t>(rank), DimSpec::unknown());
+    if (x.dims) {
+        dims[0] = (*x.dims)[0];
+    }
+    if (w.dims) {
+        LEAT_RETURN_IF_ERROR(check_channels(context, context.node().attr("group", int64_t{1})));
+        dims[1] = (*w.dims)[0];
+    }
+    const std::vector<int64_t> kernel = kernel_extents(context);
+    if (!kernel.empty() && x.dims) {
+        LEAT_ASSIGN_OR_RETURN(const Window window, Window::from_node(context.node(), kernel));
+        for (int axis = 0; axis < window.rank && axis + 2 < rank; ++axis) {
+            const size_t a = size_t(axis) + 2;
+            LEAT_ASSIGN_OR_RETURN(dims[a], window.output_dim(axis, (*x.dims)[a]));
+        }
+    }
+    context.set_output(0, x.dtype, std::move(dims));
+    return {};
+}
+
+Cost conv_cost(const NodeData& /*node*/,
+               std::span<const TensorArg> inputs,
+               std::span<const TensorArg> outputs) {
+    const Shape& w = inputs[1].shape;
+    const int64_t taps = w.element_count(1, w.rank());
+    return {2.0 * double(outputs[0].shape.element_count()) * double(taps),
+            moved_bytes(inputs, outputs)};
+}
+
+}  // namespace
+
+Result<ConvGeometry> ConvGeometry::make(const NodeData& node,
+                                        const Shape& x,
+                                        const Shape& w,
+                                        const Shape& y) {
+    LEAT_ASSIGN_OR_RETURN(const Window window, Window::from_node(node, w.extents().subspan(2)));
+    ConvGeometry geometry;
+    geometry.window = WindowGeometry::make(window, x, y);
+    geometry.batch = x[0];
+    geometry.groups = node.attr("group", int64_t{1});
+    geometry.in_channels = x[1];
+    geometry.out_channels = w[0];
+    return geometry;
+}
+
+std::span<const OpDef> conv_ops() {
+    static const std::array<OpDef, 1> ops = [] {
+        std::array<OpDef, 1> table{};
+        OpDef& conv = table[0];
+        conv.name = "Conv";
+        conv.min_inputs = 2;
+        conv.max_inputs = 3;
+        conv.infer = infer_conv;
+        conv.reference = conv_reference;
+        conv.cost = conv_cost;
+        conv.layout_rule = LayoutRule::kChannelsLastPreferred;
+        return table;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,33 @@
+// Conv: y[n,o,p] = bias[o] + sum over c, t of x[n, g(o) C/group + c, p stride + t dilation - pad]
+// w[o,c,t].
+//
+// Conv-22. x [n, C, spatial...], w [O, C/group, kernel...], bias [O] optional, y [n, O,
+// spatial...]; 1 to 3
+//   spatial axes; g(o) = o / (O/group). Positions outside x count as zero. Geometry: ops/window.h.
+// Types: f16, bf16, f32, f64. The reference accumulates in double.
+#pragma once
+
+#include "graph/op_def.h"
+#include "ops/window.h"
+
+namespace leat {
+
+// One Conv of fixed shapes.
+struct ConvGeometry {
+    WindowGeometry window;
+    int64_t batch = 0;
+    int64_t groups = 1;
+    int64_t in_channels = 0;   // of all groups
+    int64_t out_channels = 0;  // of all groups
+
+    int64_t in_channels_per_group() const { return in_channels / groups; }
+    int64_t out_channels_per_group() const { return out_channels / groups; }
+
+    // x, w, y: logical shapes that inference accepted.
+    static Result<ConvGeometry> make(const NodeData& node,
+                                     const Shape& x,
+                                     const Shape& w,
+                                     const Shape& y);
+};
+
+}  // namespace leat

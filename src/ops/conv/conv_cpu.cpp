@@ -1,0 +1,203 @@
+// Conv of f32: depthwise ones on row kernels, all others as products on the microkernel.
+//
+// A result's row of A is its window, K = taps x channels of a group. With channels innermost and
+// enough of them, windows are read in place, a segment a tap; padded taps read zeros, and register
+// tiles hold windows with the same padding, so that most padded taps are skipped. Otherwise (few
+// channels, other layouts) each tile copies its windows first.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "backends/cpu/conv_rows.h"
+#include "backends/cpu/cpu_kernel.h"
+#include "backends/cpu/depthwise.h"
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/packing.h"
+#include "ops/conv/conv.h"
+#include "ops/type_checks.h"
+
+namespace leat {
+
+namespace cpu {
+namespace {
+
+// Shorter segments cost more than copying a window does.
+constexpr int64_t kMinSegment = 16;
+constexpr int64_t kMaxTaps = 64;  // bits of GemmRow::taps
+
+class ConvKernel final : public CpuKernel {
+  public:
+    ConvKernel(const ConvGeometry& geometry,
+               ConvRows rows,
+               PanelGemm gemm,
+               std::shared_ptr<const std::byte> packed);
+    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+
+  private:
+    Status run_tile(const KernelArgs& args, int64_t tile) const;
+
+    const GemmTable& table_ = gemm_table();
+    int64_t groups_;
+    int64_t group_columns_;  // output channels
+    ConvRows rows_;
+    PanelGemm gemm_;
+    GemmBlocking blocking_;
+    std::shared_ptr<const std::byte> packed_;
+    int64_t gemm_scratch_bytes_ = 0;
+    int64_t gather_bytes_ = 0;
+};
+
+int64_t aligned_bytes(int64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+ConvKernel::ConvKernel(const ConvGeometry& geometry,
+                       ConvRows rows,
+                       PanelGemm gemm,
+                       std::shared_ptr<const std::byte> packed)
+    : groups_(geometry.groups),
+      group_columns_(geometry.out_channels_per_group()),
+      rows_(std::move(rows)),
+      gemm_(std::move(gemm)),
+      packed_(std::move(packed)) {
+    const auto source =
+        rows_.gathers() ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
+    blocking_ =
+        GemmBlocking::choose(groups_, rows_.count(), group_columns_, gemm_.k(), table_, source);
+    rows_.cut_blocks(blocking_, table_.max_rows);
+    gemm_scratch_bytes_ = aligned_bytes(gemm_.scratch_floats(blocking_.rows, blocking_.panels) *
+                                        int64_t{sizeof(float)});
+    gather_bytes_ =
+        rows_.gathers() ? aligned_bytes(blocking_.rows * gemm_.k() * int64_t{sizeof(float)}) : 0;
+    kernel_name = table_.name;
+    tile_count = groups_ * blocking_.row_blocks * blocking_.panel_blocks;
+    scratch_bytes = gemm_scratch_bytes_ + gather_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
+    cost_ns = gemm_cost_ns(2.0 * double(rows_.count()) * double(geometry.out_channels) *
+                           double(gemm_.k()));
+}
+
+Status ConvKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const {
+    for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
+        LEAT_RETURN_IF_ERROR(run_tile(args, tile));
+    }
+    return {};
+}
+
+Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
+    const int64_t row_block = tile % blocking_.row_blocks;
+    const int64_t panel_block = tile / blocking_.row_blocks % blocking_.panel_blocks;
+    const int64_t group = tile / (blocking_.row_blocks * blocking_.panel_blocks);
+    std::byte* scratch = args.scratch + gemm_scratch_bytes_;
+    auto* row_scratch = reinterpret_cast<GemmRow*>(scratch + gather_bytes_);
+
+    PanelGemm::Block block;
+    block.args = &args;
+    block.scratch = reinterpret_cast<float*>(args.scratch);
+    block.dst = args.outputs[0].as<float>();
+    const float* x = args.inputs[0].as<float>() + group * rows_.group_stride();
+    if (rows_.gathers()) {
+        auto* windows = reinterpret_cast<float*>(scratch);
+        block.rows = rows_.gather(row_block, x, windows, row_scratch);
+        block.a = windows;
+    } else {
+        block.rows = rows_.block(row_block, row_scratch);
+        block.a = x;
+    }
+    const int64_t nr = table_.nr;
+    const int64_t first_panel = panel_block * blocking_.panels;
+    const int64_t first_column = first_panel * nr;
+    block.b = reinterpret_cast<const float*>(packed_.get()) +
+              group * packed_floats(gemm_.k(), group_columns_, nr) + first_panel * gemm_.k() * nr;
+    block.b_row_stride = nr;
+    block.b_panel_stride = gemm_.k() * nr;
+    block.column = group * group_columns_ + first_column;
+    block.columns = std::min(blocking_.panels * nr, group_columns_ - first_column);
+    return gemm_.run(block);
+}
+
+// Weights [O, C/group, taps] as panels a group, K in the order (tap, channel).
+Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
+                                                      const ConvGeometry& geometry) {
+    const int64_t nr = gemm_table().nr;
+    const int64_t taps = geometry.window.kernel_count();
+    const int64_t channels = geometry.in_channels_per_group();
+    const int64_t columns = geometry.out_channels_per_group();
+    const int64_t k = taps * channels;
+    const int64_t size = packed_floats(k, columns, nr);
+    const auto pack = [&](const Tensor& tensor, std::byte* packed) {
+        std::vector<int64_t> k_offsets;
+        k_offsets.reserve(size_t(k));
+        for (int64_t tap = 0; tap < taps; ++tap) {
+            for (int64_t channel = 0; channel < channels; ++channel) {
+                k_offsets.push_back(channel * taps + tap);
+            }
+        }
+        for (int64_t group = 0; group < geometry.groups; ++group) {
+            const std::byte* data = tensor.bytes() + group * columns * k * int64_t{sizeof(float)};
+            pack_panels({data, k_offsets, columns, k}, nr, 1,
+                        reinterpret_cast<float*>(packed) + group * size);
+        }
+    };
+    const std::string key = fmt::format("conv_panels_f32 nr={} taps={} c={} o={} group={}", nr,
+                                        taps, channels, columns, geometry.groups);
+    LEAT_ASSIGN_OR_RETURN(auto packed, context.weights.get_or_pack(
+                                           *context.constants[1], key,
+                                           geometry.groups * size * int64_t{sizeof(float)}, pack));
+    context.packed_inputs |= 2;
+    return packed;
+}
+
+std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const ConvRows& rows) {
+    const int64_t taps = geometry.window.kernel_count();
+    const int64_t channels = geometry.in_channels_per_group();
+    if (rows.gathers()) {
+        return PanelGemm::plain_segments(taps * channels);
+    }
+    std::vector<GemmSegment> segments;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+        PanelGemm::add_segments(segments, rows.tap_offset(tap), channels, int32_t(tap));
+    }
+    return segments;
+}
+
+Result<std::unique_ptr<CpuKernel>> make_conv(PrepareContext& context) {
+    const bool f32 =
+        std::all_of(context.inputs.begin(), context.inputs.end(),
+                    [](const TensorArg& t) { return !t.present() || t.dtype == DType::kFloat32; });
+    if (!f32 || context.constants[1] == nullptr) {
+        return std::unique_ptr<CpuKernel>();
+    }
+    const TensorArg& x = context.inputs[0];
+    const TensorArg& y = context.outputs[0];
+    LEAT_ASSIGN_OR_RETURN(
+        const ConvGeometry geometry,
+        ConvGeometry::make(context.node, x.shape, context.inputs[1].shape, y.shape));
+    const bool has_bias =
+        is_own_input(context.node, 2) && context.inputs.size() > 2 && context.inputs[2].present();
+    LEAT_ASSIGN_OR_RETURN(Epilogue epilogue,
+                          Epilogue::make(context, {has_bias ? 2 : -1, 1, true}, 1, 1));
+    if (covers_depthwise(geometry, x, y)) {
+        return make_depthwise(context, geometry, std::move(epilogue));
+    }
+    const int64_t channels = geometry.in_channels_per_group();
+    const int64_t taps = geometry.window.kernel_count();
+    const bool in_place =
+        x.strides[1] == 1 && taps <= kMaxTaps && (taps == 1 || channels >= kMinSegment);
+    ConvRows rows(geometry, x, y,
+                  in_place ? ConvRows::Source::kInPlace : ConvRows::Source::kGathered);
+    PanelGemm gemm(window_segments(geometry, rows), std::move(epilogue), y.strides[1]);
+    LEAT_ASSIGN_OR_RETURN(auto packed, pack_weights(context, geometry));
+    return std::unique_ptr<CpuKernel>(std::make_unique<ConvKernel>(
+        geometry, std::move(rows), std::move(gemm), std::move(packed)));
+}
+
+constexpr std::array<CpuKernelEntry, 1> kKernels = {{{"Conv", &make_conv}}};
+
+}  // namespace
+}  // namespace cpu
+
+std::span<const cpu::CpuKernelEntry> conv_cpu_kernels() {
+    return cpu::kKernels;
+}
+
+}  // namespace leat

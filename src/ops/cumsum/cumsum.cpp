@@ -1,0 +1,39 @@
+#include "ops/cumsum/cumsum.h"
+
+#include "ops/elementwise/element_access.h"
+#include "ops/movement/extents.h"
+
+namespace leat {
+namespace {
+
+Status infer_cumsum(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes | kWideIntTypes, "x"));
+    LEAT_RETURN_IF_ERROR(check_index_type(context, 1, "axis"));
+    const int64_t length = known_length(context.input(1));
+    if (context.input(1).rank() > 1 || (length >= 0 && length != 1)) {
+        return invalid_argument("axis must have one element")
+            .with_found(context.input(1).to_string());
+    }
+    const auto axis = context.ints(1);
+    if (axis && context.input(0).dims) {
+        LEAT_RETURN_IF_ERROR(normalize_axis((*axis)[0], context.input(0).rank()).error());
+    }
+    context.set_output(0, context.input(0));
+    return {};
+}
+
+constexpr OpDef kOps[] = {
+    {.name = "CumSum",
+     .min_inputs = 2,
+     .max_inputs = 2,
+     .infer = infer_cumsum,
+     .reference = cumsum_reference},
+};
+
+}  // namespace
+
+std::span<const OpDef> cumsum_ops() {
+    return kOps;
+}
+
+}  // namespace leat

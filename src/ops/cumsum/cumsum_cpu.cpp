@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include "backends/cpu/cpu_kernel.h"
+#include "ops/cumsum/cumsum.h"
+
+namespace leat {
+namespace cpu {
+namespace {
+
+constexpr int64_t kTileElements = 16 * 1024;
+
+// Tiles are groups of outer indices, so they share nothing.
+template <class T, class Sum>
+class CumSumKernel final : public CpuKernel {
+  public:
+    CumSumKernel(const NodeData& node, const CumSumLoop& loop)
+        : loop_(loop),
+          exclusive_(node.attr("exclusive", int64_t{0}) != 0),
+          reverse_(node.attr("reverse", int64_t{0}) != 0) {
+        kernel_name = "cumsum_lines";
+        const int64_t elements = loop.outer * loop.extent * loop.inner;
+        tile_count =
+            std::clamp<int64_t>(elements / kTileElements, 1, std::max<int64_t>(loop.outer, 1));
+    }
+
+    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
+        const int64_t block = loop_.extent * loop_.inner;
+        for (int64_t o = first(tile_begin); o < first(tile_end); ++o) {
+            const T* x = args.inputs[0].as<T>() + o * block;
+            T* y = args.outputs[0].as<T>() + o * block;
+            if (loop_.inner == 1) {
+                sum_line(x, y);
+            } else {
+                sum_rows(x, y);
+            }
+        }
+        return {};
+    }
+
+  private:
+    int64_t first(int64_t tile) const {
+        return loop_.outer / tile_count * tile + std::min(tile, loop_.outer % tile_count);
+    }
+    int64_t place(int64_t k) const { return reverse_ ? loop_.extent - 1 - k : k; }
+
+    void sum_line(const T* x, T* y) const {
+        Sum sum = 0;
+        for (int64_t k = 0; k < loop_.extent; ++k) {
+            const int64_t i = place(k);
+            const Sum before = sum;
+            sum += Sum(x[i]);
+            y[i] = T(exclusive_ ? before : sum);
+        }
+    }
+
+    // Row k of y is row k - 1 plus a row of x.
+    void sum_rows(const T* x, T* y) const {
+        const int64_t inner = loop_.inner;
+        for (int64_t k = 0; k < loop_.extent; ++k) {
+            T* row = y + place(k) * inner;
+            if (k == 0 && exclusive_) {
+                std::fill_n(row, inner, T(0));
+            } else if (k == 0) {
+                std::copy_n(x + place(k) * inner, inner, row);
+            } else {
+                const T* added = x + place(exclusive_ ? k - 1 : k) * inner;
+                const T* last = y + place(k - 1) * inner;
+                for (int64_t i = 0; i < inner; ++i) {
+                    row[i] = last[i] + added[i];
+                }
+            }
+        }
+    }
+
+    CumSumLoop loop_;
+    bool exclusive_;
+    bool reverse_;
+};
+
+Result<std::unique_ptr<CpuKernel>> make_cumsum(PrepareContext& context) {
+    const TensorArg& x = context.inputs[0];
+    if (context.inputs[1].data == nullptr || x.shape.element_count() == 0) {
+        return std::unique_ptr<CpuKernel>();
+    }
+    LEAT_ASSIGN_OR_RETURN(const CumSumLoop loop, cumsum_loop(x.shape, context.inputs[1]));
+    // Integers wrap around, so they are summed as unsigned ones.
+    switch (x.dtype) {
+        case DType::kFloat32:
+            return std::unique_ptr<CpuKernel>(new CumSumKernel<float, double>(context.node, loop));
+        case DType::kFloat64:
+            return std::unique_ptr<CpuKernel>(new CumSumKernel<double, double>(context.node, loop));
+        case DType::kInt32:
+        case DType::kUint32:
+            return std::unique_ptr<CpuKernel>(
+                new CumSumKernel<uint32_t, uint32_t>(context.node, loop));
+        case DType::kInt64:
+        case DType::kUint64:
+            return std::unique_ptr<CpuKernel>(
+                new CumSumKernel<uint64_t, uint64_t>(context.node, loop));
+        default:
+            return std::unique_ptr<CpuKernel>();
+    }
+}
+
+constexpr CpuKernelEntry kKernels[] = {{"CumSum", make_cumsum}};
+
+}  // namespace
+}  // namespace cpu
+
+std::span<const cpu::CpuKernelEntry> cumsum_cpu_kernels() {
+    return cpu::kKernels;
+}
+
+}  // namespace leat

@@ -1,0 +1,45 @@
+#include "base/error.h"
+#include "ops/cumsum/cumsum.h"
+#include "ops/elementwise/element_access.h"
+#include "ops/gather/gather.h"
+
+namespace leat {
+
+Result<CumSumLoop> cumsum_loop(const Shape& x, const TensorArg& axis) {
+    LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(index_at(axis, 0), x.rank()));
+    return CumSumLoop{x.element_count(0, normal), x[normal], x.element_count(normal + 1, x.rank())};
+}
+
+Status cumsum_reference(const ReferenceArgs& args) {
+    const TensorArg& x = args.inputs[0];
+    const TensorArg& y = args.outputs[0];
+    auto found = cumsum_loop(x.shape, args.inputs[1]);
+    if (!found.ok()) {
+        return std::move(found).error().with_node(args.node.label());
+    }
+    const CumSumLoop loop = *found;
+    const bool exclusive = args.node.attr("exclusive", int64_t{0}) != 0;
+    const bool reverse = args.node.attr("reverse", int64_t{0}) != 0;
+    const bool real = contains(kFloatTypes, x.dtype);
+    for (int64_t line = 0; line < loop.outer * loop.inner; ++line) {
+        const int64_t base = line / loop.inner * loop.extent * loop.inner + line % loop.inner;
+        double sum = 0;
+        uint64_t integer_sum = 0;
+        for (int64_t k = 0; k < loop.extent; ++k) {
+            const int64_t i = base + (reverse ? loop.extent - 1 - k : k) * loop.inner;
+            const double before = sum;
+            const uint64_t integer_before = integer_sum;
+            if (real) {
+                sum += load_real(x.dtype, x.data, i);
+                store_real(y.dtype, y.data, i, exclusive ? before : sum);
+            } else {
+                integer_sum += uint64_t(load_integer(x.dtype, x.data, i));
+                store_integer(y.dtype, y.data, i,
+                              int64_t(exclusive ? integer_before : integer_sum));
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace leat

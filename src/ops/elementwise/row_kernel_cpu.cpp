@@ -1,0 +1,169 @@
+#include "ops/elementwise/row_kernel_cpu.h"
+
+#include <algorithm>
+
+namespace leat::cpu {
+namespace {
+
+// A tile of about 10 us is long enough to hide the cost of handing it to a worker (0.1 us) and
+// keeps its operands in the L1 or L2 cache.
+constexpr double kTileNs = 10000;
+constexpr int64_t kMaxTileBytes = 64 * 1024;
+constexpr int64_t kMinTileBytes = 16 * 1024;
+constexpr int64_t kTileGranule =
+    64;  // elements: tiles begin on cache lines of the output if it does
+
+struct Axis {
+    int64_t extent;
+    int64_t output_stride;
+    std::array<int64_t, kMaxRowInputs> input_strides;
+};
+
+// True if stepping the outer axis continues the inner one, for every operand.
+bool continues(const Axis& outer, const Axis& inner, int input_count) {
+    if (outer.output_stride != inner.output_stride * inner.extent) {
+        return false;
+    }
+    for (int i = 0; i < input_count; ++i) {
+        if (outer.input_strides[size_t(i)] != inner.input_strides[size_t(i)] * inner.extent) {
+            return false;
+        }
+    }
+    return true;
+}
+
+class RowKernel : public CpuKernel {
+  public:
+    RowKernel(const RowKernelSpec& spec, const TensorArg& output, std::span<const TensorArg> inputs)
+        : loops_(make_row_loops(output, inputs)),
+          function_(spec.function),
+          state_(spec.state),
+          output_bytes_(bits_of(output.dtype) / 8) {
+        kernel_name = spec.name;
+        int64_t element_bytes = output_bytes_;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            input_bytes_[i] = bits_of(inputs[i].dtype) / 8;
+            element_bytes += input_bytes_[i];
+        }
+        const int64_t by_time = int64_t(kTileNs / spec.ns_per_element) * element_bytes;
+        const int64_t tile_bytes = std::clamp(by_time, kMinTileBytes, kMaxTileBytes);
+        tile_elements_ =
+            std::max(tile_bytes / element_bytes / kTileGranule, int64_t{1}) * kTileGranule;
+        // A last tile of up to half the size joins the one before.
+        tile_count =
+            std::max<int64_t>(1, (loops_.element_count + tile_elements_ / 2) / tile_elements_);
+        cost_ns = spec.ns_per_element * double(loops_.element_count);
+    }
+
+    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
+        int64_t position = tile_begin * tile_elements_;
+        const int64_t end =
+            tile_end == tile_count ? loops_.element_count : tile_end * tile_elements_;
+        const int inner = loops_.rank - 1;
+        std::array<int64_t, kMaxRank> index{};
+        int64_t rest = position;
+        for (int axis = inner; axis >= 0 && rest > 0; --axis) {
+            index[size_t(axis)] = rest % loops_.extents[size_t(axis)];
+            rest /= loops_.extents[size_t(axis)];
+        }
+        Row row{};
+        row.input_strides = loops_.input_strides[size_t(inner)].data();
+        row.output_stride = loops_.output_strides[size_t(inner)];
+        row.input_count = loops_.input_count;
+        row.state = state_.get();
+        while (position < end) {
+            row.count =
+                std::min(end - position, loops_.extents[size_t(inner)] - index[size_t(inner)]);
+            place(args, index, row);
+            function_(row);
+            position += row.count;
+            index[size_t(inner)] += row.count;
+            for (int axis = inner; axis > 0 && index[size_t(axis)] == loops_.extents[size_t(axis)];
+                 --axis) {
+                index[size_t(axis)] = 0;
+                ++index[size_t(axis) - 1];
+            }
+        }
+        return {};
+    }
+
+  private:
+    // Points the row's operands at the elements of `index`.
+    void place(const KernelArgs& args, const std::array<int64_t, kMaxRank>& index, Row& row) const {
+        int64_t output = 0;
+        std::array<int64_t, kMaxRowInputs> offsets{};
+        for (size_t axis = 0; axis < size_t(loops_.rank); ++axis) {
+            output += index[axis] * loops_.output_strides[axis];
+            for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
+                offsets[i] += index[axis] * loops_.input_strides[axis][i];
+            }
+        }
+        row.output = args.outputs[0].data + output * output_bytes_;
+        for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
+            row.inputs[i] = args.inputs[i].data + offsets[i] * input_bytes_[i];
+        }
+    }
+
+    RowLoops loops_;
+    RowFunction function_;
+    std::shared_ptr<const void> state_;
+    int64_t output_bytes_;
+    std::array<int64_t, kMaxRowInputs> input_bytes_{};
+    int64_t tile_elements_ = 0;
+};
+
+}  // namespace
+
+RowLoops make_row_loops(const TensorArg& output, std::span<const TensorArg> inputs) {
+    RowLoops loops;
+    loops.input_count = int(inputs.size());
+    loops.element_count = output.shape.element_count();
+    std::array<Axis, kMaxRank> axes{};
+    int rank = 0;
+    for (int axis = 0; axis < output.shape.rank(); ++axis) {
+        if (output.shape[axis] == 1) {
+            continue;
+        }
+        Axis& entry = axes[size_t(rank++)];
+        entry.extent = output.shape[axis];
+        entry.output_stride = output.strides[size_t(axis)];
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            const int own = axis - (output.shape.rank() - inputs[i].shape.rank());
+            const bool repeats = own < 0 || inputs[i].shape[own] == 1;
+            entry.input_strides[i] = repeats ? 0 : inputs[i].strides[size_t(own)];
+        }
+    }
+    std::stable_sort(axes.begin(), axes.begin() + rank, [](const Axis& a, const Axis& b) {
+        return a.output_stride > b.output_stride;
+    });
+    int merged = 0;
+    for (int axis = 0; axis < rank; ++axis) {
+        if (merged > 0 &&
+            continues(axes[size_t(merged) - 1], axes[size_t(axis)], loops.input_count)) {
+            const int64_t extent = axes[size_t(merged) - 1].extent;
+            axes[size_t(merged) - 1] = axes[size_t(axis)];
+            axes[size_t(merged) - 1].extent *= extent;
+        } else {
+            axes[size_t(merged++)] = axes[size_t(axis)];
+        }
+    }
+    if (merged == 0) {  // a scalar, or all extents 1
+        axes[0] = Axis{1, 1, {}};
+        merged = 1;
+    }
+    loops.rank = merged;
+    for (size_t axis = 0; axis < size_t(merged); ++axis) {
+        loops.extents[axis] = axes[axis].extent;
+        loops.output_strides[axis] = axes[axis].output_stride;
+        loops.input_strides[axis] = axes[axis].input_strides;
+    }
+    return loops;
+}
+
+std::unique_ptr<CpuKernel> make_row_kernel(const RowKernelSpec& spec,
+                                           const TensorArg& output,
+                                           std::span<const TensorArg> inputs) {
+    return std::make_unique<RowKernel>(spec, output, inputs);
+}
+
+}  // namespace leat::cpu

@@ -1,0 +1,21 @@
+#include "ops/layout/layout.h"
+
+namespace leat {
+namespace {
+
+Status infer_layout(InferContext& context) {
+    context.set_output(0, context.input(0));
+    return {};
+}
+
+constexpr OpDef kOps[] = {
+    {.name = "Layout", .domain = "leat", .infer = infer_layout, .reference = layout_reference},
+};
+
+}  // namespace
+
+std::span<const OpDef> layout_ops() {
+    return kOps;
+}
+
+}  // namespace leat

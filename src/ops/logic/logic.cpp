@@ -1,0 +1,102 @@
+#include "ops/logic/logic.h"
+
+#include <algorithm>
+
+#include "ops/elementwise/element_access.h"
+#include "ops/elementwise/elementwise.h"
+
+namespace leat {
+namespace {
+
+constexpr DTypeSet kBool = dtype_set(DType::kBool);
+constexpr DTypeSet kEqualTypes = kNumericTypes | dtype_set(DType::kBool, DType::kString);
+constexpr DTypeSet kNanTypes = kFloatTypes | (kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1));
+
+constexpr LogicOp kTable[] = {
+    {"And", kBool},
+    {"Equal", kEqualTypes},
+    {"Greater", kNumericTypes},
+    {"GreaterOrEqual", kNumericTypes},
+    {"IsInf", kNanTypes, 1},
+    {"IsNaN", kNanTypes, 1},
+    {"Less", kNumericTypes},
+    {"LessOrEqual", kNumericTypes},
+    {"Not", kBool, 1},
+    {"Or", kBool},
+    {"Xor", kBool},
+};
+
+const LogicOp& row_of(const NodeData& node) {
+    return *std::find_if(std::begin(kTable), std::end(kTable),
+                         [&](const LogicOp& op) { return op.name == node.op_type; });
+}
+
+// Exporters compare a shape with -1 to choose between its extents and others (Equal, then Where):
+// extents are never negative, so the answer is known even for symbolic ones. 1 and 0 are true and
+// false.
+void propagate_equal(InferContext& context) {
+    for (const int constant : {0, 1}) {
+        const auto numbers = context.ints(constant);
+        const auto extents = context.extents(1 - constant);
+        if (!numbers || !extents || context.input(0).rank() > 1 || context.input(1).rank() > 1 ||
+            (numbers->size() != extents->size() && numbers->size() != 1)) {
+            continue;
+        }
+        const auto exact = context.ints(1 - constant);
+        std::vector<DimSpec> equal;
+        for (size_t i = 0; i < extents->size(); ++i) {
+            const int64_t number = (*numbers)[numbers->size() == 1 ? 0 : i];
+            const DimSpec& extent = (*extents)[i];
+            if (exact || extent.is_fixed()) {
+                equal.emplace_back((exact ? (*exact)[i] : extent.extent()) == number ? 1 : 0);
+            } else {
+                equal.push_back(number < 0 && !extent.name().empty() ? DimSpec(0)
+                                                                     : DimSpec::unknown());
+            }
+        }
+        context.set_extents(0, std::move(equal));
+        return;
+    }
+}
+
+Status infer_logic(InferContext& context) {
+    const LogicOp& op = row_of(context.node());
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, op.dtypes, op.inputs == 1 ? "X" : "A"));
+    if (op.inputs == 2) {
+        LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
+    }
+    LEAT_RETURN_IF_ERROR(infer_broadcast(context, DType::kBool));
+    if (op.name == "Equal") {
+        propagate_equal(context);
+    }
+    return {};
+}
+
+}  // namespace
+
+Status logic_reference(const ReferenceArgs& args);
+
+std::span<const LogicOp> logic_table() {
+    return kTable;
+}
+
+std::span<const OpDef> logic_ops() {
+    static const std::vector<OpDef> ops = [] {
+        std::vector<OpDef> defs;
+        for (const LogicOp& op : kTable) {
+            OpDef def;
+            def.name = op.name;
+            def.min_inputs = op.inputs;
+            def.max_inputs = op.inputs;
+            def.infer = infer_logic;
+            def.reference = logic_reference;
+            def.in_place_inputs = op.inputs == 1 ? 1 : 3;  // where the inputs are bool
+            def.layout_rule = LayoutRule::kAgnostic;
+            defs.push_back(def);
+        }
+        return defs;
+    }();
+    return ops;
+}
+
+}  // namespace leat

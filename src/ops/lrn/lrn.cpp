@@ -1,0 +1,53 @@
+#include "ops/lrn/lrn.h"
+
+#include <array>
+
+#include "ops/type_checks.h"
+
+namespace leat {
+
+Status lrn_reference(const ReferenceArgs& args);
+
+namespace {
+
+Status infer_lrn(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "X"));
+    const TypeInfo& x = context.input(0);
+    if (x.dims && x.rank() < 2) {
+        return invalid_argument("input X has no channels")
+            .with_found(x.to_string())
+            .with_needed("rank 2 or more: [n, c, spatial...]");
+    }
+    const int64_t size = context.node().attr("size", int64_t{0});
+    if (size < 1 || size > INT32_MAX) {
+        return invalid_argument("attribute 'size' must be a positive number of channels")
+            .with_found(fmt::format("{}", size))
+            .with_needed("1 or more");
+    }
+    context.set_output(0, x);
+    return {};
+}
+
+Cost lrn_cost(const NodeData& /*node*/,
+              std::span<const TensorArg> inputs,
+              std::span<const TensorArg> outputs) {
+    return {12.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
+}
+
+}  // namespace
+
+std::span<const OpDef> lrn_ops() {
+    static const std::array<OpDef, 1> ops = [] {
+        std::array<OpDef, 1> table{};
+        OpDef& op = table[0];
+        op.name = "LRN";
+        op.infer = infer_lrn;
+        op.reference = lrn_reference;
+        op.cost = lrn_cost;
+        op.layout_rule = LayoutRule::kChannelsLastPreferred;
+        return table;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,224 @@
+#include "ops/matmul/matmul.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ops/type_checks.h"
+
+namespace leat {
+
+Status matmul_reference(const ReferenceArgs& args);
+Status gemm_reference(const ReferenceArgs& args);
+
+namespace {
+
+constexpr DTypeSet kMatMulTypes = kFloatTypes | kWideIntTypes;
+
+Status mismatch(const TypeInfo& a, const TypeInfo& b, const DimSpec& a_k, const DimSpec& b_k) {
+    return invalid_argument("A's columns must equal B's rows")
+        .with_found(fmt::format("A is {}, B is {}: {} columns against {} rows", a.to_string(),
+                                b.to_string(), a_k.extent(), b_k.extent()))
+        .with_needed(fmt::format("{} rows of B", a_k.extent()));
+}
+
+bool differ(const DimSpec& a, const DimSpec& b) {
+    return a.is_fixed() && b.is_fixed() && a.extent() != b.extent();
+}
+
+Status check_operands(const InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kMatMulTypes, "A"));
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kMatMulTypes, "B"));
+    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
+    for (int i = 0; i < 2; ++i) {
+        if (context.input(i).rank() == 0) {
+            return invalid_argument("input {} must not be a scalar", i == 0 ? "A" : "B")
+                .with_found(context.input(i).to_string())
+                .with_needed("rank 1 or more");
+        }
+    }
+    return {};
+}
+
+Status infer_matmul(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(check_operands(context));
+    const TypeInfo& a = context.input(0);
+    const TypeInfo& b = context.input(1);
+    if (!a.dims || !b.dims) {
+        context.set_output(0, a.dtype, std::nullopt);
+        return {};
+    }
+    const size_t a_rank = a.dims->size();
+    const size_t b_rank = b.dims->size();
+    const DimSpec& a_k = a.dims->back();
+    const DimSpec& b_k = b_rank == 1 ? b.dims->front() : (*b.dims)[b_rank - 2];
+    if (differ(a_k, b_k)) {
+        return mismatch(a, b, a_k, b_k);
+    }
+    const auto batch_of = [](const std::vector<DimSpec>& dims) {
+        const size_t count = dims.size() > 2 ? dims.size() - 2 : 0;
+        return TypeInfo::tensor(
+            DType::kFloat32,
+            std::vector<DimSpec>(dims.begin(), dims.begin() + std::ptrdiff_t(count)));
+    };
+    LEAT_ASSIGN_OR_RETURN(auto batch, broadcast_dims(batch_of(*a.dims), batch_of(*b.dims)));
+    std::vector<DimSpec> dims = batch ? *batch : std::vector<DimSpec>();
+    if (a_rank > 1) {
+        dims.push_back((*a.dims)[a_rank - 2]);
+    }
+    if (b_rank > 1) {
+        dims.push_back(b.dims->back());
+    }
+    context.set_output(0, a.dtype, std::move(dims));
+    return {};
+}
+
+// c must broadcast to [m, n], never the other way round.
+Status check_gemm_bias(const InferContext& context, const DimSpec& m, const DimSpec& n) {
+    if (!is_own_input(context.node(), 2)) {
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 2, kMatMulTypes, "C"));
+    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 2));
+    if (!context.has_input(2) || !context.input(2).dims) {
+        return {};
+    }
+    const std::vector<DimSpec>& c = *context.input(2).dims;
+    const auto fits = [](const DimSpec& from, const DimSpec& to) {
+        return !differ(from, to) || from.extent() == 1;
+    };
+    const bool fits_columns = c.empty() || fits(c.back(), n);
+    const bool fits_rows = c.size() < 2 || fits(c[0], m);
+    if (c.size() > 2 || !fits_columns || !fits_rows) {
+        return invalid_argument("C must broadcast to the result")
+            .with_found(context.input(2).to_string())
+            .with_needed(fmt::format("a shape that broadcasts to {} x {}", m.extent(), n.extent()));
+    }
+    return {};
+}
+
+Status infer_gemm(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(check_operands(context));
+    LEAT_RETURN_IF_ERROR(require_rank(context, 0, 2, "A"));
+    LEAT_RETURN_IF_ERROR(require_rank(context, 1, 2, "B"));
+    const TypeInfo& a = context.input(0);
+    const TypeInfo& b = context.input(1);
+    const std::vector<DimSpec> any(2, DimSpec::unknown());
+    const std::vector<DimSpec>& a_dims = a.dims ? *a.dims : any;
+    const std::vector<DimSpec>& b_dims = b.dims ? *b.dims : any;
+    const auto transpose_a = size_t(context.node().attr("transA", int64_t{0}) != 0);
+    const auto transpose_b = size_t(context.node().attr("transB", int64_t{0}) != 0);
+    const DimSpec& a_k = a_dims[1 - transpose_a];
+    const DimSpec& b_k = b_dims[transpose_b];
+    if (differ(a_k, b_k)) {
+        return mismatch(a, b, a_k, b_k);
+    }
+    const DimSpec& m = a_dims[transpose_a];
+    const DimSpec& n = b_dims[1 - transpose_b];
+    LEAT_RETURN_IF_ERROR(check_gemm_bias(context, m, n));
+    context.set_output(0, a.dtype, std::vector<DimSpec>{m, n});
+    return {};
+}
+
+Cost matmul_cost(const NodeData& /*node*/,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs) {
+    const Shape& a = inputs[0].shape;
+    const int64_t k = a.rank() > 0 ? a[a.rank() - 1] : 1;
+    return {2.0 * double(outputs[0].shape.element_count()) * double(k),
+            moved_bytes(inputs, outputs)};
+}
+
+Cost gemm_cost(const NodeData& node,
+               std::span<const TensorArg> inputs,
+               std::span<const TensorArg> outputs) {
+    const int64_t k = inputs[0].shape[node.attr("transA", int64_t{0}) != 0 ? 0 : 1];
+    return {2.0 * double(outputs[0].shape.element_count()) * double(k),
+            moved_bytes(inputs, outputs)};
+}
+
+// Strides of an operand's matrices along y's batch axes; 0 where its extent is 1.
+Strides batch_strides(const Shape& operand, const Shape& batch) {
+    Strides strides{};
+    int64_t stride = 1;
+    const int lead = batch.rank() - std::max(operand.rank() - 2, 0);
+    for (int axis = batch.rank() - 1; axis >= lead; --axis) {
+        const int64_t extent = operand[axis - lead];
+        strides[size_t(axis)] = extent == 1 ? 0 : stride;
+        stride *= extent;
+    }
+    return strides;
+}
+
+}  // namespace
+
+MatMulGeometry MatMulGeometry::make(const Shape& a, const Shape& b) {
+    MatMulGeometry geometry;
+    geometry.k = a[a.rank() - 1];
+    geometry.m = a.rank() > 1 ? a[a.rank() - 2] : 1;
+    geometry.n = b.rank() > 1 ? b[b.rank() - 1] : 1;
+    const int a_batch = std::max(a.rank() - 2, 0);
+    const int b_batch = std::max(b.rank() - 2, 0);
+    const int rank = std::max(a_batch, b_batch);
+    for (int axis = 0; axis < rank; ++axis) {
+        const int64_t from_a = axis < rank - a_batch ? 1 : a[axis - (rank - a_batch)];
+        const int64_t from_b = axis < rank - b_batch ? 1 : b[axis - (rank - b_batch)];
+        geometry.batch.append(from_a == 1 ? from_b : from_a);
+    }
+    geometry.a_batch_strides = batch_strides(a, geometry.batch);
+    geometry.b_batch_strides = batch_strides(b, geometry.batch);
+    return geometry;
+}
+
+int64_t MatMulGeometry::matrix(int64_t index, const Strides& strides) const {
+    int64_t offset = 0;
+    for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+        offset += index % batch[axis] * strides[size_t(axis)];
+        index /= batch[axis];
+    }
+    return offset;
+}
+
+GemmGeometry GemmGeometry::make(const NodeData& node,
+                                const Shape& a,
+                                const Shape& b,
+                                const Shape* c) {
+    GemmGeometry geometry;
+    geometry.transpose_a = node.attr("transA", int64_t{0}) != 0;
+    geometry.transpose_b = node.attr("transB", int64_t{0}) != 0;
+    geometry.alpha = node.attr("alpha", 1.0F);
+    geometry.beta = node.attr("beta", 1.0F);
+    geometry.m = a[geometry.transpose_a ? 1 : 0];
+    geometry.k = a[geometry.transpose_a ? 0 : 1];
+    geometry.n = b[geometry.transpose_b ? 0 : 1];
+    if (c != nullptr && c->rank() > 0) {
+        const int64_t columns = (*c)[c->rank() - 1];
+        geometry.c_column_stride = columns == 1 ? 0 : 1;
+        geometry.c_row_stride = c->rank() == 2 && (*c)[0] != 1 ? columns : 0;
+    }
+    return geometry;
+}
+
+std::span<const OpDef> matmul_ops() {
+    static const std::array<OpDef, 2> ops = [] {
+        std::array<OpDef, 2> table{};
+        OpDef& matmul = table[0];
+        matmul.name = "MatMul";
+        matmul.min_inputs = 2;
+        matmul.max_inputs = 2;
+        matmul.infer = infer_matmul;
+        matmul.reference = matmul_reference;
+        matmul.cost = matmul_cost;
+        OpDef& gemm = table[1];
+        gemm.name = "Gemm";
+        gemm.min_inputs = 2;
+        gemm.max_inputs = 3;
+        gemm.infer = infer_gemm;
+        gemm.reference = gemm_reference;
+        gemm.cost = gemm_cost;
+        return table;
+    }();
+    return ops;
+}
+
+}  // namespace leat

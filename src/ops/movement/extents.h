@@ -1,0 +1,101 @@
+// Pieces of shape inference that the movement operators share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/op_def.h"
+
+namespace leat {
+
+using Dims = std::vector<DimSpec>;
+
+// Longer vectors are data, not shapes: their elements are not tracked.
+inline constexpr size_t kMaxTrackedExtents = 64;
+
+inline Dims unknown_dims(int64_t rank) {
+    return Dims(size_t(rank), DimSpec::unknown());
+}
+
+inline bool all_fixed(const Dims& dims) {
+    for (const DimSpec& dim : dims) {
+        if (!dim.is_fixed()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Elements of a tensor of rank 0 or 1, -1 if unknown.
+inline int64_t known_length(const TypeInfo& type) {
+    if (!type.dims || type.rank() > 1) {
+        return -1;
+    }
+    return type.rank() == 0 ? 1 : (*type.dims)[0].extent();
+}
+
+// True if values of the type may be extents of a shape.
+inline bool may_hold_extents(DType dtype) {
+    return dtype == DType::kInt64 || dtype == DType::kInt32;
+}
+
+// Marks the elements of output `i`, a tensor of rank 0 or 1, if they can be extents.
+inline void track_extents(InferContext& context, int i, DType dtype, Dims extents) {
+    if (may_hold_extents(dtype) && extents.size() <= kMaxTrackedExtents) {
+        context.set_extents(i, std::move(extents));
+    }
+}
+
+inline Status check_output_rank(int64_t rank) {
+    if (rank > kMaxRank) {
+        return unsupported("the output has too many dimensions")
+            .with_found(fmt::format("rank {}", rank))
+            .with_needed(fmt::format("rank <= {}", kMaxRank));
+    }
+    return {};
+}
+
+// Operands that hold indices, axes or shapes are int32 or int64.
+inline Status check_index_type(const InferContext& context, int i, std::string_view what) {
+    const DType dtype = context.input(i).dtype;
+    if (dtype != DType::kInt64 && dtype != DType::kInt32 && dtype != DType::kUndefined) {
+        return invalid_argument("{} has the wrong type", what)
+            .with_found(std::string(name_of(dtype)))
+            .with_needed("i64 or i32");
+    }
+    return {};
+}
+
+// Two descriptions of one extent: the more exact one; an error if they contradict each other.
+inline Result<DimSpec> merge_dims(const DimSpec& a, const DimSpec& b, std::string_view what) {
+    if (a.is_fixed() && b.is_fixed() && a.extent() != b.extent()) {
+        return invalid_argument("{} differs", what)
+            .with_found(fmt::format("{} and {}", a.extent(), b.extent()))
+            .with_needed("equal extents");
+    }
+    if (a.is_fixed() || (!b.is_fixed() && !a.name().empty())) {
+        return a;
+    }
+    return b;
+}
+
+// The axis operand or attribute as axes of a tensor of `rank`, each once.
+inline Result<std::vector<int>> normalize_axes(const std::vector<int64_t>& axes, int rank) {
+    std::vector<int> result;
+    std::vector<bool> seen(size_t(rank), false);
+    for (const int64_t axis : axes) {
+        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
+        if (seen[size_t(normal)]) {
+            return invalid_argument("axis {} is named twice", axis);
+        }
+        seen[size_t(normal)] = true;
+        result.push_back(normal);
+    }
+    return result;
+}
+
+}  // namespace leat

@@ -1,0 +1,99 @@
+#include <cstring>
+#include <string>
+
+#include "ops/movement/movement.h"
+
+namespace leat {
+namespace {
+
+template <class T>
+void copy_typed(const Shape& shape, const StridedPlace& source, const StridedPlace& destination) {
+    const auto* from = reinterpret_cast<const T*>(source.data);
+    auto* to = reinterpret_cast<T*>(destination.data);
+    StridedIndex read(shape, source.strides, source.offset);
+    StridedIndex write(shape, destination.strides, destination.offset);
+    const int64_t count = shape.element_count();
+    for (int64_t i = 0; i < count; ++i) {
+        to[write.offset()] = from[read.offset()];
+        read.advance();
+        write.advance();
+    }
+}
+
+void copy_packed(int bits,
+                 const std::byte* source,
+                 int64_t source_index,
+                 std::byte* destination,
+                 int64_t destination_index) {
+    const int per_byte = 8 / bits;
+    const unsigned mask = (1U << bits) - 1;
+    const int read_shift = int(source_index % per_byte) * bits;
+    const int write_shift = int(destination_index % per_byte) * bits;
+    const unsigned element = (unsigned(source[source_index / per_byte]) >> read_shift) & mask;
+    std::byte& byte = destination[destination_index / per_byte];
+    byte = std::byte((unsigned(byte) & ~(mask << write_shift)) | (element << write_shift));
+}
+
+}  // namespace
+
+void copy_elements(DType dtype,
+                   const std::byte* source,
+                   int64_t source_index,
+                   std::byte* destination,
+                   int64_t destination_index,
+                   int64_t count) {
+    if (count <= 0) {
+        return;
+    }
+    if (dtype == DType::kString) {
+        const auto* from = reinterpret_cast<const std::string*>(source) + source_index;
+        std::copy(from, from + count,
+                  reinterpret_cast<std::string*>(destination) + destination_index);
+        return;
+    }
+    const int bits = bits_of(dtype);
+    if (bits < 8) {
+        for (int64_t i = 0; i < count; ++i) {
+            copy_packed(bits, source, source_index + i, destination, destination_index + i);
+        }
+        return;
+    }
+    const int64_t bytes = bits / 8;
+    std::memcpy(destination + destination_index * bytes, source + source_index * bytes,
+                size_t(count * bytes));
+}
+
+void copy_strided_plain(DType dtype,
+                        const Shape& shape,
+                        const StridedPlace& source,
+                        const StridedPlace& destination) {
+    if (dtype == DType::kString) {
+        return copy_typed<std::string>(shape, source, destination);
+    }
+    switch (bits_of(dtype)) {
+        case 8:
+            return copy_typed<uint8_t>(shape, source, destination);
+        case 16:
+            return copy_typed<uint16_t>(shape, source, destination);
+        case 32:
+            return copy_typed<uint32_t>(shape, source, destination);
+        case 64:
+            // A complex64 element is only aligned to its parts.
+            if (dtype != DType::kComplex64) {
+                return copy_typed<uint64_t>(shape, source, destination);
+            }
+            break;
+        default:
+            break;
+    }
+    StridedIndex read(shape, source.strides, source.offset);
+    StridedIndex write(shape, destination.strides, destination.offset);
+    const int64_t count = shape.element_count();
+    for (int64_t i = 0; i < count; ++i) {
+        copy_elements(dtype, source.data, read.offset(), destination.data, write.offset(), 1);
+        read.advance();
+        write.advance();
+    }
+}
+
+}  // namespace leat

@@ -1,0 +1,131 @@
+#include "ops/movement/movement_cpu.h"
+#include "ops/pad/pad.h"
+#include "ops/slice/slice.h"
+
+namespace leat {
+namespace cpu {
+namespace {
+
+// Beyond it, pads of many axes are copied by the plain kernel.
+constexpr int64_t kMaxBoxes = 4096;
+
+// Consecutive indices of y along an axis that a straight run of x gives, or the constant.
+struct Piece {
+    int64_t begin = 0;  // in y
+    int64_t extent = 0;
+    int64_t source = 0;  // index of x; -1: the constant
+    int64_t step = 0;    // 1, 0 or -1
+};
+
+// True if the piece goes on with this source; sets its step.
+bool extend(Piece& piece, int64_t source) {
+    if (piece.source < 0 || source < 0) {
+        return piece.source < 0 && source < 0;
+    }
+    const int64_t step = source - (piece.source + (piece.extent - 1) * piece.step);
+    if (piece.extent == 1 ? step < -1 || step > 1 : step != piece.step) {
+        return false;
+    }
+    piece.step = step;
+    return true;
+}
+
+std::vector<Piece> axis_pieces(PadMode mode,
+                               const PadAxis& pad,
+                               int64_t x_extent,
+                               int64_t y_extent) {
+    std::vector<Piece> pieces;
+    for (int64_t i = 0; i < y_extent; ++i) {
+        const int64_t source = pad_source(mode, i - pad.before, x_extent);
+        if (!pieces.empty() && extend(pieces.back(), source)) {
+            ++pieces.back().extent;
+        } else {
+            pieces.push_back({i, 1, source, 0});
+        }
+    }
+    return pieces;
+}
+
+// The copy of one box, a piece of every axis.
+CopyJob box_job(const PrepareContext& context,
+                const std::vector<std::vector<Piece>>& pieces,
+                const std::vector<size_t>& choice) {
+    const TensorArg& x = context.inputs[0];
+    const TensorArg& y = context.outputs[0];
+    std::vector<CopyAxis> axes;
+    int64_t source_offset = 0;
+    int64_t destination_offset = 0;
+    bool constant = false;
+    for (size_t axis = 0; axis < pieces.size(); ++axis) {
+        const Piece& piece = pieces[axis][choice[axis]];
+        constant = constant || piece.source < 0;
+        source_offset += piece.source * x.strides[axis];
+        destination_offset += piece.begin * y.strides[axis];
+        axes.push_back({piece.extent, piece.step * x.strides[axis], y.strides[axis]});
+    }
+    int input = 0;
+    if (constant) {
+        source_offset = 0;
+        for (CopyAxis& axis : axes) {
+            axis.source_stride = 0;
+        }
+        const bool has_value = context.inputs.size() > 2 && context.inputs[2].present();
+        input = has_value ? 2 : CopyJob::kZeros;
+    }
+    return {input, 0, StridedCopy(axes, element_bytes(y.dtype), source_offset, destination_offset)};
+}
+
+std::vector<CopyJob> box_jobs(const PrepareContext& context,
+                              const std::vector<std::vector<Piece>>& pieces,
+                              int64_t boxes) {
+    std::vector<CopyJob> jobs;
+    std::vector<size_t> choice(pieces.size(), 0);
+    for (int64_t box = 0; box < boxes; ++box) {
+        jobs.push_back(box_job(context, pieces, choice));
+        for (size_t axis = pieces.size(); axis-- > 0;) {
+            if (++choice[axis] < pieces[axis].size()) {
+                break;
+            }
+            choice[axis] = 0;
+        }
+    }
+    return jobs;
+}
+
+Result<std::unique_ptr<CpuKernel>> make_pad(PrepareContext& context) {
+    const TensorArg& x = context.inputs[0];
+    const TensorArg& y = context.outputs[0];
+    const bool has_axes = context.inputs.size() > 3 && context.inputs[3].present();
+    if (!has_byte_elements(x.dtype) || context.inputs[1].data == nullptr ||
+        (has_axes && context.inputs[3].data == nullptr)) {
+        return std::unique_ptr<CpuKernel>();
+    }
+    const std::vector<int64_t> axis_list =
+        has_axes ? read_ints(context.inputs[3]) : std::vector<int64_t>();
+    LEAT_ASSIGN_OR_RETURN(const PadMode mode, pad_mode(context.node));
+    LEAT_ASSIGN_OR_RETURN(
+        const std::vector<PadAxis> pads,
+        pad_axes(x.shape.rank(), read_ints(context.inputs[1]), has_axes ? &axis_list : nullptr));
+
+    std::vector<std::vector<Piece>> pieces;
+    int64_t boxes = y.shape.element_count() == 0 ? 0 : 1;
+    for (int axis = 0; axis < x.shape.rank() && boxes > 0; ++axis) {
+        pieces.push_back(axis_pieces(mode, pads[size_t(axis)], x.shape[axis], y.shape[axis]));
+        boxes *= int64_t(pieces.back().size());
+        if (boxes > kMaxBoxes) {
+            return std::unique_ptr<CpuKernel>();
+        }
+    }
+    return make_copy_kernel(box_jobs(context, pieces, boxes), "pad_copy");
+}
+
+constexpr CpuKernelEntry kKernels[] = {{"Pad", make_pad}};
+
+}  // namespace
+}  // namespace cpu
+
+std::span<const cpu::CpuKernelEntry> pad_cpu_kernels() {
+    return cpu::kKernels;
+}
+
+}  // namespace leat

@@ -1,0 +1,39 @@
+// MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool over the spatial axes of x [n, c,
+// spatial...].
+//
+// MaxPool-22: optional second output, i64: the flat index in x of each maximum (storage_order = 1:
+// spatial
+//   axes counted column-major). Of equal elements the first wins. AveragePool-22: count_include_pad
+//   = 0 divides by the elements of x in the window, 1 by the positions inside the padded input. The
+//   global ones give [n, c, 1...]. 1 to 3 spatial axes; windows: ops/window.h.
+// Types: f16, bf16, f32, f64; MaxPool also i8, u8. The reference accumulates in double.
+#pragma once
+
+#include "graph/op_def.h"
+#include "ops/window.h"
+
+namespace leat {
+
+enum class PoolKind : uint8_t { kMax, kAverage };
+
+// One pooling of fixed shapes; a global one has a window as large as the input.
+struct PoolGeometry {
+    PoolKind kind = PoolKind::kMax;
+    WindowGeometry window;
+    int64_t batch = 0;
+    int64_t channels = 0;
+    bool count_include_pad = false;
+
+    // x, y: logical shapes that inference accepted.
+    static Result<PoolGeometry> make(const NodeData& node, const Shape& x, const Shape& y);
+    // What an average over window (d, h, w) divides by is the product over its axes of this.
+    int64_t axis_divisor(int axis, int64_t o) const;
+    // Taps of window o along an axis that lie inside the input.
+    IndexRange taps(int axis, int64_t o) const {
+        const auto a = size_t(axis);
+        return taps_inside(window.origin(axis, o), window.dilation[a], window.kernel[a],
+                           window.input[a]);
+    }
+};
+
+}  // namespace leat

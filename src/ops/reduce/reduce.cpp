@@ -1,0 +1,120 @@
+#include "ops/reduce/reduce.h"
+
+#include <array>
+#include <optional>
+
+#include "ops/type_checks.h"
+
+namespace leat {
+
+Status reduce_reference(const ReferenceArgs& args);
+
+namespace {
+
+struct ReduceRow {
+    std::string_view name;
+    ReduceKind kind;
+    DTypeSet types;
+};
+constexpr DTypeSet kReduceTypes = kFloatTypes | kWideIntTypes;
+constexpr DTypeSet kOrderedTypes = kReduceTypes | kByteTypes | dtype_bit(DType::kBool);
+constexpr std::array<ReduceRow, 10> kRows{{
+    {"ReduceSum", ReduceKind::kSum, kReduceTypes},
+    {"ReduceMean", ReduceKind::kMean, kReduceTypes},
+    {"ReduceMax", ReduceKind::kMax, kOrderedTypes},
+    {"ReduceMin", ReduceKind::kMin, kOrderedTypes},
+    {"ReduceProd", ReduceKind::kProd, kReduceTypes},
+    {"ReduceL1", ReduceKind::kL1, kReduceTypes},
+    {"ReduceL2", ReduceKind::kL2, kReduceTypes},
+    {"ReduceLogSum", ReduceKind::kLogSum, kReduceTypes},
+    {"ReduceLogSumExp", ReduceKind::kLogSumExp, kReduceTypes},
+    {"ReduceSumSquare", ReduceKind::kSumSquare, kReduceTypes},
+}};
+
+const ReduceRow& row_of(std::string_view op_type) {
+    for (const ReduceRow& row : kRows) {
+        if (row.name == op_type) {
+            return row;
+        }
+    }
+    return kRows[0];
+}
+
+Status infer_reduce(InferContext& context) {
+    const NodeData& node = context.node();
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, row_of(node.op_type).types, "data"));
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, dtype_bit(DType::kInt64), "axes"));
+    const TypeInfo& x = context.input(0);
+    if (!x.dims) {
+        context.set_output(0, x.dtype, std::nullopt);
+        return {};
+    }
+    const bool keep = node.attr("keepdims", int64_t{1}) != 0;
+    std::optional<std::vector<int64_t>> axes;
+    if (context.has_input(1)) {
+        axes = context.ints(1);
+        if (!axes) {  // known only when the graph runs
+            std::optional<std::vector<DimSpec>> dims;
+            if (keep) {
+                dims.emplace(x.dims->size(), DimSpec::unknown());
+            }
+            context.set_output(0, x.dtype, std::move(dims));
+            return {};
+        }
+    }
+    LEAT_ASSIGN_OR_RETURN(const uint32_t reduced,
+                          reduced_axes(node, axes ? &*axes : nullptr, x.rank()));
+    std::vector<DimSpec> dims;
+    for (size_t axis = 0; axis < x.dims->size(); ++axis) {
+        if ((reduced >> axis & 1U) == 0) {
+            dims.push_back((*x.dims)[axis]);
+        } else if (keep) {
+            dims.emplace_back(int64_t{1});
+        }
+    }
+    context.set_output(0, x.dtype, std::move(dims));
+    return {};
+}
+
+Cost reduce_cost(const NodeData& /*node*/,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs) {
+    return {double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
+}
+
+}  // namespace
+
+ReduceKind reduce_kind(std::string_view op_type) {
+    return row_of(op_type).kind;
+}
+
+Result<uint32_t> reduced_axes(const NodeData& node, const std::vector<int64_t>* axes, int rank) {
+    if (axes == nullptr || axes->empty()) {
+        const bool none = node.attr("noop_with_empty_axes", int64_t{0}) != 0;
+        return none ? 0U : (1U << unsigned(rank)) - 1U;
+    }
+    uint32_t reduced = 0;
+    for (const int64_t entry : *axes) {
+        LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(entry, rank));
+        reduced |= 1U << unsigned(axis);
+    }
+    return reduced;
+}
+
+std::span<const OpDef> reduce_ops() {
+    static const std::array<OpDef, kRows.size()> ops = [] {
+        std::array<OpDef, kRows.size()> table{};
+        for (size_t i = 0; i < table.size(); ++i) {
+            table[i].name = kRows[i].name;
+            table[i].max_inputs = 2;
+            table[i].infer = infer_reduce;
+            table[i].reference = reduce_reference;
+            table[i].cost = reduce_cost;
+            table[i].shape_inputs = 1U << 1U;
+        }
+        return table;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,125 @@
+// Conformance cases of the reductions.
+#include <limits>
+
+#include "conformance/case_inputs.h"
+
+namespace leat::testing {
+
+namespace {
+
+constexpr const char* kNames[] = {"ReduceSum",       "ReduceMean",     "ReduceMax", "ReduceMin",
+                                  "ReduceProd",      "ReduceL1",       "ReduceL2",  "ReduceLogSum",
+                                  "ReduceLogSumExp", "ReduceSumSquare"};
+
+struct ReduceShape {
+    const char* name;
+    Shape shape;
+    Ints axes;
+};
+
+// Layout of the reduced axes: trailing, leading, middle, several, none left.
+std::vector<ReduceShape> shapes() {
+    return {{"last", {7, 50}, {1}},
+            {"last_long", {3, 1037}, {-1}},
+            {"last_short", {40, 3}, {1}},
+            {"first", {33, 21}, {0}},
+            {"first_long", {300, 5}, {0}},
+            {"middle", {3, 17, 40}, {1}},
+            {"middle_inner_one", {5, 9, 1}, {1}},
+            {"two_last", {2, 10, 7, 9}, {2, 3}},
+            {"two_first", {4, 5, 19}, {0, 1}},
+            {"outer_and_inner", {3, 11, 6}, {0, 2}},
+            {"scattered", {3, 4, 5, 2, 3}, {1, 3}},
+            {"everything", {9, 8, 7}, {0, 1, 2}},
+            {"extent_one", {4, 1, 6}, {1}}};
+}
+
+bool is_log(const std::string& op) {
+    return op == "ReduceLogSum";
+}
+
+OpCase reduce(const std::string& op, const std::string& name, CaseInput x) {
+    if (is_log(op)) {  // the argument of a logarithm
+        x.low = 0.1;
+    }
+    if (op == "ReduceProd") {  // neither overflow nor underflow in long rows
+        x.low = 0.9;
+        x.high = 1.1;
+    }
+    OpCase op_case{op + "/" + name, op, {std::move(x)}};
+    // Sums of signed terms cancel: the error is relative to the terms.
+    op_case.atol = 2e-5;
+    return op_case;
+}
+
+void add_shape_cases(std::vector<OpCase>& cases, const std::string& op) {
+    for (const ReduceShape& row : shapes()) {
+        OpCase op_case = reduce(op, row.name, random_input(row.shape));
+        op_case.inputs.push_back(constant_ints(row.axes));
+        cases.push_back(op_case);
+    }
+    OpCase dropped = reduce(op, "no_keepdims", random_input({3, 4, 5}));
+    dropped.inputs.push_back(constant_ints({-2}));
+    dropped.attributes = {{"keepdims", int64_t{0}}};
+    cases.push_back(dropped);
+    cases.push_back(reduce(op, "default_axes", random_input({3, 4, 5})));
+    OpCase none = reduce(op, "noop", random_input({3, 4}));
+    none.inputs.push_back(constant_ints({}));
+    none.attributes = {{"noop_with_empty_axes", int64_t{1}}};
+    cases.push_back(none);
+    OpCase empty = reduce(op, "empty_set", random_input({2, 0, 3}));
+    empty.inputs.push_back(constant_ints({1}));
+    cases.push_back(empty);
+    OpCase no_rows = reduce(op, "no_rows", random_input({0, 5}));
+    no_rows.inputs.push_back(constant_ints({1}));
+    cases.push_back(no_rows);
+    cases.push_back(reduce(op, "scalar", random_input({})));
+}
+
+void add_type_cases(std::vector<OpCase>& cases, const std::string& op) {
+    for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt32,
+                              DType::kInt64, DType::kUint32, DType::kUint64}) {
+        OpCase op_case =
+            reduce(op, std::string(name_of(dtype)), random_input({3, 6, 4}, dtype, 1, 9));
+        op_case.inputs.push_back(constant_ints({1}));
+        op_case.inputs[0].low = 1;
+        op_case.inputs[0].high = 4;
+        cases.push_back(op_case);
+    }
+}
+
+void add_extreme_cases(std::vector<OpCase>& cases, const std::string& op) {
+    for (const DType dtype : {DType::kInt8, DType::kUint8, DType::kBool}) {
+        OpCase op_case =
+            reduce(op, std::string(name_of(dtype)), random_input({5, 6}, dtype, 0, 100));
+        op_case.inputs.push_back(constant_ints({1}));
+        cases.push_back(op_case);
+    }
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> values(40, 1.0F);
+    values[3] = infinity;
+    values[17] = -infinity;
+    values[33] = nan;
+    OpCase special = reduce(op, "special_values", given_input<float>({4, 10}, values));
+    special.inputs.push_back(constant_ints({1}));
+    cases.push_back(special);
+    OpCase columns = reduce(op, "special_values_first", given_input<float>({4, 10}, values));
+    columns.inputs.push_back(constant_ints({0}));
+    cases.push_back(columns);
+}
+
+}  // namespace
+
+std::vector<OpCase> reduce_cases() {
+    std::vector<OpCase> cases;
+    for (const char* op : kNames) {
+        add_shape_cases(cases, op);
+        add_type_cases(cases, op);
+    }
+    add_extreme_cases(cases, "ReduceMax");
+    add_extreme_cases(cases, "ReduceMin");
+    return cases;
+}
+
+}  // namespace leat::testing

@@ -1,0 +1,250 @@
+// Inference: extents of the result.
+#include "ops/resize/resize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/elementwise/element_access.h"
+#include "ops/movement/extents.h"
+
+namespace leat {
+namespace {
+
+template <size_t N>
+Status check_choice(const NodeData& node,
+                    const char* attribute,
+                    const char* fallback,
+                    const std::array<const char*, N>& choices) {
+    const std::string value = node.attr(attribute, fallback);
+    if (std::any_of(choices.begin(), choices.end(), [&](const char* c) { return value == c; })) {
+        return {};
+    }
+    return invalid_argument("attribute {} has no such value", attribute)
+        .with_found(value)
+        .with_needed(fmt::format("{}", fmt::join(choices, ", ")));
+}
+
+Status check_attributes(const NodeData& node) {
+    LEAT_RETURN_IF_ERROR(resize_mode(node).error());
+    LEAT_RETURN_IF_ERROR(check_choice(
+        node, "coordinate_transformation_mode", "half_pixel",
+        std::array{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                   "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"}));
+    LEAT_RETURN_IF_ERROR(
+        check_choice(node, "nearest_mode", "round_prefer_floor",
+                     std::array{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+    LEAT_RETURN_IF_ERROR(check_choice(node, "keep_aspect_ratio_policy", "stretch",
+                                      std::array{"stretch", "not_larger", "not_smaller"}));
+    return {};
+}
+
+bool is_given(const InferContext& context, int i) {
+    return context.has_input(i) && known_length(context.input(i)) != 0;
+}
+
+std::optional<std::vector<float>> known_scales(const InferContext& context) {
+    const Tensor* value = context.value(2);
+    if (value == nullptr || value->dtype() != DType::kFloat32) {
+        return std::nullopt;
+    }
+    const auto elements = value->data<float>();
+    return std::vector<float>(elements.begin(), elements.end());
+}
+
+// Extents where x's are not all fixed.
+Result<Dims> symbolic_dims(const InferContext& context) {
+    const TypeInfo& x = context.input(0);
+    Dims dims = *x.dims;
+    LEAT_ASSIGN_OR_RETURN(const std::vector<int> axes, resized_axes(context.node(), x.rank()));
+    const auto scales = is_given(context, 2) ? known_scales(context) : std::nullopt;
+    const bool stretches = context.node().attr("keep_aspect_ratio_policy", "stretch") == "stretch";
+    const auto sizes = is_given(context, 3) && stretches ? context.extents(3) : std::nullopt;
+    for (size_t i = 0; i < axes.size(); ++i) {
+        DimSpec& dim = dims[size_t(axes[i])];
+        if (sizes && sizes->size() == axes.size()) {
+            dim = (*sizes)[i];
+        } else if (!scales || scales->size() != axes.size() || !((*scales)[i] > 0)) {
+            dim = DimSpec::unknown();
+        } else if (dim.is_fixed()) {
+            dim = DimSpec(int64_t(std::floor(float(dim.extent()) * (*scales)[i])));
+        } else if ((*scales)[i] == std::floor((*scales)[i]) && (*scales)[i] < 1e6F) {
+            dim = multiply_dims(dim, DimSpec(int64_t((*scales)[i])));
+        } else {
+            dim = DimSpec::unknown();
+        }
+    }
+    return dims;
+}
+
+Status infer_resize(InferContext& context) {
+    const NodeData& node = context.node();
+    LEAT_RETURN_IF_ERROR(check_attributes(node));
+    LEAT_ASSIGN_OR_RETURN(const ResizeMode mode, resize_mode(node));
+    const TypeInfo& x = context.input(0);
+    if (mode != ResizeMode::kNearest) {
+        LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kRealTypes, "X"));
+    }
+    const bool has_scales = is_given(context, 2);
+    const bool has_sizes = is_given(context, 3);
+    if (has_scales) {
+        LEAT_RETURN_IF_ERROR(require_dtype(context, 2, dtype_bit(DType::kFloat32), "scales"));
+    }
+    if (has_sizes) {
+        LEAT_RETURN_IF_ERROR(check_index_type(context, 3, "sizes"));
+    }
+    if (!has_scales && !has_sizes) {
+        return invalid_argument("neither scales nor sizes are given").with_needed("one of them");
+    }
+    if (!x.dims) {
+        context.set_output(0, x.dtype, std::nullopt);
+        return {};
+    }
+    const auto scales = has_scales ? known_scales(context) : std::nullopt;
+    const auto sizes = has_sizes ? context.ints(3) : std::nullopt;
+    if (!all_fixed(*x.dims) || (!scales && !sizes)) {
+        LEAT_ASSIGN_OR_RETURN(Dims dims, symbolic_dims(context));
+        context.set_output(0, x.dtype, std::move(dims));
+        return {};
+    }
+    std::vector<int64_t> extents;
+    for (const DimSpec& dim : *x.dims) {
+        extents.push_back(dim.extent());
+    }
+    const ResizeOperands operands{scales ? &*scales : nullptr, sizes ? &*sizes : nullptr, nullptr};
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, resize_axes(node, extents, operands));
+    Dims dims;
+    for (const ResizeAxis& axis : axes) {
+        dims.emplace_back(axis.y_extent);
+    }
+    context.set_output(0, x.dtype, std::move(dims));
+    return {};
+}
+
+constexpr OpDef kOps[] = {
+    {.name = "Resize",
+     .min_inputs = 1,
+     .max_inputs = 4,
+     .infer = infer_resize,
+     .reference = resize_reference,
+     .shape_inputs = 0b1100,
+     .layout_rule = LayoutRule::kChannelsLastPreferred},
+};
+
+// Sets extents and scales from sizes.
+Status apply_sizes(const NodeData& node,
+                   const std::vector<int>& axes,
+                   const std::vector<int64_t>& sizes,
+                   std::vector<ResizeAxis>& result) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+        ResizeAxis& axis = result[size_t(axes[i])];
+        if (sizes[i] < 0 || (axis.x_extent == 0 && sizes[i] > 0)) {
+            return invalid_argument("axis {} of extent {} cannot get this size", axes[i],
+                                    axis.x_extent)
+                .with_found(fmt::format("{}", sizes[i]))
+                .with_needed(axis.x_extent == 0 ? "0" : ">= 0");
+        }
+        axis.y_extent = sizes[i];
+        axis.scale = axis.x_extent == 0 ? 1.0 : double(sizes[i]) / double(axis.x_extent);
+    }
+    const std::string policy = node.attr("keep_aspect_ratio_policy", "stretch");
+    if (policy == "stretch" || axes.empty()) {
+        return {};
+    }
+    double scale = result[size_t(axes[0])].scale;
+    for (const int axis : axes) {
+        const double own = result[size_t(axis)].scale;
+        scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
+    }
+    for (const int axis : axes) {
+        result[size_t(axis)].scale = scale;
+        result[size_t(axis)].y_extent =
+            int64_t(scale * double(result[size_t(axis)].x_extent) + 0.5);
+    }
+    return {};
+}
+
+Status apply_scales(const std::vector<int>& axes,
+                    const std::vector<float>& scales,
+                    std::vector<ResizeAxis>& result) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+        ResizeAxis& axis = result[size_t(axes[i])];
+        const float extent = std::floor(float(axis.x_extent) * scales[i]);
+        if (!(scales[i] > 0) || !(extent < 1e15F)) {
+            return invalid_argument("axis {} of extent {} cannot be scaled so", axes[i],
+                                    axis.x_extent)
+                .with_found(fmt::format("{}", scales[i]))
+                .with_needed("a finite scale > 0");
+        }
+        axis.y_extent = int64_t(extent);
+        axis.scale = scales[i];
+    }
+    return {};
+}
+
+Status check_count(const char* what, size_t found, size_t needed) {
+    if (found == needed) {
+        return {};
+    }
+    return invalid_argument("{} has a wrong length", what)
+        .with_found(fmt::format("{}", found))
+        .with_needed(fmt::format("{}", needed));
+}
+
+}  // namespace
+
+Result<ResizeMode> resize_mode(const NodeData& node) {
+    const std::string mode = node.attr("mode", "nearest");
+    if (mode == "nearest") {
+        return ResizeMode::kNearest;
+    }
+    if (mode == "linear") {
+        return ResizeMode::kLinear;
+    }
+    if (mode == "cubic") {
+        return ResizeMode::kCubic;
+    }
+    return invalid_argument("attribute mode has no such value")
+        .with_found(mode)
+        .with_needed("nearest, linear or cubic");
+}
+
+Result<std::vector<int>> resized_axes(const NodeData& node, int rank) {
+    if (const auto* axes = node.ints("axes"); axes != nullptr && !axes->empty()) {
+        return normalize_axes(*axes, rank);
+    }
+    std::vector<int> all(static_cast<size_t>(rank));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+Result<std::vector<ResizeAxis>> resize_axes(const NodeData& node,
+                                            std::span<const int64_t> x,
+                                            const ResizeOperands& operands) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<int> axes, resized_axes(node, int(x.size())));
+    std::vector<ResizeAxis> result;
+    for (const int64_t extent : x) {
+        result.push_back({extent, extent});
+    }
+    if (operands.scales != nullptr) {
+        LEAT_RETURN_IF_ERROR(check_count("scales", operands.scales->size(), axes.size()));
+        LEAT_RETURN_IF_ERROR(apply_scales(axes, *operands.scales, result));
+    } else if (operands.sizes != nullptr) {
+        LEAT_RETURN_IF_ERROR(check_count("sizes", operands.sizes->size(), axes.size()));
+        LEAT_RETURN_IF_ERROR(apply_sizes(node, axes, *operands.sizes, result));
+    }
+    if (operands.roi != nullptr) {
+        LEAT_RETURN_IF_ERROR(check_count("roi", operands.roi->size(), 2 * axes.size()));
+        for (size_t i = 0; i < axes.size(); ++i) {
+            result[size_t(axes[i])].roi_begin = (*operands.roi)[i];
+            result[size_t(axes[i])].roi_end = (*operands.roi)[i + axes.size()];
+        }
+    }
+    return result;
+}
+
+std::span<const OpDef> resize_ops() {
+    return kOps;
+}
+
+}  // namespace leat

@@ -1,0 +1,49 @@
+#include "ops/movement/movement_cases.h"
+
+namespace leat::testing {
+
+namespace {
+
+OpCase scatter(const char* op,
+               const std::string& name,
+               std::vector<CaseInput> inputs,
+               Attributes attributes) {
+    return {std::string(op) + "/" + name, op, std::move(inputs), std::move(attributes)};
+}
+
+}  // namespace
+
+std::vector<OpCase> scatter_cases() {
+    std::vector<OpCase> cases;
+    const auto positions = given_input<int64_t>({3, 1}, Ints{2, -4, 2});
+    const auto rows = given_input<int64_t>({2, 3}, Ints{0, 3, -1, 1, 1, 2});
+    for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+        for (const DType dtype :
+             {DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUint64, DType::kUint8}) {
+            const std::string name = std::string(reduction) + "_" + std::string(name_of(dtype));
+            const Attributes attributes = {{"reduction", std::string(reduction)}};
+            cases.push_back(scatter(
+                "ScatterND", name,
+                {random_input({4, 5}, dtype), positions, random_input({3, 5}, dtype)}, attributes));
+            cases.push_back(scatter(
+                "ScatterElements", name,
+                {random_input({4, 3}, dtype), rows, random_input({2, 3}, dtype)}, attributes));
+        }
+    }
+    cases.push_back(scatter(
+        "ScatterND", "no_updates",
+        {random_input({4, 5}), random_input({0, 1}, DType::kInt64), random_input({0, 5})}, {}));
+    cases.push_back(
+        scatter("ScatterND", "strings", {given_strings({4}), positions, given_strings({3})}, {}));
+    cases.push_back(scatter("ScatterElements", "columns",
+                            {random_input({2, 4}), rows, random_input({2, 3})},
+                            {{"axis", int64_t{1}}}));
+    for (const DType dtype : types_of_all_sizes()) {
+        cases.push_back(
+            scatter("ScatterND", "type_" + std::string(name_of(dtype)),
+                    {random_input({4, 5}, dtype), positions, random_input({3, 5}, dtype)}, {}));
+    }
+    return cases;
+}
+
+}  // namespace leat::testing

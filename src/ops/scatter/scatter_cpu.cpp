@@ -1,0 +1,49 @@
+// Scatter runs the plain kernel: its cost is the copy of the data (which planning in place avoids)
+// and of whole slices, and equal positions must be written in order.
+#include "backends/cpu/cpu_kernel.h"
+#include "ops/scatter/scatter.h"
+
+namespace leat {
+namespace cpu {
+namespace {
+
+class ScatterKernel final : public CpuKernel {
+  public:
+    ScatterKernel(const NodeData& node, ReferenceKernel function, std::string_view name)
+        : node_(node), function_(function) {
+        kernel_name = name;
+    }
+    Status run(const KernelArgs& args,
+               int64_t /*tile_begin*/,
+               int64_t /*tile_end*/) const override {
+        return function_({node_, args.inputs, args.outputs});
+    }
+
+  private:
+    NodeData node_;
+    ReferenceKernel function_;
+};
+
+Result<std::unique_ptr<CpuKernel>> make_scatter_nd(PrepareContext& context) {
+    return std::unique_ptr<CpuKernel>(
+        new ScatterKernel(context.node, scatter_nd_reference, "scatter_nd_slices"));
+}
+
+Result<std::unique_ptr<CpuKernel>> make_scatter_elements(PrepareContext& context) {
+    return std::unique_ptr<CpuKernel>(
+        new ScatterKernel(context.node, scatter_elements_reference, "scatter_elements"));
+}
+
+constexpr CpuKernelEntry kKernels[] = {
+    {"ScatterND", make_scatter_nd},
+    {"ScatterElements", make_scatter_elements},
+};
+
+}  // namespace
+}  // namespace cpu
+
+std::span<const cpu::CpuKernelEntry> scatter_cpu_kernels() {
+    return cpu::kKernels;
+}
+
+}  // namespace leat

@@ -1,0 +1,260 @@
+// Softmax and LogSoftmax in f32: rows of the last axis, or columns of an inner axis in vectors.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/unit_kernel.h"
+#include "ops/softmax/softmax.h"
+
+#ifndef LEAT_SOFTMAX_PARAMS_
+#define LEAT_SOFTMAX_PARAMS_
+namespace leat::cpu {
+struct SoftmaxParams {
+    AxisSplit split;
+    Blocks columns;  // of the inner axes; one unit is one block of one outer index
+};
+}  // namespace leat::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/softmax/softmax_cpu.cpp"
+#include "backends/cpu/simd.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "ops/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace leat {
+namespace HWY_NAMESPACE {
+namespace {
+
+using cpu::KernelArgs;
+using cpu::SoftmaxParams;
+
+// e^x for x <= 0, NaN for NaN; 2 ulp above -87.3, 0 below. 2^n P(r) with x = n log 2 + r.
+HWY_INLINE FloatVec exp_nonpositive(FloatVec x) {
+    constexpr float kLowest = -87.3F;  // 2^-126 is the smallest normal float
+    // In this order x86 keeps a NaN of x.
+    const FloatVec clamped = hn::Max(hn::Set(kFloats, kLowest), x);
+    const FloatVec n = hn::Round(hn::Mul(clamped, hn::Set(kFloats, 1.44269504F)));
+    FloatVec r = hn::NegMulAdd(n, hn::Set(kFloats, 0.693359375F), clamped);
+    r = hn::NegMulAdd(n, hn::Set(kFloats, -2.12194440e-4F), r);
+    // Cephes' expf.
+    FloatVec p = hn::Set(kFloats, 1.9875691500e-4F);
+    p = hn::MulAdd(p, r, hn::Set(kFloats, 1.3981999507e-3F));
+    p = hn::MulAdd(p, r, hn::Set(kFloats, 8.3334519073e-3F));
+    p = hn::MulAdd(p, r, hn::Set(kFloats, 4.1665795894e-2F));
+    p = hn::MulAdd(p, r, hn::Set(kFloats, 1.6666665459e-1F));
+    p = hn::MulAdd(p, r, hn::Set(kFloats, 5.0000001201e-1F));
+    p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(kFloats, 1.0F)));
+    const hn::RebindToSigned<Floats> ints;
+    const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(ints, n), hn::Set(ints, 127)));
+    const FloatVec y = hn::Mul(p, hn::BitCast(kFloats, power));
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kFloats, kLowest)), y);
+}
+
+float row_max(const float* x, int64_t n) {
+    FloatVec m0 = hn::Set(kFloats, -std::numeric_limits<float>::infinity());
+    const FloatVec lowest = m0;
+    FloatVec m1 = m0;
+    int64_t i = 0;
+    for (; i + 2 * kFloatLanes <= n; i += 2 * kFloatLanes) {
+        m0 = hn::Max(m0, hn::LoadU(kFloats, x + i));
+        m1 = hn::Max(m1, hn::LoadU(kFloats, x + i + kFloatLanes));
+    }
+    for (; i < n; i += kFloatLanes) {
+        m0 = hn::Max(m0, load_up_to(x + i, n - i, lowest));
+    }
+    return hn::GetLane(hn::MaxOfLanes(kFloats, hn::Max(m0, m1)));
+}
+
+struct ExpTerm {
+    FloatVec max;
+    HWY_INLINE FloatVec operator()(FloatVec v) const { return exp_nonpositive(hn::Sub(v, max)); }
+};
+
+// y = e^(x - max); the result is their sum.
+float store_exponentials(const float* x, float* y, int64_t n, const ExpTerm& term) {
+    FloatVec s0 = hn::Zero(kFloats);
+    FloatVec s1 = s0;
+    int64_t i = 0;
+    for (; i + 2 * kFloatLanes <= n; i += 2 * kFloatLanes) {
+        const FloatVec e0 = term(hn::LoadU(kFloats, x + i));
+        const FloatVec e1 = term(hn::LoadU(kFloats, x + i + kFloatLanes));
+        hn::StoreU(e0, kFloats, y + i);
+        hn::StoreU(e1, kFloats, y + i + kFloatLanes);
+        s0 = hn::Add(s0, e0);
+        s1 = hn::Add(s1, e1);
+    }
+    const FloatVec none = hn::Set(kFloats, -std::numeric_limits<float>::infinity());
+    for (; i < n; i += kFloatLanes) {
+        const FloatVec e0 = term(load_up_to(x + i, n - i, none));
+        store_up_to(e0, y + i, n - i);
+        s0 = hn::Add(s0, e0);
+    }
+    return sum_of_lanes(hn::Add(s0, s1));
+}
+
+template <bool kLog>
+void softmax_row(const float* x, float* y, int64_t n) {
+    const float max = row_max(x, n);
+    const ExpTerm term{hn::Set(kFloats, max)};
+    if constexpr (kLog) {
+        const FloatVec log_sum = hn::Set(kFloats, std::log(sum_terms(x, n, term)));
+        for_each_vector(n, [&](int64_t i, auto at) HWY_ATTR {
+            at.store(hn::Sub(hn::Sub(at.load(x + i), term.max), log_sum), y + i);
+        });
+    } else {
+        const FloatVec factor = hn::Set(kFloats, 1.0F / store_exponentials(x, y, n, term));
+        for_each_vector(n, [&](int64_t i, auto at)
+                               HWY_ATTR { at.store(hn::Mul(at.load(y + i), factor), y + i); });
+    }
+}
+
+template <bool kLog>
+void softmax_rows(const SoftmaxParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
+    const int64_t n = params.split.extent;
+    const float* x = args.inputs[0].as<const float>() + begin * n;
+    float* y = args.outputs[0].as<float>() + begin * n;
+    for (int64_t row = begin; row < end; ++row, x += n, y += n) {
+        softmax_row<kLog>(x, y, n);
+    }
+}
+
+struct MaxFold {
+    HWY_INLINE FloatVec initial() const {
+        return hn::Set(kFloats, -std::numeric_limits<float>::infinity());
+    }
+    HWY_INLINE FloatVec step(FloatVec total, FloatVec x, int /*v*/) const {
+        return hn::Max(total, x);
+    }
+    HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Max(a, b); }
+};
+
+HWY_INLINE FloatVec log_of_lanes(FloatVec x) {
+    HWY_ALIGN float lanes[hn::MaxLanes(kFloats)];
+    hn::Store(x, kFloats, lanes);
+    for (float& value : lanes) {
+        value = std::log(value);
+    }
+    return hn::Load(kFloats, lanes);
+}
+
+// The columns of one outer index.
+template <bool kLog>
+struct SoftmaxColumns {
+    const float* x;
+    float* y;
+    int64_t extent;
+    int64_t stride;
+
+    template <int kVectors>
+    HWY_INLINE void run(int64_t c, int64_t lanes) const {
+        const FloatVec zero = hn::Zero(kFloats);
+        FloatVec max[kVectors];
+        FloatVec sum[kVectors];
+        fold_columns(x + c, extent, stride, lanes, MaxFold(), max);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+            sum[v] = zero;
+        }
+        for (int64_t i = 0; i < extent; ++i) {
+            const float* from = x + c + i * stride;
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) {
+                const FloatVec value = load_column<kVectors>(from, v, lanes, zero);
+                const FloatVec e = exp_nonpositive(hn::Sub(value, max[v]));
+                sum[v] = hn::Add(sum[v], e);
+                if constexpr (!kLog) {
+                    store_column<kVectors>(e, y + c + i * stride, v, lanes);
+                }
+            }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+            sum[v] = kLog ? log_of_lanes(sum[v]) : hn::Div(hn::Set(kFloats, 1.0F), sum[v]);
+        }
+        for (int64_t i = 0; i < extent; ++i) {
+            const float* from = (kLog ? x : y) + c + i * stride;
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) {
+                const FloatVec value = load_column<kVectors>(from, v, lanes, zero);
+                const FloatVec result =
+                    kLog ? hn::Sub(hn::Sub(value, max[v]), sum[v]) : hn::Mul(value, sum[v]);
+                store_column<kVectors>(result, y + c + i * stride, v, lanes);
+            }
+        }
+    }
+};
+
+template <bool kLog>
+void softmax_blocks(const SoftmaxParams& params,
+                    const KernelArgs& args,
+                    int64_t begin,
+                    int64_t end) {
+    const AxisSplit& split = params.split;
+    for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t outer = unit / params.columns.count();
+        const int64_t block = unit % params.columns.count();
+        const int64_t base = outer * split.extent * split.inner;
+        const SoftmaxColumns<kLog> columns{args.inputs[0].as<const float>() + base,
+                                           args.outputs[0].as<float>() + base, split.extent,
+                                           split.inner};
+        for_each_column_group(params.columns.begin(block), params.columns.end(block), columns);
+    }
+}
+
+}  // namespace
+
+cpu::UnitFunction<SoftmaxParams> select_softmax(bool logarithm, bool rows) {
+    if (rows) {
+        return logarithm ? softmax_rows<true> : softmax_rows<false>;
+    }
+    return logarithm ? softmax_blocks<true> : softmax_blocks<false>;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace leat
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace leat {
+namespace {
+
+HWY_EXPORT(select_softmax);
+
+Result<std::unique_ptr<cpu::CpuKernel>> make_softmax(cpu::PrepareContext& context) {
+    const TensorArg& x = context.inputs[0];
+    if (x.dtype != DType::kFloat32 || !x.is_row_major() || !context.outputs[0].is_row_major()) {
+        return std::unique_ptr<cpu::CpuKernel>();
+    }
+    LEAT_ASSIGN_OR_RETURN(const int axis,
+                          normalize_axis(context.node.attr("axis", int64_t{-1}), x.shape.rank()));
+    cpu::SoftmaxParams params;
+    params.split = AxisSplit::make(x.shape, axis);
+    params.columns = {params.split.inner, 64};
+    if (params.split.extent == 0) {
+        return std::unique_ptr<cpu::CpuKernel>();
+    }
+    const bool rows = params.split.inner == 1;
+    const bool logarithm = context.node.op_type == "LogSoftmax";
+    const int64_t units = params.split.outer * (rows ? 1 : params.columns.count());
+    // Measured with AVX2 on data in L2: 0.5 ns an element, and 20 ns a row.
+    const double total_ns = 0.5 * double(x.shape.element_count()) + 20.0 * double(units);
+    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::SoftmaxParams>>(
+        rows ? "softmax_f32_rows" : "softmax_f32_columns",
+        HWY_DYNAMIC_DISPATCH(select_softmax)(logarithm, rows), params, units, total_ns));
+}
+
+}  // namespace
+
+std::span<const cpu::CpuKernelEntry> softmax_cpu_kernels() {
+    static constexpr std::array<cpu::CpuKernelEntry, 2> kEntries{{
+        {"Softmax", make_softmax},
+        {"LogSoftmax", make_softmax},
+    }};
+    return kEntries;
+}
+
+}  // namespace leat
+#endif  // HWY_ONCE

@@ -1,0 +1,64 @@
+#include "ops/transpose/transpose.h"
+
+#include "ops/movement/extents.h"
+
+namespace leat {
+namespace {
+
+Status infer_transpose(InferContext& context) {
+    const TypeInfo& x = context.input(0);
+    if (!x.dims) {
+        const auto* perm = context.node().ints("perm");
+        std::optional<Dims> dims;
+        if (perm != nullptr) {
+            LEAT_RETURN_IF_ERROR(check_output_rank(int64_t(perm->size())));
+            dims = unknown_dims(int64_t(perm->size()));
+        }
+        context.set_output(0, x.dtype, std::move(dims));
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(check_output_rank(x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const auto permutation, transpose_permutation(context.node(), x.rank()));
+    Dims dims;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+        dims.push_back((*x.dims)[size_t(permutation[size_t(axis)])]);
+    }
+    if (auto extents = context.extents(0)) {
+        track_extents(context, 0, x.dtype, std::move(*extents));
+    }
+    context.set_output(0, x.dtype, std::move(dims));
+    return {};
+}
+
+constexpr OpDef kOps[] = {
+    {.name = "Transpose", .infer = infer_transpose, .reference = transpose_reference},
+};
+
+}  // namespace
+
+Result<std::array<int, kMaxRank>> transpose_permutation(const NodeData& node, int rank) {
+    std::array<int, kMaxRank> permutation{};
+    const auto* perm = node.ints("perm");
+    if (perm == nullptr || (perm->empty() && rank == 0)) {
+        for (int axis = 0; axis < rank; ++axis) {
+            permutation[size_t(axis)] = rank - 1 - axis;
+        }
+        return permutation;
+    }
+    if (int(perm->size()) != rank) {
+        return invalid_argument("perm does not fit the input")
+            .with_found(fmt::format("{} axes", perm->size()))
+            .with_needed(fmt::format("{} axes", rank));
+    }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<int> axes, normalize_axes(*perm, rank));
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+        permutation[axis] = axes[axis];
+    }
+    return permutation;
+}
+
+std::span<const OpDef> transpose_ops() {
+    return kOps;
+}
+
+}  // namespace leat

@@ -1,0 +1,126 @@
+#include "ops/unary/unary.h"
+
+#include <algorithm>
+
+#include "ops/elementwise/element_access.h"
+#include "ops/elementwise/elementwise.h"
+
+namespace leat {
+namespace {
+
+constexpr DTypeSet kSignedNumbers = kFloatTypes | kSignedTypes;
+
+constexpr UnaryOp kTable[] = {
+    {"Abs", kNumericTypes},
+    {"Acos", kFloatTypes, 20},
+    {"Acosh", kFloatTypes, 20},
+    {"Asin", kFloatTypes, 20},
+    {"Asinh", kFloatTypes, 20},
+    {"Atan", kFloatTypes, 20},
+    {"Atanh", kFloatTypes, 20},
+    {"BitwiseNot", kIntTypes},
+    {"Ceil"},
+    {"Celu", kFloatTypes, 14, {{{"alpha", 1.0F}}}},
+    {"Cos", kFloatTypes, 16},
+    {"Cosh", kFloatTypes, 16},
+    {"Elu", kFloatTypes, 14, {{{"alpha", 1.0F}}}},
+    {"Erf", kFloatTypes, 16},
+    {"Exp", kFloatTypes, 12},
+    {"Floor"},
+    {"Gelu", kFloatTypes, 20},
+    {"HardSigmoid", kFloatTypes, 4, {{{"alpha", 0.2F}, {"beta", 0.5F}}}},
+    {"HardSwish", kFloatTypes, 5},
+    {"LeakyRelu", kFloatTypes, 2, {{{"alpha", 0.01F}}}},
+    {"Log", kFloatTypes, 14},
+    {"Mish", kFloatTypes, 20},
+    {"Neg", kSignedNumbers},
+    {"Reciprocal", kFloatTypes, 4},
+    {"Relu", kSignedNumbers},
+    {"Round"},
+    {"Selu",
+     kFloatTypes,
+     14,
+     {{{"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}}}},
+    {"Shrink", kNumericTypes, 4, {{{"lambd", 0.5F}, {"bias", 0.0F}}}},
+    {"Sigmoid", kFloatTypes, 14},
+    {"Sign", kNumericTypes, 2},
+    {"Sin", kFloatTypes, 16},
+    {"Sinh", kFloatTypes, 16},
+    {"Softplus", kFloatTypes, 24},
+    {"Softsign", kFloatTypes, 5},
+    {"Sqrt", kFloatTypes, 4},
+    {"Swish", kFloatTypes, 15, {{{"alpha", 1.0F}}}},
+    {"Tan", kFloatTypes, 20},
+    {"Tanh", kFloatTypes, 16},
+    {"ThresholdedRelu", kFloatTypes, 2, {{{"alpha", 1.0F}}}},
+};
+
+Status infer_unary(InferContext& context) {
+    const UnaryOp& op = *find_unary(context.node().op_type);
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, op.dtypes, "X"));
+    if (op.name == "Gelu") {
+        const std::string approximate = context.node().attr("approximate", "none");
+        if (approximate != "none" && approximate != "tanh") {
+            return invalid_argument("attribute 'approximate' is unknown")
+                .with_found(approximate)
+                .with_needed("none or tanh");
+        }
+    }
+    context.set_output(0, context.input(0));
+    return {};
+}
+
+Cost unary_cost(const NodeData& node,
+                std::span<const TensorArg> inputs,
+                std::span<const TensorArg> outputs) {
+    return elementwise_cost(find_unary(node.op_type)->flops, inputs, outputs);
+}
+
+}  // namespace
+
+Status unary_reference(const ReferenceArgs& args);
+
+std::span<const UnaryOp> unary_table() {
+    return kTable;
+}
+
+const UnaryOp* find_unary(std::string_view op_type) {
+    const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+                                     [&](const UnaryOp& op) { return op.name == op_type; });
+    return found == std::end(kTable) ? nullptr : found;
+}
+
+UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
+    UnaryParams params{};
+    for (size_t i = 0; i < op.parameters.size() && !op.parameters[i].name.empty(); ++i) {
+        params[i] = float_attribute(attributes, op.parameters[i].name, op.parameters[i].fallback);
+    }
+    if (op.name == "Gelu") {
+        const auto found = attributes.find("approximate");
+        const auto* text =
+            found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+        params[0] = text != nullptr && *text == "tanh" ? 1.0F : 0.0F;
+    }
+    return params;
+}
+
+std::span<const OpDef> unary_ops() {
+    static const std::vector<OpDef> ops = [] {
+        std::vector<OpDef> defs;
+        for (const UnaryOp& op : kTable) {
+            OpDef def;
+            def.name = op.name;
+            def.infer = infer_unary;
+            def.reference = unary_reference;
+            def.cost = unary_cost;
+            def.in_place_inputs = 1;
+            def.layout_rule = LayoutRule::kAgnostic;
+            def.fusible_epilogue = (op.dtypes & kFloatTypes) != 0;
+            defs.push_back(def);
+        }
+        return defs;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,58 @@
+#include "ops/variadic/variadic.h"
+
+#include "ops/elementwise/element_access.h"
+#include "ops/elementwise/elementwise.h"
+
+namespace leat {
+namespace {
+
+template <DTypeSet kTypes>
+Status infer_variadic(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kTypes, "0"));
+    for (int i = 1; i < context.input_count(); ++i) {
+        LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, i));
+    }
+    return infer_broadcast(context, context.input(0).dtype);
+}
+
+struct Row {
+    std::string_view name;
+    Status (*infer)(InferContext& context);
+};
+constexpr Row kTable[] = {
+    {"Max", infer_variadic<kNumericTypes>},
+    {"Mean", infer_variadic<kFloatTypes>},
+    {"Min", infer_variadic<kNumericTypes>},
+    {"Sum", infer_variadic<kFloatTypes>},
+};
+
+Cost variadic_cost(const NodeData& /*node*/,
+                   std::span<const TensorArg> inputs,
+                   std::span<const TensorArg> outputs) {
+    return elementwise_cost(double(inputs.size()), inputs, outputs);
+}
+
+}  // namespace
+
+Status variadic_reference(const ReferenceArgs& args);
+
+std::span<const OpDef> variadic_ops() {
+    static const std::vector<OpDef> ops = [] {
+        std::vector<OpDef> defs;
+        for (const Row& row : kTable) {
+            OpDef def;
+            def.name = row.name;
+            def.max_inputs = -1;
+            def.infer = row.infer;
+            def.reference = variadic_reference;
+            def.cost = variadic_cost;
+            def.in_place_inputs = 3;
+            def.layout_rule = LayoutRule::kAgnostic;
+            defs.push_back(def);
+        }
+        return defs;
+    }();
+    return ops;
+}
+
+}  // namespace leat

@@ -1,0 +1,98 @@
+// f32 by Highway functions, int32 and int64 by plain loops; up to kMaxRowInputs inputs.
+#include <algorithm>
+#include <memory>
+
+#include "ops/elementwise/binary_f32.h"
+#include "ops/elementwise/row_kernel_cpu.h"
+#include "ops/elementwise/row_loops_cpu.h"
+#include "ops/variadic/variadic.h"
+
+namespace leat {
+
+using cpu::Row;
+
+namespace {
+
+struct VariadicF32 {
+    BinaryF32 combine = nullptr;
+    BinaryF32 multiply = nullptr;
+    float factor = 1;  // of the result
+};
+
+void run_f32(const Row& row) {
+    const auto& f = *static_cast<const VariadicF32*>(row.state);
+    cpu::for_contiguous<float, cpu::kMaxRowInputs>(
+        row, [&](const auto& x, const auto& strides, float* y, int64_t n) {
+            const float one = 1;
+            if (row.input_count == 1) {
+                f.multiply(x[0], strides[0], &one, 0, y, n);
+                return;
+            }
+            f.combine(x[0], strides[0], x[1], strides[1], y, n);
+            for (size_t k = 2; k < size_t(row.input_count); ++k) {
+                f.combine(y, 1, x[k], strides[k], y, n);
+            }
+            if (f.factor != 1) {
+                f.multiply(y, 1, &f.factor, 0, y, n);
+            }
+        });
+}
+
+template <class T, bool kLarger>
+void run_integer(const Row& row) {
+    cpu::for_contiguous<T, cpu::kMaxRowInputs>(
+        row, [&](const auto& x, const auto& strides, T* y, int64_t n) {
+            for (int64_t i = 0; i < n; ++i) {
+                T result = x[0][i * strides[0]];
+                for (size_t k = 1; k < size_t(row.input_count); ++k) {
+                    const T value = x[k][i * strides[k]];
+                    result = kLarger ? std::max(result, value) : std::min(result, value);
+                }
+                y[i] = result;
+            }
+        });
+}
+
+Result<std::unique_ptr<cpu::CpuKernel>> make_variadic(cpu::PrepareContext& context) {
+    const std::string& op = context.node.op_type;
+    const DType dtype = context.outputs[0].dtype;
+    const size_t count = context.inputs.size();
+    cpu::RowKernelSpec spec;
+    if (count > size_t(cpu::kMaxRowInputs)) {
+        return std::unique_ptr<cpu::CpuKernel>();
+    }
+    const bool larger = op == "Max";
+    if (dtype == DType::kFloat32) {
+        auto state = std::make_shared<VariadicF32>();
+        state->combine = find_binary_f32(op == "Max" || op == "Min" ? op : "Add");
+        state->multiply = find_binary_f32("Mul");
+        state->factor = op == "Mean" ? 1 / float(count) : 1.0F;
+        spec.name = "variadic_f32";
+        spec.state = std::move(state);
+        spec.function = run_f32;
+        spec.ns_per_element = 0.1 * double(count);
+    } else if (dtype == DType::kInt32) {
+        spec.name = "variadic_i32";
+        spec.function = larger ? run_integer<int32_t, true> : run_integer<int32_t, false>;
+        spec.ns_per_element = 0.7 * double(count);
+    } else if (dtype == DType::kInt64) {
+        spec.name = "variadic_i64";
+        spec.function = larger ? run_integer<int64_t, true> : run_integer<int64_t, false>;
+        spec.ns_per_element = 0.7 * double(count);
+    } else {
+        return std::unique_ptr<cpu::CpuKernel>();
+    }
+    return cpu::make_row_kernel(spec, context.outputs[0], context.inputs);
+}
+
+}  // namespace
+
+std::span<const cpu::CpuKernelEntry> variadic_cpu_kernels() {
+    static constexpr cpu::CpuKernelEntry kEntries[] = {{"Max", make_variadic},
+                                                       {"Mean", make_variadic},
+                                                       {"Min", make_variadic},
+                                                       {"Sum", make_variadic}};
+    return kEntries;
+}
+
+}  // namespace leat
