@@ -1,0 +1,410 @@
+// Field numbers are those of onnx.proto and onnx-data.proto.
+#include "onnx/exporter.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "graph/inference.h"
+#include "onnx/proto.h"
+
+namespace leat::onnx {
+namespace {
+
+constexpr int64_t kIrVersion = 10;
+constexpr int64_t kOpset = 22;
+// Offsets of external data: a page, so that each tensor can be mapped by itself.
+constexpr int64_t kExternalAlignmentBytes = 4096;
+// Smaller constants stay in the model; other tools read shapes from them.
+constexpr int64_t kMinExternalBytes = 1024;
+
+Bytes raw_bytes(const Tensor& tensor) {
+    return {tensor.bytes(), size_t(tensor.byte_count())};
+}
+
+void write_pair(WireWriter& out, uint32_t field, std::string_view key, const std::string& value) {
+    WireWriter pair;
+    pair.text(1, key);
+    pair.text(2, value);
+    out.message(field, std::move(pair));
+}
+
+void write_external(WireWriter& out, Bytes bytes, ConstantSink& sink) {
+    const int64_t offset = (sink.size_bytes + kExternalAlignmentBytes - 1) /
+                           kExternalAlignmentBytes * kExternalAlignmentBytes;
+    write_pair(out, 13, "location", sink.location);
+    write_pair(out, 13, "offset", std::to_string(offset));
+    write_pair(out, 13, "length", std::to_string(bytes.size()));
+    out.integer(14, 1);
+    sink.blocks.emplace_back(offset, bytes);
+    sink.size_bytes = offset + int64_t(bytes.size());
+}
+
+WireWriter write_type(const TypeInfo& type) {
+    WireWriter body;
+    WireWriter out;
+    if (type.kind == TypeInfo::Kind::kTensor) {
+        body.integer(1, int64_t(type.dtype));
+        if (type.dims) {
+            WireWriter shape;
+            for (const DimSpec& dim : *type.dims) {
+                WireWriter extent;
+                if (dim.is_fixed()) {
+                    extent.integer(1, dim.extent());
+                } else if (!dim.name().empty()) {
+                    extent.text(2, dim.name());
+                }
+                shape.message(1, std::move(extent));
+            }
+            body.message(2, std::move(shape));
+        }
+        out.message(uint32_t(TypeProto::Kind::kTensor), std::move(body));
+        return out;
+    }
+    const bool is_map = type.kind == TypeInfo::Kind::kMap;
+    if (is_map) {
+        body.integer(1, int64_t(type.dtype));
+    }
+    if (type.element != nullptr) {
+        body.message(is_map ? 2 : 1, write_type(*type.element));
+    }
+    const auto kind = is_map                                   ? TypeProto::Kind::kMap
+                      : type.kind == TypeInfo::Kind::kSequence ? TypeProto::Kind::kSequence
+                                                               : TypeProto::Kind::kOptional;
+    out.message(uint32_t(kind), std::move(body));
+    return out;
+}
+
+class GraphExporter {
+  public:
+    GraphExporter(const GraphData& graph, ConstantSink& sink) : graph_(graph), sink_(sink) {}
+
+    Status infer_types();
+    Result<WireWriter> run();
+
+  private:
+    void choose_names();
+    const std::string& name(ValueId id) const { return names_[size_t(id.index)]; }
+    const TypeInfo& type_of(ValueId id) const;
+    Result<WireWriter> write_node(const NodeData& node);
+    Result<WireWriter> write_attribute(const std::string& key, const AttributeValue& value);
+    Status write_outputs(WireWriter& out, std::vector<WireWriter>& copies);
+    WireWriter write_value_info(const std::string& value_name, const TypeInfo& type) const;
+
+    const GraphData& graph_;
+    ConstantSink& sink_;
+    std::vector<std::string> names_;  // by value index
+    std::vector<ValueFact> facts_;    // by value index; empty where inference is not possible
+};
+
+// Graph outputs need a type in the file; the graph may not have it.
+Status GraphExporter::infer_types() {
+    bool complete = true;
+    for (const ValueId id : graph_.outputs) {
+        const TypeInfo& type = graph_.value(id).type;
+        complete =
+            complete && (!type.is_tensor() || (type.dtype != DType::kUndefined && type.dims));
+    }
+    bool all_known = true;
+    for (const NodeData& node : graph_.nodes) {
+        all_known = all_known && (node.dead || (node.def != nullptr && node.subgraphs.empty()));
+    }
+    if (complete || !all_known) {
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(facts_, infer_graph(graph_, {}, {}));
+    return {};
+}
+
+const TypeInfo& GraphExporter::type_of(ValueId id) const {
+    const TypeInfo& declared = graph_.value(id).type;
+    if (facts_.empty() || (declared.dtype != DType::kUndefined && declared.dims)) {
+        return declared;
+    }
+    return facts_[size_t(id.index)].type;
+}
+
+// Every value needs a name; outputs go by the name that the interface gives them, if it is free.
+void GraphExporter::choose_names() {
+    std::unordered_set<std::string> taken;
+    names_.assign(graph_.values.size(), {});
+    for (size_t v = 0; v < names_.size(); ++v) {
+        names_[v] = graph_.values[v].name;
+        if (!names_[v].empty()) {
+            taken.insert(names_[v]);
+        }
+    }
+    // Subgraphs know values by their names in the graph, so those stay.
+    const bool may_rename =
+        std::all_of(graph_.nodes.begin(), graph_.nodes.end(),
+                    [](const NodeData& node) { return node.subgraphs.empty(); });
+    for (size_t i = 0; may_rename && i < graph_.outputs.size(); ++i) {
+        const ValueId id = graph_.outputs[i];
+        if (graph_.value(id).producer.valid() && taken.insert(graph_.output_names[i]).second) {
+            names_[size_t(id.index)] = graph_.output_names[i];
+        }
+    }
+    for (size_t v = 0; v < names_.size(); ++v) {
+        for (size_t number = v; names_[v].empty(); ++number) {
+            std::string candidate = fmt::format("value_{}", number);
+            if (taken.insert(candidate).second) {
+                names_[v] = std::move(candidate);
+            }
+        }
+    }
+}
+
+WireWriter GraphExporter::write_value_info(const std::string& value_name,
+                                           const TypeInfo& type) const {
+    WireWriter info;
+    info.text(1, value_name);
+    if (!type.is_tensor() || type.dtype != DType::kUndefined) {
+        info.message(2, write_type(type));
+    }
+    return info;
+}
+
+Result<WireWriter> GraphExporter::write_attribute(const std::string& key,
+                                                  const AttributeValue& value) {
+    using Type = AttributeProto::Type;
+    WireWriter out;
+    out.text(1, key);
+    Type type = Type::kUndefined;
+    if (const auto* i = std::get_if<int64_t>(&value)) {
+        type = Type::kInt;
+        out.integer(3, *i);
+    } else if (const auto* f = std::get_if<float>(&value)) {
+        type = Type::kFloat;
+        out.float32(2, *f);
+    } else if (const auto* s = std::get_if<std::string>(&value)) {
+        type = Type::kString;
+        out.text(4, *s);
+    } else if (const auto* t = std::get_if<Tensor>(&value)) {
+        type = Type::kTensor;
+        out.message(5, export_tensor(*t, {}, nullptr));
+    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) {
+        type = Type::kInts;
+        out.packed(8, *ints);
+    } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+        type = Type::kFloats;
+        out.packed(7, *floats);
+    } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+        type = Type::kStrings;
+        for (const std::string& text : *strings) {
+            out.text(9, text);
+        }
+    }
+    out.integer(20, int64_t(type));
+    return out;
+}
+
+Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
+    if (!node.epilogue.empty() || node.domain == "leat") {
+        return unsupported("only a graph before compile can be saved")
+            .with_node(node.label())
+            .with_found(node.epilogue.empty() ? "an internal operator" : "fused operators");
+    }
+    if (node.op_type == "Optional" && node.has_attr("type")) {
+        return unsupported("the type attribute of Optional cannot be saved")
+            .with_node(node.label());
+    }
+    WireWriter out;
+    for (const ValueId id : node.inputs) {
+        out.text(1, id.valid() ? std::string_view(name(id)) : std::string_view());
+    }
+    for (const ValueId id : node.outputs) {
+        if (id.valid() && graph_.value(id).layout != Layout::kRowMajor) {
+            return unsupported("only a graph before compile can be saved")
+                .with_node(node.label())
+                .with_found("another layout than row-major");
+        }
+        out.text(2, id.valid() ? std::string_view(name(id)) : std::string_view());
+    }
+    out.text(3, node.name);
+    out.text(4, node.op_type);
+    for (const auto& [key, value] : node.attributes) {
+        LEAT_ASSIGN_OR_RETURN(WireWriter attribute, write_attribute(key, value));
+        out.message(5, std::move(attribute));
+    }
+    for (const auto& [key, body] : node.subgraphs) {
+        LEAT_ASSIGN_OR_RETURN(WireWriter graph, GraphExporter(*body, sink_).run());
+        WireWriter attribute;
+        attribute.text(1, key);
+        attribute.message(6, std::move(graph));
+        attribute.integer(20, int64_t(AttributeProto::Type::kGraph));
+        out.message(5, std::move(attribute));
+    }
+    if (!node.domain.empty()) {
+        out.text(7, node.domain);
+    }
+    return out;
+}
+
+// An output whose value goes by another name (it is an input, a constant or another output too) is
+// a copy.
+Status GraphExporter::write_outputs(WireWriter& out, std::vector<WireWriter>& copies) {
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+        const ValueId id = graph_.outputs[i];
+        const std::string& output_name = graph_.output_names[i];
+        const TypeInfo& type = type_of(id);
+        if (type.is_tensor() && type.dtype == DType::kUndefined && !facts_.empty()) {
+            return invalid_argument("output '{}' has no known type", output_name);
+        }
+        if (name(id) != output_name) {
+            WireWriter copy;
+            copy.text(1, name(id));
+            copy.text(2, output_name);
+            copy.text(3, output_name + "/Identity");
+            copy.text(4, "Identity");
+            copies.push_back(std::move(copy));
+        }
+        out.message(12, write_value_info(output_name, type));
+    }
+    return {};
+}
+
+Result<WireWriter> GraphExporter::run() {
+    choose_names();
+    WireWriter out;
+    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.topological_order());
+    WireWriter outputs;
+    std::vector<WireWriter> copies;
+    LEAT_RETURN_IF_ERROR(write_outputs(outputs, copies));
+    for (const NodeId id : order) {
+        LEAT_ASSIGN_OR_RETURN(WireWriter node, write_node(graph_.node(id)));
+        out.message(1, std::move(node));
+    }
+    for (WireWriter& copy : copies) {
+        out.message(1, std::move(copy));
+    }
+    out.text(2, graph_.name.empty() ? "graph" : graph_.name);
+    for (size_t v = 0; v < graph_.values.size(); ++v) {
+        if (graph_.values[v].constant) {
+            out.message(5, export_tensor(*graph_.values[v].constant, names_[v], &sink_));
+        }
+    }
+    for (const ValueId id : graph_.inputs) {
+        out.message(11, write_value_info(name(id), graph_.value(id).type));
+    }
+    out.append(std::move(outputs));
+    return out;
+}
+
+Result<WireWriter> write_sequence(const Value& value);
+
+Result<WireWriter> write_optional(const Value& value) {
+    WireWriter out;
+    if (value.elements().empty()) {
+        return out;
+    }
+    const Value& element = value.elements()[0];
+    LEAT_ASSIGN_OR_RETURN(WireWriter inner, export_value(element));
+    switch (element.kind()) {
+        case Value::Kind::kTensor:
+            out.integer(2, int64_t(ElementKind::kTensor));
+            out.message(3, std::move(inner));
+            break;
+        case Value::Kind::kSequence:
+            out.integer(2, int64_t(ElementKind::kSequence));
+            out.message(5, std::move(inner));
+            break;
+        case Value::Kind::kOptional:
+            out.integer(2, int64_t(ElementKind::kOptional));
+            out.message(7, std::move(inner));
+            break;
+    }
+    return out;
+}
+
+Result<WireWriter> write_sequence(const Value& value) {
+    WireWriter out;
+    ElementKind kind = ElementKind::kTensor;
+    WireWriter elements;
+    for (const Value& element : value.elements()) {
+        if (element.kind() != value.elements()[0].kind()) {
+            return invalid_argument("the elements of a sequence are of different kinds");
+        }
+        LEAT_ASSIGN_OR_RETURN(WireWriter inner, export_value(element));
+        switch (element.kind()) {
+            case Value::Kind::kTensor:
+                elements.message(3, std::move(inner));
+                break;
+            case Value::Kind::kSequence:
+                kind = ElementKind::kSequence;
+                elements.message(5, std::move(inner));
+                break;
+            case Value::Kind::kOptional:
+                kind = ElementKind::kOptional;
+                elements.message(7, std::move(inner));
+                break;
+        }
+    }
+    out.integer(2, int64_t(kind));
+    out.append(std::move(elements));
+    return out;
+}
+
+}  // namespace
+
+WireWriter export_tensor(const Tensor& tensor, const std::string& name, ConstantSink* sink) {
+    WireWriter out;
+    for (const int64_t extent : tensor.shape()) {
+        out.integer(1, extent);
+    }
+    out.integer(2, int64_t(tensor.dtype()));
+    if (tensor.dtype() == DType::kString) {
+        for (const std::string& text : tensor.data<std::string>()) {
+            out.text(6, text);
+        }
+    }
+    if (!name.empty()) {
+        out.text(8, name);
+    }
+    if (tensor.dtype() == DType::kString) {
+        return out;
+    }
+    const Bytes bytes = raw_bytes(tensor);
+    if (sink != nullptr && sink->external && int64_t(bytes.size()) >= kMinExternalBytes) {
+        write_external(out, bytes, *sink);
+    } else {
+        out.view(9, bytes);
+    }
+    return out;
+}
+
+Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
+    GraphExporter exporter(graph, sink);
+    LEAT_RETURN_IF_ERROR(exporter.infer_types());
+    LEAT_ASSIGN_OR_RETURN(WireWriter body, exporter.run());
+    WireWriter out;
+    out.integer(1, kIrVersion);
+    out.text(2, "leat");
+    out.message(7, std::move(body));
+    std::map<std::string, int64_t> opsets = graph.opset_imports;
+    opsets.erase("ai.onnx");
+    opsets[""] = kOpset;
+    for (const auto& [domain, version] : opsets) {
+        WireWriter import;
+        import.text(1, domain);
+        import.integer(2, version);
+        out.message(8, std::move(import));
+    }
+    return out;
+}
+
+Result<WireWriter> export_value(const Value& value) {
+    switch (value.kind()) {
+        case Value::Kind::kSequence:
+            return write_sequence(value);
+        case Value::Kind::kOptional:
+            return write_optional(value);
+        case Value::Kind::kTensor:
+            break;
+    }
+    if (!value.tensor().defined()) {
+        return invalid_argument("the tensor is undefined");
+    }
+    return export_tensor(value.tensor(), {}, nullptr);
+}
+
+}  // namespace leat::onnx

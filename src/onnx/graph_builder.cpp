@@ -1,0 +1,146 @@
+#include "onnx/graph_builder.h"
+
+#include <cstring>
+
+namespace leat::onnx {
+namespace {
+
+// Shape operands are small; larger constants tell inference nothing.
+constexpr int64_t kMaxKnownElements = 64;
+
+// Inference reads typed elements, so they must be aligned.
+std::optional<Tensor> known_elements(const Tensor& constant) {
+    if (constant.element_count() > kMaxKnownElements) {
+        return std::nullopt;
+    }
+    if (constant.is_aligned()) {
+        return constant;
+    }
+    Result<Tensor> copy = Tensor::allocate(constant.dtype(), constant.shape());
+    if (!copy.ok()) {
+        return std::nullopt;
+    }
+    if (constant.byte_count() > 0) {
+        std::memcpy(copy->mutable_bytes(), constant.bytes(), size_t(constant.byte_count()));
+    }
+    return *std::move(copy);
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(GraphBuilder* outer, bool track_types)
+    : graph_(std::make_shared<GraphData>()), outer_(outer), track_types_(track_types) {}
+
+bool GraphBuilder::is_taken(const std::string& name) const {
+    for (const GraphBuilder* builder = this; builder != nullptr; builder = builder->outer_) {
+        if (builder->names_.count(name) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string GraphBuilder::unique_name(std::string_view name) {
+    const std::string stem(name.empty() ? std::string_view("value") : name);
+    if (!is_taken(stem)) {
+        return stem;
+    }
+    int& number = names_[stem];
+    std::string candidate;
+    do {
+        candidate = stem + "_" + std::to_string(++number);
+    } while (is_taken(candidate));
+    return candidate;
+}
+
+ValueId GraphBuilder::add_value(std::string_view name, TypeInfo type) {
+    std::string unique = unique_name(name);
+    names_.emplace(unique, 0);
+    if (track_types_) {
+        facts_.emplace_back().type = type;
+    }
+    ValueData value;
+    value.name = std::move(unique);
+    value.type = std::move(type);
+    graph_->values.push_back(std::move(value));
+    return {int32_t(graph_->values.size() - 1)};
+}
+
+ValueId GraphBuilder::add_constant(std::string_view name, Tensor tensor) {
+    const ValueId id = add_value(name, {});
+    set_constant(id, std::move(tensor));
+    return id;
+}
+
+ValueId GraphBuilder::add_captured(const ValueData& outside) {
+    names_.emplace(outside.name, 0);
+    ValueData value;
+    value.name = outside.name;
+    value.type = outside.type;
+    if (track_types_) {
+        facts_.emplace_back().type = outside.type;
+    }
+    graph_->values.push_back(std::move(value));
+    const ValueId id{int32_t(graph_->values.size() - 1)};
+    if (outside.constant) {
+        set_constant(id, *outside.constant);
+    }
+    return id;
+}
+
+void GraphBuilder::set_constant(ValueId id, Tensor tensor) {
+    ValueData& value = graph_->value(id);
+    value.type = TypeInfo::tensor(tensor.dtype(), tensor.shape());
+    if (track_types_) {
+        facts_[size_t(id.index)].type = value.type;
+        facts_[size_t(id.index)].value = known_elements(tensor);
+    }
+    value.constant = std::move(tensor);
+}
+
+void GraphBuilder::add_node(NodeData node) {
+    const NodeId id{int32_t(graph_->nodes.size())};
+    node.def = find_op(node.domain, node.op_type);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].valid()) {
+            ValueData& output = graph_->value(node.outputs[i]);
+            output.producer = id;
+            output.output_index = int32_t(i);
+        }
+    }
+    if (track_types_ && node.def != nullptr && node.def->infer != nullptr) {
+        infer(node);
+    }
+    graph_->nodes.push_back(std::move(node));
+}
+
+// What is wrong with a node is reported later, by verify(); here it only leaves types unknown.
+void GraphBuilder::infer(const NodeData& node) {
+    std::vector<const ValueFact*> inputs;
+    for (const ValueId id : node.inputs) {
+        inputs.push_back(id.valid() ? &facts_[size_t(id.index)] : nullptr);
+        if (id.valid() && inputs.back()->type.dtype == DType::kUndefined) {
+            return;
+        }
+    }
+    std::vector<ValueFact> outputs(node.outputs.size());
+    if (!infer_node(node, inputs, outputs).ok()) {
+        return;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!node.outputs[i].valid() || outputs[i].type.dtype == DType::kUndefined) {
+            continue;
+        }
+        ValueFact& fact = facts_[size_t(node.outputs[i].index)];
+        if (!outputs[i].type.dims) {
+            outputs[i].type.dims = fact.type.dims;
+        }
+        fact = std::move(outputs[i]);
+    }
+}
+
+const TypeInfo& GraphBuilder::type_of(ValueId id) const {
+    return track_types_ ? facts_[size_t(id.index)].type : graph_->value(id).type;
+}
+
+}  // namespace leat::onnx

@@ -1,0 +1,51 @@
+// GraphBuilder: a GraphData while the importer fills it, in topological order, with unique value
+// names and, on request, the types known so far (upgrade rules of old opsets ask for ranks and
+// element types).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "graph/op_def.h"
+
+namespace leat::onnx {
+
+class GraphBuilder {
+  public:
+    // outer: of the graph around a subgraph, else null; names are unique across both. track_types:
+    // infer every node when it is added.
+    GraphBuilder(GraphBuilder* outer, bool track_types);
+
+    GraphData& graph() { return *graph_; }
+    std::shared_ptr<GraphData> take() { return std::move(graph_); }
+
+    // `name` or, if it is taken, the name with a number; empty names become "value".
+    std::string unique_name(std::string_view name);
+
+    ValueId add_value(std::string_view name, TypeInfo type);
+    ValueId add_constant(std::string_view name, Tensor tensor);
+    // A stand-in, of the same name, for a value of the graph around; a constant is shared.
+    ValueId add_captured(const ValueData& outside);
+    // Gives a value that add_value made its elements.
+    void set_constant(ValueId id, Tensor tensor);
+    // Takes the node over, sets its definition and makes it the producer of its outputs.
+    void add_node(NodeData node);
+
+    // Inferred, else declared; rank -1 and kUndefined when unknown.
+    const TypeInfo& type_of(ValueId id) const;
+
+  private:
+    bool is_taken(const std::string& name) const;
+    void infer(const NodeData& node);
+
+    std::shared_ptr<GraphData> graph_;
+    GraphBuilder* outer_;
+    bool track_types_;
+    std::unordered_map<std::string, int> names_;  // with the last number tried behind each
+    std::vector<ValueFact> facts_;                // by value index; empty unless types are tracked
+};
+
+}  // namespace leat::onnx

@@ -1,0 +1,677 @@
+#include "onnx/importer.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "onnx/graph_builder.h"
+#include "onnx/node_order.h"
+#include "onnx/upgrade.h"
+
+namespace leat::onnx {
+namespace {
+
+// Rules for older nodes ask for ranks and types.
+constexpr int64_t kFirstOpsetWithoutTypes = 13;
+// Functions may call functions, so a small file can describe a graph that fills the memory.
+constexpr int64_t kMaxInlinedNodes = 1 << 18;
+// Function calls and subgraphs around a node.
+constexpr int kMaxNesting = 100;
+
+using Opsets = std::map<std::string, int64_t, std::less<>>;
+
+struct Scope;
+
+// An attribute of a function call, with the scope in which its subgraph sees names.
+struct BoundAttribute {
+    const AttributeProto* proto = nullptr;
+    Scope* scope = nullptr;
+};
+using BoundAttributes = std::unordered_map<std::string_view, BoundAttribute>;
+
+// Names as one graph or one call of a function sees them.
+struct Scope {
+    GraphBuilder& builder;
+    Scope* outer = nullptr;  // of a subgraph: where unknown names are looked up
+    const Opsets* opsets = nullptr;
+    const BoundAttributes* arguments = nullptr;  // of the function call around, if any
+    std::string prefix;                          // of new names
+    std::unordered_map<std::string_view, ValueId> values;
+    std::unordered_map<std::string_view, const TypeProto*> declared;
+    // Outputs of the function: in `values` before a node of the body produces them.
+    std::unordered_set<std::string_view> promised;
+};
+
+std::string normalized(std::string_view domain) {
+    return domain == "ai.onnx" ? std::string() : std::string(domain);
+}
+
+std::string function_key(std::string_view domain,
+                         std::string_view name,
+                         std::string_view overload) {
+    return fmt::format("{}.{}:{}", normalized(domain), name, overload);
+}
+
+Opsets read_opsets(const std::vector<OperatorSetId>& imports) {
+    Opsets opsets;
+    for (const OperatorSetId& import : imports) {
+        opsets[normalized(import.domain)] = import.version;
+    }
+    return opsets;
+}
+
+bool needs_types(const Opsets& opsets) {
+    const auto found = opsets.find("");
+    return found != opsets.end() && found->second < kFirstOpsetWithoutTypes;
+}
+
+class Importer {
+  public:
+    Importer(const ModelProto& model, const Source& source) : model_(model), source_(source) {}
+
+    Result<std::unique_ptr<GraphData>> run(const std::string& file);
+
+  private:
+    Status check_model();
+    Status index_functions();
+    Status import_graph(Scope& scope, const GraphProto& graph);
+    Status add_initializers(Scope& scope, const GraphProto& graph);
+    Status add_inputs(Scope& scope, const GraphProto& graph);
+    Status add_outputs(Scope& scope, const GraphProto& graph);
+    Status import_nodes(Scope& scope, const std::vector<NodeProto>& nodes);
+    Status declare_outputs(Scope& scope, const std::vector<NodeProto>& nodes);
+    Status import_node(Scope& scope, const NodeProto& proto);
+    Status import_operator(Scope& scope, const NodeProto& proto, const BoundAttributes& attributes);
+    Status import_constant(Scope& scope, const NodeProto& proto, const BoundAttributes& attributes);
+    Status inline_function(Scope& scope,
+                           const NodeProto& call,
+                           const FunctionProto& function,
+                           BoundAttributes arguments);
+    Status add_copies(Scope& scope,
+                      const std::string& prefix,
+                      const std::vector<std::pair<ValueId, ValueId>>& copies);
+    Status check_nesting() const;
+    // Counts what functions add to the graph.
+    Status count_inlined(size_t count);
+    Result<BoundAttributes> bind_attributes(Scope& scope, const NodeProto& proto);
+    Status set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound);
+    Result<std::shared_ptr<GraphData>> import_subgraph(Scope& outer, const GraphProto& graph);
+    Result<ValueId> add_value(Scope& scope, std::string_view name);
+    // Looks in the scopes around too; a value found there gets a stand-in of the same name here.
+    std::optional<ValueId> find(Scope& scope, std::string_view name);
+    Result<std::vector<ValueId>> resolve_inputs(Scope& scope, const NodeProto& proto);
+    Result<int64_t> opset_of(const Scope& scope, std::string_view domain) const;
+
+    const ModelProto& model_;
+    const Source& source_;
+    Opsets opsets_;
+    std::unordered_map<std::string, const FunctionProto*> functions_;
+    std::vector<const FunctionProto*> active_functions_;
+    int64_t inlined_nodes_ = 0;
+    int nesting_ = 0;
+    std::vector<std::string> constant_inputs_;
+};
+
+Status Importer::check_model() {
+    constexpr int64_t kFirstIrWithOpsets = 3;
+    if (!model_.graph) {
+        return parse_error("the file holds no graph").with_hint("is it an ONNX model?");
+    }
+    if (model_.ir_version <= 0) {
+        return parse_error("the file has no IR version")
+            .with_found(fmt::format("{}", model_.ir_version))
+            .with_hint("is it an ONNX model?");
+    }
+    opsets_ = read_opsets(model_.opset_import);
+    if (opsets_.empty()) {
+        if (model_.ir_version >= kFirstIrWithOpsets) {
+            return parse_error("the model does not say which opset it uses")
+                .with_found(fmt::format("IR version {}, no opset_import", model_.ir_version))
+                .with_hint("the file may be cut off");
+        }
+        opsets_[""] = 1;
+    }
+    for (const auto& [domain, version] : opsets_) {
+        if (version < 1) {
+            return invalid_argument("the opset of domain '{}' is not valid", domain)
+                .with_found(fmt::format("{}", version))
+                .with_needed("1 or more");
+        }
+    }
+    if (model_.graph->output.empty()) {
+        return invalid_argument("the graph has no outputs");
+    }
+    return index_functions();
+}
+
+Status Importer::index_functions() {
+    for (const FunctionProto& function : model_.functions) {
+        const std::string key = function_key(function.domain, function.name, function.overload);
+        if (!functions_.emplace(key, &function).second) {
+            return invalid_argument("two functions have the same name").with_found("'" + key + "'");
+        }
+    }
+    return {};
+}
+
+Result<std::unique_ptr<GraphData>> Importer::run(const std::string& file) {
+    LEAT_RETURN_IF_ERROR(check_model());
+    GraphBuilder builder(nullptr, needs_types(opsets_));
+    Scope scope{builder, nullptr, &opsets_, nullptr, {}, {}, {}, {}};
+    LEAT_RETURN_IF_ERROR(import_graph(scope, *model_.graph));
+    auto graph = std::make_unique<GraphData>(std::move(builder.graph()));
+    graph->file = file;
+    for (const auto& [domain, version] : opsets_) {
+        graph->opset_imports[domain] = version;
+    }
+    if (!constant_inputs_.empty()) {
+        graph->warnings.push_back(fmt::format(
+            "{} of the graph's inputs have initializers and are taken as constants ('{}'{})",
+            constant_inputs_.size(), constant_inputs_[0],
+            constant_inputs_.size() > 1 ? ", ..." : ""));
+    }
+    return graph;
+}
+
+Status Importer::import_graph(Scope& scope, const GraphProto& graph) {
+    scope.builder.graph().name = graph.name;
+    for (const auto* list : {&graph.value_info, &graph.output, &graph.input}) {
+        for (const ValueInfoProto& info : *list) {
+            scope.declared[info.name] = &info.type;
+        }
+    }
+    LEAT_RETURN_IF_ERROR(add_initializers(scope, graph));
+    LEAT_RETURN_IF_ERROR(add_inputs(scope, graph));
+    LEAT_RETURN_IF_ERROR(import_nodes(scope, graph.node));
+    return add_outputs(scope, graph);
+}
+
+Status duplicate_name(std::string_view name, const char* what) {
+    return invalid_argument("two values have the same name")
+        .with_found(fmt::format("'{}' twice, the second as {}", name, what))
+        .with_needed("one source for each name");
+}
+
+Status Importer::check_nesting() const {
+    if (nesting_ < kMaxNesting) {
+        return {};
+    }
+    return unsupported("functions and subgraphs are nested too deep")
+        .with_found(fmt::format("more than {} levels", nesting_))
+        .with_needed(fmt::format("at most {}", kMaxNesting));
+}
+
+Status Importer::count_inlined(size_t count) {
+    if (active_functions_.empty()) {
+        return {};
+    }
+    inlined_nodes_ += int64_t(count);
+    if (inlined_nodes_ <= kMaxInlinedNodes) {
+        return {};
+    }
+    return unsupported("the functions make too many nodes")
+        .with_needed(fmt::format("at most {}", kMaxInlinedNodes));
+}
+
+Status Importer::add_initializers(Scope& scope, const GraphProto& graph) {
+    LEAT_RETURN_IF_ERROR(count_inlined(graph.initializer.size() + graph.sparse_initializer.size()));
+    const auto add = [&](std::string_view name, Tensor tensor) -> Status {
+        if (name.empty()) {
+            return invalid_argument("an initializer has no name");
+        }
+        const ValueId id = scope.builder.add_constant(name, std::move(tensor));
+        return scope.values.emplace(name, id).second ? Status()
+                                                     : duplicate_name(name, "initializer");
+    };
+    for (const TensorProto& proto : graph.initializer) {
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_tensor(proto, source_));
+        LEAT_RETURN_IF_ERROR(add(proto.name, std::move(tensor)));
+    }
+    for (const SparseTensorProto& proto : graph.sparse_initializer) {
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_sparse_tensor(proto, source_));
+        LEAT_RETURN_IF_ERROR(add(proto.values.name, std::move(tensor)));
+    }
+    return {};
+}
+
+Status Importer::add_inputs(Scope& scope, const GraphProto& graph) {
+    std::unordered_set<std::string_view> seen;
+    for (const ValueInfoProto& info : graph.input) {
+        if (info.name.empty()) {
+            return invalid_argument("a graph input has no name");
+        }
+        if (!seen.insert(info.name).second) {
+            return duplicate_name(info.name, "graph input");
+        }
+        if (scope.values.count(info.name) != 0) {
+            constant_inputs_.emplace_back(info.name);
+            continue;
+        }
+        LEAT_ASSIGN_OR_RETURN(const ValueId id, add_value(scope, info.name));
+        scope.builder.graph().inputs.push_back(id);
+    }
+    return {};
+}
+
+Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
+    std::unordered_set<std::string_view> seen;
+    for (const ValueInfoProto& info : graph.output) {
+        if (!seen.insert(info.name).second) {
+            return duplicate_name(info.name, "graph output");
+        }
+        const std::optional<ValueId> id = find(scope, info.name);
+        if (!id || !id->valid()) {
+            return invalid_argument("nothing produces the graph's output '{}'", info.name)
+                .with_node(fmt::format("graph output '{}'", info.name));
+        }
+        scope.builder.graph().outputs.push_back(*id);
+        scope.builder.graph().output_names.emplace_back(info.name);
+    }
+    return {};
+}
+
+Result<ValueId> Importer::add_value(Scope& scope, std::string_view name) {
+    TypeInfo type;
+    if (const auto found = scope.declared.find(name); found != scope.declared.end()) {
+        Result<TypeInfo> read = read_type(*found->second);
+        if (!read.ok()) {
+            return std::move(read).error().with_node(fmt::format("value '{}'", name));
+        }
+        type = std::move(read).value();
+    }
+    const ValueId id = scope.builder.add_value(
+        scope.prefix.empty() ? std::string(name) : fmt::format("{}/{}", scope.prefix, name),
+        std::move(type));
+    scope.values[name] = id;
+    return id;
+}
+
+std::optional<ValueId> Importer::find(Scope& scope, std::string_view name) {
+    if (const auto found = scope.values.find(name); found != scope.values.end()) {
+        return found->second;
+    }
+    if (scope.outer == nullptr) {
+        return std::nullopt;
+    }
+    const std::optional<ValueId> outside = find(*scope.outer, name);
+    if (!outside || !outside->valid()) {
+        return outside;
+    }
+    // A name of the graph around: the stand-in has no producer, so its name says what it is.
+    const ValueData value = scope.outer->builder.graph().value(*outside);
+    const ValueId id = scope.builder.add_captured(value);
+    scope.values[name] = id;
+    return id;
+}
+
+Result<std::vector<ValueId>> Importer::resolve_inputs(Scope& scope, const NodeProto& proto) {
+    std::vector<ValueId> inputs;
+    for (const std::string_view name : proto.input) {
+        if (name.empty()) {
+            inputs.emplace_back();
+            continue;
+        }
+        const std::optional<ValueId> id = find(scope, name);
+        if (!id) {
+            return invalid_argument("input {} does not exist", inputs.size())
+                .with_found(fmt::format("'{}'", name))
+                .with_needed("a graph input, an initializer or the output of a node")
+                .with_node(label_of(proto));
+        }
+        inputs.push_back(*id);
+    }
+    while (!inputs.empty() && !inputs.back().valid()) {
+        inputs.pop_back();
+    }
+    return inputs;
+}
+
+Result<int64_t> Importer::opset_of(const Scope& scope, std::string_view domain) const {
+    for (const Opsets* opsets : {scope.opsets, &opsets_}) {
+        if (const auto found = opsets->find(domain); found != opsets->end()) {
+            return found->second;
+        }
+    }
+    if (domain.empty()) {
+        return invalid_argument("the model does not import an opset of the default domain");
+    }
+    return 1;
+}
+
+// Before any node, so that a name that occurs twice is found wherever it is.
+Status Importer::declare_outputs(Scope& scope, const std::vector<NodeProto>& nodes) {
+    std::unordered_set<std::string_view> seen;
+    for (const NodeProto& node : nodes) {
+        for (const std::string_view name : node.output) {
+            if (name.empty()) {
+                continue;
+            }
+            if (!seen.insert(name).second) {
+                return duplicate_name(name, "a node's output").with_node(label_of(node));
+            }
+            if (scope.promised.count(name) != 0) {
+                continue;
+            }
+            if (scope.values.count(name) != 0) {
+                return duplicate_name(name, "a node's output").with_node(label_of(node));
+            }
+            LEAT_RETURN_IF_ERROR(add_value(scope, name).error());
+        }
+    }
+    return {};
+}
+
+Status Importer::import_nodes(Scope& scope, const std::vector<NodeProto>& nodes) {
+    LEAT_RETURN_IF_ERROR(count_inlined(nodes.size()));
+    LEAT_RETURN_IF_ERROR(declare_outputs(scope, nodes));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> order, order_nodes(nodes));
+    for (const NodeProto* node : order) {
+        if (Status status = import_node(scope, *node); !status.ok()) {
+            return std::move(status).with_node(label_of(*node));
+        }
+    }
+    return {};
+}
+
+Result<BoundAttributes> Importer::bind_attributes(Scope& scope, const NodeProto& proto) {
+    BoundAttributes bound;
+    for (const AttributeProto& attribute : proto.attribute) {
+        BoundAttribute value{&attribute, &scope};
+        if (!attribute.ref_attr_name.empty()) {
+            if (scope.arguments == nullptr) {
+                return invalid_argument("attribute '{}' refers to '{}' outside of any function",
+                                        attribute.name, attribute.ref_attr_name);
+            }
+            const auto found = scope.arguments->find(attribute.ref_attr_name);
+            if (found == scope.arguments->end()) {
+                continue;  // the call leaves it out and there is no default: so does this node
+            }
+            value = found->second;
+        }
+        if (!bound.emplace(attribute.name, value).second) {
+            return invalid_argument("attribute '{}' occurs twice", attribute.name);
+        }
+    }
+    return bound;
+}
+
+Status Importer::import_node(Scope& scope, const NodeProto& proto) {
+    if (proto.op_type.empty()) {
+        return invalid_argument("the node has no operator");
+    }
+    LEAT_ASSIGN_OR_RETURN(BoundAttributes attributes, bind_attributes(scope, proto));
+    const auto function =
+        functions_.find(function_key(proto.domain, proto.op_type, proto.overload));
+    if (function != functions_.end()) {
+        return inline_function(scope, proto, *function->second, std::move(attributes));
+    }
+    if (normalized(proto.domain).empty() && proto.op_type == "Constant") {
+        return import_constant(scope, proto, attributes);
+    }
+    return import_operator(scope, proto, attributes);
+}
+
+Status Importer::import_operator(Scope& scope,
+                                 const NodeProto& proto,
+                                 const BoundAttributes& attributes) {
+    NodeData node;
+    node.name = scope.prefix.empty() ? std::string(name_of(proto))
+                                     : fmt::format("{}/{}", scope.prefix, name_of(proto));
+    node.domain = normalized(proto.domain);
+    node.op_type = proto.op_type;
+    LEAT_ASSIGN_OR_RETURN(node.inputs, resolve_inputs(scope, proto));
+    for (const auto& [name, bound] : attributes) {
+        LEAT_RETURN_IF_ERROR(set_attribute(node, name, bound));
+    }
+    for (const std::string_view name : proto.output) {
+        node.outputs.push_back(name.empty() ? ValueId{} : scope.values[name]);
+    }
+    while (!node.outputs.empty() && !node.outputs.back().valid()) {
+        node.outputs.pop_back();
+    }
+    LEAT_ASSIGN_OR_RETURN(const int64_t opset, opset_of(scope, node.domain));
+    return add_upgraded(scope.builder, std::move(node), opset);
+}
+
+template <class T>
+Result<Tensor> tensor_of(std::span<const T> values, bool scalar) {
+    return Tensor::from<T>(scalar ? Shape{} : Shape{int64_t(values.size())}, values);
+}
+
+Result<Tensor> strings_tensor(const std::vector<std::string_view>& values, bool scalar) {
+    const std::vector<std::string> strings(values.begin(), values.end());
+    return tensor_of<std::string>(strings, scalar);
+}
+
+Result<Tensor> constant_of(const AttributeProto& attribute, const Source& source) {
+    using Type = AttributeProto::Type;
+    switch (attribute.type) {
+        case Type::kTensor:
+            return attribute.t == nullptr
+                       ? Result<Tensor>(invalid_argument("the tensor is missing"))
+                       : read_tensor(*attribute.t, source);
+        case Type::kSparseTensor:
+            return attribute.sparse_tensor == nullptr
+                       ? Result<Tensor>(invalid_argument("the sparse tensor is missing"))
+                       : read_sparse_tensor(*attribute.sparse_tensor, source);
+        case Type::kFloat:
+            return tensor_of<float>({&attribute.f, 1}, true);
+        case Type::kInt:
+            return tensor_of<int64_t>({&attribute.i, 1}, true);
+        case Type::kString:
+            return strings_tensor({attribute.s}, true);
+        case Type::kFloats:
+            return tensor_of<float>(attribute.floats, false);
+        case Type::kInts:
+            return tensor_of<int64_t>(attribute.ints, false);
+        case Type::kStrings:
+            return strings_tensor(attribute.strings, false);
+        default:
+            return invalid_argument("attribute '{}' cannot be a constant", attribute.name);
+    }
+}
+
+Status Importer::import_constant(Scope& scope,
+                                 const NodeProto& proto,
+                                 const BoundAttributes& attributes) {
+    const AttributeProto* value = nullptr;
+    for (const auto& [name, bound] : attributes) {
+        if (name == "value" || name == "sparse_value" || name.substr(0, 6) == "value_") {
+            value = bound.proto;
+        }
+    }
+    if (value == nullptr || proto.output.size() != 1 || proto.output[0].empty()) {
+        return invalid_argument(
+            "a constant needs one output and an attribute 'value', 'sparse_value', "
+            "'value_int', 'value_float', 'value_string' or a list of these");
+    }
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, constant_of(*value, source_));
+    scope.builder.set_constant(scope.values[proto.output[0]], std::move(tensor));
+    return {};
+}
+
+Status Importer::set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound) {
+    using Type = AttributeProto::Type;
+    const AttributeProto& proto = *bound.proto;
+    const auto set = [&](AttributeValue value) {
+        node.attributes[std::string(name)] = std::move(value);
+    };
+    switch (proto.type) {
+        case Type::kFloat:
+            set(proto.f);
+            return {};
+        case Type::kInt:
+            set(proto.i);
+            return {};
+        case Type::kString:
+            set(std::string(proto.s));
+            return {};
+        case Type::kFloats:
+            set(proto.floats);
+            return {};
+        case Type::kInts:
+            set(proto.ints);
+            return {};
+        case Type::kStrings:
+            set(std::vector<std::string>(proto.strings.begin(), proto.strings.end()));
+            return {};
+        case Type::kTensor:
+        case Type::kSparseTensor: {
+            LEAT_ASSIGN_OR_RETURN(Tensor tensor, constant_of(proto, source_));
+            set(std::move(tensor));
+            return {};
+        }
+        case Type::kTypeProto: {
+            const TypeProto none;
+            LEAT_ASSIGN_OR_RETURN(const TypeInfo type,
+                                  read_type(proto.tp == nullptr ? none : *proto.tp));
+            set(type.to_string());
+            return {};
+        }
+        case Type::kGraph: {
+            const GraphProto empty;
+            LEAT_ASSIGN_OR_RETURN(
+                node.subgraphs[std::string(name)],
+                import_subgraph(*bound.scope, proto.g == nullptr ? empty : *proto.g));
+            return {};
+        }
+        case Type::kUndefined:
+            return {};  // a name without a value: nothing is set
+        default:
+            return unsupported("attribute '{}' is a list of tensors, graphs or types", name);
+    }
+}
+
+Result<std::shared_ptr<GraphData>> Importer::import_subgraph(Scope& outer,
+                                                             const GraphProto& graph) {
+    GraphBuilder builder(&outer.builder, needs_types(*outer.opsets));
+    Scope scope{builder, &outer, outer.opsets, outer.arguments, {}, {}, {}, {}};
+    LEAT_RETURN_IF_ERROR(check_nesting());
+    ++nesting_;
+    LEAT_RETURN_IF_ERROR(import_graph(scope, graph));
+    --nesting_;
+    return builder.take();
+}
+
+Status Importer::inline_function(Scope& scope,
+                                 const NodeProto& call,
+                                 const FunctionProto& function,
+                                 BoundAttributes arguments) {
+    if (std::find(active_functions_.begin(), active_functions_.end(), &function) !=
+        active_functions_.end()) {
+        return invalid_argument("function '{}' calls itself", function.name)
+            .with_needed("functions without recursion");
+    }
+    LEAT_RETURN_IF_ERROR(check_nesting());
+    if (call.input.size() > function.input.size() || call.output.size() > function.output.size()) {
+        return invalid_argument("the call of function '{}' has too many operands", function.name)
+            .with_found(fmt::format("{} inputs, {} outputs", call.input.size(), call.output.size()))
+            .with_needed(
+                fmt::format("at most {} and {}", function.input.size(), function.output.size()));
+    }
+    for (const AttributeProto& attribute : function.attribute_proto) {
+        arguments.emplace(attribute.name, BoundAttribute{&attribute, &scope});
+    }
+    const Opsets opsets = read_opsets(function.opset_import);
+    Scope body{scope.builder,
+               nullptr,
+               &opsets,
+               &arguments,
+               scope.prefix.empty() ? std::string(name_of(call))
+                                    : fmt::format("{}/{}", scope.prefix, name_of(call)),
+               {},
+               {},
+               {}};
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, resolve_inputs(scope, call));
+    for (size_t i = 0; i < function.input.size(); ++i) {
+        body.values[function.input[i]] = i < inputs.size() ? inputs[i] : ValueId{};
+    }
+    // A result that is an input of the function needs a node of its own.
+    std::vector<std::pair<ValueId, ValueId>> copies;
+    for (size_t i = 0; i < call.output.size(); ++i) {
+        if (call.output[i].empty()) {
+            continue;
+        }
+        const ValueId result = scope.values[call.output[i]];
+        const auto [found, fresh] = body.values.emplace(function.output[i], result);
+        if (fresh) {
+            body.promised.insert(function.output[i]);
+        } else {
+            copies.emplace_back(found->second, result);
+        }
+    }
+    active_functions_.push_back(&function);
+    ++nesting_;
+    LEAT_RETURN_IF_ERROR(import_nodes(body, function.node));
+    --nesting_;
+    active_functions_.pop_back();
+    for (const std::string_view name : body.promised) {
+        const ValueData& value = scope.builder.graph().value(body.values[name]);
+        if (!value.producer.valid() && !value.constant) {
+            return invalid_argument("function '{}' does not produce its output '{}'", function.name,
+                                    name);
+        }
+    }
+    return add_copies(scope, body.prefix, copies);
+}
+
+Status Importer::add_copies(Scope& scope,
+                            const std::string& prefix,
+                            const std::vector<std::pair<ValueId, ValueId>>& copies) {
+    for (const auto& [from, to] : copies) {
+        if (!from.valid()) {
+            return invalid_argument(
+                "an output of the function is an input that the call leaves out");
+        }
+        NodeData identity;
+        identity.name = prefix + "/Identity";
+        identity.op_type = "Identity";
+        identity.inputs = {from};
+        identity.outputs = {to};
+        scope.builder.add_node(std::move(identity));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GraphData>> import_model(const ModelProto& model,
+                                                const Source& source,
+                                                const std::string& file) {
+    return Importer(model, source).run(file);
+}
+
+Result<TypeInfo> read_type(const TypeProto& proto) {
+    using Kind = TypeProto::Kind;
+    TypeInfo type;
+    if (proto.kind == Kind::kNone || proto.kind == Kind::kOpaque) {
+        return type;
+    }
+    if (proto.kind == Kind::kTensor || proto.kind == Kind::kSparseTensor ||
+        proto.kind == Kind::kMap) {
+        LEAT_ASSIGN_OR_RETURN(type.dtype, read_dtype(proto.elem_type));
+    }
+    if (proto.kind == Kind::kTensor || proto.kind == Kind::kSparseTensor) {
+        if (proto.shape) {
+            type.dims.emplace();
+            for (const DimensionProto& dim : *proto.shape) {
+                const bool fixed = dim.value.value_or(-1) >= 0;
+                type.dims->push_back(fixed               ? DimSpec(*dim.value)
+                                     : dim.param.empty() ? DimSpec::unknown()
+                                                         : DimSpec(dim.param));
+            }
+        }
+        return type;
+    }
+    type.kind = proto.kind == Kind::kSequence ? TypeInfo::Kind::kSequence
+                : proto.kind == Kind::kMap    ? TypeInfo::Kind::kMap
+                                              : TypeInfo::Kind::kOptional;
+    const TypeProto none;
+    LEAT_ASSIGN_OR_RETURN(TypeInfo element,
+                          read_type(proto.element == nullptr ? none : *proto.element));
+    type.element = std::make_shared<const TypeInfo>(std::move(element));
+    return type;
+}
+
+}  // namespace leat::onnx

@@ -1,0 +1,104 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "leat/onnx.h"
+#include "onnx/exporter.h"
+
+namespace leat {
+namespace {
+
+// Protobuf readers refuse larger messages.
+constexpr int64_t kMaxModelBytes = (int64_t{1} << 31) - 1;
+
+// A file that appears under its name only when it is complete: constants may be views of the very
+// file that it replaces.
+class NewFile {
+  public:
+    explicit NewFile(std::filesystem::path target)
+        : target_(std::move(target)),
+          temporary_(target_.string() + fmt::format(".{}.tmp", ::getpid())) {
+        descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    ~NewFile() {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+            ::unlink(temporary_.c_str());
+        }
+    }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    int descriptor() const { return descriptor_; }
+    Status check_open() const {
+        return descriptor_ >= 0
+                   ? Status()
+                   : invalid_argument("cannot create the file: {}", std::strerror(errno));
+    }
+    Status commit() {
+        const bool closed = ::close(descriptor_) == 0;
+        descriptor_ = -1;
+        if (!closed || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+            const int reason = errno;
+            ::unlink(temporary_.c_str());
+            return invalid_argument("cannot write the file: {}", std::strerror(reason));
+        }
+        return {};
+    }
+
+  private:
+    std::filesystem::path target_;
+    std::string temporary_;
+    int descriptor_ = -1;
+};
+
+Status write_file(const onnx::WireWriter& writer, const std::filesystem::path& file) {
+    NewFile out(file);
+    LEAT_RETURN_IF_ERROR(out.check_open());
+    LEAT_RETURN_IF_ERROR(writer.write_to(out.descriptor()));
+    return out.commit();
+}
+
+Status write_blocks(const onnx::ConstantSink& sink, const std::filesystem::path& file) {
+    NewFile out(file);
+    LEAT_RETURN_IF_ERROR(out.check_open());
+    for (const auto& [offset, bytes] : sink.blocks) {
+        if (::lseek(out.descriptor(), offset, SEEK_SET) != offset) {
+            return invalid_argument("cannot write: {}", std::strerror(errno));
+        }
+        LEAT_RETURN_IF_ERROR(onnx::write_all(out.descriptor(), bytes));
+    }
+    return out.commit();
+}
+
+Status save_model(const GraphData& graph, const std::filesystem::path& file) {
+    onnx::ConstantSink sink;
+    LEAT_ASSIGN_OR_RETURN(onnx::WireWriter writer, export_model(graph, sink));
+    if (writer.byte_count() > kMaxModelBytes) {
+        sink.external = true;
+        const std::filesystem::path data_file = file.string() + ".data";
+        sink.location = data_file.filename().string();
+        LEAT_ASSIGN_OR_RETURN(writer, export_model(graph, sink));
+        LEAT_RETURN_IF_ERROR(write_blocks(sink, data_file));
+    }
+    return write_file(writer, file);
+}
+
+}  // namespace
+
+Status save_onnx(const Graph& graph, const std::filesystem::path& file) {
+    return save_model(graph.data(), file).with_file(file.string());
+}
+
+Status save_onnx_value(const Value& value, const std::filesystem::path& file) {
+    Result<onnx::WireWriter> writer = onnx::export_value(value);
+    if (!writer.ok()) {
+        return std::move(writer).error().with_file(file.string());
+    }
+    return write_file(*writer, file).with_file(file.string());
+}
+
+}  // namespace leat
