@@ -1,0 +1,154 @@
+// Equal small constants, and nodes that do the same to the same inputs, become one.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "passes/pass.h"
+#include "passes/rewriter.h"
+
+namespace leat {
+namespace {
+
+// Larger constants are weights: comparing them costs time and finds nothing.
+constexpr int64_t kMaxComparedBytes = 1024;
+
+// Keys are bytes, each part with its length, so that no two different ones are equal.
+void append(std::string& key, std::string_view part) {
+    const auto size = uint32_t(part.size());
+    key.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    key += part;
+}
+
+template <class T>
+void append_number(std::string& key, T number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// False if the tensor is not worth comparing.
+bool append_tensor(std::string& key, const Tensor& tensor) {
+    if (tensor.dtype() == DType::kString || tensor.byte_count() > kMaxComparedBytes) {
+        return false;
+    }
+    append_number(key, tensor.dtype());
+    append_number(key, tensor.shape().rank());
+    for (int64_t extent : tensor.shape()) {
+        append_number(key, extent);
+    }
+    append(key, {reinterpret_cast<const char*>(tensor.bytes()), size_t(tensor.byte_count())});
+    return true;
+}
+
+struct AttributeKey {
+    std::string& key;
+    bool operator()(int64_t value) const { return append_number(key, value), true; }
+    bool operator()(float value) const { return append_number(key, value), true; }
+    bool operator()(const std::string& value) const { return append(key, value), true; }
+    bool operator()(const Tensor& value) const { return append_tensor(key, value); }
+    bool operator()(const std::vector<std::string>& list) const {
+        append_number(key, list.size());
+        for (const std::string& value : list) {
+            append(key, value);
+        }
+        return true;
+    }
+    template <class T>
+    bool operator()(const std::vector<T>& list) const {
+        append(key, {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)});
+        return true;
+    }
+};
+
+// Empty if the node is unlike every other one.
+std::string key_of(const NodeData& node) {
+    if (node.dead || node.def == nullptr || node.def->nondeterministic || !node.subgraphs.empty() ||
+        !node.epilogue.empty()) {
+        return {};
+    }
+    std::string key;
+    append(key, node.domain);
+    append(key, node.op_type);
+    append_number(key, node.inputs.size());
+    append_number(key, node.outputs.size());
+    for (ValueId input : node.inputs) {
+        append_number(key, input.index);
+    }
+    for (const auto& [name, value] : node.attributes) {
+        append(key, name);
+        append_number(key, value.index());
+        if (!std::visit(AttributeKey{key}, value)) {
+            return {};
+        }
+    }
+    return key;
+}
+
+int merge_constants(Rewriter& rewriter) {
+    GraphData& graph = rewriter.graph();
+    std::unordered_map<std::string, ValueId> seen;
+    int merged = 0;
+    for (int v = 0; v < graph.value_count(); ++v) {
+        const ValueId id{v};
+        std::string key;
+        if (!graph.value(id).constant || rewriter.is_output(id) || rewriter.is_unused(id) ||
+            !append_tensor(key, *graph.value(id).constant)) {
+            continue;
+        }
+        const auto [first, is_new] = seen.emplace(std::move(key), id);
+        if (!is_new) {
+            rewriter.replace_uses(id, first->second);
+            ++merged;
+        }
+    }
+    return merged;
+}
+
+int merge_nodes(Rewriter& rewriter) {
+    GraphData& graph = rewriter.graph();
+    std::unordered_map<std::string, NodeId> seen;
+    int merged = 0;
+    // In order, so that the readers of a merged result are seen with their new inputs.
+    for (int n = 0; n < graph.node_count(); ++n) {
+        std::string key = key_of(graph.node({n}));
+        if (key.empty()) {
+            continue;
+        }
+        const auto [first, is_new] = seen.emplace(std::move(key), NodeId{n});
+        if (is_new) {
+            continue;
+        }
+        const std::vector<ValueId>& kept = graph.node(first->second).outputs;
+        const std::vector<ValueId>& dropped = graph.node({n}).outputs;
+        bool possible = true;
+        for (size_t i = 0; i < kept.size(); ++i) {
+            // Two graph outputs stay two values; and a result that is absent cannot stand in.
+            possible =
+                possible && kept[i].valid() == dropped[i].valid() &&
+                !(kept[i].valid() && rewriter.is_output(kept[i]) && rewriter.is_output(dropped[i]));
+        }
+        if (!possible) {
+            continue;
+        }
+        for (size_t i = 0; i < kept.size(); ++i) {
+            if (kept[i].valid()) {
+                rewriter.replace_uses(dropped[i], kept[i]);
+            }
+        }
+        rewriter.remove({n});
+        ++merged;
+    }
+    return merged;
+}
+
+}  // namespace
+
+Result<bool> eliminate_common_subexpressions(GraphData& graph, PassContext& context) {
+    Rewriter rewriter(graph);
+    const int constants = merge_constants(rewriter);
+    const int nodes = merge_nodes(rewriter);
+    if (constants + nodes > 0) {
+        context.detail = fmt::format("{} constants, {} nodes", constants, nodes);
+    }
+    return constants + nodes > 0;
+}
+
+}  // namespace leat

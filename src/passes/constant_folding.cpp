@@ -1,0 +1,114 @@
+// Nodes whose inputs are all constants become constants, however large: weights computed in the
+// graph.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "passes/pass.h"
+#include "passes/rewriter.h"
+
+namespace leat {
+namespace {
+
+class ConstantFolder {
+  public:
+    explicit ConstantFolder(GraphData& graph) : graph_(graph), rewriter_(graph) {}
+
+    Result<bool> run() {
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            if (may_fold(graph_.node({n}))) {
+                LEAT_RETURN_IF_ERROR(fold({n}));
+            }
+        }
+        return rewriter_.changed();
+    }
+
+    int folded() const { return folded_; }
+    int64_t result_bytes() const { return result_bytes_; }
+
+  private:
+    bool may_fold(const NodeData& node) const {
+        if (node.dead || node.def == nullptr || node.def->nondeterministic ||
+            !node.subgraphs.empty() || (node.def->reference == nullptr && !node.def->is_view)) {
+            return false;
+        }
+        for (ValueId id : node.inputs) {
+            if (id.valid() && constant_of(graph_, id) == nullptr) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    Status fold(NodeId id) {
+        const NodeData& node = graph_.node(id);
+        std::vector<ValueFact> facts(node.inputs.size());
+        std::vector<const ValueFact*> inputs(node.inputs.size());
+        std::vector<const Tensor*> values(node.inputs.size());
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            values[i] = constant_of(graph_, node.inputs[i]);
+            if (values[i] != nullptr) {
+                facts[i].type = TypeInfo::tensor(values[i]->dtype(), values[i]->shape());
+                LEAT_ASSIGN_OR_RETURN(facts[i].value, aligned(*values[i]));
+                inputs[i] = &facts[i];
+                values[i] = &*facts[i].value;
+            }
+        }
+        std::vector<ValueFact> outputs(node.outputs.size());
+        LEAT_RETURN_IF_ERROR(infer_node(node, inputs, outputs));
+        for (const ValueFact& output : outputs) {
+            if (!output.type.fixed_shape() || output.type.dtype == DType::kUndefined) {
+                return {};
+            }
+        }
+        LEAT_ASSIGN_OR_RETURN(std::vector<Tensor> results, evaluate_node(node, values, outputs));
+        for (const Tensor& result : results) {
+            result_bytes_ += result.byte_count();
+        }
+        ++folded_;
+        const std::vector<ValueId> read = node.inputs;
+        rewriter_.become_constants(id, std::move(results));
+        for (ValueId input : read) {
+            release_if_unused(input);
+        }
+        return {};
+    }
+
+    // A copy where the file's bytes are not aligned: inference reads typed elements.
+    static Result<Tensor> aligned(const Tensor& tensor) {
+        if (tensor.is_aligned()) {
+            return tensor;
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+        if (tensor.byte_count() > 0) {
+            std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+        }
+        return copy;
+    }
+
+    // Frees intermediate results as folding proceeds: chains of large weights would double the
+    // memory.
+    void release_if_unused(ValueId id) {
+        if (id.valid() && rewriter_.is_unused(id)) {
+            graph_.value(id).constant.reset();
+        }
+    }
+
+    GraphData& graph_;
+    Rewriter rewriter_;
+    int folded_ = 0;
+    int64_t result_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<bool> fold_constants(GraphData& graph, PassContext& context) {
+    ConstantFolder folder(graph);
+    LEAT_ASSIGN_OR_RETURN(const bool changed, folder.run());
+    if (changed) {
+        context.detail = fmt::format("{} nodes, {} bytes", folder.folded(), folder.result_bytes());
+    }
+    return changed;
+}
+
+}  // namespace leat

@@ -1,0 +1,16 @@
+// The recipe: which passes run, in which order.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "leat/runtime.h"
+#include "passes/pass.h"
+
+namespace leat {
+
+// Rewrites a verified graph; afterwards it is compact, in order, and its values carry inferred
+// types. Appends an entry a pass to `reports`.
+Status run_passes(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports);
+
+}  // namespace leat
