@@ -1,0 +1,51 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <hwy/targets.h>
+
+#include "backends/cpu/cpu_kernel.h"
+#include "backends/reference/reference_backend.h"
+
+namespace leat {
+namespace {
+
+class CpuBackend final : public Backend {
+  public:
+    std::string_view name() const override { return "cpu"; }
+    bool prefers_channels_last() const override { return true; }
+    bool fuses_epilogues() const override { return true; }
+
+    // Whatever has no SIMD kernel runs the reference kernel, so the answer is the reference
+    // backend's.
+    std::string refusal(const NodeData& node) const override { return reference_refusal(node); }
+
+    Result<std::unique_ptr<HostKernel>> prepare(PrepareContext& context) const override {
+        for (std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
+            for (const cpu::CpuKernelEntry& entry : table) {
+                if (entry.op_type != context.node.op_type) {
+                    continue;
+                }
+                LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, entry.make(context));
+                if (kernel != nullptr) {
+                    return kernel;
+                }
+                context.packed_inputs = 0;
+            }
+        }
+        return make_reference_kernel(context);
+    }
+};
+
+}  // namespace
+
+const Backend& cpu_backend() {
+    static const CpuBackend backend;
+    return backend;
+}
+
+std::string cpu_simd_name() {
+    // The best target has the lowest bit.
+    const auto targets = hwy::SupportedTargets();
+    return hwy::TargetName(targets & -targets);
+}
+
+}  // namespace leat

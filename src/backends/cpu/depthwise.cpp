@@ -1,0 +1,203 @@
+#include "backends/cpu/depthwise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/cpu/depthwise_micro.h"
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/packing.h"
+
+namespace leat::cpu {
+
+namespace {
+
+// Channels are padded so that any vector may be loaded.
+constexpr int64_t kChannelPadding = 16;
+// A tile of the scheduler: about 40 us at 25 GF/s.
+constexpr double kTaskFlops = 1e6;
+constexpr double kAssumedFlopsPerNs = 25;
+// Columns that an epilogue takes at once.
+constexpr int64_t kEpilogueColumns = Epilogue::kBiasPadding;
+
+class DepthwiseConv final : public CpuKernel {
+  public:
+    DepthwiseConv(const ConvGeometry& geometry,
+                  const TensorArg& x,
+                  const TensorArg& y,
+                  Epilogue epilogue,
+                  std::shared_ptr<const std::byte> packed);
+    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+
+  private:
+    Status run_row(const KernelArgs& args, int64_t row) const;
+    Status finish_row(const KernelArgs& args, int64_t row, const float* results) const;
+
+    WindowGeometry window_;
+    int64_t channels_;
+    int64_t padded_channels_;
+    int64_t row_count_;  // output rows: n, d, h
+    int64_t rows_per_tile_ = 1;
+    Strides x_strides_{};  // n, d, h, w
+    RowView y_;
+    int64_t y_stride_ = 0;
+    Epilogue epilogue_;
+    bool in_registers_;  // the whole epilogue
+    std::shared_ptr<const std::byte> packed_;
+    DepthwiseKernel kernel_;
+    int64_t kernel_rows_;  // d times h
+};
+
+int64_t pad_channels(int64_t channels) {
+    return (channels + kChannelPadding - 1) / kChannelPadding * kChannelPadding;
+}
+
+DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
+                             const TensorArg& x,
+                             const TensorArg& y,
+                             Epilogue epilogue,
+                             std::shared_ptr<const std::byte> packed)
+    : window_(geometry.window),
+      channels_(geometry.in_channels),
+      padded_channels_(pad_channels(geometry.in_channels)),
+      row_count_(geometry.batch * window_.output[0] * window_.output[1]),
+      y_(y, y.shape, 1),
+      y_stride_(y.strides[size_t(y.shape.rank() - 1)]),
+      epilogue_(std::move(epilogue)),
+      in_registers_(!epilogue_.has_residual() && !epilogue_.has_more()),
+      packed_(std::move(packed)),
+      kernel_(find_depthwise_kernel(window_.kernel[2], window_.stride[2], window_.dilation[2])),
+      kernel_rows_(window_.kernel[0] * window_.kernel[1]) {
+    const int spatial = x.shape.rank() - 2;
+    x_strides_[0] = x.strides[0];
+    for (int axis = 0; axis < spatial; ++axis) {
+        x_strides_[size_t(kMaxSpatialRank - spatial + axis + 1)] = x.strides[size_t(axis + 2)];
+    }
+    const double row_flops = 2.0 * double(channels_ * window_.output[2] * window_.kernel_count());
+    rows_per_tile_ = std::max<int64_t>(1, int64_t(kTaskFlops / std::max(row_flops, 1.0)));
+    tile_count = (row_count_ + rows_per_tile_ - 1) / rows_per_tile_;
+    cost_ns = row_flops * double(row_count_) / kAssumedFlopsPerNs;
+    kernel_name = "depthwise_f32";
+    // Input row offsets and weight addresses of a row's kernel rows, then results before the
+    // epilogue.
+    scratch_bytes = kernel_rows_ * int64_t{sizeof(int64_t) + sizeof(const float*)};
+    if (!in_registers_) {
+        scratch_bytes += window_.output[2] * channels_ * int64_t{sizeof(float)};
+    }
+}
+
+Status DepthwiseConv::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const {
+    const int64_t end = std::min(tile_end * rows_per_tile_, row_count_);
+    for (int64_t row = tile_begin * rows_per_tile_; row < end; ++row) {
+        LEAT_RETURN_IF_ERROR(run_row(args, row));
+    }
+    return {};
+}
+
+Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
+    if (window_.output[2] == 0) {
+        return {};
+    }
+    auto* x_rows = reinterpret_cast<int64_t*>(args.scratch);
+    auto* weights = reinterpret_cast<const float**>(x_rows + kernel_rows_);
+    auto* results = reinterpret_cast<float*>(weights + kernel_rows_);
+    const int64_t h = row % window_.output[1];
+    const int64_t d = row / window_.output[1] % window_.output[0];
+    const int64_t n = row / (window_.output[1] * window_.output[0]);
+    const IndexRange d_taps =
+        taps_inside(window_.origin(0, d), window_.dilation[0], window_.kernel[0], window_.input[0]);
+    const IndexRange h_taps =
+        taps_inside(window_.origin(1, h), window_.dilation[1], window_.kernel[1], window_.input[1]);
+    const auto* packed = reinterpret_cast<const float*>(packed_.get());
+
+    DepthwiseRow call;
+    for (int64_t kd = d_taps.begin; kd < d_taps.end; ++kd) {
+        for (int64_t kh = h_taps.begin; kh < h_taps.end; ++kh) {
+            x_rows[call.row_count] =
+                n * x_strides_[0] +
+                (window_.origin(0, d) + kd * window_.dilation[0]) * x_strides_[1] +
+                (window_.origin(1, h) + kh * window_.dilation[1]) * x_strides_[2];
+            weights[call.row_count++] =
+                packed + (kd * window_.kernel[1] + kh) * window_.kernel[2] * padded_channels_;
+        }
+    }
+    call.x = args.inputs[0].as<float>();
+    call.x_rows = x_rows;
+    call.weights = weights;
+    call.weight_stride = padded_channels_;
+    call.taps = window_.kernel[2];
+    call.stride = window_.stride[2];
+    call.dilation = window_.dilation[2];
+    call.pad = window_.pad_begin[2];
+    call.width = window_.input[2];
+    call.x_stride = x_strides_[3];
+    call.channels = channels_;
+    call.y_width = window_.output[2];
+    if (!in_registers_) {
+        call.y = results;
+        call.y_stride = channels_;
+        kernel_(call);
+        return finish_row(args, row, results);
+    }
+    call.y = args.outputs[0].as<float>() + y_.offset(row * window_.output[2]);
+    call.y_stride = y_stride_;
+    call.bias = epilogue_.bias();
+    call.clip = epilogue_.clips();
+    call.low = epilogue_.low();
+    call.high = epilogue_.high();
+    kernel_(call);
+    return {};
+}
+
+// The epilogue outside registers: a few channels of one position at a time.
+Status DepthwiseConv::finish_row(const KernelArgs& args, int64_t row, const float* results) const {
+    float buffer[kEpilogueColumns];
+    for (int64_t w = 0; w < window_.output[2]; ++w) {
+        GemmRow position;
+        position.row = int32_t(row * window_.output[2] + w);
+        float* y = args.outputs[0].as<float>() + y_.offset(position.row);
+        for (int64_t channel = 0; channel < channels_; channel += kEpilogueColumns) {
+            const int64_t count = std::min(kEpilogueColumns, channels_ - channel);
+            std::copy_n(results + w * channels_ + channel, count, buffer);
+            epilogue_.apply_first(args, buffer, position.row, channel, count);
+            if (epilogue_.has_more()) {
+                LEAT_RETURN_IF_ERROR(
+                    epilogue_.apply(args, buffer, count, {&position, 1}, channel, count));
+            }
+            std::copy_n(buffer, count, y + channel);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+bool covers_depthwise(const ConvGeometry& geometry, const TensorArg& x, const TensorArg& y) {
+    return geometry.groups > 1 && geometry.in_channels_per_group() == 1 &&
+           geometry.out_channels_per_group() == 1 && x.strides[1] == 1 && y.strides[1] == 1;
+}
+
+Result<std::unique_ptr<CpuKernel>> make_depthwise(PrepareContext& context,
+                                                  const ConvGeometry& geometry,
+                                                  Epilogue epilogue) {
+    // [taps][channels], from [channels][taps].
+    const int64_t taps = geometry.window.kernel_count();
+    const int64_t padded = pad_channels(geometry.in_channels);
+    const auto pack = [&](const Tensor& tensor, std::byte* packed) {
+        auto* to = reinterpret_cast<float*>(packed);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+            const int64_t k_offsets[] = {tap};
+            pack_panels({tensor.bytes(), k_offsets, geometry.in_channels, taps}, padded, 1,
+                        to + tap * padded);
+        }
+    };
+    LEAT_ASSIGN_OR_RETURN(auto packed,
+                          context.weights.get_or_pack(
+                              *context.constants[1],
+                              fmt::format("depthwise_f32 taps={} c={}", taps, geometry.in_channels),
+                              taps * padded * int64_t{sizeof(float)}, pack));
+    context.packed_inputs |= 2;
+    return std::unique_ptr<CpuKernel>(std::make_unique<DepthwiseConv>(
+        geometry, context.inputs[0], context.outputs[0], std::move(epilogue), std::move(packed)));
+}
+
+}  // namespace leat::cpu

@@ -1,0 +1,251 @@
+#include "backends/cpu/gemm_micro.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/gemm_micro.cpp"
+#include "backends/cpu/simd.h"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+#ifndef LEAT_GEMM_MICRO_ONCE
+#define LEAT_GEMM_MICRO_ONCE
+namespace leat::cpu {
+// What a padded tap reads.
+alignas(64) inline constexpr float kZeros[kMaxSegmentElements] = {};
+constexpr int64_t kLineFloats = 16;
+
+inline void prefetch_to_l2(const float* address) {
+    __builtin_prefetch(address, 0, 2);
+}
+}  // namespace leat::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace leat::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F = hn::ScalableTag<float>;
+using V = hn::Vec<F>;
+constexpr int kLanes = int(hn::MaxLanes(F()));
+constexpr int kColumns = 2 * kLanes;
+// Accumulators that fit beside two vectors of B and one or two of A: 32 registers, or 16.
+#if HWY_TARGET == HWY_AVX3
+constexpr int kRows = 14;
+constexpr int kAccumulators = 28;
+constexpr std::string_view kName = "gemm_f32_14x32";
+#else
+constexpr int kRows = 6;
+constexpr int kAccumulators = 12;
+constexpr std::string_view kName = kLanes == 8 ? "gemm_f32_6x16" : "gemm_f32_6x8";
+#endif
+// Steps of K that the reading of B runs ahead in streaming (few rows) calls: 1 to 2 KiB a panel.
+constexpr int64_t kStreamAhead = 16;
+
+constexpr int wide_panels(int rows) {
+    const int fit = kAccumulators / (2 * rows);
+    return fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+}
+
+// Adds `steps` steps of K for rows at a[0..MR)[k..] to acc; kAhead: with a cache line prefetched
+// each.
+template <int MR, int NP, bool kAhead>
+HWY_INLINE void add_steps(const MicroCall& call,
+                          const float* const (&a)[MR],
+                          int64_t k,
+                          int64_t end,
+                          const float*& b_rows,
+                          const float*& ahead,
+                          V (&acc)[MR][2 * NP]) {
+    const F d;
+    const int64_t row_stride = call.b_row_stride;
+    const int64_t panel_stride = call.b_panel_stride;
+    const float* HWY_RESTRICT b = b_rows;
+    for (; k < end; ++k) {
+        V columns[2 * NP];
+#pragma GCC unroll 8
+        for (int j = 0; j < NP; ++j) {
+            columns[2 * j] = hn::LoadU(d, b + j * panel_stride);
+            columns[2 * j + 1] = hn::LoadU(d, b + j * panel_stride + kLanes);
+        }
+        if constexpr (NP > 1) {
+#pragma GCC unroll 8
+            for (int j = 0; j < NP; ++j) {
+                hwy::Prefetch(b + j * panel_stride + kStreamAhead * row_stride);
+            }
+        } else if constexpr (kAhead) {
+            prefetch_to_l2(ahead);
+            ahead += kLineFloats;
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+            const V x = hn::Set(d, a[r][k]);
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * NP; ++j) {
+                acc[r][j] = hn::MulAdd(x, columns[j], acc[r][j]);
+            }
+        }
+        b += row_stride;
+    }
+    b_rows = b;
+}
+
+template <int MR, int NP>
+HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][2 * NP]) {
+    const F d;
+    if (call.bias != nullptr) {
+#pragma GCC unroll 8
+        for (int j = 0; j < 2 * NP; ++j) {
+            const V bias = hn::LoadU(d, call.bias + j * kLanes);
+#pragma GCC unroll 16
+            for (int r = 0; r < MR; ++r) {
+                acc[r][j] = hn::Add(acc[r][j], bias);
+            }
+        }
+    }
+    if (call.residual != nullptr) {
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+            const float* residual = call.residual + call.rows[r].row * call.residual_stride;
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * NP; ++j) {
+                acc[r][j] = hn::Add(acc[r][j], hn::LoadU(d, residual + j * kLanes));
+            }
+        }
+    }
+    if (call.clip) {
+        const V low = hn::Set(d, call.low);
+        const V high = hn::Set(d, call.high);
+        // The sum is the second operand: x86 returns that one when either is NaN.
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * NP; ++j) {
+                acc[r][j] = hn::Min(high, hn::Max(low, acc[r][j]));
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < MR; ++r) {
+        float* dst =
+            call.dst + (call.dst_stride >= 0 ? r * call.dst_stride : call.rows[r].dst_offset);
+#pragma GCC unroll 8
+        for (int j = 0; j < 2 * NP; ++j) {
+            hn::StoreU(acc[r][j], d, dst + j * kLanes);
+        }
+    }
+}
+
+template <int MR, int NP>
+void micro(const MicroCall& call) {
+    const F d;
+    V acc[MR][2 * NP];
+    if (call.partial_in == nullptr) {
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * NP; ++j) {
+                acc[r][j] = hn::Zero(d);
+            }
+        }
+    } else {
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * NP; ++j) {
+                acc[r][j] = hn::LoadU(d, call.partial_in + r * call.partial_stride + j * kLanes);
+            }
+        }
+    }
+    const float* b = call.b;
+    const float* ahead = call.prefetch;
+    int64_t ahead_steps = call.prefetch_lines;
+    for (int64_t s = 0; s < call.segment_count; ++s) {
+        const GemmSegment& segment = call.segments[s];
+        const float* a[MR];
+        uint64_t any = 0;
+#pragma GCC unroll 16
+        for (int r = 0; r < MR; ++r) {
+            const uint64_t inside = (call.rows[r].taps >> segment.tap) & 1;
+            a[r] = inside != 0 ? call.a + (call.rows[r].a_offset + segment.offset) : kZeros;
+            any |= inside;
+        }
+        if (any == 0) {
+            b += segment.length * call.b_row_stride;
+            continue;
+        }
+        const int64_t with_prefetch = std::min<int64_t>(ahead_steps, segment.length);
+        ahead_steps -= with_prefetch;
+        add_steps<MR, NP, true>(call, a, 0, with_prefetch, b, ahead, acc);
+        add_steps<MR, NP, false>(call, a, with_prefetch, segment.length, b, ahead, acc);
+    }
+    if (call.partial_out == nullptr) {
+        finish<MR, NP>(call, acc);
+        return;
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < MR; ++r) {
+#pragma GCC unroll 8
+        for (int j = 0; j < 2 * NP; ++j) {
+            hn::StoreU(acc[r][j], d, call.partial_out + r * call.partial_stride + j * kLanes);
+        }
+    }
+}
+
+void pack_rows(const float* b, int64_t b_row_stride, int64_t k, int64_t columns, float* panels) {
+    const F d;
+    int64_t column = 0;
+    for (; column + kColumns <= columns; column += kColumns) {
+        const float* from = b + column;
+        for (int64_t i = 0; i < k; ++i, from += b_row_stride, panels += kColumns) {
+            hn::StoreU(hn::LoadU(d, from), d, panels);
+            hn::StoreU(hn::LoadU(d, from + kLanes), d, panels + kLanes);
+        }
+    }
+    const int64_t tail = columns - column;
+    for (int64_t i = 0; tail > 0 && i < k; ++i, panels += kColumns) {
+        const float* from = b + column + i * b_row_stride;
+        for (int64_t j = 0; j < kColumns; ++j) {
+            panels[j] = j < tail ? from[j] : 0.0F;
+        }
+    }
+}
+
+template <int MR>
+void add_kernels(GemmTable& table) {
+    if constexpr (MR > 0) {
+        table.single[MR] = &micro<MR, 1>;
+        table.wide_panels[MR] = wide_panels(MR);
+        table.wide[MR] = &micro<MR, wide_panels(MR)>;
+        add_kernels<MR - 1>(table);
+    }
+}
+
+GemmTable make_table() {
+    GemmTable table;
+    table.name = kName;
+    table.nr = kColumns;
+    table.max_rows = kRows;
+    add_kernels<kRows>(table);
+    table.pack_rows = &pack_rows;
+    return table;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace leat::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace leat::cpu {
+
+HWY_EXPORT(make_table);
+
+const GemmTable& gemm_table() {
+    static const GemmTable table = HWY_DYNAMIC_DISPATCH(make_table)();
+    return table;
+}
+
+}  // namespace leat::cpu
+#endif

@@ -1,0 +1,41 @@
+#include "backends/cpu/packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace leat::cpu {
+
+namespace {
+
+float load(const std::byte* data, int64_t element) {
+    float value;
+    std::memcpy(&value, data + element * int64_t{sizeof(float)}, sizeof value);
+    return value;
+}
+
+}  // namespace
+
+void pack_panels(const WeightMatrix& matrix, int64_t nr, float factor, float* panels) {
+    for (int64_t column = 0; column < matrix.columns; column += nr) {
+        const int64_t count = std::min(nr, matrix.columns - column);
+        for (const int64_t k_offset : matrix.k_offsets) {
+            const int64_t first = k_offset + column * matrix.column_stride;
+            if (matrix.column_stride == 1) {
+                std::memcpy(panels, matrix.data + first * int64_t{sizeof(float)},
+                            size_t(count) * sizeof(float));
+            } else {
+                for (int64_t j = 0; j < count; ++j) {
+                    panels[j] = load(matrix.data, first + j * matrix.column_stride);
+                }
+            }
+            std::fill(panels + count, panels + nr, 0.0F);
+            if (factor != 1) {
+                std::transform(panels, panels + count, panels,
+                               [factor](float x) { return factor * x; });
+            }
+            panels += nr;
+        }
+    }
+}
+
+}  // namespace leat::cpu

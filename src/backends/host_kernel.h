@@ -1,0 +1,63 @@
+// HostKernel: one operator prepared for fixed shapes, as a number of independent tiles that run on
+// the host.
+//
+// Made when a plan is made, which may be slow. run() is the hot path: any worker, several workers
+// in different tiles of one kernel at a time; no lock, no allocation, no exception.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "graph/op_def.h"
+#include "memory/weight_store.h"
+
+namespace leat {
+
+struct KernelArgs {
+    std::span<const TensorArg> inputs;
+    std::span<const TensorArg> outputs;
+    std::byte* scratch = nullptr;  // scratch_bytes of this worker, 64-byte aligned
+};
+
+class HostKernel {
+  public:
+    virtual ~HostKernel() = default;
+    HostKernel() = default;
+    HostKernel(const HostKernel&) = delete;
+    HostKernel& operator=(const HostKernel&) = delete;
+
+    // Runs tiles [tile_begin, tile_end). Results never depend on how tiles are grouped or on the
+    // worker.
+    virtual Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const = 0;
+
+    // Name of the implementation for profiles, for example "gemm_f32_14x32".
+    std::string_view kernel_name;
+    int64_t tile_count = 1;
+    int64_t scratch_bytes = 0;  // per worker
+    double cost_ns = 0;         // estimate for all tiles on one worker; 0: from OpDef::cost
+    // False: outputs must not overlap inputs, whatever OpDef::in_place_inputs says.
+    bool allows_in_place = true;
+    // True: an operand of an epilogue step may share memory with output 0, because element i of it
+    // is read before element i of the output is first written (not so when K is split over partial
+    // sums in memory).
+    bool epilogue_in_place = false;
+    bool is_reference = false;  // the plain oracle, not a tuned kernel
+};
+
+// What a backend sees of one node while it prepares a kernel. Shapes and strides are final; data is
+// null except for constants.
+struct PrepareContext {
+    const NodeData& node;
+    std::span<const TensorArg> inputs;
+    std::span<const TensorArg> outputs;
+    std::span<const Tensor* const>
+        constants;  // by input; null where not constant. May be unaligned.
+    WeightStore& weights;
+    // Bit i: the kernel reads its own packed copy of constant input i, never inputs[i].data. The
+    // runtime then keeps no plain copy of it.
+    uint64_t packed_inputs = 0;
+};
+
+}  // namespace leat
