@@ -1,0 +1,98 @@
+// compile(): from a graph to a compiled graph. The recipe is the body of Runtime::compile.
+#include <chrono>
+
+#include "base/error.h"
+#include "graph/inference.h"
+#include "passes/pipeline.h"
+#include "runtime/compiled_graph_impl.h"
+
+namespace leat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Every node that the backend refuses, in one message.
+Status check_capabilities(const GraphData& graph, const Backend& backend) {
+    std::vector<std::string> refused;
+    for (const NodeData& node : graph.nodes) {
+        const std::string reason = backend.refusal(node);
+        if (!reason.empty()) {
+            refused.push_back(node.label() + ": " + reason);
+        }
+    }
+    if (refused.empty()) {
+        return {};
+    }
+    return unsupported("{} of {} nodes cannot run on '{}'", refused.size(), graph.nodes.size(),
+                       backend.name())
+        .with_file(graph.file)
+        .with_found(fmt::format("{}", fmt::join(refused, "; ")));
+}
+
+// The first backend of the list that this machine has.
+Result<const Backend*> choose_backend(const std::string& devices) {
+    const std::string first = devices.substr(0, devices.find(','));
+    LEAT_ASSIGN_OR_RETURN(const Backend* backend, find_backend(first));
+    if (const std::string reason = backend->unavailable_reason(); !reason.empty()) {
+        return unsupported("backend '{}' is not available: {}", first, reason);
+    }
+    return backend;
+}
+
+Status check_shape_options(const CompiledGraph::Impl& compiled) {
+    for (const auto& [name, shape] : compiled.options.shapes) {
+        LEAT_RETURN_IF_ERROR(compiled.find_input(name).error());
+    }
+    return {};
+}
+
+// The plan for the shapes that declaration and options fix; none where some extent stays open.
+Status make_first_plan(CompiledGraph::Impl& compiled) {
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < compiled.graph.inputs.size(); ++i) {
+        const std::optional<Shape> shape = compiled.fixed_input_shape(int(i));
+        if (!shape) {
+            return {};
+        }
+        shapes.push_back(*shape);
+    }
+    LEAT_RETURN_IF_ERROR(compiled.check_shapes(shapes));
+    return compiled.deciding_inputs.empty() ? compiled.plan_for(shapes, {}).error() : Status();
+}
+
+}  // namespace
+
+Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions& options) const {
+    const auto start = Clock::now();
+    LEAT_ASSIGN_OR_RETURN(const Backend* backend, choose_backend(options.devices));
+    LEAT_RETURN_IF_ERROR(graph.verify());
+
+    Graph optimized = graph;
+    CompileReport report;
+    const PassOptions pass_options{
+        .optimize = options.optimize,
+        .channels_last = options.optimize && backend->prefers_channels_last(),
+        .fuse_epilogues = options.optimize && backend->fuses_epilogues()};
+    LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes));
+    LEAT_RETURN_IF_ERROR(check_capabilities(optimized.data(), *backend));
+
+    auto compiled = std::make_shared<CompiledGraph::Impl>(impl_, std::move(optimized));
+    compiled->backend = backend;
+    compiled->options = options;
+    compiled->deciding_inputs = shape_deciding_inputs(compiled->graph);
+    for (int input : compiled->deciding_inputs) {
+        report.shape_deciding_inputs.push_back(
+            compiled->graph.value(compiled->graph.inputs[size_t(input)]).name);
+    }
+    report.weight_bytes = compiled->graph.parameter_bytes();
+    report.node_count = compiled->graph.node_count();
+    report.nodes_per_backend[std::string(backend->name())] = report.node_count;
+    compiled->base_report = std::move(report);
+    LEAT_RETURN_IF_ERROR(check_shape_options(*compiled));
+    LEAT_RETURN_IF_ERROR(make_first_plan(*compiled));
+    compiled->base_report.compile_time_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    return CompiledGraph(std::move(compiled));
+}
+
+}  // namespace leat

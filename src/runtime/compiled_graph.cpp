@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "runtime/compiled_graph_impl.h"
+#include "runtime/request_impl.h"
+
+namespace leat {
+namespace {
+
+// The index of `name` among count names; not_found with all of them otherwise.
+template <class NameAt>
+Result<int> find_by_name(size_t count,
+                         const NameAt& name_at,
+                         std::string_view name,
+                         const char* what) {
+    for (size_t i = 0; i < count; ++i) {
+        if (name_at(i) == name) {
+            return int(i);
+        }
+    }
+    std::string known;
+    for (size_t i = 0; i < count; ++i) {
+        known += (i == 0 ? "'" : ", '") + name_at(i) + "'";
+    }
+    return not_found("the graph has no {} '{}'", what, name)
+        .with_needed(fmt::format("one of: {}", count == 0 ? "none" : known));
+}
+
+std::vector<std::byte> deciding_bytes(std::span<const int> deciding,
+                                      std::span<const Tensor* const> values) {
+    std::vector<std::byte> bytes;
+    for (int input : deciding) {
+        const Tensor& tensor = *values[size_t(input)];
+        bytes.insert(bytes.end(), tensor.bytes(), tensor.bytes() + tensor.byte_count());
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Result<int> CompiledGraph::Impl::find_input(std::string_view name) const {
+    const auto name_at = [this](size_t i) -> const std::string& {
+        return graph.value(graph.inputs[i]).name;
+    };
+    return find_by_name(graph.inputs.size(), name_at, name, "input");
+}
+
+Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
+    const auto name_at = [this](size_t i) -> const std::string& { return graph.output_names[i]; };
+    return find_by_name(graph.output_names.size(), name_at, name, "output");
+}
+
+std::optional<Shape> CompiledGraph::Impl::fixed_input_shape(int input) const {
+    const ValueData& value = graph.value(graph.inputs[size_t(input)]);
+    if (const auto given = options.shapes.find(value.name); given != options.shapes.end()) {
+        return given->second;
+    }
+    if (!value.type.is_tensor() || !value.type.dims) {
+        return value.type.is_tensor() ? std::nullopt : std::optional<Shape>(Shape{});
+    }
+    Shape shape;
+    for (const DimSpec& dim : *value.type.dims) {
+        const auto named = options.dims.find(dim.name());
+        if (dim.is_fixed()) {
+            shape.append(dim.extent());
+        } else if (!dim.name().empty() && named != options.dims.end()) {
+            shape.append(named->second);
+        } else {
+            return std::nullopt;
+        }
+    }
+    return shape;
+}
+
+Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
+    std::map<std::string, std::pair<int64_t, std::string>, std::less<>>
+        extents;  // by dimension name
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const ValueData& value = graph.value(graph.inputs[i]);
+        if (!value.type.is_tensor() || !value.type.dims) {
+            continue;
+        }
+        const std::vector<DimSpec>& dims = *value.type.dims;
+        const auto mismatch = [&](const char* text) {
+            return invalid_argument("input '{}': {}", value.name, text)
+                .with_file(graph.file)
+                .with_found(fmt::format("shape {}", shapes[i].to_string()))
+                .with_needed(value.type.to_string());
+        };
+        if (int(dims.size()) != shapes[i].rank()) {
+            return mismatch("wrong rank");
+        }
+        for (int axis = 0; axis < shapes[i].rank(); ++axis) {
+            const DimSpec& dim = dims[size_t(axis)];
+            if (dim.is_fixed() && dim.extent() != shapes[i][axis]) {
+                return mismatch("wrong shape");
+            }
+            if (dim.name().empty()) {
+                continue;
+            }
+            const auto [at, added] =
+                extents.try_emplace(dim.name(), shapes[i][axis], std::string(value.name));
+            if (!added && at->second.first != shapes[i][axis]) {
+                return invalid_argument("inputs '{}' and '{}' disagree about extent '{}'",
+                                        at->second.second, value.name, dim.name())
+                    .with_file(graph.file)
+                    .with_found(fmt::format("{} and {}", at->second.first, shapes[i][axis]))
+                    .with_needed("the same number");
+            }
+        }
+    }
+    return {};
+}
+
+Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShapes& shapes) const {
+    for (const auto& [name, shape] : shapes) {
+        LEAT_RETURN_IF_ERROR(find_input(name).error());
+    }
+    std::vector<Shape> complete;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const ValueData& value = graph.value(graph.inputs[i]);
+        const auto given = shapes.find(value.name);
+        const std::optional<Shape> fixed =
+            given != shapes.end() ? std::optional<Shape>(given->second) : fixed_input_shape(int(i));
+        if (!fixed) {
+            return invalid_argument("the shape of input '{}' is not known", value.name)
+                .with_file(graph.file)
+                .with_found(value.type.to_string())
+                .with_needed("its shape");
+        }
+        complete.push_back(*fixed);
+    }
+    LEAT_RETURN_IF_ERROR(check_shapes(complete));
+    return complete;
+}
+
+Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
+    std::span<const Shape> shapes, std::span<const Tensor* const> values) {
+    PlanKey key{{shapes.begin(), shapes.end()}, deciding_bytes(deciding_inputs, values)};
+    const std::lock_guard lock(mutex_);
+    for (auto at = plans_.begin(); at != plans_.end(); ++at) {
+        if ((*at)->key == key) {
+            plans_.splice(plans_.begin(), plans_, at);
+            return plans_.front();
+        }
+    }
+    std::vector<ValueFact> facts(graph.inputs.size());
+    for (size_t i = 0; i < facts.size(); ++i) {
+        const TypeInfo& declared = graph.value(graph.inputs[i]).type;
+        facts[i].type =
+            declared.is_tensor() ? TypeInfo::tensor(declared.dtype, shapes[i]) : declared;
+    }
+    for (int input : deciding_inputs) {
+        facts[size_t(input)].value = *values[size_t(input)];
+    }
+    Result<std::shared_ptr<const Plan>> plan =
+        make_plan({graph, *backend, runtime->weights, deciding_inputs}, std::move(key), facts);
+    if (!plan.ok()) {
+        return std::move(plan).error().with_file(graph.file);
+    }
+    LEAT_RETURN_IF_ERROR(check_memory_limit(**plan));
+    plans_.push_front(*plan);
+    int64_t bytes = 0;
+    for (auto at = plans_.begin(); at != plans_.end();) {
+        bytes += (*at)->own_bytes();
+        const bool evict = bytes > options.plan_cache_bytes && at != plans_.begin();
+        at = evict ? plans_.erase(at) : std::next(at);
+    }
+    return plan;
+}
+
+Status CompiledGraph::Impl::check_memory_limit(const Plan& plan) const {
+    if (options.memory_limit_bytes <= 0) {
+        return {};
+    }
+    const int64_t slab = plan.arena_bytes + plan.scratch_bytes * runtime->executor->worker_count();
+    const int64_t packed = runtime->weights.packed_bytes();
+    const int64_t wanted = base_report.weight_bytes + packed + slab;
+    if (wanted <= options.memory_limit_bytes) {
+        return {};
+    }
+    return out_of_memory("the graph does not fit the memory limit")
+        .with_file(graph.file)
+        .with_found(fmt::format(
+            "{} bytes: weights {}, packed weights {}, one request {} (its lower bound {})", wanted,
+            base_report.weight_bytes, packed, slab, plan.report.lower_bound_bytes))
+        .with_needed(fmt::format("at most {} bytes", options.memory_limit_bytes))
+        .with_hint("raise memory_limit_bytes, or use smaller shapes");
+}
+
+std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
+    const std::lock_guard lock(mutex_);
+    return {plans_.begin(), plans_.end()};
+}
+
+CompiledGraph::CompiledGraph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CompiledGraph::~CompiledGraph() = default;
+CompiledGraph::CompiledGraph(CompiledGraph&&) noexcept = default;
+CompiledGraph& CompiledGraph::operator=(CompiledGraph&&) noexcept = default;
+
+std::vector<ValueInfo> CompiledGraph::inputs() const {
+    return impl_->source.inputs();
+}
+std::vector<ValueInfo> CompiledGraph::outputs() const {
+    return impl_->source.outputs();
+}
+
+Status CompiledGraph::prepare(const InputShapes& shapes) const {
+    if (!impl_->deciding_inputs.empty()) {
+        return invalid_argument("shapes depend on the values of inputs")
+            .with_hint("bind them and call Request::prepare");
+    }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
+    return impl_->plan_for(complete, {}).error();
+}
+
+Result<Request> CompiledGraph::make_request() const {
+    auto request = std::make_unique<Request::Impl>(impl_);
+    LEAT_RETURN_IF_ERROR(request->reserve());
+    return Request(std::move(request));
+}
+
+CompileReport CompiledGraph::report() const {
+    CompileReport report = impl_->base_report;
+    report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
+    const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
+    for (const std::shared_ptr<const Plan>& plan : plans) {
+        report.plans.push_back(plan->report);
+    }
+    if (!plans.empty()) {
+        report.reference_kernels = plans.front()->reference_kernels;
+    }
+    report.summary_ =
+        fmt::format("{} {}/{} nodes", impl_->backend->name(), report.node_count, report.node_count);
+    return report;
+}
+
+std::string CompiledGraph::to_text() const {
+    return impl_->source.to_text();
+}
+
+}  // namespace leat

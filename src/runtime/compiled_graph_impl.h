@@ -1,0 +1,55 @@
+// What a CompiledGraph owns: the graph after the passes and the cache of plans. Thread-safe.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/plan.h"
+#include "runtime/runtime_impl.h"
+
+namespace leat {
+
+struct CompiledGraph::Impl {
+    Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
+        : runtime(std::move(owner)), source(std::move(optimized)), graph(source.data()) {}
+
+    std::shared_ptr<Runtime::Impl> runtime;
+    Graph source;            // after the passes, nodes in topological order; never changes
+    const GraphData& graph;  // of source
+    const Backend* backend = nullptr;
+    CompileOptions options;
+    std::vector<int> deciding_inputs;
+    CompileReport base_report;  // without plans
+
+    // The input's index; not_found with the names that exist.
+    Result<int> find_input(std::string_view name) const;
+    Result<int> find_output(std::string_view name) const;
+
+    // The shape that the declaration, CompileOptions::shapes and ::dims fix for an input; nullopt
+    // if some extent stays open.
+    std::optional<Shape> fixed_input_shape(int input) const;
+    // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
+    // fixed extents, and equal extents for equal names.
+    Status check_shapes(std::span<const Shape> shapes) const;
+
+    // The cached plan, or a new one. `values`: by input, defined for the shape-deciding ones.
+    Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
+                                                 std::span<const Tensor* const> values);
+    // The plans in the cache, most recently used first.
+    std::vector<std::shared_ptr<const Plan>> cached_plans() const;
+
+    // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
+    Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
+
+  private:
+    Status check_memory_limit(const Plan& plan) const;
+
+    mutable std::mutex mutex_;
+    std::list<std::shared_ptr<const Plan>> plans_;
+};
+
+}  // namespace leat

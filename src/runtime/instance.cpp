@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "runtime/request_impl.h"
+
+namespace leat {
+
+Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
+    : plan_(std::move(plan)),
+      args_(plan_->args),
+      buffers_(plan_->buffer_offsets.size()),
+      args_of_buffer_(plan_->buffer_offsets.size()),
+      args_of_input_(plan_->key.shapes.size()),
+      worker_ran_(size_t(worker_count)),
+      state_(*plan_->program, worker_count) {
+    for (int64_t count : plan_->string_counts) {
+        strings_.emplace_back(size_t(count));
+    }
+    for (size_t i = 0; i < args_.size(); ++i) {
+        const Storage& storage = plan_->arg_storage[i];
+        if (storage.kind == Storage::Kind::kArena) {
+            args_of_buffer_[size_t(storage.index)].push_back(int32_t(i));
+        } else if (storage.kind == Storage::Kind::kInput) {
+            args_of_input_[size_t(storage.index)].push_back(int32_t(i));
+        } else if (storage.kind == Storage::Kind::kStrings) {
+            args_[i].data = reinterpret_cast<std::byte*>(strings_[size_t(storage.index)].data());
+        }
+    }
+}
+
+void Instance::link(std::shared_ptr<const Arena> arena, std::byte* scratch) {
+    arena_ = std::move(arena);
+    scratch_ = scratch;
+    for (size_t b = 0; b < buffers_.size(); ++b) {
+        buffers_[b] = arena_->data() + plan_->buffer_offsets[b];
+        for (int32_t arg : args_of_buffer_[b]) {
+            args_[size_t(arg)].data = buffers_[b];
+        }
+    }
+}
+
+void Instance::set_input(int input, const std::byte* data) {
+    for (int32_t arg : args_of_input_[size_t(input)]) {
+        args_[size_t(arg)].data = const_cast<std::byte*>(data);  // inputs are only read
+    }
+}
+
+bool Instance::set_output(int output, std::byte* data) {
+    const Storage& storage = plan_->outputs[size_t(output)].storage;
+    if (storage.kind != Storage::Kind::kArena) {
+        return false;
+    }
+    const auto buffer = size_t(storage.index);
+    std::byte* address = data != nullptr ? data : arena_->data() + plan_->buffer_offsets[buffer];
+    if (buffers_[buffer] != address) {
+        buffers_[buffer] = address;
+        for (int32_t arg : args_of_buffer_[buffer]) {
+            args_[size_t(arg)].data = address;
+        }
+    }
+    return true;
+}
+
+Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const {
+    std::atomic<uint8_t>& ran = worker_ran_[size_t(worker)];
+    if (ran.load(std::memory_order_relaxed) == 0) {
+        ran.store(1, std::memory_order_relaxed);
+    }
+    const PlanStep& at = plan_->steps[size_t(step)];
+    const std::span<const TensorArg> args(args_);
+    const KernelArgs kernel_args{
+        args.subspan(size_t(at.first_arg), size_t(at.input_count)),
+        args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
+        scratch_ + worker * plan_->scratch_bytes};
+    Status status = at.kernel->run(kernel_args, tile_begin, tile_end);
+    return status.ok() ? Status() : std::move(status).with_node(at.node->label());
+}
+
+Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl& control) {
+    for (std::atomic<uint8_t>& ran : worker_ran_) {
+        ran.store(0, std::memory_order_relaxed);
+    }
+    const scheduler::TileFunction function{
+        [](void* self, int32_t step, int64_t tile_begin, int64_t tile_end, int worker) {
+            return static_cast<const Instance*>(self)->run_step(step, tile_begin, tile_end, worker);
+        },
+        this};
+    return executor.run(*plan_->program, state_, function, control);
+}
+
+int Instance::workers_used() const {
+    return int(std::count_if(worker_ran_.begin(), worker_ran_.end(), [](const auto& ran) {
+        return ran.load(std::memory_order_relaxed) != 0;
+    }));
+}
+
+const std::byte* Instance::output_data(int output, std::span<const Value> inputs) const {
+    const Storage& storage = plan_->outputs[size_t(output)].storage;
+    switch (storage.kind) {
+        case Storage::Kind::kArena:
+            return buffers_[size_t(storage.index)];
+        case Storage::Kind::kStrings:
+            return reinterpret_cast<const std::byte*>(strings_[size_t(storage.index)].data());
+        case Storage::Kind::kInput:
+            return inputs[size_t(storage.index)].tensor().bytes();
+        case Storage::Kind::kConstant:
+            return plan_->constants[size_t(storage.index)].bytes();
+        case Storage::Kind::kNone:
+            break;
+    }
+    return nullptr;
+}
+
+}  // namespace leat

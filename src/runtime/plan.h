@@ -1,0 +1,85 @@
+// Plan: what one set of input shapes fixes. Steps with prepared kernels, where every value lives,
+// and the program that runs them. Immutable once made; shared by requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "graph/inference.h"
+#include "leat/runtime.h"
+#include "leat/scheduler/executor.h"
+
+namespace leat {
+
+// Where the elements of a value live.
+struct Storage {
+    enum class Kind : uint8_t {
+        kNone,      // no elements: an absent operand, or a value that nobody needs
+        kArena,     // index: buffer
+        kStrings,   // index: string buffer
+        kInput,     // index: graph input
+        kConstant,  // index: constant of the plan
+    };
+    Kind kind = Kind::kNone;
+    int32_t index = -1;
+};
+
+struct PlanStep {
+    const NodeData* node = nullptr;
+    std::unique_ptr<HostKernel> kernel;
+    int32_t first_arg = 0;  // index of its inputs, then its outputs, in Plan::args
+    int32_t input_count = 0;
+    int32_t output_count = 0;
+};
+
+// A graph output: a tensor somewhere, or (sequences, optionals) a bound input as it is.
+struct PlanOutput {
+    DType dtype = DType::kUndefined;
+    Shape shape;
+    Storage storage;
+};
+
+// Identity of a plan: the shapes of all inputs, and the elements of the inputs that decide shapes.
+struct PlanKey {
+    std::vector<Shape> shapes;      // by input; empty for non-tensors
+    std::vector<std::byte> values;  // shape-deciding inputs' bytes, in input order
+    friend bool operator==(const PlanKey&, const PlanKey&) = default;
+};
+
+struct Plan {
+    PlanKey key;
+    std::vector<PlanStep> steps;
+    std::vector<TensorArg> args;       // data is null unless constant
+    std::vector<Storage> arg_storage;  // by argument
+    std::vector<Tensor> constants;
+    std::vector<int64_t> buffer_offsets;  // by arena buffer, bytes into the arena
+    std::vector<int64_t> string_counts;   // by string buffer, elements
+    std::vector<PlanOutput> outputs;
+    int64_t arena_bytes = 0;
+    int64_t scratch_bytes = 0;                  // per worker, aligned
+    std::optional<scheduler::Program> program;  // set once the plan is made
+    PlanReport report;
+    std::vector<std::string>
+        reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
+
+    int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
+};
+
+struct PlanContext {
+    const GraphData& graph;  // after the passes, in topological order; outlives the plan
+    const Backend& backend;
+    WeightStore& weights;
+    std::vector<int> deciding_inputs;
+};
+
+// Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements
+// of the shape-deciding ones.
+Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
+                                              PlanKey key,
+                                              std::span<const ValueFact> input_facts);
+
+}  // namespace leat

@@ -1,0 +1,366 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/request_impl.h"
+
+namespace leat {
+namespace {
+
+// A decoder meets a new shape with every token: old instances must not pile up.
+constexpr size_t kMaxInstances = 16;
+
+std::string describe(const Tensor& tensor) {
+    return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
+}
+
+}  // namespace
+
+Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
+    : compiled(std::move(graph)),
+      inputs(compiled->graph.inputs.size()),
+      bound(compiled->graph.inputs.size(), false),
+      user_outputs(compiled->graph.outputs.size()),
+      results(compiled->graph.outputs.size()) {}
+
+Status Request::Impl::reserve() {
+    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans();
+    int64_t arena_bytes = 0;
+    int64_t scratch_bytes = 0;
+    for (const std::shared_ptr<const Plan>& plan : plans) {
+        arena_bytes = std::max(arena_bytes, plan->arena_bytes);
+        scratch_bytes = std::max(scratch_bytes, plan->scratch_bytes);
+    }
+    LEAT_RETURN_IF_ERROR(grow_slab(arena_bytes, scratch_bytes));
+    return plans.empty() ? Status() : add_instance(plans.front());
+}
+
+Status Request::Impl::bind(int input, Value value) {
+    const ValueData& declared = compiled->graph.value(compiled->graph.inputs[size_t(input)]);
+    const bool wants_tensor = declared.type.is_tensor();
+    if (value.is_tensor() != wants_tensor) {
+        return invalid_argument("input '{}' has the wrong kind", declared.name)
+            .with_file(compiled->graph.file)
+            .with_found(value.is_tensor() ? "a tensor" : "a sequence or optional")
+            .with_needed(declared.type.to_string());
+    }
+    if (wants_tensor) {
+        Tensor& tensor = value.tensor();
+        if (tensor.dtype() != declared.type.dtype) {
+            return invalid_argument("input '{}' has the wrong element type", declared.name)
+                .with_file(compiled->graph.file)
+                .with_found(describe(tensor))
+                .with_needed(declared.type.to_string());
+        }
+        if (!tensor.is_aligned()) {
+            LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+            std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+            compiled->runtime->log(LogLevel::kInfo,
+                                   fmt::format("input '{}' is not aligned: copied", declared.name));
+            tensor = std::move(copy);
+        }
+    }
+    inputs[size_t(input)] = std::move(value);
+    bound[size_t(input)] = true;
+    return {};
+}
+
+Status Request::Impl::bind_output(int output, Tensor tensor) {
+    if (tensor.defined() && (tensor.dtype() == DType::kString || !tensor.is_aligned())) {
+        return invalid_argument("output '{}' cannot be bound to this memory",
+                                compiled->graph.output_names[size_t(output)])
+            .with_found(describe(tensor) + (tensor.is_aligned() ? "" : ", unaligned"))
+            .with_needed("aligned memory of a numeric type");
+    }
+    user_outputs[size_t(output)] = std::move(tensor);
+    return {};
+}
+
+Status Request::Impl::check_bound() const {
+    for (size_t i = 0; i < bound.size(); ++i) {
+        if (!bound[i]) {
+            const ValueData& value = compiled->graph.value(compiled->graph.inputs[i]);
+            return invalid_argument("input '{}' is missing", value.name)
+                .with_file(compiled->graph.file)
+                .with_needed(value.type.to_string())
+                .with_hint("bind every input before run()");
+        }
+    }
+    return {};
+}
+
+bool Request::Impl::matches(const Plan& plan) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].is_tensor() && !(inputs[i].tensor().shape() == plan.key.shapes[i])) {
+            return false;
+        }
+    }
+    const std::byte* expected = plan.key.values.data();
+    int64_t left = int64_t(plan.key.values.size());
+    for (int input : compiled->deciding_inputs) {
+        const Tensor& tensor = inputs[size_t(input)].tensor();
+        const int64_t bytes = tensor.byte_count();
+        if (bytes > left ||
+            (bytes > 0 && std::memcmp(expected, tensor.bytes(), size_t(bytes)) != 0)) {
+            return false;
+        }
+        expected += bytes;
+        left -= bytes;
+    }
+    return left == 0;
+}
+
+template <class Predicate>
+bool Request::Impl::use_instance(const Predicate& wanted) {
+    const auto held =
+        std::find_if(instances.begin(), instances.end(),
+                     [&wanted](const auto& instance) { return wanted(instance->plan()); });
+    if (held == instances.end()) {
+        return false;
+    }
+    std::rotate(instances.begin(), held, held + 1);
+    current = instances.front().get();
+    return true;
+}
+
+Status Request::Impl::select_instance(std::span<const Shape> override_shapes) {
+    if (override_shapes.empty()) {
+        if (current != nullptr && matches(current->plan())) {
+            return {};
+        }
+        if (use_instance([this](const Plan& plan) { return matches(plan); })) {
+            return {};
+        }
+    }
+    std::vector<Shape> shapes(override_shapes.begin(), override_shapes.end());
+    std::vector<const Tensor*> values(inputs.size(), nullptr);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (override_shapes.empty()) {
+            shapes.push_back(inputs[i].is_tensor() ? inputs[i].tensor().shape() : Shape{});
+        }
+        values[i] = &inputs[i].tensor();
+    }
+    LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, compiled->plan_for(shapes, values));
+    return use_instance([&plan](const Plan& held) { return &held == plan.get(); })
+               ? Status()
+               : add_instance(std::move(plan));
+}
+
+Status Request::Impl::add_instance(std::shared_ptr<const Plan> plan) {
+    LEAT_RETURN_IF_ERROR(grow_slab(plan->arena_bytes, plan->scratch_bytes));
+    auto instance =
+        std::make_unique<Instance>(std::move(plan), compiled->runtime->executor->worker_count());
+    instance->link(arena_, arena_->data() + arena_bytes_);
+    if (instances.size() == kMaxInstances) {
+        instances.pop_back();
+    }
+    instances.insert(instances.begin(), std::move(instance));
+    current = instances.front().get();
+    return {};
+}
+
+Status Request::Impl::grow_slab(int64_t arena_bytes, int64_t scratch_bytes) {
+    if (arena_ != nullptr && arena_bytes <= arena_bytes_ && scratch_bytes <= scratch_bytes_) {
+        return {};
+    }
+    const int64_t new_arena = std::max(arena_bytes, arena_bytes_);
+    const int64_t new_scratch = std::max(scratch_bytes, scratch_bytes_);
+    const int64_t workers = compiled->runtime->executor->worker_count();
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::make(new_arena + new_scratch * workers));
+    arena.pretouch(0, arena.size_bytes());
+    arena_ = std::make_shared<const Arena>(std::move(arena));
+    arena_bytes_ = new_arena;
+    scratch_bytes_ = new_scratch;
+    for (const std::unique_ptr<Instance>& instance : instances) {
+        instance->link(arena_, arena_->data() + arena_bytes_);
+    }
+    return {};
+}
+
+// Points the current instance at what is bound now; only addresses, no allocation.
+Status Request::Impl::bind_addresses() {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].is_tensor()) {
+            current->set_input(int(i), inputs[i].tensor().bytes());
+        }
+    }
+    for (size_t i = 0; i < user_outputs.size(); ++i) {
+        Tensor& tensor = user_outputs[i];
+        const PlanOutput& output = current->plan().outputs[i];
+        if (tensor.defined() &&
+            (tensor.dtype() != output.dtype || !(tensor.shape() == output.shape))) {
+            return invalid_argument("output '{}' is bound to memory of another shape",
+                                    compiled->graph.output_names[i])
+                .with_file(compiled->graph.file)
+                .with_found(describe(tensor))
+                .with_needed(
+                    fmt::format("{}[{}]", name_of(output.dtype), output.shape.to_string()));
+        }
+        current->set_output(int(i), nullptr);
+    }
+    for (size_t i = 0; i < user_outputs.size(); ++i) {
+        if (user_outputs[i].defined()) {
+            current->set_output(int(i), user_outputs[i].mutable_bytes());
+        }
+    }
+    return {};
+}
+
+Status Request::Impl::collect_results() {
+    for (size_t i = 0; i < results.size(); ++i) {
+        const PlanOutput& output = current->plan().outputs[i];
+        if (output.dtype ==
+            DType::kUndefined) {  // a sequence or optional: only a bound input can be one
+            results[i] = inputs[size_t(output.storage.index)];
+            continue;
+        }
+        const std::byte* data = current->output_data(int(i), inputs);
+        Tensor& user = user_outputs[i];
+        if (user.defined() && user.bytes() != data && user.byte_count() > 0) {
+            std::memcpy(user.mutable_bytes(), data, size_t(user.byte_count()));
+            data = user.bytes();
+        }
+        results[i] = Value(Tensor::view(output.dtype, output.shape, data, current->arena()));
+    }
+    return {};
+}
+
+Status Request::Impl::run(const RunOptions& options) {
+    LEAT_RETURN_IF_ERROR(check_bound());
+    scheduler::RunControl control;
+    control.stop = options.stop;
+    if (options.deadline) {
+        control.deadline = std::chrono::steady_clock::now() + *options.deadline;
+    }
+    LEAT_RETURN_IF_ERROR(select_instance({}));
+    LEAT_RETURN_IF_ERROR(bind_addresses());
+    Status status = current->run(*compiled->runtime->executor, control);
+    if (!status.ok()) {
+        return std::move(status).with_file(compiled->graph.file);
+    }
+    return collect_results();
+}
+
+Result<std::vector<StepTime>> Request::Impl::profile() {
+    LEAT_RETURN_IF_ERROR(check_bound());
+    LEAT_RETURN_IF_ERROR(select_instance({}));
+    LEAT_RETURN_IF_ERROR(bind_addresses());
+    const Plan& plan = current->plan();
+    std::vector<StepTime> times;
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+        const PlanStep& step = plan.steps[s];
+        const auto start = std::chrono::steady_clock::now();
+        LEAT_RETURN_IF_ERROR(current->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
+        const auto end = std::chrono::steady_clock::now();
+        StepTime& time = times.emplace_back();
+        time.node = step.node->name;
+        time.op_type = step.node->op_type;
+        time.kernel = step.kernel->kernel_name;
+        time.time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
+        const std::span<const TensorArg> args(plan.args);
+        const auto ins = args.subspan(size_t(step.first_arg), size_t(step.input_count));
+        const auto outs = args.subspan(size_t(step.first_arg) + size_t(step.input_count),
+                                       size_t(step.output_count));
+        if (step.node->def->cost != nullptr) {
+            const Cost cost = step.node->def->cost(*step.node, ins, outs);
+            time.flops = cost.flops;
+            time.bytes = cost.bytes;
+        }
+        for (const TensorArg& arg : ins) {
+            time.shapes += (time.shapes.empty() ? "" : " ") + arg.shape.to_string();
+        }
+        time.shapes += " -> " + outs[0].shape.to_string();
+    }
+    LEAT_RETURN_IF_ERROR(collect_results());
+    return times;
+}
+
+Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Request::~Request() = default;
+Request::Request(Request&&) noexcept = default;
+Request& Request::operator=(Request&&) noexcept = default;
+
+Status Request::bind(std::string_view input, const Value& value) {
+    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
+    return impl_->bind(index, value);
+}
+
+Status Request::bind_memory(std::string_view input,
+                            DType dtype,
+                            std::optional<Shape> shape,
+                            const void* data,
+                            int64_t count) {
+    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
+    if (!shape) {
+        shape = impl_->compiled->fixed_input_shape(index);
+    }
+    if (!shape) {
+        return invalid_argument("input '{}' has no fixed shape", input)
+            .with_file(impl_->compiled->graph.file)
+            .with_hint("use bind(name, shape, span), or give CompileOptions::shapes");
+    }
+    if (shape->element_count() != count) {
+        return invalid_argument("input '{}': the number of elements does not match the shape",
+                                input)
+            .with_file(impl_->compiled->graph.file)
+            .with_found(fmt::format("{} elements", count))
+            .with_needed(
+                fmt::format("{} for shape {}", shape->element_count(), shape->to_string()));
+    }
+    return impl_->bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
+}
+
+Status Request::bind_output(std::string_view output, Tensor tensor) {
+    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(output));
+    return impl_->bind_output(index, std::move(tensor));
+}
+
+Status Request::prepare(const InputShapes& shapes) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
+                          impl_->compiled->complete_shapes(shapes));
+    for (int input : impl_->compiled->deciding_inputs) {
+        if (!impl_->bound[size_t(input)]) {
+            const ValueData& value =
+                impl_->compiled->graph.value(impl_->compiled->graph.inputs[size_t(input)]);
+            return invalid_argument("the value of input '{}' decides shapes", value.name)
+                .with_hint("bind it before prepare()");
+        }
+    }
+    return impl_->select_instance(complete);
+}
+
+Status Request::run(const RunOptions& options) {
+    return impl_->run(options);
+}
+Result<std::vector<StepTime>> Request::profile() {
+    return impl_->profile();
+}
+
+Result<Value> Request::output(std::string_view name) const {
+    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(name));
+    return impl_->results[size_t(index)];
+}
+
+const Tensor* Request::find_output(std::string_view name, DType dtype) const {
+    const std::vector<std::string>& names = impl_->compiled->graph.output_names;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == name && impl_->results[i].is_tensor() &&
+            impl_->results[i].tensor().dtype() == dtype) {
+            return &impl_->results[i].tensor();
+        }
+    }
+    return nullptr;
+}
+
+int Request::threads_used() const {
+    return impl_->current == nullptr ? 0 : impl_->current->workers_used();
+}
+
+const PlanReport& Request::plan_report() const {
+    static const PlanReport none;
+    return impl_->current == nullptr ? none : impl_->current->plan().report;
+}
+
+}  // namespace leat
