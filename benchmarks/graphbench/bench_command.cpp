@@ -1,0 +1,223 @@
+// graphbench bench and profile.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "baseline.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "files.h"
+#include "measure.h"
+#include "result.h"
+#include "screen.h"
+#include "session.h"
+#include "step_table.h"
+#include "sweep.h"
+
+namespace leat::bench {
+namespace {
+
+// What bench keeps between its phases.
+struct BenchState {
+    std::unique_ptr<Runtime> runtime;
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<Json> results;
+    int exit_code = kExitOk;
+};
+
+// Loads and compiles one target for one set of --shape values.
+int open_case(BenchState& state,
+              const std::string& spec,
+              const Options& options,
+              const SweepCase& sweep) {
+    Result<Target> target = load_target(spec);
+    if (!target.ok()) {
+        return report_error(target.error());
+    }
+    Result<CompileOptions> compile = compile_options(options);
+    if (!compile.ok()) {
+        return usage_error(options, compile.error().text());
+    }
+    for (const auto& [input, shape] : sweep.shapes) {
+        compile->shapes[input] = shape;
+    }
+    Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, *compile);
+    if (!inputs.ok()) {
+        return report_error(inputs.error());
+    }
+    target->name += sweep.label;
+    bool at_run = false;
+    Result<Session> session =
+        open_session(*state.runtime, std::move(target).value(), std::move(compile).value(),
+                     std::move(inputs).value(), &at_run);
+    if (!session.ok()) {
+        return report_error(session.error(), at_run);
+    }
+    state.sessions.push_back(std::make_unique<Session>(std::move(session).value()));
+    return kExitOk;
+}
+
+// One little-endian int64 of nanoseconds for each run.
+Status write_samples(const std::string& file, const std::vector<double>& samples_ns) {
+    std::string bytes;
+    bytes.reserve(samples_ns.size() * sizeof(int64_t));
+    for (double sample : samples_ns) {
+        auto ns = uint64_t(sample);
+        for (int shift = 0; shift < 64; shift += 8) {
+            bytes += char(ns >> shift);
+        }
+    }
+    return write_text_file(file, bytes);
+}
+
+int measure_sessions(BenchState& state, const Options& options, const MeasureOptions& how) {
+    std::vector<Session*> sessions;
+    for (const auto& session : state.sessions) {
+        sessions.push_back(session.get());
+    }
+    std::vector<Measurement> measurements = measure(sessions, how);
+    for (size_t i = 0; i < sessions.size(); ++i) {
+        const Measurement& measurement = measurements[i];
+        if (!measurement.error.ok()) {
+            return report_error(measurement.error, true);
+        }
+        Json result = result_json(*sessions[i], measurement, state.runtime->host(), options);
+        if (options.flag("per-node")) {
+            constexpr int64_t kProfiledRuns = 10;
+            Result<std::vector<StepTime>> steps =
+                profile_steps(sessions[i]->request, kProfiledRuns);
+            if (!steps.ok()) {
+                return report_error(steps.error(), true);
+            }
+            result.set("nodes", steps_json(*steps));
+            if (options.text("format") == "table" && options.text("json") != "-") {
+                fmt::print("{}", step_table(*steps, options.text("sort"), options.integer("top")));
+            }
+        }
+        if (std::string file = options.text("samples"); !file.empty()) {
+            file += sessions.size() > 1 ? fmt::format(".{}", i) : "";
+            if (Status status = write_samples(file, measurement.samples_ns); !status.ok()) {
+                return report_error(status);
+            }
+        }
+        if (measurement.interrupted) {
+            state.exit_code = kExitInterrupted;
+        } else if (measurement.missed_deadlines > 0 && state.exit_code == kExitOk) {
+            state.exit_code = kExitDeadline;
+        } else if (options.flag("require-stable") && state.exit_code == kExitOk &&
+                   !result["verdict"]["stable"].boolean()) {
+            state.exit_code = kExitUnfit;
+        }
+        state.results.push_back(std::move(result));
+    }
+    return kExitOk;
+}
+
+// Every target in every case of the sweep; in turns, or one after the other.
+int measure_targets(BenchState& state,
+                    const Options& options,
+                    const MeasureOptions& how,
+                    const std::vector<SweepCase>& sweep) {
+    bool interleave = options.text("interleave") == "on";
+    for (const std::string& spec : options.positional()) {
+        for (const SweepCase& one : sweep) {
+            int code = open_case(state, spec, options, one);
+            if (code == kExitOk && !interleave) {
+                code = measure_sessions(state, options, how);
+                state.sessions.clear();
+            }
+            if (code != kExitOk) {
+                return code;
+            }
+        }
+    }
+    return interleave ? measure_sessions(state, options, how) : kExitOk;
+}
+
+void print_results(const BenchState& state, const Options& options) {
+    std::string format = options.text("format");
+    if (format == "md" || format == "csv" || state.results.size() > 1) {
+        TableFormat style = format == "md"    ? TableFormat::kMarkdown
+                            : format == "csv" ? TableFormat::kCsv
+                                              : TableFormat::kText;
+        fmt::print("{}", rows_of(state.results, options.text("time-unit"), style));
+        return;
+    }
+    fmt::print("{}",
+               screen_of(state.results[0], options.text("time-unit"), options.flag("histogram")));
+}
+
+}  // namespace
+
+int bench_command(const Options& options) {
+    if (options.positional().empty()) {
+        return usage_error(options, "needs a TARGET: model.onnx, a folder with one, or gen:NAME");
+    }
+    Result<MeasureOptions> how = measure_options(options);
+    Result<RuntimeOptions> wanted = runtime_options(options);
+    Result<std::vector<SweepCase>> sweep = sweep_cases(options.list("shape"));
+    if (!how.ok() || !wanted.ok() || !sweep.ok()) {
+        Status error = !how.ok() ? how.error() : !wanted.ok() ? wanted.error() : sweep.error();
+        return usage_error(options, error.text());
+    }
+    if (!parse_percentiles(options.text("percentiles"))) {
+        return usage_error(options,
+                           "--percentiles needs numbers from 0 to 100 with commas between");
+    }
+    BenchState state;
+    state.runtime = std::make_unique<Runtime>(*wanted);
+    if (Status status = check_backends(*state.runtime, backends_of(options)); !status.ok()) {
+        report_error(status);
+        return kExitDevice;
+    }
+    if (int code = measure_targets(state, options, *how, *sweep); code != kExitOk) {
+        return code;
+    }
+    if (!write_json(options, results_document(state.results), &state.exit_code)) {
+        print_results(state, options);
+    }
+    if (options.given("baseline") && state.exit_code == kExitOk) {
+        return compare_with_baseline(state.results, options);
+    }
+    return state.exit_code;
+}
+
+int profile_command(const Options& options) {
+    if (options.positional().size() != 1) {
+        return usage_error(options, "needs one TARGET");
+    }
+    Result<RuntimeOptions> wanted = runtime_options(options);
+    if (!wanted.ok()) {
+        return usage_error(options, wanted.error().text());
+    }
+    BenchState state;
+    state.runtime = std::make_unique<Runtime>(*wanted);
+    if (int code = open_case(state, options.positional()[0], options, SweepCase{});
+        code != kExitOk) {
+        return code;
+    }
+    constexpr int64_t kRuns = 10;
+    Result<std::vector<StepTime>> steps =
+        profile_steps(state.sessions[0]->request, options.integer("runs", kRuns));
+    if (!steps.ok()) {
+        return report_error(steps.error(), true);
+    }
+    if (std::string file = options.text("trace"); !file.empty()) {
+        if (Status status = write_text_file(file, trace_json(*steps).dump(-1)); !status.ok()) {
+            return report_error(status);
+        }
+    }
+    Json json = Json::object();
+    json.set("schema", kSchema);
+    json.set("target", options.positional()[0]);
+    json.set("nodes", steps_json(*steps));
+    int exit_code = kExitOk;
+    if (!write_json(options, json, &exit_code)) {
+        fmt::print("{}", step_table(*steps, options.text("sort"), options.integer("top")));
+    }
+    return exit_code;
+}
+
+}  // namespace leat::bench

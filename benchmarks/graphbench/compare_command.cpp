@@ -1,0 +1,205 @@
+// graphbench compare, and bench --baseline.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include "base/error.h"
+#include "baseline.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "progress.h"
+#include "result.h"
+#include "screen.h"
+#include "statistics.h"
+
+namespace leat::bench {
+namespace {
+
+TableFormat format_of(const Options& options) {
+    std::string format = options.text("format");
+    return format == "md"    ? TableFormat::kMarkdown
+           : format == "csv" ? TableFormat::kCsv
+                             : TableFormat::kText;
+}
+
+Json ratio_json(const std::string& name, const Ratio& ratio) {
+    Json json = Json::object();
+    json.set("target", name).set("ratio", ratio.value);
+    json.set("ci95", Json(Json::Array{ratio.low, ratio.high}));
+    json.set("spread", Json(Json::Array{ratio.min, ratio.max}));
+    return json;
+}
+
+std::string verdict_of(const Ratio& ratio, double max_regress) {
+    if (ratio.low > 1 + max_regress) {
+        return "REGRESSION";
+    }
+    if (ratio.low > 1) {
+        return "slower";
+    }
+    return ratio.high < 1 ? "faster" : "no difference shown";
+}
+
+// Compares targets of the same name; a lone pair is compared whatever its names.
+int compare_results(const std::vector<Json>& base,
+                    const std::vector<Json>& fresh,
+                    const Options& options) {
+    double max_regress = options.share("max-regress");
+    std::string unit_name = options.text("time-unit");
+    Table table({"target", "base", "new", "unit", "new/base", "95 % interval", "verdict"});
+    Json rows = Json::array();
+    bool regressed = false;
+    for (const Json& next : fresh) {
+        const Json* old = base.size() == 1 && fresh.size() == 1 ? base.data() : nullptr;
+        for (const Json& candidate : base) {
+            if (candidate["target"]["name"].text() == next["target"]["name"].text()) {
+                old = &candidate;
+            }
+        }
+        if (old == nullptr) {
+            continue;
+        }
+        std::string name = next["target"]["name"].text();
+        Ratio ratio = ratio_of_medians(blocks_of(*old), blocks_of(next));
+        TimeUnit unit = time_unit(unit_name, median_of(*old));
+        std::string verdict = verdict_of(ratio, max_regress);
+        regressed = regressed || ratio.low > 1 + max_regress;
+        table.add({name, format_time(median_of(*old), unit), format_time(median_of(next), unit),
+                   unit.name, fmt::format("{:.3f}", ratio.value),
+                   fmt::format("{:.3f}..{:.3f}", ratio.low, ratio.high), verdict});
+        rows.push(ratio_json(name, ratio).set("verdict", verdict));
+    }
+    if (table.empty()) {
+        fmt::print(stderr, "graphbench: the two results have no target in common\n");
+        return kExitUsage;
+    }
+    int exit_code = regressed ? kExitRegression : kExitOk;
+    Json json = Json::object();
+    json.set("schema", kSchema).set("comparisons", std::move(rows)).set("regressed", regressed);
+    // With `bench`, --json already holds the measurement.
+    bool is_compare = options.command().bit == kCompare;
+    if (!is_compare || !write_json(options, json, &exit_code)) {
+        bool stdout_is_json =
+            !is_compare && (options.text("json") == "-" || options.text("format") == "json");
+        fmt::print(stdout_is_json ? stderr : stdout, "{}", table.to_string(format_of(options)));
+    }
+    return exit_code;
+}
+
+// Standard output of a shell command; an error names its exit status.
+Result<std::string> output_of(const std::string& command) {
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) {
+        return not_found("cannot start '{}'", command);
+    }
+    std::string text;
+    char buffer[4096];
+    size_t got = 0;
+    while ((got = fread(buffer, 1, sizeof(buffer), pipe)) > 0) {
+        text.append(buffer, got);
+    }
+    int status = pclose(pipe);
+    if (status != 0) {
+        return make_error(StatusCode::kInvalidArgument, "'{}' ended with {} {}", command,
+                          WIFEXITED(status) ? "exit code" : "signal",
+                          WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    }
+    return text;
+}
+
+Result<double> median_printed_by(const std::string& command) {
+    LEAT_ASSIGN_OR_RETURN(std::string text, output_of(command));
+    Result<Json> json = Json::parse(text);
+    if (!json.ok()) {
+        return parse_error("'{}' does not print graphbench's JSON alone (add --json -): {}",
+                           command, json.error().text());
+    }
+    LEAT_ASSIGN_OR_RETURN(std::vector<Json> results, results_in(*json));
+    double median_ns = median_of(results[0]);
+    if (results.size() != 1 || median_ns <= 0) {
+        return parse_error("'{}' prints {} results; one with a median is needed", command,
+                           results.size());
+    }
+    return median_ns;
+}
+
+// medians[command][round]; the order alternates so that drift hits all alike.
+Result<std::vector<std::vector<double>>> run_rounds(const std::vector<std::string>& commands,
+                                                    int64_t rounds,
+                                                    bool show_progress) {
+    std::vector<std::vector<double>> medians(commands.size());
+    Progress progress("comparing", show_progress);
+    for (int64_t round = 0; round < rounds; ++round) {
+        for (size_t i = 0; i < commands.size(); ++i) {
+            size_t index = round % 2 == 0 ? i : commands.size() - 1 - i;
+            progress.update(double(round) / double(rounds), commands[index]);
+            LEAT_ASSIGN_OR_RETURN(double median_ns, median_printed_by(commands[index]));
+            medians[index].push_back(median_ns);
+        }
+    }
+    return medians;
+}
+
+int compare_commands(const Options& options) {
+    const std::vector<std::string>& commands = options.list("exec");
+    if (commands.size() < 2 || !options.positional().empty()) {
+        return usage_error(options, "needs --exec twice or more, and no files beside it");
+    }
+    int64_t rounds = std::max<int64_t>(1, options.integer("rounds"));
+    bool show = options.text("progress") != "never" && !options.flag("quiet");
+    Result<std::vector<std::vector<double>>> medians = run_rounds(commands, rounds, show);
+    if (!medians.ok()) {
+        return report_error(medians.error(), medians.error().code() != StatusCode::kParse);
+    }
+    TimeUnit unit = time_unit(options.text("time-unit"), median((*medians)[0]));
+    Table table({"command", "median", "unit", "ratio", "95 % interval", "spread of rounds"});
+    Json rows = Json::array();
+    bool regressed = false;
+    for (size_t i = 0; i < commands.size(); ++i) {
+        Ratio ratio = ratio_of_rounds((*medians)[0], (*medians)[i]);
+        regressed = regressed || (i > 0 && ratio.low > 1 + options.share("max-regress"));
+        double median_ns = median((*medians)[i]);
+        table.add({commands[i], format_time(median_ns, unit), unit.name,
+                   fmt::format("{:.3f}", ratio.value),
+                   fmt::format("{:.3f}..{:.3f}", ratio.low, ratio.high),
+                   fmt::format("{:.3f}..{:.3f}", ratio.min, ratio.max)});
+        Json row = ratio_json(commands[i], ratio);
+        row.set("median_ns", median_ns);
+        row.set("rounds_ns", Json(Json::Array((*medians)[i].begin(), (*medians)[i].end())));
+        rows.push(std::move(row));
+    }
+    Json json = Json::object();
+    json.set("schema", kSchema).set("rounds", rounds).set("commands", std::move(rows));
+    // Measuring a peer is no regression: only a limit that the caller sets fails.
+    int exit_code = options.given("max-regress") && regressed ? kExitRegression : kExitOk;
+    if (!write_json(options, json, &exit_code)) {
+        fmt::print("{}", table.to_string(format_of(options)));
+    }
+    return exit_code;
+}
+
+}  // namespace
+
+int compare_with_baseline(const std::vector<Json>& results, const Options& options) {
+    Result<std::vector<Json>> base = read_results(options.text("baseline"));
+    return base.ok() ? compare_results(*base, results, options) : report_error(base.error());
+}
+
+int compare_command(const Options& options) {
+    if (options.given("exec")) {
+        return compare_commands(options);
+    }
+    if (options.positional().size() != 2) {
+        return usage_error(options, "needs two JSON files, or --exec twice");
+    }
+    Result<std::vector<Json>> base = read_results(options.positional()[0]);
+    Result<std::vector<Json>> fresh = read_results(options.positional()[1]);
+    if (!base.ok() || !fresh.ok()) {
+        return report_error(base.ok() ? fresh.error() : base.error());
+    }
+    return compare_results(*base, *fresh, options);
+}
+
+}  // namespace leat::bench

@@ -1,0 +1,415 @@
+#include "inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/float_formats.h"
+#include "graph/graph_data.h"
+#include "values.h"
+#include "zoo/suggestion.h"
+
+namespace leat::bench {
+namespace {
+
+Value::Kind kind_of(const TypeInfo& type) {
+    switch (type.kind) {
+        case TypeInfo::Kind::kSequence:
+            return Value::Kind::kSequence;
+        case TypeInfo::Kind::kOptional:
+            return Value::Kind::kOptional;
+        default:
+            return Value::Kind::kTensor;
+    }
+}
+
+// NumPy has no bfloat16, so the suite of ONNX 1.12 stores its tensors as uint16: the declared type
+// decides what the bits mean.
+void reinterpret_bfloat16(Value& value, const TypeInfo& declared) {
+    if (value.is_tensor() && value.tensor().dtype() == DType::kUint16 &&
+        declared.dtype == DType::kBfloat16) {
+        const Tensor& bits = value.tensor();
+        value = Value(Tensor::view(DType::kBfloat16, bits.shape(), bits.bytes(), bits.owner()));
+    }
+}
+
+Result<std::vector<NamedValue>> load_files(const Graph& graph,
+                                           const std::vector<ValueInfo>& infos,
+                                           const std::vector<ValueId>& ids,
+                                           const std::filesystem::path& data_set,
+                                           std::string_view stem) {
+    std::vector<NamedValue> values;
+    std::error_code error;
+    for (size_t i = 0;; ++i) {
+        std::filesystem::path file = data_set / fmt::format("{}_{}.pb", stem, i);
+        if (!std::filesystem::exists(file, error)) {
+            break;
+        }
+        if (i >= infos.size()) {
+            return invalid_argument("{} files for {} {}s of the graph", i + 1, infos.size(), stem)
+                .with_file(file.string());
+        }
+        Result<Value> value = load_onnx_value(file, kind_of(graph.data().value(ids[i]).type));
+        if (!value.ok()) {
+            return value.error().with_file(file.string());
+        }
+        reinterpret_bfloat16(*value, graph.data().value(ids[i]).type);
+        values.push_back({infos[i].name, std::move(value).value()});
+    }
+    return values;
+}
+
+// SplitMix64.
+uint64_t next_random(uint64_t& state) {
+    uint64_t z = (state += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+// The number of rows when integer input `id` selects rows of a table, directly or through operators
+// that keep its elements; nullopt when it does not.
+std::optional<int64_t> index_limit(const GraphData& graph,
+                                   const GraphData::Uses& uses,
+                                   ValueId id,
+                                   int depth) {
+    std::optional<int64_t> limit;
+    for (NodeId reader : uses.readers[size_t(id.index)]) {
+        const NodeData& node = graph.node(reader);
+        std::optional<int64_t> found;
+        bool is_index = (node.op_type == "Gather" || node.op_type == "GatherElements") &&
+                        node.inputs.size() > 1 && node.inputs[1] == id;
+        if (is_index) {
+            const TypeInfo& table = graph.value(node.inputs[0]).type;
+            int64_t axis = node.attr("axis", int64_t{0});
+            axis += axis < 0 ? table.rank() : 0;
+            if (axis >= 0 && axis < table.rank() && (*table.dims)[size_t(axis)].is_fixed()) {
+                found = (*table.dims)[size_t(axis)].extent();
+            }
+        } else if (depth > 0 && !node.outputs.empty() &&
+                   (node.op_type == "Cast" || node.op_type == "Reshape" ||
+                    node.op_type == "Unsqueeze" || node.op_type == "Squeeze" ||
+                    node.op_type == "Identity")) {
+            found = index_limit(graph, uses, node.outputs[0], depth - 1);
+        }
+        if (found) {
+            limit = std::min(limit.value_or(*found), *found);
+        }
+    }
+    return limit;
+}
+
+struct Pattern {
+    enum class Kind : uint8_t { kZeros, kOnes, kArange, kRandom };
+    Kind kind = Kind::kRandom;
+    uint64_t seed = 0;
+    int64_t integer_end = 2;  // random integers lie in [0, integer_end)
+};
+
+template <class T>
+void fill_elements(Tensor& tensor, const Pattern& pattern, bool floating) {
+    uint64_t state = pattern.seed;
+    int64_t index = 0;
+    for (T& element : tensor.mutable_data<T>()) {
+        switch (pattern.kind) {
+            case Pattern::Kind::kZeros:
+                element = T(0);
+                break;
+            case Pattern::Kind::kOnes:
+                element = T(1);
+                break;
+            case Pattern::Kind::kArange:
+                element = T(double(index % int64_t(std::numeric_limits<int8_t>::max())));
+                break;
+            case Pattern::Kind::kRandom: {
+                uint64_t bits = next_random(state);
+                element = floating ? T(double(int64_t(bits)) * 0x1p-63)  // [-1, 1)
+                                   : T(bits % uint64_t(pattern.integer_end));
+                break;
+            }
+        }
+        ++index;
+    }
+}
+
+template <class Small, class Convert>
+void fill_small_floats(Tensor& tensor, const Pattern& pattern, Convert convert) {
+    uint64_t state = pattern.seed;
+    for (Small& element : tensor.mutable_data<Small>()) {
+        float value = pattern.kind == Pattern::Kind::kOnes ? 1.0F : 0.0F;
+        if (pattern.kind == Pattern::Kind::kRandom) {
+            value = float(double(int64_t(next_random(state))) * 0x1p-63);
+        }
+        element = convert(value);
+    }
+}
+
+Result<Tensor> make_tensor(DType dtype, const Shape& shape, const Pattern& pattern) {
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
+    switch (dtype) {
+        case DType::kFloat32:
+            fill_elements<float>(tensor, pattern, true);
+            break;
+        case DType::kFloat64:
+            fill_elements<double>(tensor, pattern, true);
+            break;
+        case DType::kFloat16:
+            fill_small_floats<Float16>(tensor, pattern, [](float x) { return to_float16(x); });
+            break;
+        case DType::kBfloat16:
+            fill_small_floats<BFloat16>(tensor, pattern, [](float x) { return to_bfloat16(x); });
+            break;
+        case DType::kInt64:
+            fill_elements<int64_t>(tensor, pattern, false);
+            break;
+        case DType::kInt32:
+        case DType::kUint32:
+            fill_elements<int32_t>(tensor, pattern, false);
+            break;
+        case DType::kUint64:
+            fill_elements<uint64_t>(tensor, pattern, false);
+            break;
+        case DType::kInt8:
+        case DType::kUint8:
+        case DType::kBool:
+            fill_elements<uint8_t>(tensor, pattern, false);
+            break;
+        case DType::kInt16:
+        case DType::kUint16:
+            fill_elements<uint16_t>(tensor, pattern, false);
+            break;
+        case DType::kString:
+            break;
+        default:
+            return unsupported("no pattern of elements for {}; give a file with --input",
+                               name_of(dtype));
+    }
+    return tensor;
+}
+
+// The shape that declaration and options give.
+Result<Shape> resolve_shape(const ValueInfo& info, const CompileOptions& compile) {
+    if (auto given = compile.shapes.find(info.name); given != compile.shapes.end()) {
+        return given->second;
+    }
+    if (!info.has_shape) {
+        return invalid_argument(
+            "input '{}' has no declared shape; add --shape {}=1x3x224x224 or "
+            "--inputs DIR",
+            info.name, info.name);
+    }
+    std::vector<int64_t> extents;
+    std::string missing;
+    for (const DimSpec& dim : info.dims) {
+        auto given = compile.dims.find(dim.name());
+        if (dim.is_fixed()) {
+            extents.push_back(dim.extent());
+        } else if (!dim.name().empty() && given != compile.dims.end()) {
+            extents.push_back(given->second);
+        } else {
+            missing += dim.name().empty() ? fmt::format(" --shape {}=...", info.name)
+                                          : fmt::format(" --dim {}=1", dim.name());
+        }
+    }
+    if (!missing.empty()) {
+        return invalid_argument("the shape of input {} is not known; add{} (or --inputs DIR)",
+                                describe_info(info), missing);
+    }
+    std::optional<Shape> shape = Shape::make(extents);
+    if (!shape) {
+        return invalid_argument("input {}: rank above {} or too many elements", describe_info(info),
+                                kMaxRank);
+    }
+    return *shape;
+}
+
+bool parse_pattern(const std::string& text, Pattern& pattern) {
+    if (text == "zeros") {
+        pattern.kind = Pattern::Kind::kZeros;
+    } else if (text == "ones") {
+        pattern.kind = Pattern::Kind::kOnes;
+    } else if (text == "arange") {
+        pattern.kind = Pattern::Kind::kArange;
+    } else if (text.compare(0, 7, "random:") == 0 && parse_integer(text.substr(7))) {
+        pattern.kind = Pattern::Kind::kRandom;
+        pattern.seed = uint64_t(*parse_integer(text.substr(7)));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+class InputMaker {
+  public:
+    InputMaker(const Target& target, const Options& options, const CompileOptions& compile)
+        : target_(target),
+          options_(options),
+          compile_(compile),
+          uses_(target.graph.data().uses()) {}
+
+    Result<std::vector<NamedValue>> make() {
+        LEAT_RETURN_IF_ERROR(read_data_set());
+        LEAT_RETURN_IF_ERROR(read_assignments());
+        std::vector<ValueInfo> infos = target_.graph.inputs();
+        std::vector<NamedValue> values;
+        for (size_t i = 0; i < infos.size(); ++i) {
+            LEAT_ASSIGN_OR_RETURN(Value value, make_one(i, infos[i]));
+            values.push_back({infos[i].name, std::move(value)});
+        }
+        return values;
+    }
+
+  private:
+    Status read_data_set() {
+        std::filesystem::path folder = options_.text("inputs");
+        if (folder.empty() && !target_.folder.empty() && options_.list("shape").empty() &&
+            options_.list("dim").empty()) {
+            std::vector<std::filesystem::path> sets = data_sets_of(target_.folder);
+            folder = sets.empty() ? folder : sets.front();
+        }
+        if (folder.empty()) {
+            return Status();
+        }
+        LEAT_ASSIGN_OR_RETURN(from_files_, load_inputs(target_.graph, folder));
+        if (from_files_.empty() && options_.given("inputs") && !target_.graph.inputs().empty()) {
+            return not_found("no input_0.pb in '{}'", folder.string());
+        }
+        return Status();
+    }
+
+    Status read_assignments() {
+        std::vector<ValueInfo> infos = target_.graph.inputs();
+        std::vector<std::string_view> names;
+        names.reserve(infos.size());
+        for (const ValueInfo& info : infos) {
+            names.emplace_back(info.name);
+        }
+        for (const std::string& text : options_.list("input")) {
+            size_t equals = text.rfind('=');
+            std::string name = text.substr(0, equals);
+            if (equals == std::string::npos ||
+                std::find(names.begin(), names.end(), name) == names.end()) {
+                return invalid_argument("--input {}: no input '{}'{} There are: {}", text, name,
+                                        zoo::did_you_mean(name, names), zoo::comma_list(names));
+            }
+            assigned_[name] = text.substr(equals + 1);
+        }
+        return Status();
+    }
+
+    Result<Value> make_one(size_t index, const ValueInfo& info) {
+        ValueId id = target_.graph.data().inputs[index];
+        Pattern pattern;
+        pattern.seed = uint64_t(options_.integer("seed")) * 1000003U + index;
+        if (auto assigned = assigned_.find(info.name); assigned != assigned_.end()) {
+            const std::string& text = assigned->second;
+            if (!parse_pattern(text, pattern)) {
+                return load_file(text, kind_of(target_.graph.data().value(id).type));
+            }
+        } else if (index < from_files_.size()) {
+            return from_files_[index].value;
+        } else if (info.name.find("mask") != std::string::npos && !is_floating(info.dtype)) {
+            pattern.kind = Pattern::Kind::kOnes;  // nothing is masked
+        }
+        if (!info.is_tensor) {
+            return invalid_argument("input '{}' is not a tensor: give it with --inputs DIR",
+                                    info.name);
+        }
+        LEAT_ASSIGN_OR_RETURN(Shape shape, resolve_shape(info, compile_));
+        pattern.integer_end = std::max<int64_t>(
+            1, index_limit(target_.graph.data(), uses_, id, 3).value_or(pattern.integer_end));
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, make_tensor(info.dtype, shape, pattern));
+        return Value(std::move(tensor));
+    }
+
+    static Result<Value> load_file(const std::string& file, Value::Kind kind) {
+        std::filesystem::path path = file;
+        if (path.extension() == ".npy") {
+            LEAT_ASSIGN_OR_RETURN(Tensor tensor, load_npy(path));
+            return Value(std::move(tensor));
+        }
+        return load_onnx_value(path, kind);
+    }
+
+    const Target& target_;
+    const Options& options_;
+    const CompileOptions& compile_;
+    GraphData::Uses uses_;
+    std::vector<NamedValue> from_files_;
+    std::map<std::string, std::string> assigned_;
+};
+
+Status save_as_npy(const NamedValue& value,
+                   const std::filesystem::path& folder,
+                   const std::string& stem) {
+    if (!value.value.is_tensor()) {
+        return unsupported("'{}' is not a tensor: NumPy has no file for it", value.name);
+    }
+    std::string name = value.name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    return save_npy(value.value.tensor(), folder / fmt::format("{}_{}.npy", stem, name));
+}
+
+}  // namespace
+
+Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
+                                            const std::filesystem::path& data_set) {
+    return load_files(graph, graph.inputs(), graph.data().inputs, data_set, "input");
+}
+
+Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
+                                             const std::filesystem::path& data_set) {
+    return load_files(graph, graph.outputs(), graph.data().outputs, data_set, "output");
+}
+
+Result<std::vector<NamedValue>> make_inputs(const Target& target,
+                                            const Options& options,
+                                            const CompileOptions& compile) {
+    return InputMaker(target, options, compile).make();
+}
+
+InputShapes shapes_of(const std::vector<NamedValue>& values) {
+    InputShapes shapes;
+    for (const NamedValue& value : values) {
+        if (value.value.is_tensor()) {
+            shapes[value.name] = value.value.tensor().shape();
+        }
+    }
+    return shapes;
+}
+
+Status save_values(const std::vector<NamedValue>& values,
+                   const std::filesystem::path& folder,
+                   const std::string& stem,
+                   bool as_npy) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+        return not_found("cannot create folder '{}': {}", folder.string(), error.message());
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+        std::filesystem::path file = folder / fmt::format("{}_{}.pb", stem, i);
+        LEAT_RETURN_IF_ERROR(as_npy ? save_as_npy(values[i], folder, stem)
+                                    : save_onnx_value(values[i].value, file));
+    }
+    return Status();
+}
+
+std::string describe_info(const ValueInfo& info) {
+    if (!info.is_tensor) {
+        return fmt::format("'{}' (not a tensor)", info.name);
+    }
+    std::string dims = info.has_shape ? "" : "*";
+    for (const DimSpec& dim : info.dims) {
+        dims += dims.empty() ? "" : ",";
+        dims += dim.is_fixed()       ? std::to_string(dim.extent())
+                : dim.name().empty() ? "?"
+                                     : dim.name();
+    }
+    return fmt::format("'{}' {}[{}]", info.name, name_of(info.dtype), dims);
+}
+
+}  // namespace leat::bench

@@ -1,0 +1,137 @@
+// The commands and options of graphbench. Explained in docs by `graphbench COMMAND --help`.
+#include "options.h"
+
+namespace leat::bench {
+namespace {
+
+constexpr uint32_t kExecutes = kBench | kProfile | kRun | kCheck;
+constexpr uint32_t kCompiles = kExecutes | kInspect;
+constexpr uint32_t kPrintsRows = kBench | kCompare;
+
+constexpr CommandInfo kCommands[] = {
+    {"bench", kBench, "TARGET...", "latency and throughput of one or more targets"},
+    {"profile", kProfile, "TARGET", "time of every step, in a separate pass"},
+    {"run", kRun, "TARGET", "one execution; --save keeps inputs and outputs"},
+    {"check", kCheck, "TARGET",
+     "outputs against stored ones, another backend or other thread counts"},
+    {"conformance", kConformance, "DIR...", "folders in the ONNX test layout, strict rule"},
+    {"inspect", kInspect, "TARGET",
+     "operators, inputs, outputs, unsupported list, placement, memory"},
+    {"gen", kGen, "[NAME] --save FILE",
+     "writes a network of the zoo as ONNX; lists them without NAME"},
+    {"devices", kDevices, "", "the machine, its limits on this process, and the backends"},
+    {"compare", kCompare, "BASE NEW", "two results, or commands run in turn with --exec"},
+    {"doctor", kDoctor, "", "whether this machine is fit to measure now"},
+};
+
+constexpr OptionKind kFlag = OptionKind::kFlag;
+constexpr OptionKind kText = OptionKind::kText;
+constexpr OptionKind kInteger = OptionKind::kInteger;
+constexpr OptionKind kNumber = OptionKind::kNumber;
+constexpr OptionKind kChoice = OptionKind::kChoice;
+
+constexpr OptionInfo kOptions[] = {
+    // input
+    {"shape", kText, "NAME=1x3x224x224", "", kCompiles, true,
+     "shape of an input; {224,320} in it sweeps (bench)"},
+    {"dim", kText, "NAME=N", "", kCompiles, true, "a symbolic extent"},
+    {"input", kText, "NAME=FILE|zeros|ones|random:SEED|arange", "", kExecutes, true,
+     "an input's elements: .npy, .pb or a pattern"},
+    {"inputs", kText, "DIR", "", kExecutes, false, "inputs from DIR/input_N.pb (ONNX test layout)"},
+    {"seed", kInteger, "N", "0", kExecutes, false, "of random inputs"},
+    // where
+    {"backend", kText, "cpu|reference", "cpu", kCompiles | kConformance, false,
+     "backends in order of preference"},
+    {"device", kText, "LIST", "", kCompiles | kConformance, false, "the same as --backend"},
+    {"fallback", kChoice, "forbid|warn|allow", "warn", kCompiles, false,
+     "what an operator may do that the first backend lacks"},
+    {"threads", kText, "N|auto", "auto", kCompiles | kConformance | kDevices | kDoctor, false,
+     "threads of the CPU backend"},
+    {"pin", kChoice, "core|none", "core", kCompiles | kConformance | kDevices, false,
+     "bind threads to cores"},
+    {"cpus", kText, "0-3,6", "", kExecutes | kDoctor | kDevices, false, "run on these CPUs only"},
+    {"optimize", kChoice, "on|off", "on", kCompiles | kConformance, false, "graph passes"},
+    {"memory-limit", OptionKind::kBytes, "2GiB", "", kCompiles, false,
+     "compile fails beyond it, with numbers"},
+    // how long
+    {"warmup", kText, "auto|N|MSms", "auto", kBench, false,
+     "runs or milliseconds; auto: until the median settles, at most 2 s"},
+    {"min-time", kNumber, "S", "3", kBench, false, "measure at least so long"},
+    {"min-runs", kInteger, "N", "50", kBench, false, "and so many runs"},
+    {"max-time", kNumber, "S", "60", kBench, false, "but never longer"},
+    {"runs", kInteger, "N", "", kBench | kProfile, false, "exactly so many runs"},
+    {"interleave", kChoice, "on|off", "on", kBench, false, "take turns between several targets"},
+    // load
+    {"rate", kNumber, "R", "", kBench, false,
+     "open loop: R runs a second, latency from the intended start"},
+    {"arrival", kChoice, "const|poisson", "const", kBench, false, "of --rate"},
+    {"think", kNumber, "MS", "", kBench, false, "pause after each run"},
+    {"deadline", kNumber, "MS", "", kBench | kRun, false, "of each run; misses are counted"},
+    {"cold-cache", kChoice, "none|all", "none", kBench, false, "sweep the caches before each run"},
+    // output
+    {"percentiles", kText, "LIST", "50,90,95,99,99.9", kBench, false, "any list"},
+    {"histogram", kFlag, "", "", kBench, false, "show it"},
+    {"samples", kText, "FILE", "", kBench, false, "one little-endian int64 of nanoseconds a run"},
+    {"per-node", kFlag, "", "", kBench, false, "step times of a separate pass"},
+    {"top", kInteger, "N", "20", kBench | kProfile, false, "rows of step tables"},
+    {"sort", kChoice, "time|order|name|bytes", "time", kBench | kProfile, false, "of step tables"},
+    {"trace", kText, "FILE", "", kProfile, false, "Trace Event JSON for Perfetto"},
+    {"time-unit", kChoice, "auto|ns|us|ms|s", "auto", kPrintsRows, false, "of times"},
+    {"format", kChoice, "table|md|csv|json", "table", kPrintsRows, false, "of standard output"},
+    {"json", kText, "FILE|-", "", kAll & ~uint32_t{kGen}, false,
+     "result as JSON; '-' prints only JSON"},
+    {"label", kText, "KEY=VALUE", "", kBench, true, "kept in the JSON"},
+    {"progress", kChoice, "auto|never", "auto", kAll, false, "bar on stderr"},
+    {"quiet", kFlag, "", "", kAll, false, "errors only on stderr (-q)"},
+    {"verbose", kFlag, "", "", kAll, false, "the library's log on stderr (-v)"},
+    // baseline
+    {"baseline", kText, "FILE", "", kBench, false, "compare with this result"},
+    {"max-regress", OptionKind::kPercent, "5%", "5%", kBench | kCompare, false,
+     "exit 1 when the interval lies beyond"},
+    {"require-stable", kFlag, "", "", kBench, false, "exit 9 when the measurement was noisy"},
+    // run, check, conformance, inspect, gen
+    {"save", kText, "PATH", "", kRun | kGen, false,
+     "folder for inputs and outputs, or the ONNX file"},
+    {"save-format", kChoice, "pb|npy", "pb", kRun, false, "of --save"},
+    {"against", kText, "BACKEND", "", kCheck, false, "compare with another backend"},
+    {"threads-sweep", kText, "1,2,4", "", kCheck, false, "outputs must be the same bits"},
+    {"rtol", kNumber, "X", "", kCheck | kConformance, false, "relative tolerance"},
+    {"atol", kNumber, "X", "", kCheck | kConformance, false, "absolute tolerance"},
+    {"filter", kText, "TEXT", "", kConformance, true, "only tests whose name contains TEXT"},
+    {"list-passed", kText, "FILE", "", kConformance, false, "names of passed tests, one a line"},
+    {"expected", kText, "FILE", "", kConformance, false,
+     "exit 1 unless every test listed there passes (others may fail)"},
+    {"ops", kFlag, "", "", kInspect, false, "only the operators"},
+    {"placement", kFlag, "", "", kInspect, false, "compile, and show where nodes run"},
+    {"memory", kFlag, "", "", kInspect, false, "compile, and show the memory plan"},
+    {"passes", kFlag, "", "", kInspect, false, "compile, and show the passes"},
+    {"text", kFlag, "", "", kInspect, false,
+     "the graph in text form (after the passes with --passes)"},
+    // compare
+    {"exec", kText, "COMMAND", "", kCompare, true, "a command that prints graphbench's JSON"},
+    {"rounds", kInteger, "N", "10", kCompare, false, "of --exec"},
+    // all
+    {"config", kText, "FILE.json", "", kAll, false, "options from a file"},
+    {"dump-config", kText, "FILE|-", "", kAll, false, "write the options that are set, and stop"},
+    {"help", kFlag, "", "", kAll, false, "this text (-h)"},
+};
+
+}  // namespace
+
+std::span<const OptionInfo> option_table() {
+    return kOptions;
+}
+std::span<const CommandInfo> command_table() {
+    return kCommands;
+}
+
+const CommandInfo* find_command(std::string_view name) {
+    for (const CommandInfo& command : kCommands) {
+        if (command.name == name) {
+            return &command;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace leat::bench

@@ -1,0 +1,332 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "files.h"
+#include "zoo/suggestion.h"
+
+namespace leat::bench {
+namespace {
+
+const OptionInfo* find_option(std::string_view name, uint32_t commands) {
+    for (const OptionInfo& option : option_table()) {
+        if (option.name == name && (option.commands & commands) != 0) {
+            return &option;
+        }
+    }
+    return nullptr;
+}
+
+Status unknown_option(std::string_view name, const CommandInfo& command) {
+    std::vector<std::string_view> names;
+    for (const OptionInfo& option : option_table()) {
+        if ((option.commands & command.bit) != 0) {
+            names.push_back(option.name);
+        }
+    }
+    std::string_view closest = zoo::closest_name(name, names);
+    std::string hint =
+        closest.empty() ? std::string() : fmt::format("; did you mean --{}?", closest);
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} has no option --{}{} ('graphbench {} --help' lists them)",
+                              command.name, name, hint, command.name));
+}
+
+bool is_choice(std::string_view value, std::string_view choices) {
+    while (!choices.empty()) {
+        size_t bar = choices.find('|');
+        if (choices.substr(0, bar) == value) {
+            return true;
+        }
+        choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
+    }
+    return false;
+}
+
+std::string_view without_percent(std::string_view text) {
+    return !text.empty() && text.back() == '%' ? text.substr(0, text.size() - 1) : text;
+}
+
+// Empty when the value is fine, else what is needed.
+std::string what_is_needed(const OptionInfo& option, const std::string& value) {
+    switch (option.kind) {
+        case OptionKind::kInteger:
+            return parse_integer(value) ? "" : "a whole number";
+        case OptionKind::kNumber:
+            return parse_number(value) ? "" : "a number";
+        case OptionKind::kPercent:
+            return parse_number(without_percent(value)) ? "" : "a percentage such as 5%";
+        case OptionKind::kBytes:
+            return parse_bytes(value) ? "" : "bytes such as 512MiB";
+        case OptionKind::kChoice:
+            return is_choice(value, option.values) ? "" : "one of " + std::string(option.values);
+        default:
+            return "";
+    }
+}
+
+std::string environment_name(std::string_view option) {
+    std::string name = "GRAPHBENCH_";
+    for (char c : option) {
+        name += c == '-' ? '_' : char(std::toupper(uint8_t(c)));
+    }
+    return name;
+}
+
+}  // namespace
+
+std::optional<double> parse_number(std::string_view text) {
+    double value = 0;
+    const char* last = text.data() + text.size();
+    auto [end, error] = std::from_chars(text.data(), last, value);
+    if (text.empty() || error != std::errc() || end != last || !(value >= 0) ||
+        !std::isfinite(value)) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+    int64_t value = 0;
+    const char* last = text.data() + text.size();
+    auto [end, error] = std::from_chars(text.data(), last, value);
+    if (text.empty() || error != std::errc() || end != last || value < 0) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::optional<int64_t> parse_bytes(std::string_view text) {
+    struct Unit {
+        std::string_view name;
+        double bytes;
+    };
+    static constexpr Unit kUnits[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+                                      {"TiB", 0x1p40}, {"kB", 1e3},     {"MB", 1e6},
+                                      {"GB", 1e9},     {"TB", 1e12},    {"K", 0x1p10},
+                                      {"M", 0x1p20},   {"G", 0x1p30},   {"B", 1}};
+    double factor = 1;
+    for (const Unit& unit : kUnits) {
+        if (text.size() > unit.name.size() &&
+            text.substr(text.size() - unit.name.size()) == unit.name) {
+            factor = unit.bytes;
+            text.remove_suffix(unit.name.size());
+            break;
+        }
+    }
+    std::optional<double> number = parse_number(text);
+    if (!number || *number * factor > 9e18) {
+        return std::nullopt;
+    }
+    return int64_t(*number * factor);
+}
+
+Status Options::add(const OptionInfo& option, std::string value) {
+    if (std::string needed = what_is_needed(option, value); !needed.empty()) {
+        return Status(StatusCode::kInvalidArgument,
+                      fmt::format("--{} is '{}'; needed: {}", option.name, value, needed));
+    }
+    std::vector<std::string>& values = values_[std::string(option.name)];
+    if (!option.repeats) {
+        values.clear();
+    }
+    values.push_back(std::move(value));
+    return Status();
+}
+
+Status Options::read_arguments(std::vector<std::string> arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument == "--") {
+            positional_.insert(positional_.end(), arguments.begin() + int64_t(i) + 1,
+                               arguments.end());
+            break;
+        }
+        if (argument.size() < 2 || argument[0] != '-') {
+            positional_.push_back(argument);
+            continue;
+        }
+        size_t equals = argument.find('=');
+        std::string name = argument.substr(0, equals);
+        name = name == "-q"   ? "quiet"
+               : name == "-v" ? "verbose"
+               : name == "-h" ? "help"
+                              : name.substr(std::min<size_t>(2, name.size()));
+        const OptionInfo* option = find_option(name, command_->bit);
+        if (option == nullptr || (argument[1] != '-' && argument.size() != 2)) {
+            return unknown_option(name, *command_);
+        }
+        std::string value;
+        if (option->kind == OptionKind::kFlag) {
+            if (equals != std::string::npos) {
+                return Status(StatusCode::kInvalidArgument,
+                              fmt::format("--{} takes no value", name));
+            }
+            value = "on";
+        } else if (equals != std::string::npos) {
+            value = argument.substr(equals + 1);
+        } else if (i + 1 < arguments.size()) {
+            value = arguments[++i];
+        } else {
+            return Status(StatusCode::kInvalidArgument,
+                          fmt::format("--{} needs a value: {}", name, option->values));
+        }
+        if (Status status = add(*option, std::move(value)); !status.ok()) {
+            return status;
+        }
+    }
+    return Status();
+}
+
+Status Options::read_config(const std::string& file) {
+    Result<std::string> text = read_text_file(file);
+    if (!text.ok()) {
+        return text.error();
+    }
+    Result<Json> json = Json::parse(*text);
+    if (!json.ok()) {
+        return json.error().with_file(file);
+    }
+    for (const auto& [name, value] : json->members()) {
+        const OptionInfo* option = find_option(name, kAll);
+        if (option == nullptr) {
+            return unknown_option(name, *command_).with_file(file);
+        }
+        if ((option->commands & command_->bit) == 0 || given(name) ||
+            (value.is_bool() && !value.boolean())) {
+            continue;
+        }
+        Json::Array items = value.is_array() ? value.items() : Json::Array{value};
+        for (const Json& item : items) {
+            std::string word = item.is_string() ? item.text() : item.dump(-1);
+            if (Status status = add(*option, std::move(word)); !status.ok()) {
+                return std::move(status).with_file(file);
+            }
+        }
+    }
+    return Status();
+}
+
+Status Options::read_environment() {
+    for (const OptionInfo& option : option_table()) {
+        if ((option.commands & command_->bit) == 0 || given(option.name)) {
+            continue;
+        }
+        std::string variable = environment_name(option.name);
+        const char* value = std::getenv(variable.c_str());
+        if (value == nullptr || *value == 0 ||
+            (option.kind == OptionKind::kFlag && is_choice(value, "0|off|no|false"))) {
+            continue;
+        }
+        if (Status status = add(option, value); !status.ok()) {
+            return Status(StatusCode::kInvalidArgument,
+                          fmt::format("environment variable {}: {}", variable, status.text()));
+        }
+    }
+    return Status();
+}
+
+Result<Options> Options::parse(const CommandInfo& command, std::vector<std::string> arguments) {
+    Options options;
+    options.command_ = &command;
+    if (Status status = options.read_arguments(std::move(arguments)); !status.ok()) {
+        return status;
+    }
+    if (std::string file = options.text("config"); !file.empty()) {
+        if (Status status = options.read_config(file); !status.ok()) {
+            return status;
+        }
+    }
+    if (Status status = options.read_environment(); !status.ok()) {
+        return status;
+    }
+    return options;
+}
+
+std::string Options::text(std::string_view name) const {
+    if (auto place = values_.find(name); place != values_.end()) {
+        return place->second.back();
+    }
+    const OptionInfo* option = find_option(name, command_->bit);
+    return option == nullptr ? std::string() : std::string(option->default_value);
+}
+
+const std::vector<std::string>& Options::list(std::string_view name) const {
+    static const std::vector<std::string> kEmpty;
+    auto place = values_.find(name);
+    return place == values_.end() ? kEmpty : place->second;
+}
+
+int64_t Options::integer(std::string_view name, int64_t fallback) const {
+    return parse_integer(text(name)).value_or(fallback);
+}
+
+double Options::number(std::string_view name, double fallback) const {
+    return parse_number(text(name)).value_or(fallback);
+}
+
+int64_t Options::bytes(std::string_view name) const {
+    return parse_bytes(text(name)).value_or(0);
+}
+
+double Options::share(std::string_view name) const {
+    return parse_number(without_percent(text(name))).value_or(0) / 100;
+}
+
+Json Options::to_json() const {
+    Json json = Json::object();
+    for (const auto& [name, values] : values_) {
+        const OptionInfo* option = find_option(name, command_->bit);
+        if (name == "config" || name == "dump-config") {
+            continue;
+        }
+        if (option->kind == OptionKind::kFlag) {
+            json.set(name, true);
+        } else if (option->repeats) {
+            Json::Array items(values.begin(), values.end());
+            json.set(name, Json(std::move(items)));
+        } else {
+            json.set(name, values.back());
+        }
+    }
+    return json;
+}
+
+std::string help_for(const CommandInfo& command) {
+    std::string text = fmt::format("graphbench {} {}\n  {}\n\nOptions (default):\n", command.name,
+                                   command.arguments, command.help);
+    for (const OptionInfo& option : option_table()) {
+        if ((option.commands & command.bit) == 0) {
+            continue;
+        }
+        std::string left = fmt::format("  --{} {}", option.name, option.values);
+        text +=
+            fmt::format("{:<36} {}{}{}\n", left, option.help,
+                        option.default_value.empty() ? std::string()
+                                                     : fmt::format(" ({})", option.default_value),
+                        option.repeats ? "; may repeat" : "");
+    }
+    return text;
+}
+
+std::string general_help() {
+    std::string text = "graphbench: measures and checks data-flow graphs.\n\nCommands:\n";
+    for (const CommandInfo& command : command_table()) {
+        text += fmt::format("  {:<12} {}\n", command.name, command.help);
+    }
+    text +=
+        "\nTARGET is a model.onnx, a folder with one, or gen:NAME?key=value,... (see 'graphbench "
+        "gen').\n"
+        "Every option may be set as GRAPHBENCH_NAME or in the file of --config; the command line "
+        "wins.\n"
+        "'graphbench COMMAND --help' lists a command's options.\n";
+    return text;
+}
+
+}  // namespace leat::bench

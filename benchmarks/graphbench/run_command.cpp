@@ -1,0 +1,318 @@
+// graphbench run and check.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "inputs.h"
+#include "layout_test.h"
+#include "result.h"
+#include "screen.h"
+#include "session.h"
+#include "values.h"
+
+namespace leat::bench {
+namespace {
+
+// What opening a session needs, with the exit code of whatever failed.
+struct Opened {
+    std::optional<Session> session;
+    int exit_code = kExitOk;
+};
+
+Opened open_for(const Runtime& runtime, const Options& options, const std::string& backends) {
+    if (Status status = check_backends(runtime, backends); !status.ok()) {
+        report_error(status);
+        return {std::nullopt, kExitDevice};
+    }
+    Result<Target> target = load_target(options.positional()[0]);
+    if (!target.ok()) {
+        return {std::nullopt, report_error(target.error())};
+    }
+    Result<CompileOptions> compile = compile_options(options);
+    if (!compile.ok()) {
+        return {std::nullopt, usage_error(options, compile.error().text())};
+    }
+    compile->devices = backends;
+    Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, *compile);
+    if (!inputs.ok()) {
+        return {std::nullopt, report_error(inputs.error())};
+    }
+    bool at_run = false;
+    Result<Session> session =
+        open_session(runtime, std::move(target).value(), std::move(compile).value(),
+                     std::move(inputs).value(), &at_run);
+    if (!session.ok()) {
+        return {std::nullopt, report_error(session.error(), at_run)};
+    }
+    return {std::move(session).value(), kExitOk};
+}
+
+Json value_json(const NamedValue& value) {
+    Json json = Json::object();
+    json.set("name", value.name).set("value", describe_value(value.value));
+    return json;
+}
+
+// Outputs of another run of the same target and inputs, against those of `base`.
+struct Comparison {
+    std::string label;
+    Tolerance tolerance;
+    bool bitwise = false;
+};
+
+bool same_bits(const Value& a, const Value& b) {
+    if (a.kind() != b.kind() || a.elements().size() != b.elements().size()) {
+        return false;
+    }
+    for (size_t i = 0; i < a.elements().size(); ++i) {
+        if (!same_bits(a.elements()[i], b.elements()[i])) {
+            return false;
+        }
+    }
+    if (!a.is_tensor()) {
+        return true;
+    }
+    const Tensor& x = a.tensor();
+    const Tensor& y = b.tensor();
+    if (x.dtype() != y.dtype() || !(x.shape() == y.shape())) {
+        return false;
+    }
+    if (x.dtype() == DType::kString) {
+        return compare_values(a, b, {0, 0}).matches;
+    }
+    return x.byte_count() == 0 || std::memcmp(x.bytes(), y.bytes(), size_t(x.byte_count())) == 0;
+}
+
+class Checker {
+  public:
+    explicit Checker(const Options& options) : options_(options) {}
+
+    // Tolerance for outputs computed twice: 1e-3 of each, 1e-5 of the largest.
+    Tolerance tolerance_for(const Value& want) const {
+        return {options_.number("rtol", 1e-3),
+                options_.number("atol", 1e-5 * largest_magnitude(want))};
+    }
+
+    void add(const std::string& label, const std::string& output, const Difference& difference) {
+        all_match_ = all_match_ && difference.matches;
+        table_.add({label, output, difference.matches ? "yes" : "NO",
+                    fmt::format("{:.3g}", difference.max_absolute),
+                    fmt::format("{:.3g}", difference.max_relative),
+                    fmt::format("{:.3g}", difference.largest), difference.reason});
+        Json row = Json::object();
+        row.set("what", label).set("output", output).set("matches", difference.matches);
+        row.set("max_absolute", difference.max_absolute)
+            .set("max_relative", difference.max_relative);
+        row.set("largest", difference.largest).set("reason", difference.reason);
+        rows_.push(std::move(row));
+    }
+
+    int finish() const {
+        int exit_code = all_match_ ? kExitOk : kExitRegression;
+        Json json = Json::object();
+        json.set("schema", kSchema).set("passed", all_match_).set("outputs", rows_);
+        if (!write_json(options_, json, &exit_code)) {
+            fmt::print("{}{}\n", table_.to_string(), all_match_ ? "passed" : "FAILED");
+        }
+        return exit_code;
+    }
+
+  private:
+    const Options& options_;
+    Table table_{
+        {"against", "output", "matches", "max abs", "max rel", "largest", "first mismatch"}};
+    Json rows_ = Json::array();
+    bool all_match_ = true;
+};
+
+int check_stored(const Options& options,
+                 const Runtime& runtime,
+                 const std::filesystem::path& folder) {
+    Result<CompileOptions> compile = compile_options(options);
+    if (!compile.ok()) {
+        return usage_error(options, compile.error().text());
+    }
+    Tolerance tolerance = tolerance_of(folder);
+    tolerance.relative = options.number("rtol", tolerance.relative);
+    tolerance.absolute = options.number("atol", tolerance.absolute);
+    TestOutcome outcome = run_layout_test(runtime, folder, *compile, tolerance);
+    if (!outcome.passed && outcome.outputs.empty()) {
+        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
+        return outcome.unsupported ? kExitTarget : kExitRuntime;
+    }
+    Checker checker(options);
+    for (const OutputCheck& check : outcome.outputs) {
+        checker.add(check.data_set, check.output, check.difference);
+    }
+    int exit_code = checker.finish();
+    if (!outcome.passed && exit_code == kExitOk) {  // a later data set could not run
+        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
+        return kExitRuntime;
+    }
+    return exit_code;
+}
+
+int check_against(const Options& options, const Runtime& runtime, const std::string& other) {
+    Opened ours = open_for(runtime, options, backends_of(options));
+    if (!ours.session) {
+        return ours.exit_code;
+    }
+    Opened theirs = open_for(runtime, options, other);
+    if (!theirs.session) {
+        return theirs.exit_code;
+    }
+    Result<std::vector<NamedValue>> got = outputs_of(*ours.session);
+    Result<std::vector<NamedValue>> want = outputs_of(*theirs.session);
+    if (!got.ok() || !want.ok()) {
+        return report_error(got.ok() ? want.error() : got.error(), true);
+    }
+    Checker checker(options);
+    for (size_t i = 0; i < want->size(); ++i) {
+        const Value& value = (*want)[i].value;
+        checker.add(other, (*want)[i].name,
+                    compare_values((*got)[i].value, value, checker.tolerance_for(value)));
+    }
+    return checker.finish();
+}
+
+// Outputs with each number of threads must be those of the first, bit for bit.
+int check_threads(const Options& options) {
+    std::vector<int64_t> counts;
+    std::string_view rest = options.text("threads-sweep");
+    std::string list(rest);
+    for (size_t begin = 0; begin <= list.size();) {
+        size_t end = std::min(list.find(',', begin), list.size());
+        std::optional<int64_t> count = parse_integer(list.substr(begin, end - begin));
+        if (!count || *count == 0) {
+            return usage_error(options, "--threads-sweep needs numbers with commas between");
+        }
+        counts.push_back(*count);
+        begin = end + 1;
+    }
+    Checker checker(options);
+    std::optional<Session> first;
+    for (int64_t count : counts) {
+        Result<RuntimeOptions> wanted = runtime_options(options);
+        if (!wanted.ok()) {
+            return usage_error(options, wanted.error().text());
+        }
+        wanted->threads = int(count);
+        Runtime runtime(*wanted);
+        Opened opened = open_for(runtime, options, backends_of(options));
+        if (!opened.session) {
+            return opened.exit_code;
+        }
+        if (!first) {
+            first = std::move(opened.session);
+            continue;
+        }
+        Result<std::vector<NamedValue>> want = outputs_of(*first);
+        Result<std::vector<NamedValue>> got = outputs_of(*opened.session);
+        if (!got.ok() || !want.ok()) {
+            return report_error(got.ok() ? want.error() : got.error(), true);
+        }
+        for (size_t i = 0; i < want->size(); ++i) {
+            Difference difference = compare_values((*got)[i].value, (*want)[i].value, {0, 0});
+            difference.matches = same_bits((*got)[i].value, (*want)[i].value);
+            checker.add(fmt::format("{} and {} threads", counts[0], count), (*want)[i].name,
+                        difference);
+        }
+    }
+    return checker.finish();
+}
+
+}  // namespace
+
+int run_command(const Options& options) {
+    if (options.positional().size() != 1) {
+        return usage_error(options, "needs one TARGET");
+    }
+    Result<RuntimeOptions> wanted = runtime_options(options);
+    if (!wanted.ok()) {
+        return usage_error(options, wanted.error().text());
+    }
+    Runtime runtime(*wanted);
+    Opened opened = open_for(runtime, options, backends_of(options));
+    if (!opened.session) {
+        return opened.exit_code;
+    }
+    Session& session = *opened.session;
+    if (options.given("deadline")) {
+        RunOptions limits;
+        limits.deadline = std::chrono::nanoseconds(int64_t(options.number("deadline") * 1e6));
+        if (Status status = session.request.run(limits); !status.ok()) {
+            return report_error(status, true);
+        }
+    }
+    Result<std::vector<NamedValue>> outputs = outputs_of(session);
+    if (!outputs.ok()) {
+        return report_error(outputs.error(), true);
+    }
+    if (std::string folder = options.text("save"); !folder.empty()) {
+        bool as_npy = options.text("save-format") == "npy";
+        Status status = save_values(session.inputs, folder, "input", as_npy);
+        if (status.ok()) {
+            status = save_values(*outputs, folder, "output", as_npy);
+        }
+        if (!status.ok()) {
+            return report_error(status);
+        }
+    }
+    Json json = Json::object();
+    Json inputs_json = Json::array();
+    Json outputs_json = Json::array();
+    std::string text = fmt::format("{}  {}\n", session.name, session.compiled.report().summary());
+    for (const NamedValue& input : session.inputs) {
+        inputs_json.push(value_json(input));
+        text += fmt::format("input  {}  {}\n", input.name, describe_value(input.value));
+    }
+    for (const NamedValue& output : *outputs) {
+        outputs_json.push(value_json(output));
+        text += fmt::format("output {}  {}\n", output.name, describe_value(output.value));
+    }
+    json.set("schema", kSchema).set("target", session.name);
+    json.set("inputs", std::move(inputs_json)).set("outputs", std::move(outputs_json));
+    int exit_code = kExitOk;
+    if (!write_json(options, json, &exit_code)) {
+        fmt::print("{}", text);
+    }
+    return exit_code;
+}
+
+int check_command(const Options& options) {
+    if (options.positional().size() != 1) {
+        return usage_error(options, "needs one TARGET");
+    }
+    if (options.given("threads-sweep")) {
+        return check_threads(options);
+    }
+    Result<RuntimeOptions> wanted = runtime_options(options);
+    if (!wanted.ok()) {
+        return usage_error(options, wanted.error().text());
+    }
+    Runtime runtime(*wanted);
+    if (options.given("against")) {
+        return check_against(options, runtime, options.text("against"));
+    }
+    if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
+        report_error(status);
+        return kExitDevice;
+    }
+    std::filesystem::path folder = options.positional()[0];
+    if (data_sets_of(folder).empty()) {
+        folder = folder.parent_path();
+    }
+    if (data_sets_of(folder).empty()) {
+        return usage_error(options,
+                           "the target has no test_data_set_* beside it; use --against BACKEND or "
+                           "--threads-sweep LIST");
+    }
+    return check_stored(options, runtime, folder);
+}
+
+}  // namespace leat::bench

@@ -1,0 +1,88 @@
+#include "sweep.h"
+
+#include "base/error.h"
+#include "options.h"
+
+namespace leat::bench {
+namespace {
+
+// "1x{2,3}x4" -> "1x2x4", "1x3x4"; braces may occur several times.
+std::vector<std::string> alternatives_of(const std::string& text) {
+    size_t open = text.find('{');
+    size_t close = text.find('}', open);
+    if (open == std::string::npos || close == std::string::npos) {
+        return {text};
+    }
+    std::vector<std::string> all;
+    size_t begin = open + 1;
+    while (begin <= close) {
+        size_t end = std::min(text.find(',', begin), close);
+        std::string one =
+            text.substr(0, open) + text.substr(begin, end - begin) + text.substr(close + 1);
+        std::vector<std::string> deeper = alternatives_of(one);
+        all.insert(all.end(), deeper.begin(), deeper.end());
+        begin = end + 1;
+    }
+    return all;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> split_assignment(const std::string& text) {
+    size_t equals = text.rfind('=');
+    if (equals == std::string::npos) {
+        return {text, ""};
+    }
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<Shape> parse_shape(const std::string& text) {
+    std::vector<int64_t> extents;
+    std::string_view rest = text == "scalar" ? std::string_view() : std::string_view(text);
+    if (text.empty()) {
+        return invalid_argument(
+            "the shape is empty; needed: extents such as 1x3x224x224, or scalar");
+    }
+    while (!rest.empty()) {
+        size_t x = rest.find('x');
+        std::optional<int64_t> extent = parse_integer(rest.substr(0, x));
+        if (!extent) {
+            return invalid_argument("shape '{}'; needed: extents such as 1x3x224x224, or scalar",
+                                    text);
+        }
+        extents.push_back(*extent);
+        rest = x == std::string_view::npos ? std::string_view() : rest.substr(x + 1);
+    }
+    std::optional<Shape> shape = Shape::make(extents);
+    if (!shape) {
+        return invalid_argument("shape '{}': rank above {} or too many elements", text, kMaxRank);
+    }
+    return *shape;
+}
+
+Result<std::vector<SweepCase>> sweep_cases(const std::vector<std::string>& shapes) {
+    std::vector<SweepCase> cases(1);
+    for (const std::string& text : shapes) {
+        auto [name, value] = split_assignment(text);
+        std::vector<std::string> alternatives = alternatives_of(value);
+        std::vector<SweepCase> next;
+        for (const SweepCase& base : cases) {
+            for (const std::string& alternative : alternatives) {
+                Result<Shape> shape = parse_shape(alternative);
+                if (!shape.ok()) {
+                    return invalid_argument("--shape {}: {}", text, shape.error().text());
+                }
+                SweepCase one = base;
+                one.shapes[name] = *shape;
+                if (alternatives.size() > 1) {
+                    one.label += fmt::format(" {}={}", name, alternative);
+                }
+                next.push_back(std::move(one));
+            }
+        }
+        cases = std::move(next);
+    }
+    return cases;
+}
+
+}  // namespace leat::bench

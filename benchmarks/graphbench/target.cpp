@@ -1,0 +1,146 @@
+#include "target.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <system_error>
+
+#include "base/error.h"
+#include "machine.h"
+#include "sweep.h"
+#include "zoo/suggestion.h"
+#include "zoo/zoo.h"
+
+namespace leat::bench {
+namespace {
+
+constexpr std::string_view kGenPrefix = "gen:";
+
+}  // namespace
+
+std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder) {
+    constexpr std::string_view kPrefix = "test_data_set_";
+    std::map<std::pair<int64_t, std::string>, std::filesystem::path> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        std::string name = entry.path().filename().string();
+        if (entry.is_directory(error) && name.compare(0, kPrefix.size(), kPrefix) == 0) {
+            int64_t number = parse_integer(name.substr(kPrefix.size())).value_or(1 << 30);
+            found[{number, name}] = entry.path();
+        }
+    }
+    std::vector<std::filesystem::path> sets;
+    for (const auto& [key, path] : found) {
+        sets.push_back(path);
+    }
+    return sets;
+}
+
+Result<Target> load_target(const std::string& spec) {
+    reset_peak_memory();
+    Target target;
+    target.name = spec;
+    int64_t begin = now_ns();
+    if (spec.compare(0, kGenPrefix.size(), kGenPrefix) == 0) {
+        LEAT_ASSIGN_OR_RETURN(target.graph, zoo::make_network(spec.substr(kGenPrefix.size())));
+    } else {
+        std::error_code error;
+        target.file = spec;
+        if (std::filesystem::is_directory(target.file, error)) {
+            target.folder = target.file;
+            target.file /= "model.onnx";
+        } else if (!data_sets_of(target.file.parent_path()).empty()) {
+            target.folder = target.file.parent_path();
+        }
+        begin = now_ns();
+        Result<Graph> graph = load_onnx(target.file);
+        if (!graph.ok()) {
+            return graph.error().with_file(target.file.string());
+        }
+        target.load_ns = now_ns() - begin;
+        target.graph = std::move(graph).value();
+        auto bytes = std::filesystem::file_size(target.file, error);
+        target.file_bytes = error ? 0 : int64_t(bytes);
+    }
+    if (target.load_ns == 0) {
+        target.load_ns = now_ns() - begin;
+    }
+    target.peak_after_load_bytes = peak_memory_bytes();
+    return target;
+}
+
+Result<RuntimeOptions> runtime_options(const Options& options) {
+    RuntimeOptions runtime;
+    std::string threads = options.text("threads");
+    if (threads != "auto" && !threads.empty()) {
+        std::optional<int64_t> count = parse_integer(threads);
+        if (!count || *count > 4096) {
+            return invalid_argument("--threads is '{}'; needed: auto or a number up to 4096",
+                                    threads);
+        }
+        runtime.threads = int(*count);
+    }
+    runtime.pin_threads = options.text("pin") != "none";
+    LogLevel least = options.flag("verbose") ? LogLevel::kDebug : LogLevel::kWarning;
+    if (!options.flag("quiet")) {
+        runtime.logger = [least](LogLevel level, std::string_view text) {
+            if (level >= least) {
+                std::fprintf(stderr, "leat: %.*s\n", int(text.size()), text.data());
+            }
+        };
+    }
+    return runtime;
+}
+
+std::string backends_of(const Options& options) {
+    return options.given("device") ? options.text("device") : options.text("backend");
+}
+
+Result<CompileOptions> compile_options(const Options& options) {
+    CompileOptions compile;
+    compile.devices = backends_of(options);
+    std::string fallback = options.text("fallback");
+    compile.fallback = fallback == "forbid"  ? Fallback::kForbid
+                       : fallback == "allow" ? Fallback::kAllow
+                                             : Fallback::kWarn;
+    compile.memory_limit_bytes = options.bytes("memory-limit");
+    compile.optimize = options.text("optimize") != "off";
+    for (const std::string& text : options.list("dim")) {
+        auto [name, value] = split_assignment(text);
+        std::optional<int64_t> extent = parse_integer(value);
+        if (!extent) {
+            return invalid_argument("--dim is '{}'; needed: NAME=N", text);
+        }
+        compile.dims[name] = *extent;
+    }
+    // Sweeps are the caller's; the first case serves all others.
+    LEAT_ASSIGN_OR_RETURN(std::vector<SweepCase> cases, sweep_cases(options.list("shape")));
+    compile.shapes = cases.front().shapes;
+    return compile;
+}
+
+Status check_backends(const Runtime& runtime, const std::string& backends) {
+    std::string_view rest = backends;
+    while (!rest.empty()) {
+        size_t comma = rest.find(',');
+        std::string_view wanted = rest.substr(0, comma);
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+        const auto all = runtime.backends();
+        std::vector<std::string_view> names;
+        bool found = false;
+        for (const auto& [name, reason] : all) {
+            names.emplace_back(name);
+            if (name == wanted && !reason.empty()) {
+                return not_found("backend '{}' is not available: {}", wanted, reason);
+            }
+            found = found || name == wanted;
+        }
+        if (!found) {
+            return not_found("no backend '{}'{} There are: {}", wanted,
+                             zoo::did_you_mean(wanted, names), zoo::comma_list(names));
+        }
+    }
+    return Status();
+}
+
+}  // namespace leat::bench

@@ -1,0 +1,41 @@
+// A target of graphbench: what it names, loaded.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "leat/graph.h"
+#include "leat/onnx.h"
+#include "leat/runtime.h"
+#include "leat/status.h"
+#include "options.h"
+
+namespace leat::bench {
+
+struct Target {
+    std::string name;  // as given: "gen:resnet50", "models/mnist"
+    Graph graph;
+    std::filesystem::path folder;  // in the ONNX test layout; empty when the target is not one
+    std::filesystem::path file;    // empty for gen:
+    int64_t file_bytes = 0;
+    int64_t load_ns = 0;                // reading the file, or building the network
+    int64_t peak_after_load_bytes = 0;  // VmHWM then
+};
+
+// `spec` is a model file, a folder with a model.onnx, or gen:NAME?... . Resets VmHWM before it
+// loads.
+Result<Target> load_target(const std::string& spec);
+
+// test_data_set_* in the folder, in numeric order.
+std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder);
+
+Result<RuntimeOptions> runtime_options(const Options& options);
+// The list of backends that --backend or --device gives.
+std::string backends_of(const Options& options);
+Result<CompileOptions> compile_options(const Options& options);
+// not_found, with the list, when a backend is unknown or not available.
+Status check_backends(const Runtime& runtime, const std::string& backends);
+
+}  // namespace leat::bench
