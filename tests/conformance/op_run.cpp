@@ -1,0 +1,313 @@
+#include "conformance/op_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "base/error.h"
+#include "ops/elementwise/element_access.h"
+
+namespace leat::testing {
+namespace {
+
+constexpr int64_t kGuardBytes = 64;
+constexpr auto kPattern = std::byte{0xc5};
+
+// Random elements depend only on the case's name and the input's index.
+Result<Tensor> random_input(const CaseInput& input, const std::string& case_name, size_t index) {
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(input.dtype, input.shape));
+    uint64_t seed = 1469598103934665603U + index;
+    for (const char c : case_name) {
+        seed = (seed ^ uint8_t(c)) * 1099511628211U;
+    }
+    std::mt19937_64 engine(seed);
+    const auto uniform = [&] { return double(engine() >> 11) * 0x1p-53; };
+    for (int64_t i = 0; i < tensor.element_count(); ++i) {
+        const double value = input.low + uniform() * (input.high - input.low);
+        if (input.dtype == DType::kString) {
+            tensor.mutable_data<std::string>()[size_t(i)] =
+                fmt::format("{}", int64_t(std::round(value)));
+        } else if (input.dtype == DType::kBool) {
+            store_real(input.dtype, tensor.mutable_bytes(), i, uniform() < 0.5 ? 1 : 0);
+        } else if (contains(kFloatTypes | kSmallFloatTypes, input.dtype)) {
+            store_real(input.dtype, tensor.mutable_bytes(), i, value);
+        } else {
+            store_real(input.dtype, tensor.mutable_bytes(), i, std::round(value));
+        }
+    }
+    return tensor;
+}
+
+// Copies every element between two layouts of one shape.
+void copy_elements(const TensorArg& from, const TensorArg& to) {
+    const int64_t count = from.shape.element_count();
+    const int64_t element_bytes = bits_of(from.dtype) / 8;
+    if (bits_of(from.dtype) < 8) {
+        std::memcpy(to.data, from.data, size_t(*storage_bytes(from.dtype, count)));
+        return;
+    }
+    std::array<int64_t, kMaxRank> index{};
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t source = 0;
+        int64_t target = 0;
+        for (int axis = 0; axis < from.shape.rank(); ++axis) {
+            source += index[size_t(axis)] * from.strides[size_t(axis)];
+            target += index[size_t(axis)] * to.strides[size_t(axis)];
+        }
+        if (from.dtype == DType::kString) {
+            to.as<std::string>()[target] = from.as<std::string>()[source];
+        } else {
+            std::memcpy(to.data + target * element_bytes, from.data + source * element_bytes,
+                        size_t(element_bytes));
+        }
+        for (int axis = from.shape.rank() - 1; axis >= 0; --axis) {
+            if (++index[size_t(axis)] < from.shape[axis]) {
+                break;
+            }
+            index[size_t(axis)] = 0;
+        }
+    }
+}
+
+Status run_tiles(const cpu::CpuKernel& kernel, const cpu::KernelArgs& args, TileOrder order) {
+    if (order == TileOrder::kAllAtOnce) {
+        return kernel.run(args, 0, kernel.tile_count);
+    }
+    for (int64_t i = 0; i < kernel.tile_count; ++i) {
+        const int64_t tile = order == TileOrder::kReverse ? kernel.tile_count - 1 - i : i;
+        LEAT_RETURN_IF_ERROR(kernel.run(args, tile, tile + 1));
+    }
+    return {};
+}
+
+}  // namespace
+
+GuardedBuffer::GuardedBuffer(DType dtype, int64_t elements) {
+    if (dtype == DType::kString) {
+        strings_.resize(size_t(elements) + 1);
+        data_ = reinterpret_cast<std::byte*>(strings_.data());
+        return;
+    }
+    data_bytes_ = storage_bytes(dtype, elements).value_or(0);
+    // One element beyond a multiple of 64: kernels may assume no more than the alignment of an
+    // element.
+    const int64_t offset = kGuardBytes + std::clamp<int64_t>(bits_of(dtype) / 8, 1, 8);
+    bytes_.assign(size_t(offset + data_bytes_ + kGuardBytes + 64), kPattern);
+    const auto misalignment = int64_t(reinterpret_cast<uintptr_t>(bytes_.data()) % 64);
+    data_ = bytes_.data() + (misalignment == 0 ? 0 : 64 - misalignment) + offset;
+}
+
+bool GuardedBuffer::guards_intact() const {
+    const auto is_pattern = [](std::byte b) { return b == kPattern; };
+    return data_bytes_ == 0 ||
+           (std::all_of(data_ - kGuardBytes, data_, is_pattern) &&
+            std::all_of(data_ + data_bytes_, data_ + data_bytes_ + kGuardBytes - 8, is_pattern));
+}
+
+Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) {
+    std::unique_ptr<PreparedCase> prepared(new PreparedCase);
+    NodeData& node = prepared->node_;
+    node.name = op_case.name;
+    node.op_type = op_case.op_type;
+    node.attributes = op_case.attributes;
+    node.def = find_op("", op_case.op_type);
+    if (node.def == nullptr) {
+        node.domain = "leat";
+        node.def = find_op("leat", op_case.op_type);
+    }
+    if (node.def == nullptr) {
+        return not_found("operator '{}' is in no table", op_case.op_type);
+    }
+    int32_t value_index = 0;
+    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+        const CaseInput& input = op_case.inputs[i];
+        node.inputs.push_back(input.absent ? ValueId{} : ValueId{value_index});
+        ++value_index;
+        ValueFact fact;
+        Tensor tensor;
+        if (!input.absent) {
+            if (input.value.defined()) {
+                tensor = input.value;
+            } else {
+                LEAT_ASSIGN_OR_RETURN(tensor, random_input(input, op_case.name, i));
+            }
+            fact.type = TypeInfo::tensor(tensor.dtype(), tensor.shape());
+            fact.value = tensor;
+        }
+        prepared->inputs_.push_back(tensor);
+        prepared->input_facts_.push_back(std::move(fact));
+    }
+    for (int i = 0; i < op_case.output_count; ++i) {
+        node.outputs.push_back(ValueId{value_index++});
+    }
+    std::vector<const ValueFact*> facts;
+    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+        facts.push_back(op_case.inputs[i].absent ? nullptr : &prepared->input_facts_[i]);
+        const bool constant = op_case.inputs[i].constant && !op_case.inputs[i].absent;
+        prepared->constants_.push_back(constant ? &prepared->inputs_[i] : nullptr);
+    }
+    prepared->output_facts_.resize(size_t(op_case.output_count));
+    LEAT_RETURN_IF_ERROR(infer_node(node, facts, prepared->output_facts_));
+    for (const ValueFact& fact : prepared->output_facts_) {
+        if (!fact.type.fixed_shape()) {
+            return internal_error("inference gives no fixed shape although all inputs are known")
+                .with_found(fact.type.to_string());
+        }
+    }
+    return prepared;
+}
+
+Result<std::vector<Tensor>> PreparedCase::run_reference() const {
+    std::vector<TensorArg> inputs;
+    for (const Tensor& input : inputs_) {
+        inputs.push_back(input.defined() ? arg_of(input) : TensorArg{});
+    }
+    std::vector<Tensor> results;
+    std::vector<TensorArg> outputs;
+    for (const ValueFact& fact : output_facts_) {
+        LEAT_ASSIGN_OR_RETURN(Tensor result,
+                              Tensor::allocate(fact.type.dtype, *fact.type.fixed_shape()));
+        if (fact.type.dtype != DType::kString) {
+            std::fill_n(result.mutable_bytes(), result.byte_count(), kPattern);
+        }
+        outputs.push_back(arg_of(result));
+        results.push_back(std::move(result));
+    }
+    if (def().is_view && def().reference == nullptr) {
+        copy_elements(row_major_arg(inputs[0].dtype, results[0].shape(), inputs[0].data),
+                      outputs[0]);
+        return results;
+    }
+    if (def().reference == nullptr) {
+        return internal_error("operator '{}' has no reference kernel", def().name);
+    }
+    LEAT_RETURN_IF_ERROR(def().reference({node_, inputs, outputs}));
+    return results;
+}
+
+bool PreparedCase::allows(CaseLayout layout) const {
+    if (layout == CaseLayout::kRowMajor) {
+        return true;
+    }
+    const TypeInfo& type = output_facts_[0].type;
+    if (def().layout_rule == LayoutRule::kRowMajorOnly || type.rank() != 4 ||
+        bits_of(type.dtype) < 8) {
+        return false;
+    }
+    return std::none_of(inputs_.begin(), inputs_.end(), [](const Tensor& input) {
+        return input.defined() && bits_of(input.dtype()) < 8;
+    });
+}
+
+// operand: index of an input, or -1 - index of an output.
+bool PreparedCase::is_channels_last(const Shape& shape, int operand, CaseLayout layout) const {
+    if (layout == CaseLayout::kRowMajor || shape.rank() != 4) {
+        return false;
+    }
+    return def().layout_rule == LayoutRule::kAgnostic || operand == 0 || operand == -1;
+}
+
+TensorArg PreparedCase::input_arg(int i, CaseLayout layout) const {
+    const Tensor& input = inputs_[size_t(i)];
+    if (!input.defined()) {
+        return {};
+    }
+    TensorArg arg = row_major_arg(input.dtype(), input.shape(), nullptr);
+    if (is_channels_last(input.shape(), i, layout)) {
+        arg.strides = channels_last_strides(input.shape());
+    }
+    return arg;
+}
+
+TensorArg PreparedCase::output_arg(int i, CaseLayout layout) const {
+    const TypeInfo& type = output_facts_[size_t(i)].type;
+    const Shape shape = *type.fixed_shape();
+    TensorArg arg = row_major_arg(type.dtype, shape, nullptr);
+    if (is_channels_last(shape, -1 - i, layout)) {
+        arg.strides = channels_last_strides(shape);
+    }
+    return arg;
+}
+
+Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernelFactory factory,
+                                                                  CaseLayout layout) {
+    std::vector<TensorArg> inputs;
+    constant_buffers_.clear();
+    constant_buffers_.resize(inputs_.size());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        inputs.push_back(input_arg(int(i), layout));
+        if (constants_[i] != nullptr) {
+            constant_buffers_[i] = GuardedBuffer(inputs[i].dtype, inputs_[i].element_count());
+            inputs[i].data = constant_buffers_[i].data();
+            copy_elements(arg_of(inputs_[i]), inputs[i]);
+        }
+    }
+    std::vector<TensorArg> outputs;
+    for (size_t i = 0; i < output_facts_.size(); ++i) {
+        outputs.push_back(output_arg(int(i), layout));
+    }
+    cpu::PrepareContext context{node_, inputs, outputs, constants_, weights_};
+    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuKernel> kernel, factory(context));
+    packed_inputs_ = context.packed_inputs;
+    return kernel;
+}
+
+bool PreparedCase::allows_in_place(int input, CaseLayout layout) const {
+    if (((def().in_place_inputs >> unsigned(input)) & 1U) == 0 ||
+        constants_[size_t(input)] != nullptr) {
+        return false;
+    }
+    const TensorArg a = input_arg(input, layout);
+    const TensorArg b = output_arg(0, layout);
+    return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides;
+}
+
+Result<std::vector<Tensor>> PreparedCase::run_kernel(const cpu::CpuKernel& kernel,
+                                                     CaseLayout layout,
+                                                     TileOrder order,
+                                                     int in_place_input) const {
+    std::vector<GuardedBuffer> buffers;
+    std::vector<TensorArg> inputs;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        TensorArg arg = input_arg(int(i), layout);
+        if (constants_[i] != nullptr) {
+            const bool packed = ((packed_inputs_ >> i) & 1U) != 0;
+            arg.data = packed ? nullptr : const_cast<GuardedBuffer&>(constant_buffers_[i]).data();
+        } else if (arg.present()) {
+            buffers.emplace_back(arg.dtype, inputs_[i].element_count());
+            arg.data = buffers.back().data();
+            copy_elements(arg_of(inputs_[i]), arg);
+        }
+        inputs.push_back(arg);
+    }
+    std::vector<TensorArg> outputs;
+    for (size_t i = 0; i < output_facts_.size(); ++i) {
+        TensorArg arg = output_arg(int(i), layout);
+        if (i == 0 && in_place_input >= 0) {
+            arg.data = inputs[size_t(in_place_input)].data;
+        } else {
+            buffers.emplace_back(arg.dtype, arg.shape.element_count());
+            arg.data = buffers.back().data();
+        }
+        outputs.push_back(arg);
+    }
+    GuardedBuffer scratch(DType::kUint8, kernel.scratch_bytes + 64);
+    std::byte* aligned =
+        scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+    LEAT_RETURN_IF_ERROR(run_tiles(kernel, {inputs, outputs, aligned}, order));
+    if (!std::all_of(buffers.begin(), buffers.end(),
+                     [](const GuardedBuffer& b) { return b.guards_intact(); }) ||
+        !scratch.guards_intact()) {
+        return internal_error("kernel '{}' wrote beyond a buffer", kernel.kernel_name);
+    }
+    std::vector<Tensor> results;
+    for (const TensorArg& output : outputs) {
+        LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(output.dtype, output.shape));
+        copy_elements(output, arg_of(result));
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+}  // namespace leat::testing

@@ -1,0 +1,83 @@
+// One OpCase prepared to be run: its inputs, what inference says about its outputs, and runs of the
+// reference kernel and of CPU kernels with buffers that show writes out of bounds and missing
+// writes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/cpu_kernel.h"
+#include "conformance/op_case.h"
+#include "graph/op_def.h"
+
+namespace leat::testing {
+
+// How the operands lie in memory in a run of a CPU kernel.
+enum class CaseLayout : uint8_t { kRowMajor, kChannelsLast };
+
+// Order in which the tiles of a kernel run.
+enum class TileOrder : uint8_t { kOneByOne, kReverse, kAllAtOnce };
+
+// Memory of one operand: element-aligned but no better, between guard bytes.
+class GuardedBuffer {
+  public:
+    GuardedBuffer() = default;
+    // `elements` of dtype, filled with a pattern that no test expects (strings: empty).
+    GuardedBuffer(DType dtype, int64_t elements);
+
+    std::byte* data() { return data_; }
+    // True if the bytes around the elements still hold the pattern.
+    bool guards_intact() const;
+
+  private:
+    std::vector<std::byte> bytes_;
+    std::vector<std::string> strings_;
+    std::byte* data_ = nullptr;
+    int64_t data_bytes_ = 0;
+};
+
+class PreparedCase {
+  public:
+    // Makes the inputs and infers; an error says what is wrong with the case or the operator.
+    static Result<std::unique_ptr<PreparedCase>> make(const OpCase& op_case);
+
+    const NodeData& node() const { return node_; }
+    const OpDef& def() const { return *node_.def; }
+    const std::vector<Tensor>& inputs() const { return inputs_; }
+    const std::vector<ValueFact>& outputs() const { return output_facts_; }
+
+    // Results of the reference kernel, row-major.
+    Result<std::vector<Tensor>> run_reference() const;
+
+    // True if the operands may lie so.
+    bool allows(CaseLayout layout) const;
+    // A kernel of this factory; null if it does not cover the case.
+    Result<std::unique_ptr<cpu::CpuKernel>> make_kernel(cpu::CpuKernelFactory factory,
+                                                        CaseLayout layout);
+    // Results brought back to row-major. in_place_input >= 0: output 0 lies over that input.
+    Result<std::vector<Tensor>> run_kernel(const cpu::CpuKernel& kernel,
+                                           CaseLayout layout,
+                                           TileOrder order,
+                                           int in_place_input = -1) const;
+    // True if OpDef::in_place_inputs and the types allow output 0 over input i.
+    bool allows_in_place(int input, CaseLayout layout) const;
+
+  private:
+    PreparedCase() = default;
+    bool is_channels_last(const Shape& shape, int operand, CaseLayout layout) const;
+    TensorArg input_arg(int i, CaseLayout layout) const;  // without data
+    TensorArg output_arg(int i, CaseLayout layout) const;
+
+    NodeData node_;
+    std::vector<Tensor> inputs_;  // undefined where absent
+    std::vector<const Tensor*> constants_;
+    std::vector<ValueFact> input_facts_;
+    std::vector<ValueFact> output_facts_;
+    std::vector<GuardedBuffer>
+        constant_buffers_;  // by input, in the layout of the last make_kernel
+    WeightStore weights_;
+    uint64_t packed_inputs_ = 0;
+};
+
+}  // namespace leat::testing

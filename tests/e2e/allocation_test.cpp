@@ -1,0 +1,110 @@
+// run() allocates nothing once the request holds the plan. Counts every malloc of the process, on
+// any thread.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "leat/leat.h"
+#include "zoo/zoo.h"
+
+namespace {
+std::atomic<bool> counting = false;
+std::atomic<int64_t> allocations = 0;
+
+void count() {
+    if (counting.load(std::memory_order_relaxed)) {
+        allocations.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(size_t);            // NOLINT
+void* __libc_calloc(size_t, size_t);    // NOLINT
+void* __libc_realloc(void*, size_t);    // NOLINT
+void* __libc_memalign(size_t, size_t);  // NOLINT
+
+void* malloc(size_t bytes) {
+    return count(), __libc_malloc(bytes);
+}
+void* calloc(size_t n, size_t bytes) {
+    return count(), __libc_calloc(n, bytes);
+}
+void* realloc(void* old, size_t bytes) {
+    return count(), __libc_realloc(old, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+    return count(), __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+    count();
+    *memory = __libc_memalign(alignment, bytes);
+    return *memory == nullptr ? 12 : 0;
+}
+}
+
+namespace leat {
+namespace {
+
+std::vector<Tensor> inputs_of(const CompiledGraph& compiled) {
+    std::vector<Tensor> tensors;
+    for (const ValueInfo& info : compiled.inputs()) {
+        Shape shape;
+        for (const DimSpec& dim : info.dims) {
+            shape.append(dim.is_fixed() ? dim.extent() : 1);
+        }
+        tensors.push_back(*Tensor::allocate(info.dtype, shape));
+    }
+    return tensors;
+}
+
+int64_t allocations_in_runs(const char* network, int threads) {
+    RuntimeOptions options;
+    options.threads = threads;
+    const Runtime runtime(options);
+    const Graph graph = *zoo::make_network(network);
+    const CompiledGraph compiled = *runtime.compile(graph);
+    Request request = *compiled.make_request();
+    const std::vector<Tensor> inputs = inputs_of(compiled);
+    const std::vector<ValueInfo> infos = compiled.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        EXPECT_TRUE(request.bind(infos[i].name, inputs[i]).ok());
+    }
+    for (int i = 0; i < 3; ++i) {
+        const Status status = request.run();
+        EXPECT_TRUE(status.ok()) << status.message();
+    }
+    allocations = 0;
+    counting = true;
+    for (int i = 0; i < 5; ++i) {
+        (void)request.run().ok();
+    }
+    counting = false;
+    return allocations;
+}
+
+TEST(Allocation, CounterSeesAnAllocation) {
+    allocations = 0;
+    counting = true;
+    // Through a volatile pointer: compilers may drop an allocation that nothing uses.
+    void* volatile memory = ::operator new(1000);
+    ::operator delete(memory);
+    counting = false;
+    EXPECT_EQ(allocations, 1);
+}
+
+TEST(Allocation, NoneInRunOfResNet50) {
+    EXPECT_EQ(allocations_in_runs("resnet50", 1), 0);
+    EXPECT_EQ(allocations_in_runs("resnet50", 2), 0);
+}
+
+TEST(Allocation, NoneInRunOfBertBase) {
+    EXPECT_EQ(allocations_in_runs("bert_base?tokens=128", 1), 0);
+    EXPECT_EQ(allocations_in_runs("bert_base?tokens=128", 2), 0);
+}
+
+}  // namespace
+}  // namespace leat

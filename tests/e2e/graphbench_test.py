@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""graphbench from the outside: exit codes, formats, files. Usage: graphbench_test.py GRAPHBENCH [test name...]"""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GRAPHBENCH = sys.argv.pop(1)
+SMALL = "gen:squeezenet1_1?size=64"
+FAST = ["--min-time", "0.05", "--min-runs", "5", "--warmup", "1", "--quiet"]
+
+
+def call(*arguments, environment=None):
+    done = subprocess.run([GRAPHBENCH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False, timeout=300, env={**os.environ, **(environment or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+class CommandLine(unittest.TestCase):
+    def test_unknown_option_is_a_usage_error_with_a_suggestion(self):
+        code, out, err = call("bench", SMALL, "--treads", "2")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("did you mean --threads?", err)
+
+    def test_unknown_command_and_missing_target(self):
+        self.assertEqual(call("bnech")[0], 2)
+        self.assertIn("did you mean 'bench'", call("bnech")[2])
+        self.assertEqual(call("bench")[0], 2)
+        self.assertEqual(call()[0], 2)
+
+    def test_unknown_network_file_and_backend(self):
+        code, _, err = call("bench", "gen:resnet5", *FAST)
+        self.assertEqual(code, 3)
+        self.assertIn("resnet50", err)
+        self.assertEqual(call("bench", "/does/not/exist.onnx")[0], 3)
+        self.assertEqual(call("bench", SMALL, "--backend", "cpuu")[0], 6)
+
+    def test_help_for_every_command(self):
+        code, out, _ = call("--help")
+        self.assertEqual(code, 0)
+        for line in out.splitlines():
+            if line.startswith("  ") and line.strip():
+                self.assertEqual(call(line.split()[0], "--help")[0], 0, line)
+
+    def test_a_file_that_is_not_onnx(self):
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            file.write(b"\x7fELF and more")
+            file.flush()
+            code, _, err = call("bench", file.name, *FAST)
+            self.assertEqual(code, 3)
+            self.assertIn(file.name, err)
+
+
+class Bench(unittest.TestCase):
+    def test_json_has_the_schema(self):
+        code, out, _ = call("bench", SMALL, *FAST, "--threads", "1", "--json", "-", "--label", "run=a")
+        self.assertEqual(code, 0)
+        result = json.loads(out)
+        self.assertEqual(result["schema"], 1)
+        self.assertEqual(result["host"]["threads"], 1)
+        self.assertEqual(result["labels"], {"run": "a"})
+        for key in ("load_ns", "compile_ns", "prepare_ns", "first_run_ns"):
+            self.assertGreater(result["phases"][key], 0, key)
+        memory = result["memory"]
+        self.assertGreaterEqual(memory["arena"], memory["arena_lower_bound"])
+        self.assertGreater(memory["rss_peak"], memory["weights"])
+        latency = result["latency_ns"]
+        self.assertGreaterEqual(latency["n"], 5)
+        self.assertLessEqual(latency["min"], latency["median"])
+        self.assertIsNone(latency["percentiles"]["99.9"])
+        self.assertEqual(latency["samples_needed"]["99.9"], 6620)
+        self.assertIn("cpu", result["placement"]["devices"])
+        self.assertIn("stable", result["verdict"])
+
+    def test_screen_and_tables(self):
+        code, out, _ = call("bench", SMALL, *FAST, "--histogram")
+        self.assertEqual(code, 0)
+        for word in ("load ", "first run", "planned", "lower bound", "RSS peak", "placement", "p99 n/a (need 662)"):
+            self.assertIn(word, out)
+        code, out, _ = call("bench", SMALL, "gen:squeezenet1_1?size=32", *FAST, "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual([row["target"] for row in rows], [SMALL, "gen:squeezenet1_1?size=32"])
+        self.assertGreater(int(rows[0]["p50_ns"]), 0)
+        _, out, _ = call("bench", SMALL, *FAST, "--format", "md")
+        self.assertTrue(out.startswith("| target"))
+
+    def test_exact_runs_samples_and_environment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            samples = os.path.join(folder, "samples")
+            code, out, _ = call("bench", SMALL, "--warmup", "0", "--json", "-", "--samples", samples,
+                                environment={"GRAPHBENCH_RUNS": "7", "GRAPHBENCH_QUIET": "1"})
+            self.assertEqual(code, 0)
+            self.assertEqual(json.loads(out)["latency_ns"]["n"], 7)
+            self.assertEqual(os.path.getsize(samples), 7 * 8)
+
+    def test_missed_deadlines_are_counted(self):
+        code, out, _ = call("bench", SMALL, "--runs", "5", "--warmup", "0", "--deadline", "0.000001", "--json", "-", "-q")
+        self.assertEqual(code, 7)
+        self.assertEqual(json.loads(out)["deadline"]["missed"], 5)
+
+    def test_memory_limit(self):
+        self.assertEqual(call("bench", SMALL, *FAST, "--memory-limit", "1MiB")[0], 5)
+
+    def test_profile_and_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            code, out, _ = call("profile", SMALL, "--trace", trace, "--runs", "1", "--sort", "order")
+            self.assertEqual(code, 0)
+            self.assertIn("GFLOP/s", out)
+            with open(trace, encoding="utf-8") as file:
+                self.assertGreater(len(json.load(file)["traceEvents"]), 20)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = self.temporary.name
+        self.model = os.path.join(self.folder, "suite", "net", "model.onnx")
+        self.data = os.path.join(self.folder, "suite", "net", "test_data_set_0")
+        os.makedirs(os.path.dirname(self.model))
+        self.assertEqual(call("gen", "squeezenet1_1?size=64", "--save", self.model, "-q")[0], 0)
+        self.assertEqual(call("run", self.model, "--save", self.data, "-q")[0], 0)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def test_stored_outputs_check_on_both_backends(self):
+        for backend in ("cpu", "reference"):
+            code, out, err = call("check", os.path.dirname(self.model), "--backend", backend, "--atol", "1e-4")
+            self.assertEqual(code, 0, out + err)
+        code, out, _ = call("check", self.model, "--against", "reference")
+        self.assertEqual(code, 0, out)
+        code, out, _ = call("check", self.model, "--threads-sweep", "1,2,3", "-q")
+        self.assertEqual(code, 0, out)
+
+    def test_another_input_does_not_match(self):
+        call("run", self.model, "--save", os.path.join(self.folder, "other"), "--input", "input=random:5", "-q")
+        os.replace(os.path.join(self.folder, "other", "output_0.pb"), os.path.join(self.data, "output_0.pb"))
+        self.assertEqual(call("check", os.path.dirname(self.model))[0], 1)
+
+    def test_conformance_counts_and_lists(self):
+        passed = os.path.join(self.folder, "passed")
+        code, out, _ = call("conformance", os.path.join(self.folder, "suite"), "--json", "-", "--list-passed", passed)
+        self.assertEqual(code, 0)
+        result = json.loads(out)
+        self.assertEqual([result[key] for key in ("total", "passed", "failed", "unsupported")], [1, 1, 0, 0])
+        with open(passed, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "net\n")
+        os.remove(os.path.join(self.data, "output_0.pb"))
+        code, out, _ = call("conformance", os.path.join(self.folder, "suite"), "--expected", passed)
+        self.assertEqual(code, 1)
+        self.assertIn("FAILED net", out)
+
+    def test_npy_round_trip(self):
+        arrays = os.path.join(self.folder, "npy")
+        self.assertEqual(call("run", self.model, "--save", arrays, "--save-format", "npy", "-q")[0], 0)
+        code, out, err = call("run", self.model, "--input", f"input={arrays}/input_input.npy", "--json", "-")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)["outputs"], json.loads(call("run", self.model, "--json", "-")[1])["outputs"])
+
+    def test_compare_files_baseline_and_commands(self):
+        base = os.path.join(self.folder, "base.json")
+        self.assertEqual(call("bench", self.model, *FAST, "--json", base)[0], 0)
+        code, out, _ = call("compare", base, base)
+        self.assertEqual(code, 0, out)
+        self.assertIn("1.000", out)
+        with open(base, encoding="utf-8") as file:
+            fast = json.load(file)
+        fast["latency_ns"]["block_medians"] = [1000.0] * 20
+        fast["latency_ns"]["median"] = 1000.0
+        with open(base, "w", encoding="utf-8") as file:
+            json.dump(fast, file)
+        self.assertEqual(call("bench", self.model, *FAST, "--baseline", base)[0], 1)
+        code, out, err = call("compare", "--exec", f"cat {base}", "--exec", f"cat {base}", "--rounds", "3", "--json", "-")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)["commands"][1]["ratio"], 1.0)
+        self.assertEqual(call("compare", "--exec", "echo no", "--exec", "echo no")[0], 3)
+
+    def test_inspect(self):
+        code, out, _ = call("inspect", self.model, "--placement", "--memory", "--passes")
+        self.assertEqual(code, 0)
+        for word in ("Conv", "'input' f32[1,3,64,64]", "placement", "lower bound"):
+            self.assertIn(word, out)
+
+    def test_config_file_is_dumped_and_read(self):
+        config = os.path.join(self.folder, "config.json")
+        self.assertEqual(call("bench", "--runs", "3", "--warmup", "0", "--dump-config", config)[0], 0)
+        code, out, _ = call("bench", self.model, "--config", config, "--json", "-", "-q")
+        self.assertEqual((code, json.loads(out)["latency_ns"]["n"]), (0, 3))
+
+
+class Machine(unittest.TestCase):
+    def test_devices_and_doctor(self):
+        code, out, _ = call("devices", "--json", "-")
+        self.assertEqual(code, 0)
+        self.assertIn("cpu", [backend["name"] for backend in json.loads(out)["backends"]])
+        self.assertIn(call("doctor")[0], (0, 9))
+
+
+if __name__ == "__main__":
+    unittest.main()

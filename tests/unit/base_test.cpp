@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/float_formats.h"
+#include "leat/leat.h"
+
+namespace leat {
+namespace {
+
+TEST(Status, MessageNamesEveryPart) {
+    Status status = invalid_argument("wrong shape")
+                        .with_file("m.onnx")
+                        .with_node("node 'a' (Add)")
+                        .with_found("2x3")
+                        .with_needed("2x4")
+                        .with_hint("check the exporter");
+    EXPECT_EQ(
+        status.message(),
+        "invalid_argument: m.onnx: node 'a' (Add): wrong shape; found 2x3; needed 2x4 (check the "
+        "exporter)");
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Status, KeepsInnermostContext) {
+    Status status = parse_error("x").with_node("inner");
+    status = std::move(status).with_node("outer");
+    EXPECT_EQ(status.node(), "inner");
+}
+
+TEST(Result, ValueOfErrorEndsTheProcessWithTheMessage) {
+    Result<int> result = not_found("no such thing");
+    EXPECT_DEATH((void)result.value(), "not_found: no such thing");
+}
+
+TEST(Shape, MakeRejectsOverflowNegativeAndRank) {
+    const int64_t big[] = {int64_t{1} << 40, int64_t{1} << 40};
+    const int64_t negative[] = {2, -1};
+    const int64_t nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    EXPECT_FALSE(Shape::make(big));
+    EXPECT_FALSE(Shape::make(negative));
+    EXPECT_FALSE(Shape::make(nine));
+    EXPECT_EQ(Shape({2, 0, 3}).element_count(), 0);
+    EXPECT_EQ(Shape{}.element_count(), 1);
+}
+
+TEST(DType, NamesAndNumbersAreTheStandards) {
+    EXPECT_EQ(int(DType::kBfloat16), 16);
+    EXPECT_EQ(int(DType::kInt2), 26);
+    for (int i = 1; i < kDTypeCount; ++i) {
+        EXPECT_EQ(dtype_from_name(name_of(DType(i))), DType(i));
+    }
+    EXPECT_EQ(storage_bytes(DType::kInt4, 3), 2);
+    EXPECT_EQ(storage_bytes(DType::kFloat64, int64_t{1} << 60), std::nullopt);
+}
+
+TEST(FloatFormats, HalfRoundTripsEveryFiniteValue) {
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+        const Float16 half{uint16_t(bits)};
+        const float wide = to_float(half);
+        if (!std::isnan(wide)) {
+            ASSERT_EQ(to_float16(wide).bits, bits);
+        }
+    }
+    EXPECT_EQ(to_float16(65519.0F).bits, 0x7bff);
+    EXPECT_EQ(to_float16(65520.0F).bits, 0x7c00);
+    EXPECT_EQ(to_float16(0x1p-25F).bits, 0);
+    EXPECT_EQ(to_float16(0x1.8p-25F).bits, 1);
+    // 1 + 2^-11 + 2^-40 lies above the tie; rounding through float first would lose that.
+    EXPECT_EQ(to_float16(1.0 + 0x1p-11 + 0x1p-40).bits, 0x3c01);
+}
+
+TEST(Tensor, CopiesCheckTheElementCount) {
+    Result<Tensor> wrong = Tensor::from<float>({2, 2}, std::vector<float>{1, 2, 3});
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_THAT(wrong.error().message(), testing::HasSubstr("3 elements"));
+    Result<Tensor> strings = Tensor::from<std::string>({2}, std::vector<std::string>{"a", "b"});
+    EXPECT_EQ(strings->data<std::string>()[1], "b");
+}
+
+}  // namespace
+}  // namespace leat

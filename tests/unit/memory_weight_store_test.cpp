@@ -1,0 +1,159 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "memory/arena.h"
+#include "memory/weight_store.h"
+
+namespace leat {
+namespace {
+
+Tensor make_tensor(float value) {
+    return std::move(Tensor::from<float>({2}, std::vector<float>{value, value})).value();
+}
+
+void copy_floats(const Tensor& source, std::byte* packed) {
+    std::memcpy(packed, source.bytes(), size_t(source.byte_count()));
+}
+
+TEST(WeightStore, SharesOneCopyPerSourceAndLayout) {
+    WeightStore store;
+    const Tensor source = make_tensor(3);
+    auto first = store.get_or_pack(source, "rows", 64, copy_floats);
+    auto again = store.get_or_pack(source, "rows", 64, copy_floats);
+    auto other = store.get_or_pack(source, "columns", 128, copy_floats);
+    ASSERT_TRUE(first.ok() && again.ok() && other.ok());
+    EXPECT_EQ(first->get(), again->get());
+    EXPECT_NE(first->get(), other->get());
+    EXPECT_EQ(reinterpret_cast<const float*>(first->get())[1], 3);
+    EXPECT_EQ(first->get()[63], std::byte{0});
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(first->get()) % 64, 0U);
+    EXPECT_EQ(store.packed_bytes(), 192);
+}
+
+TEST(WeightStore, ForgetsAnEntryWithItsLastHolder) {
+    WeightStore store;
+    const Tensor source = make_tensor(1);
+    int packs = 0;
+    const auto count = [&](const Tensor&, std::byte*) { ++packs; };
+    (void)store.get_or_pack(source, "rows", 64, count).value();
+    EXPECT_EQ(store.packed_bytes(), 0);
+    (void)store.get_or_pack(source, "rows", 64, count).value();
+    EXPECT_EQ(packs, 2);
+}
+
+TEST(WeightStore, DoesNotMistakeNewMemoryAtAnOldAddress) {
+    WeightStore store;
+    float value = 1;
+    auto owner = std::make_shared<int>(0);
+    auto packed = store.get_or_pack(Tensor::view(DType::kFloat32, {1}, &value, owner), "rows", 64,
+                                    copy_floats);
+    value = 2;
+    owner = std::make_shared<int>(0);
+    auto fresh = store.get_or_pack(Tensor::view(DType::kFloat32, {1}, &value, owner), "rows", 64,
+                                   copy_floats);
+    EXPECT_EQ(*reinterpret_cast<const float*>(packed->get()), 1);
+    EXPECT_EQ(*reinterpret_cast<const float*>(fresh->get()), 2);
+}
+
+TEST(WeightStore, EntryOutlivesTheStore) {
+    std::shared_ptr<const std::byte> packed;
+    {
+        WeightStore store;
+        packed = store.get_or_pack(make_tensor(5), "rows", 64, copy_floats).value();
+    }
+    EXPECT_EQ(*reinterpret_cast<const float*>(packed.get()), 5);
+}
+
+TEST(WeightStore, PacksOnceForConcurrentCallers) {
+    WeightStore store;
+    const Tensor source = make_tensor(1);
+    std::atomic<int> packs{0};
+    std::vector<std::shared_ptr<const std::byte>> results(4);
+    std::vector<std::thread> threads;
+    for (auto& result : results) {
+        threads.emplace_back([&] {
+            result =
+                store.get_or_pack(source, "rows", 64, [&](const Tensor&, std::byte*) { ++packs; })
+                    .value();
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(packs, 1);
+    EXPECT_THAT(results, testing::Each(results[0]));
+}
+
+TEST(WeightStore, LargeEntriesStartAtAHugePage) {
+    WeightStore store;
+    auto packed = store.get_or_pack(make_tensor(1), "rows", Arena::kHugePageBytes, copy_floats);
+    ASSERT_TRUE(packed.ok());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed->get()) % uintptr_t(Arena::kHugePageBytes), 0U);
+}
+
+TEST(WeightStore, ReturnsOutOfMemory) {
+    WeightStore store;
+    auto packed = store.get_or_pack(make_tensor(1), "rows", int64_t{1} << 60, copy_floats);
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().code(), StatusCode::kOutOfMemory);
+    EXPECT_EQ(store.packed_bytes(), 0);
+}
+
+// Resident pages of this mapping, from mincore's point of view of this process: a file's pages stay
+// in the page cache, so this counts mapped pages through /proc/self/pagemap's present bit.
+int64_t present_pages(const void* address, int64_t pages) {
+    std::vector<uint64_t> entries(static_cast<size_t>(pages));
+    FILE* file = std::fopen("/proc/self/pagemap", "rb");
+    if (file == nullptr) {
+        return -1;
+    }
+    const int64_t page = ::sysconf(_SC_PAGESIZE);
+    const auto first = int64_t(reinterpret_cast<uintptr_t>(address)) / page;
+    (void)std::fseek(file, first * 8, SEEK_SET);
+    const size_t got = std::fread(entries.data(), 8, entries.size(), file);
+    (void)std::fclose(file);
+    int64_t present = 0;
+    for (size_t i = 0; i < got; ++i) {
+        present += int64_t(entries[i] >> 63);
+    }
+    return got == entries.size() ? present : -1;
+}
+
+TEST(WeightStore, GivesBackThePagesOfAMappedFile) {
+    char path[] = "/tmp/leat_weight_store_XXXXXX";
+    const int file = ::mkstemp(path);
+    ASSERT_GE(file, 0);
+    const int64_t page = ::sysconf(_SC_PAGESIZE);
+    const int64_t bytes = 64 * page;
+    ASSERT_EQ(::ftruncate(file, bytes), 0);
+    void* mapping = ::mmap(nullptr, size_t(bytes), PROT_READ, MAP_PRIVATE, file, 0);
+    ASSERT_NE(mapping, MAP_FAILED);
+    ::close(file);
+    ::unlink(path);
+    std::shared_ptr<const void> owner(mapping, MappedFileDeleter{mapping, size_t(bytes)});
+    const Tensor source = Tensor::view(DType::kUint8, {bytes}, mapping, owner);
+
+    WeightStore store;
+    int64_t during = 0;
+    auto packed = store.get_or_pack(source, "rows", bytes, [&](const Tensor& from, std::byte* to) {
+        copy_floats(from, to);
+        during = present_pages(mapping, 64);
+    });
+    ASSERT_TRUE(packed.ok());
+    if (during < 0) {
+        GTEST_SKIP() << "no /proc/self/pagemap";
+    }
+    EXPECT_EQ(during, 64);
+    EXPECT_EQ(present_pages(mapping, 64), 0);
+}
+
+}  // namespace
+}  // namespace leat

@@ -1,0 +1,139 @@
+// What is written reads back equal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/graph_data.h"
+#include "onnx/exporter.h"
+#include "onnx_bytes.h"
+
+namespace leat {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+//  x --> Add(w) --> Relu --> y
+Graph small_graph() {
+    Graph graph("small");
+    const ValueId x = graph.input("x", DType::kFloat32, {"batch", 2});
+    const ValueId w = graph.constant("w", *Tensor::from<float>({2}, std::vector<float>{1, 2}));
+    graph.output("y", graph.add("Relu", {graph.add("Add", {x, w}, {}, "plus")}, {}, "act"));
+    return graph;
+}
+
+TEST(OnnxWriter, GraphsReadBackEqual) {
+    TemporaryFolder folder;
+    const Graph graph = small_graph();
+    const Status saved = save_onnx(graph, folder.path() / "g.onnx");
+    ASSERT_TRUE(saved.ok()) << saved.message();
+    const Result<Graph> back = load_onnx(folder.path() / "g.onnx");
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    EXPECT_EQ(back->name(), "small");
+    ASSERT_EQ(back->node_count(), 2);
+    EXPECT_EQ(back->data().nodes[0].name, "plus");
+    EXPECT_EQ(back->inputs()[0].dims[0].name(), "batch");
+    EXPECT_EQ(back->outputs()[0].name, "y");
+    EXPECT_EQ(back->parameter_bytes(), 8);
+    // Written again, the same bytes.
+    ASSERT_TRUE(save_onnx(*back, folder.path() / "h.onnx").ok());
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / "g.onnx"),
+              std::filesystem::file_size(folder.path() / "h.onnx"));
+}
+
+TEST(OnnxWriter, AFileMayReplaceTheOneItWasReadFrom) {
+    TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "g.onnx";
+    ASSERT_TRUE(save_onnx(small_graph(), file).ok());
+    for (int i = 0; i < 2; ++i) {
+        const Result<Graph> graph = load_onnx(file);
+        ASSERT_TRUE(graph.ok()) << graph.error().message();
+        ASSERT_TRUE(save_onnx(*graph, file).ok());
+    }
+}
+
+TEST(OnnxWriter, AttributesOfEveryTypeReadBack) {
+    Graph graph("attributes");
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    Attributes attributes{{"i", int64_t{-5}},
+                          {"f", 0.5F},
+                          {"s", std::string("text")},
+                          {"is", std::vector<int64_t>{1, -2}},
+                          {"fs", std::vector<float>{1, 2}},
+                          {"ss", std::vector<std::string>{"a", "b"}},
+                          {"t", *Tensor::from<int64_t>({1}, std::vector<int64_t>{7})}};
+    const ValueId y = graph.add("Relu", {x}, attributes, "n");
+    graph.output("y", y);
+    graph.data().value(y).type = TypeInfo::tensor(DType::kFloat32, Shape{2});
+    TemporaryFolder folder;
+    ASSERT_TRUE(save_onnx(graph, folder.path() / "g.onnx").ok());
+    const Result<Graph> back = load_onnx(folder.path() / "g.onnx");
+    ASSERT_TRUE(back.ok());
+    const NodeData& node = back->data().nodes[0];
+    EXPECT_EQ(node.attr("i", int64_t{0}), -5);
+    EXPECT_EQ(node.attr("f", 0.0F), 0.5F);
+    EXPECT_EQ(node.attr("s", ""), "text");
+    EXPECT_THAT(*node.ints("is"), ElementsAre(1, -2));
+    EXPECT_THAT(*node.floats("fs"), ElementsAre(1, 2));
+    EXPECT_THAT(*node.strings("ss"), ElementsAre("a", "b"));
+    EXPECT_EQ(node.tensor("t")->shape(), (Shape{1}));
+}
+
+TEST(OnnxWriter, LargeConstantsGoToAFileOfTheirOwn) {
+    Graph graph("external");
+    const ValueId x = graph.input("x", DType::kFloat32, {1024});
+    const ValueId w =
+        graph.constant("w", *Tensor::from<float>({1024}, std::vector<float>(1024, 3.0F)));
+    graph.output("y", graph.add("Add", {x, w}));
+    onnx::ConstantSink sink;
+    sink.external = true;
+    sink.location = "g.onnx.data";
+    const Result<onnx::WireWriter> writer = export_model(graph.data(), sink);
+    ASSERT_TRUE(writer.ok()) << writer.error().message();
+    EXPECT_LT(writer->byte_count(), 1024);
+    ASSERT_EQ(sink.blocks.size(), 1U);
+    EXPECT_EQ(sink.blocks[0].first % 4096, 0);
+    EXPECT_EQ(sink.size_bytes, 4096);
+}
+
+TEST(OnnxWriter, CompiledGraphsAreRefused) {
+    TemporaryFolder folder;
+    Graph graph = small_graph();
+    graph.data().nodes[0].epilogue.emplace_back();
+    EXPECT_THAT(save_onnx(graph, folder.path() / "g.onnx").message(),
+                HasSubstr("only a graph before compile can be saved"));
+    graph = small_graph();
+    graph.data().nodes[0].domain = "leat";
+    EXPECT_THAT(save_onnx(graph, folder.path() / "g.onnx").message(), HasSubstr("before compile"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "g.onnx"));
+}
+
+TEST(OnnxWriter, UnwritableFolderIsAnError) {
+    EXPECT_THAT(save_onnx(small_graph(), "/nonexistent/g.onnx").message(),
+                HasSubstr("/nonexistent/g.onnx"));
+}
+
+TEST(OnnxWriter, ValuesReadBack) {
+    TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "v.pb";
+    const Tensor numbers = *Tensor::from<int32_t>({2}, std::vector<int32_t>{1, 2});
+    const Tensor strings = *Tensor::from<std::string>({2}, std::vector<std::string>{"a", ""});
+    for (const Tensor& tensor : {numbers, strings}) {
+        ASSERT_TRUE(save_onnx_value(tensor, file).ok());
+        const Result<Value> back = load_onnx_value(file, Value::Kind::kTensor);
+        ASSERT_TRUE(back.ok()) << back.error().message();
+        EXPECT_EQ(back->tensor().dtype(), tensor.dtype());
+        EXPECT_EQ(back->tensor().shape(), tensor.shape());
+    }
+    const Value sequence = Value::sequence({numbers, strings});
+    ASSERT_TRUE(save_onnx_value(Value::optional({sequence}), file).ok());
+    const Result<Value> back = load_onnx_value(file, Value::Kind::kOptional);
+    ASSERT_TRUE(back.ok());
+    ASSERT_EQ(back->elements().size(), 1U);
+    EXPECT_EQ(back->elements()[0].elements().size(), 2U);
+    ASSERT_TRUE(save_onnx_value(Value::optional({}), file).ok());
+    EXPECT_TRUE(load_onnx_value(file, Value::Kind::kOptional)->elements().empty());
+}
+
+}  // namespace
+}  // namespace leat

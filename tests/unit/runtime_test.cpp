@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "leat/leat.h"
+
+namespace leat {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor floats(const Shape& shape, const std::vector<float>& values) {
+    return *Tensor::from<float>(shape, values);
+}
+
+// x -> MatMul(w) -> y, with a batch that changes from call to call
+Graph affine_graph() {
+    Graph graph("affine");
+    const ValueId x = graph.input("x", DType::kFloat32, {"batch", 2});
+    const ValueId w = graph.constant("w", floats({2, 2}, {1, 2, 3, 4}));
+    graph.output("y", graph.add("MatMul", {x, w}));
+    return graph;
+}
+
+TEST(Request, RunsWithAnyBatch) {
+    const Runtime runtime;
+    const CompiledGraph compiled = *runtime.compile(affine_graph());
+    Request request = *compiled.make_request();
+    const std::vector<float> two = {1, 1, 2, 0};
+    ASSERT_TRUE(request.bind("x", {2, 2}, std::span<const float>(two)).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 6, 2, 4));
+    ASSERT_TRUE(request.bind("x", {1, 2}, std::span<const float>(two).subspan(0, 2)).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 6));
+    EXPECT_EQ(compiled.report().plans.size(), 2);
+}
+
+TEST(Request, EmptyBatchGivesAnEmptyResult) {
+    const Runtime runtime;
+    Request request = *runtime.compile(affine_graph())->make_request();
+    ASSERT_TRUE(request.bind("x", {0, 2}, std::span<const float>()).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(request.output("y")->tensor().shape(), Shape({0, 2}));
+}
+
+TEST(Request, NamesFoundAndNeededForBadInputs) {
+    const Runtime runtime;
+    Request request = *runtime.compile(affine_graph())->make_request();
+    const std::vector<float> three = {1, 2, 3};
+    const std::vector<int32_t> integers = {1, 2};
+
+    EXPECT_THAT(request.run().message(), HasSubstr("input 'x' is missing; needed f32[batch,2]"));
+    EXPECT_THAT(request.bind("z", {1, 3}, std::span<const float>(three)).message(),
+                HasSubstr("no input 'z'; needed one of: 'x'"));
+    EXPECT_THAT(request.bind("x", {1, 2}, std::span<const int32_t>(integers)).message(),
+                HasSubstr("wrong element type; found i32[1x2]; needed f32[batch,2]"));
+    EXPECT_THAT(request.bind("x", {2, 2}, std::span<const float>(three)).message(),
+                HasSubstr("found 3 elements; needed 4 for shape 2x2"));
+    ASSERT_TRUE(request.bind("x", {1, 3}, std::span<const float>(three)).ok());
+    EXPECT_THAT(request.run().message(),
+                HasSubstr("wrong shape; found shape 1x3; needed f32[batch,2]"));
+}
+
+TEST(Request, WritesToBoundOutput) {
+    const Runtime runtime;
+    Request request = *runtime.compile(affine_graph())->make_request();
+    const std::vector<float> x = {1, 1};
+    Tensor y = *Tensor::allocate(DType::kFloat32, {1, 2});
+    ASSERT_TRUE(request.bind("x", {1, 2}, std::span<const float>(x)).ok());
+    ASSERT_TRUE(request.bind_output("y", y).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(y.data<float>(), ElementsAre(4, 6));
+    EXPECT_EQ(request.get<float>("y").data(), y.data<float>().data());
+}
+
+TEST(Compile, UnknownBackendListsTheKnownOnes) {
+    const Runtime runtime;
+    CompileOptions options;
+    options.devices = "tpu";
+    EXPECT_THAT(runtime.compile(affine_graph(), options).error().message(),
+                HasSubstr("no backend is called 'tpu'; needed one of: cpu, reference"));
+}
+
+TEST(Compile, MemoryLimitSaysHowMuchIsMissing) {
+    const Runtime runtime;
+    CompileOptions options;
+    options.shapes = {{"x", {8, 2}}};
+    options.memory_limit_bytes = 10;
+    const Status status = runtime.compile(affine_graph(), options).error();
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(), HasSubstr("needed at most 10 bytes"));
+}
+
+}  // namespace
+}  // namespace leat

@@ -1,0 +1,312 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "leat/scheduler/executor.h"
+
+namespace leat::scheduler {
+namespace {
+
+using testing::HasSubstr;
+
+using Body = std::function<Status(int32_t step, int64_t begin, int64_t end, int worker)>;
+
+TileFunction as_tiles(const Body& body) {
+    return {[](void* context, int32_t step, int64_t begin, int64_t end, int worker) {
+                return (*static_cast<const Body*>(context))(step, begin, end, worker);
+            },
+            const_cast<Body*>(&body)};
+}
+
+Status run_body(Executor& executor,
+                const Program& program,
+                ProgramState& state,
+                const Body& body,
+                const RunControl& control = {}) {
+    return executor.run(program, state, as_tiles(body), control);
+}
+
+// Costs that make every program worth helpers.
+Program make_program(std::vector<Step> steps) {
+    for (Step& step : steps) {
+        step.cost_ns = 1e6;
+    }
+    return std::move(Program::make(std::move(steps))).value();
+}
+
+void sleep_us(int us) {
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+std::vector<ThreadSource> thread_sources() {
+#if defined(__SANITIZE_THREAD__)
+    return {ThreadSource::kStdThread};
+#else
+    return {ThreadSource::kTbb, ThreadSource::kStdThread};
+#endif
+}
+
+class ExecutorTest : public testing::TestWithParam<ThreadSource> {
+  protected:
+    static std::unique_ptr<Executor> make(int threads) {
+        return make_parallel_executor({threads, true, GetParam()});
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Sources, ExecutorTest, testing::ValuesIn(thread_sources()));
+
+TEST(SerialExecutor, RunsStepsInOrderAsWorkerZero) {
+    const Program program = make_program({{3, 0, {}}, {0, 0, {}}, {2, 0, {0}}});
+    ProgramState state(program, 1);
+    std::vector<int64_t> seen;
+    const Status status = run_body(*make_serial_executor(), program, state,
+                                   [&](int32_t step, int64_t b, int64_t e, int w) {
+                                       seen.insert(seen.end(), {step, b, e, w});
+                                       return Status();
+                                   });
+    EXPECT_TRUE(status.ok());
+    EXPECT_THAT(seen, testing::ElementsAre(0, 0, 3, 0, 2, 0, 2, 0));
+}
+
+TEST_P(ExecutorTest, RunsEveryTileOnce) {
+    for (const int threads : {1, 2, 3, 4, 8}) {
+        const auto executor = make(threads);
+        EXPECT_EQ(executor->worker_count(), threads) << executor->report().note;
+        const Program program =
+            make_program({{100, 0, {}}, {7, 0, {0}}, {1, 0, {1}}, {1000, 0, {0}}});
+        ProgramState state(program, threads);
+        for (int round = 0; round < 50; ++round) {
+            std::vector<std::atomic<int>> counts(1108);
+            const int64_t offsets[] = {0, 100, 107, 108};
+            const Body body = [&](int32_t step, int64_t begin, int64_t end, int) {
+                for (int64_t tile = begin; tile < end; ++tile) {
+                    ++counts[size_t(offsets[step] + tile)];
+                }
+                return Status();
+            };
+            ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+            for (const auto& count : counts) {
+                ASSERT_EQ(count, 1);
+            }
+        }
+    }
+}
+
+TEST_P(ExecutorTest, ReallyRunsAsManyThreadsAsAskedFor) {
+    for (const int threads : {2, 4, 7}) {
+        const auto executor = make(threads);
+        ASSERT_EQ(executor->worker_count(), threads) << executor->report().note;
+        const Program program = make_program({{64, 0, {}}});
+        ProgramState state(program, threads);
+        std::mutex mutex;
+        std::set<std::thread::id> ids;
+        std::set<int> workers;
+        const Body body = [&](int32_t, int64_t, int64_t, int worker) {
+            {
+                const std::lock_guard lock(mutex);
+                ids.insert(std::this_thread::get_id());
+                workers.insert(worker);
+            }
+            sleep_us(2000);
+            return Status();
+        };
+        ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+        EXPECT_EQ(int(ids.size()), threads);
+        EXPECT_EQ(int(workers.size()), threads);
+        EXPECT_EQ(*workers.rbegin(), threads - 1);
+        EXPECT_TRUE(ids.count(std::this_thread::get_id()) == 1);
+    }
+}
+
+TEST_P(ExecutorTest, CallerStartsBeforeAnyHelperIsCalled) {
+    const auto executor = make(4);
+    const Program program = make_program({{64, 0, {}}});
+    ProgramState state(program, 4);
+    for (int round = 0; round < 20; ++round) {
+        sleep_us(300);  // helpers park
+        std::atomic<int> first{-1};
+        const Body body = [&](int32_t, int64_t, int64_t, int worker) {
+            int none = -1;
+            first.compare_exchange_strong(none, worker);
+            return Status();
+        };
+        ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+        EXPECT_EQ(first, 0);
+    }
+}
+
+TEST_P(ExecutorTest, SmallProgramStaysOnTheCaller) {
+    const auto executor = make(4);
+    const Program program = std::move(Program::make({{64, 5000, {}}})).value();
+    ProgramState state(program, 4);
+    const auto caller = std::this_thread::get_id();
+    const Body body = [&](int32_t, int64_t, int64_t, int worker) {
+        EXPECT_EQ(worker, 0);
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        return Status();
+    };
+    EXPECT_TRUE(run_body(*executor, program, state, body).ok());
+}
+
+TEST_P(ExecutorTest, ReturnsTheFirstErrorAndCancelsTheRest) {
+    const auto executor = make(3);
+    const Program program = make_program({{50, 0, {}}, {50, 0, {0}}});
+    ProgramState state(program, 3);
+    const Body failing = [](int32_t step, int64_t begin, int64_t, int) {
+        EXPECT_EQ(step, 0);
+        return begin >= 10 ? Status(StatusCode::kInvalidArgument, "tile went wrong") : Status();
+    };
+    for (int round = 0; round < 20; ++round) {
+        const Status status = run_body(*executor, program, state, failing);
+        EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+        // The same state works again.
+        std::atomic<int64_t> tiles{0};
+        const Body counting = [&](int32_t, int64_t begin, int64_t end, int) {
+            tiles += end - begin;
+            return Status();
+        };
+        ASSERT_TRUE(run_body(*executor, program, state, counting).ok());
+        EXPECT_EQ(tiles, 100);
+    }
+}
+
+TEST_P(ExecutorTest, CatchesExceptions) {
+    for (const int threads : {1, 3}) {
+        const auto executor = make(threads);
+        const Program program = make_program({{50, 0, {}}});
+        ProgramState state(program, threads);
+        const Body throws = [](int32_t, int64_t, int64_t, int) -> Status {
+            throw std::runtime_error("no luck");
+        };
+        const Status status = run_body(*executor, program, state, throws);
+        EXPECT_EQ(status.code(), StatusCode::kUserException);
+        EXPECT_THAT(status.message(), HasSubstr("no luck"));
+    }
+}
+
+TEST_P(ExecutorTest, StopsAtTheDeadlineAndAtAStopToken) {
+    for (const int threads : {1, 2, 4}) {
+        const auto executor = make(threads);
+        const Program program = make_program({{1000, 0, {}}, {1000, 0, {0}}});
+        ProgramState state(program, threads);
+        std::atomic<int64_t> tiles{0};
+        std::stop_source stop;
+        const Body body = [&](int32_t, int64_t begin, int64_t end, int) {
+            sleep_us(100);
+            if ((tiles += end - begin) > 20) {
+                stop.request_stop();
+            }
+            return Status();
+        };
+        RunControl control;
+        control.stop = stop.get_token();
+        EXPECT_EQ(run_body(*executor, program, state, body, control).code(),
+                  StatusCode::kCancelled);
+        EXPECT_LT(tiles, 1500);
+
+        control = {};
+        control.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+        tiles = -1'000'000;
+        EXPECT_EQ(run_body(*executor, program, state, body, control).code(), StatusCode::kTimeout);
+        EXPECT_LT(tiles, -1'000'000 + 2000);
+    }
+}
+
+// The caller waits in step 1 for the helper that runs step 0: the deadline is seen there too.
+TEST_P(ExecutorTest, DeadlinePassesWhileWaitingForAHelper) {
+    const auto executor = make(2);
+    const Program program = make_program({{2, 0, {}}, {100, 0, {0}}});
+    ProgramState state(program, 2);
+    std::atomic<int> helpers{0};
+    const Body body = [&](int32_t step, int64_t, int64_t, int worker) {
+        EXPECT_EQ(step, 0);
+        if (worker != 0) {
+            ++helpers;
+        }
+        sleep_us(20'000);
+        return Status();
+    };
+    RunControl control;
+    control.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+    EXPECT_EQ(run_body(*executor, program, state, body, control).code(), StatusCode::kTimeout);
+}
+
+TEST_P(ExecutorTest, ATileMayRunAnotherProgram) {
+    const auto executor = make(3);
+    const Program outer = make_program({{8, 0, {}}});
+    const Program inner = make_program({{20, 0, {}}, {20, 0, {0}}});
+    ProgramState outer_state(outer, 3);
+    std::vector<ProgramState> inner_states;
+    for (int tile = 0; tile < 8; ++tile) {
+        inner_states.emplace_back(inner, 3);
+    }
+    std::atomic<int64_t> tiles{0};
+    const Body inner_body = [&](int32_t, int64_t begin, int64_t end, int) {
+        tiles += end - begin;
+        return Status();
+    };
+    const Body outer_body = [&](int32_t, int64_t begin, int64_t end, int) {
+        for (int64_t tile = begin; tile < end; ++tile) {
+            EXPECT_TRUE(run_body(*executor, inner, inner_states[size_t(tile)], inner_body).ok());
+        }
+        return Status();
+    };
+    ASSERT_TRUE(run_body(*executor, outer, outer_state, outer_body).ok());
+    EXPECT_EQ(tiles, 8 * 40);
+}
+
+TEST_P(ExecutorTest, DestructionWaitsForHelpersThatWereJustCalled) {
+    for (int round = 0; round < 100; ++round) {
+        const auto executor = make(4);
+        const Program program = make_program({{8, 0, {}}});
+        ProgramState state(program, 4);
+        const Body body = [](int32_t, int64_t, int64_t, int) { return Status(); };
+        ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+    }
+}
+
+TEST_P(ExecutorTest, LeavesTheCallersAffinityAlone) {
+    const auto mask = [] {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+        return CPU_COUNT(&set);
+    };
+    const int before = mask();
+    const auto executor = make(2);
+    const Program program = make_program({{64, 0, {}}});
+    ProgramState state(program, 2);
+    std::atomic<int> widest_helper{0};
+    const Body body = [&](int32_t, int64_t, int64_t, int worker) {
+        sleep_us(500);
+        if (worker == 0) {
+            EXPECT_EQ(mask(), before);
+        } else {
+            widest_helper = mask();
+        }
+        return Status();
+    };
+    ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+    EXPECT_EQ(mask(), before);
+    if (executor->report().pinned && widest_helper > 0) {  // 0: no helper came in time
+        EXPECT_EQ(widest_helper, 1);
+    }
+}
+
+TEST(ParallelExecutor, SaysWhyItDoesNotPin) {
+    const auto executor = make_parallel_executor({64, true, ThreadSource::kStdThread});
+    EXPECT_FALSE(executor->report().pinned);
+    EXPECT_THAT(executor->report().note, HasSubstr("not pinned: "));
+    EXPECT_EQ(make_parallel_executor({2, false, ThreadSource::kStdThread})->report().note, "");
+}
+
+}  // namespace
+}  // namespace leat::scheduler
