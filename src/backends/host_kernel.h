@@ -58,6 +58,9 @@ struct PrepareContext {
     // Bit i: the kernel reads its own packed copy of constant input i, never inputs[i].data. The
     // runtime then keeps no plain copy of it.
     uint64_t packed_inputs = 0;
+    // Bit i: the kernel only copies bytes of constant input i, so that any address does. The
+    // runtime then reads it where it is, in the mapped file, and makes no aligned copy.
+    uint64_t unaligned_inputs = 0;
 };
 
 }  // namespace leat

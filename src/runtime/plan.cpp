@@ -256,6 +256,8 @@ class PlanBuilder {
         return {};
     }
 
+    static bool has_bit(uint64_t bits, size_t i) { return i < 64 && ((bits >> i) & 1U) != 0; }
+
     Status prepare_step(const NodeData& node) {
         PlanStep step;
         step.node = &node;
@@ -284,11 +286,13 @@ class PlanBuilder {
         }
         step.kernel = std::move(kernel).value();
         for (size_t i = 0; i < node.inputs.size(); ++i) {
-            const bool packed = i < 64 && ((prepare.packed_inputs >> i) & 1U) != 0;
-            if (constants[i] != nullptr && !packed) {
-                LEAT_RETURN_IF_ERROR(bind_constant(node.inputs[i], args[i], /*only_small=*/false));
-            } else if (packed) {
+            if (has_bit(prepare.packed_inputs, i)) {
                 args[i].data = nullptr;
+            } else if (constants[i] != nullptr && has_bit(prepare.unaligned_inputs, i)) {
+                const Tensor& tensor = plan_->constants[size_t(constant_index(node.inputs[i]))];
+                args[i].data = const_cast<std::byte*>(tensor.bytes());
+            } else if (constants[i] != nullptr) {
+                LEAT_RETURN_IF_ERROR(bind_constant(node.inputs[i], args[i], /*only_small=*/false));
             }
         }
         if (step.kernel->cost_ns == 0) {

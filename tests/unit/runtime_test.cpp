@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "leat/leat.h"
@@ -76,6 +77,31 @@ TEST(Request, WritesToBoundOutput) {
     ASSERT_TRUE(request.run().ok());
     EXPECT_THAT(y.data<float>(), ElementsAre(4, 6));
     EXPECT_EQ(request.get<float>("y").data(), y.data<float>().data());
+}
+
+// A table in a model file starts at any byte; picking rows of it must not copy the whole of it.
+TEST(Compile, GatherReadsAnUnalignedTableInPlace) {
+    constexpr int64_t kRows = 8192;  // small constants are copied anyway
+    std::vector<std::byte> file(kRows * 4 * sizeof(float) + 1);
+    for (int64_t i = 0; i < kRows * 4; ++i) {
+        const auto value = float(i);
+        std::memcpy(file.data() + 1 + i * int64_t{sizeof(float)}, &value, sizeof value);
+    }
+    Graph graph("rows");
+    const ValueId table = graph.constant(
+        "table", Tensor::view(DType::kFloat32, {kRows, 4}, file.data() + 1, nullptr));
+    const ValueId row = graph.input("row", DType::kInt64, {1});
+    graph.output("y", graph.add("Gather", {table, row}));
+    const Runtime runtime;
+    const CompiledGraph compiled = *runtime.compile(graph);
+    Request request = *compiled.make_request();
+    const std::vector<int64_t> pick = {kRows - 1};
+    ASSERT_TRUE(request.bind("row", std::span<const int64_t>(pick)).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(request.get<float>("y"),
+                ElementsAre(kRows * 4 - 4, kRows * 4 - 3, kRows * 4 - 2, kRows * 4 - 1));
+    EXPECT_EQ(compiled.report().packed_weight_bytes, 0);
 }
 
 TEST(Compile, UnknownBackendListsTheKnownOnes) {

@@ -29,6 +29,7 @@ class CpuBackend final : public Backend {
                     return kernel;
                 }
                 context.packed_inputs = 0;
+                context.unaligned_inputs = 0;
             }
         }
         return make_reference_kernel(context);

@@ -194,6 +194,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather(PrepareContext& context) {
     if (row == 0) {
         return std::unique_ptr<CpuKernel>();
     }
+    context.unaligned_inputs |= 1;
     return std::unique_ptr<CpuKernel>(
         new GatherKernel(context.node, x.shape.element_count(0, axis), x.shape[axis],
                          context.inputs[1].shape.element_count(), row));
@@ -205,6 +206,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather_nd(PrepareContext& context) {
     if (!has_byte_elements(x.dtype) || loop.slice == 0) {
         return std::unique_ptr<CpuKernel>();
     }
+    context.unaligned_inputs |= 1;
     return std::unique_ptr<CpuKernel>(
         new GatherNdKernel(context.node, loop, element_bytes(x.dtype)));
 }
@@ -216,6 +218,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather_elements(PrepareContext& context)
     }
     LEAT_ASSIGN_OR_RETURN(const int axis,
                           normalize_axis(context.node.attr("axis", int64_t{0}), x.shape.rank()));
+    context.unaligned_inputs |= 1;
     return std::unique_ptr<CpuKernel>(
         new GatherElementsKernel(context.node, x, context.inputs[1].shape, axis));
 }
