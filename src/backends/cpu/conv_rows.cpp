@@ -43,9 +43,9 @@ ConvRows::ConvRows(const ConvGeometry& geometry,
       batch_stride_(x.strides[0]),
       channel_stride_(x.strides[1]),
       y_(y, y.shape, 1) {
-    const int spatial = x.shape.rank() - 2;
-    for (int axis = 0; axis < spatial; ++axis) {
-        strides_[size_t(kMaxSpatialRank - spatial + axis)] = x.strides[size_t(axis + 2)];
+    const size_t spatial = size_t(x.shape.rank()) - 2;
+    for (size_t axis = 0; axis < spatial; ++axis) {
+        strides_[kMaxSpatialRank - spatial + axis] = x.strides[axis + 2];
     }
     for (int axis = 0; axis < kMaxSpatialRank; ++axis) {
         const auto a = size_t(axis);
@@ -208,6 +208,20 @@ std::span<const GemmRow> ConvRows::gather(int64_t index,
     return rows;
 }
 
+// Copies all channels of consecutive taps of the innermost axis.
+float* ConvRows::gather_taps(const float* from, int64_t taps, float* to) const {
+    const int64_t step = window_.dilation[2] * strides_[2];
+    if (channel_stride_ == 1 && step == channels_) {
+        return copy_run(from, taps * channels_, to);
+    }
+    for (int64_t tap = 0; tap < taps; ++tap, from += step) {
+        for (int64_t channel = 0; channel < channels_; ++channel) {
+            *to++ = from[channel * channel_stride_];
+        }
+    }
+    return to;
+}
+
 void ConvRows::gather_window(const float* x, const Position& position, float* window) const {
     std::array<IndexRange, kMaxSpatialRank> inside;
     for (size_t axis = 0; axis < kMaxSpatialRank; ++axis) {
@@ -227,16 +241,7 @@ void ConvRows::gather_window(const float* x, const Position& position, float* wi
                 x + (origin + d * window_.dilation[0] * strides_[0] +
                      h * window_.dilation[1] * strides_[1] + inside[2].begin * step);
             float* to = std::fill_n(window, inside[2].begin * channels_, 0.0F);
-            const int64_t taps = inside[2].count();
-            if (channel_stride_ == 1 && step == channels_) {
-                to = copy_run(from, taps * channels_, to);
-            } else {
-                for (int64_t tap = 0; tap < taps; ++tap, from += step) {
-                    for (int64_t channel = 0; channel < channels_; ++channel) {
-                        *to++ = from[channel * channel_stride_];
-                    }
-                }
-            }
+            to = gather_taps(from, inside[2].count(), to);
             std::fill(to, window + row_floats, 0.0F);
         }
     }

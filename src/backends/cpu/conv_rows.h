@@ -52,6 +52,7 @@ class ConvRows {
     int64_t window_offset(const Position& position) const;
     std::span<GemmRow> fill(int64_t first_row, int64_t end_row, GemmRow* rows) const;
     void sort_by_padding(int max_rows);
+    float* gather_taps(const float* from, int64_t taps, float* to) const;
     void gather_window(const float* x, const Position& position, float* window) const;
 
     WindowGeometry window_;

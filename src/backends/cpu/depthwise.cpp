@@ -31,6 +31,9 @@ class DepthwiseConv final : public CpuKernel {
   private:
     Status run_row(const KernelArgs& args, int64_t row) const;
     Status finish_row(const KernelArgs& args, int64_t row, const float* results) const;
+    Status finish_position(const KernelArgs& args,
+                           const GemmRow& position,
+                           const float* results) const;
 
     WindowGeometry window_;
     int64_t channels_;
@@ -67,10 +70,10 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
       packed_(std::move(packed)),
       kernel_(find_depthwise_kernel(window_.kernel[2], window_.stride[2], window_.dilation[2])),
       kernel_rows_(window_.kernel[0] * window_.kernel[1]) {
-    const int spatial = x.shape.rank() - 2;
+    const size_t spatial = size_t(x.shape.rank()) - 2;
     x_strides_[0] = x.strides[0];
-    for (int axis = 0; axis < spatial; ++axis) {
-        x_strides_[size_t(kMaxSpatialRank - spatial + axis + 1)] = x.strides[size_t(axis + 2)];
+    for (size_t axis = 0; axis < spatial; ++axis) {
+        x_strides_[kMaxSpatialRank - spatial + axis + 1] = x.strides[axis + 2];
     }
     const double row_flops = 2.0 * double(channels_ * window_.output[2] * window_.kernel_count());
     rows_per_tile_ = std::max<int64_t>(1, int64_t(kTaskFlops / std::max(row_flops, 1.0)));
@@ -148,23 +151,31 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
     return {};
 }
 
-// The epilogue outside registers: a few channels of one position at a time.
+// The epilogue outside registers.
 Status DepthwiseConv::finish_row(const KernelArgs& args, int64_t row, const float* results) const {
-    float buffer[kEpilogueColumns];
     for (int64_t w = 0; w < window_.output[2]; ++w) {
         GemmRow position;
         position.row = int32_t(row * window_.output[2] + w);
-        float* y = args.outputs[0].as<float>() + y_.offset(position.row);
-        for (int64_t channel = 0; channel < channels_; channel += kEpilogueColumns) {
-            const int64_t count = std::min(kEpilogueColumns, channels_ - channel);
-            std::copy_n(results + w * channels_ + channel, count, buffer);
-            epilogue_.apply_first(args, buffer, position.row, channel, count);
-            if (epilogue_.has_more()) {
-                LEAT_RETURN_IF_ERROR(
-                    epilogue_.apply(args, buffer, count, {&position, 1}, channel, count));
-            }
-            std::copy_n(buffer, count, y + channel);
+        LEAT_RETURN_IF_ERROR(finish_position(args, position, results + w * channels_));
+    }
+    return {};
+}
+
+// A few channels of one position at a time.
+Status DepthwiseConv::finish_position(const KernelArgs& args,
+                                      const GemmRow& position,
+                                      const float* results) const {
+    float buffer[kEpilogueColumns];
+    float* y = args.outputs[0].as<float>() + y_.offset(position.row);
+    for (int64_t channel = 0; channel < channels_; channel += kEpilogueColumns) {
+        const int64_t count = std::min(kEpilogueColumns, channels_ - channel);
+        std::copy_n(results + channel, count, buffer);
+        epilogue_.apply_first(args, buffer, position.row, channel, count);
+        if (epilogue_.has_more()) {
+            LEAT_RETURN_IF_ERROR(
+                epilogue_.apply(args, buffer, count, {&position, 1}, channel, count));
         }
+        std::copy_n(buffer, count, y + channel);
     }
     return {};
 }

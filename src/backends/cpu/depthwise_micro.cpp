@@ -52,6 +52,17 @@ HWY_INLINE void finish(
     access.store(sum, y);
 }
 
+// Adds the input vector at position p of a tile to the results whose windows hold it.
+template <int Taps, int Stride, int Width>
+HWY_INLINE void add_position(int p, V x, const V (&w)[Taps], V (&sums)[Width]) {
+#pragma GCC unroll 16
+    for (int t = 0; t < Taps; ++t) {
+        if ((p - t) >= 0 && (p - t) % Stride == 0 && (p - t) / Stride < Width) {
+            sums[(p - t) / Stride] = hn::MulAdd(x, w[t], sums[(p - t) / Stride]);
+        }
+    }
+}
+
 // Results [begin, begin + count) of a row for a vector of channels, count <= Width. Taps and stride
 // are constants, so an input vector is read once for all the results that it is part of. kInside:
 // every input position lies inside and count == Width.
@@ -81,12 +92,7 @@ HWY_INLINE void fixed_tile(
                 continue;
             }
             const V x = access.load(row.x + (offset + position * row.x_stride));
-#pragma GCC unroll 16
-            for (int t = 0; t < Taps; ++t) {
-                if ((p - t) >= 0 && (p - t) % Stride == 0 && (p - t) / Stride < Width) {
-                    sums[(p - t) / Stride] = hn::MulAdd(x, w[t], sums[(p - t) / Stride]);
-                }
-            }
+            add_position<Taps, Stride, Width>(p, x, w, sums);
         }
     }
     float* y = row.y + begin * row.y_stride + channel;
@@ -140,7 +146,7 @@ void fixed_row(const DepthwiseRow& row) {
         const int64_t count = (tile + 1) * row.y_width / tiles - begin;
         const int64_t first = begin * Stride - row.pad;
         const bool inside =
-            count == Width && first >= 0 && first + (Width - 1) * Stride + Taps <= row.width;
+            count == Width && first >= 0 && first + int64_t{Width - 1} * Stride + Taps <= row.width;
         for_channels(row, [&](const auto& access, int64_t channel) HWY_ATTR {
             if (inside) {
                 fixed_tile<Taps, Stride, Width, true>(row, access, channel, begin, count);

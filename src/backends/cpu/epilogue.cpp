@@ -63,6 +63,12 @@ void apply_binary(Binary op, float* x, const float* y, int64_t columns, bool swa
     }
 }
 
+void scale(float* x, int64_t columns, float factor) {
+    for (int64_t j = 0; j < columns; ++j) {
+        x[j] *= factor;
+    }
+}
+
 void clip(float* x, int64_t columns, float low, float high) {
     for (int64_t j = 0; j < columns; ++j) {
         const float raised = x[j] < low ? low : x[j];
@@ -149,6 +155,20 @@ struct Epilogue::Step {
     const float* operand_row(
         const KernelArgs& args, int64_t row, int64_t column, int64_t columns, float* buffer) const;
     Status run_reference(float* x, const float* y, int64_t columns) const;
+    // kReference for apply().
+    Status run_reference_rows(const KernelArgs& args,
+                              float* x,
+                              int64_t stride,
+                              std::span<const GemmRow> rows,
+                              int64_t column,
+                              int64_t columns) const;
+    // kBinary for apply().
+    void apply_binary_rows(const KernelArgs& args,
+                           float* x,
+                           int64_t stride,
+                           std::span<const GemmRow> rows,
+                           int64_t column,
+                           int64_t columns) const;
 };
 
 const float* Epilogue::Step::operand_row(
@@ -182,12 +202,42 @@ Status Epilogue::Step::run_reference(float* x, const float* y, int64_t columns) 
     return {};
 }
 
+Status Epilogue::Step::run_reference_rows(const KernelArgs& args,
+                                          float* x,
+                                          int64_t stride,
+                                          std::span<const GemmRow> rows,
+                                          int64_t column,
+                                          int64_t columns) const {
+    float buffer[kMaxColumns];
+    for (const GemmRow& row : rows) {
+        const float* y =
+            operand_input < 0 ? nullptr : operand_row(args, row.row, column, columns, buffer);
+        LEAT_RETURN_IF_ERROR(run_reference(x, y, columns));
+        x += stride;
+    }
+    return {};
+}
+
+void Epilogue::Step::apply_binary_rows(const KernelArgs& args,
+                                       float* x,
+                                       int64_t stride,
+                                       std::span<const GemmRow> rows,
+                                       int64_t column,
+                                       int64_t columns) const {
+    float buffer[kMaxColumns];
+    for (const GemmRow& row : rows) {
+        const float* y = operand_row(args, row.row, column, columns, buffer);
+        apply_binary(binary, x, y, columns, swapped);
+        x += stride;
+    }
+}
+
 // Puts each step into the earliest part of the register form that keeps the order.
 struct EpilogueBuilder {
     enum class Phase : uint8_t { kBias, kResidual, kClip, kRest };
 
     const PrepareContext& context;
-    int column_axis;
+    int column_axis = -1;
     Epilogue result;
     Phase phase = Phase::kBias;
 
@@ -338,34 +388,25 @@ Status Epilogue::apply(const KernelArgs& args,
                        int64_t column,
                        int64_t columns) const {
     LEAT_CHECK(columns <= kMaxColumns, "{} columns at once", columns);
-    float buffer[kMaxColumns];
     const int64_t elements = stride * int64_t(rows.size());
     for (const std::shared_ptr<const Step>& step : steps_) {
-        if (step->kind == Step::Kind::kClip) {
-            clip(x, elements, step->low, step->high);
-            continue;
-        }
-        if (step->kind == Step::Kind::kScale) {
-            for (int64_t i = 0; i < elements; ++i) {
-                x[i] *= step->low;
-            }
-            continue;
-        }
-        if (step->kind == Step::Kind::kUnary) {
-            step->unary(x, x, elements);
-            continue;
-        }
-        for (size_t r = 0; r < rows.size(); ++r) {
-            float* row = x + int64_t(r) * stride;
-            const float* operand =
-                step->operand_input < 0
-                    ? nullptr
-                    : step->operand_row(args, rows[r].row, column, columns, buffer);
-            if (step->kind == Step::Kind::kBinary) {
-                apply_binary(step->binary, row, operand, columns, step->swapped);
-            } else {
-                LEAT_RETURN_IF_ERROR(step->run_reference(row, operand, columns));
-            }
+        switch (step->kind) {
+            case Step::Kind::kScale:
+                scale(x, elements, step->low);
+                break;
+            case Step::Kind::kClip:
+                clip(x, elements, step->low, step->high);
+                break;
+            case Step::Kind::kUnary:
+                step->unary(x, x, elements);
+                break;
+            case Step::Kind::kBinary:
+                step->apply_binary_rows(args, x, stride, rows, column, columns);
+                break;
+            case Step::Kind::kReference:
+                LEAT_RETURN_IF_ERROR(
+                    step->run_reference_rows(args, x, stride, rows, column, columns));
+                break;
         }
     }
     return {};

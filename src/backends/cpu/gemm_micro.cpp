@@ -29,7 +29,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F = hn::ScalableTag<float>;
 using V = hn::Vec<F>;
-constexpr int kLanes = int(hn::MaxLanes(F()));
+constexpr int64_t kLanes = int64_t(hn::MaxLanes(F()));
 constexpr int kColumns = 2 * kLanes;
 // Accumulators that fit beside two vectors of B and one or two of A: 32 registers, or 16.
 #if HWY_TARGET == HWY_AVX3
@@ -243,8 +243,8 @@ namespace leat::cpu {
 HWY_EXPORT(make_table);
 
 const GemmTable& gemm_table() {
-    static const GemmTable table = HWY_DYNAMIC_DISPATCH(make_table)();
-    return table;
+    static const GemmTable kTable = HWY_DYNAMIC_DISPATCH(make_table)();
+    return kTable;
 }
 
 }  // namespace leat::cpu
