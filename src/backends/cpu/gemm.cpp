@@ -180,18 +180,34 @@ Status PanelGemm::run_k_block(const Block& block, const KBlock& k_block) const {
     return {};
 }
 
+// What is read of B after the call's panel: the next one of the block, or the first one at the next
+// block of K, or the first one of the next block; null if unknown.
+const float* PanelGemm::next_panel(const Call& call, int64_t full_panels) const {
+    const Block& block = call.block;
+    if (call.panel + 1 < full_panels) {
+        return call.micro.b + block.b_panel_stride;
+    }
+    if (!call.k_block.last) {
+        return block.b + call.k_block.k_end * block.b_row_stride;
+    }
+    return block.b_next;
+}
+
 // Each row tile of a panel prefetches its share of the next one: its first reader would wait for
 // memory.
 void PanelGemm::prefetch_next_panel(Call& call, int64_t full_panels) const {
     const Block& block = call.block;
+    const float* next = next_panel(call, full_panels);
     call.micro.prefetch_lines = 0;
-    if (call.panel + 1 >= full_panels || block.b_row_stride != table_.nr) {
+    if (next == nullptr || block.b_row_stride != table_.nr) {
         return;
     }
     const auto rows = int64_t(block.rows.size());
-    const int64_t lines = (call.k_block.k_end - call.k_block.k_begin) * table_.nr / kLineFloats;
+    const int64_t depth = std::min(call.k_block.k_end - call.k_block.k_begin,
+                                   call.k_block.last ? k_ : k_ - call.k_block.k_end);
+    const int64_t lines = depth * table_.nr / kLineFloats;
     const int64_t begin = lines * call.row / rows;
-    call.micro.prefetch = call.micro.b + block.b_panel_stride + begin * kLineFloats;
+    call.micro.prefetch = next + begin * kLineFloats;
     call.micro.prefetch_lines = lines * (call.row + call.rows) / rows - begin;
 }
 

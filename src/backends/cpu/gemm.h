@@ -72,6 +72,8 @@ class PanelGemm {
         int64_t b_panel_stride = 0;
         // The last panel if it is not full and b is not padded: rows of nr elements.
         const float* b_tail = nullptr;
+        // First panel of the block that the same worker probably runs next, to prefetch; or null.
+        const float* b_next = nullptr;
         int64_t column = 0;    // of the whole result
         int64_t columns = 0;   // of the block; only the last panel may be partial
         float* dst = nullptr;  // row 0, column 0 of the whole result
@@ -95,6 +97,7 @@ class PanelGemm {
     struct Call;
     Status run_k_block(const Block& block, const KBlock& k_block) const;
     void prefetch_next_panel(Call& call, int64_t full_panels) const;
+    const float* next_panel(const Call& call, int64_t full_panels) const;
     Status run_tile(Call& call) const;
     Status finish_buffered(const Call& call, const float* tile, int64_t stride) const;
 

@@ -110,6 +110,9 @@ Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
               group * packed_floats(gemm_.k(), group_columns_, nr) + first_panel * gemm_.k() * nr;
     block.b_row_stride = nr;
     block.b_panel_stride = gemm_.k() * nr;
+    if (row_block + 1 == blocking_.row_blocks && panel_block + 1 < blocking_.panel_blocks) {
+        block.b_next = block.b + blocking_.panels * block.b_panel_stride;
+    }
     block.column = group * group_columns_ + first_column;
     block.columns = std::min(blocking_.panels * nr, group_columns_ - first_column);
     return gemm_.run(block);

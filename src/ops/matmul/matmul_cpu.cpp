@@ -142,6 +142,10 @@ Status ProductKernel::run_tile(const KernelArgs& args, int64_t tile, const Scrat
     block.dst = args.outputs[0].as<float>();
     block.scratch = scratch.gemm;
     bind_b(args, group, first_panel, scratch.b, block);
+    if (packed_ != nullptr && row_block + 1 == blocking_.row_blocks &&
+        panel_block + 1 < blocking_.panel_blocks) {
+        block.b_next = block.b + blocking_.panels * block.b_panel_stride;
+    }
     return gemm_.run(block);
 }
 
