@@ -7,11 +7,11 @@ namespace leat::micro {
 namespace {
 
 struct Layer {
-    const char* name;
-    int64_t channels;
-    int64_t image;
-    int64_t outputs;
-    int64_t kernel;
+    const char* name = nullptr;
+    int64_t channels = 0;
+    int64_t image = 0;
+    int64_t outputs = 0;
+    int64_t kernel = 0;
     int64_t stride = 1;
     int64_t groups = 1;
 };

@@ -76,10 +76,9 @@ KernelRun::KernelRun(std::string_view op_type,
 
 void KernelRun::run(std::vector<double>& best_seconds) const {
     for (int64_t tile = 0; tile < kernel_->tile_count; ++tile) {
-        const double time = seconds([&] {
-            const Status status = kernel_->run(args_, tile, tile + 1);
-            LEAT_CHECK(status.ok(), "{}", status.message());
-        });
+        Status status;
+        const double time = seconds([&] { status = kernel_->run(args_, tile, tile + 1); });
+        LEAT_CHECK(status.ok(), "{}", status.message());
         best_seconds[size_t(tile)] = std::min(best_seconds[size_t(tile)], time);
     }
 }

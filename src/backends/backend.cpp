@@ -8,8 +8,8 @@
 namespace leat {
 
 std::span<const Backend* const> builtin_backends() {
-    static const std::array<const Backend*, 2> backends = {&cpu_backend(), &reference_backend()};
-    return backends;
+    static const std::array<const Backend*, 2> kBackends = {&cpu_backend(), &reference_backend()};
+    return kBackends;
 }
 
 Result<const Backend*> find_backend(std::string_view name) {

@@ -9,8 +9,8 @@ namespace leat {
 
 namespace {
 const std::string& empty_string() {
-    static const std::string empty;
-    return empty;
+    static const std::string kEmpty;
+    return kEmpty;
 }
 }  // namespace
 

@@ -154,14 +154,13 @@ Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, co
         if (same_dim(x, y) || y.extent() == 1) {
             continue;
         }
-        if (x.extent() == 1) {
-            x = y;
-        } else if (x.is_fixed() && y.is_fixed()) {
+        if (x.is_fixed() && y.is_fixed() && x.extent() != 1) {
             return invalid_argument("the shapes cannot be broadcast to each other")
                 .with_found(a.to_string() + " and " + b.to_string())
                 .with_needed("extents that are equal or 1, aligned at the last axis");
-        } else if (y.is_fixed()) {
-            x = y;  // the other can only be the same or 1
+        }
+        if (x.extent() == 1 || y.is_fixed()) {
+            x = y;  // an unknown x can only be the same or 1
         } else if (!x.is_fixed()) {
             x = DimSpec::unknown();
         }

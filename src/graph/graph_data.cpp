@@ -59,6 +59,17 @@ std::vector<std::vector<ValueId>> captured_values(const GraphData& graph) {
     return captured;
 }
 
+template <class OnValue>
+void for_each_read(const NodeData& node, const std::vector<ValueId>& captured, OnValue on_value) {
+    for (const auto* list : {&node.inputs, &captured}) {
+        for (ValueId id : *list) {
+            if (id.valid()) {
+                on_value(id);
+            }
+        }
+    }
+}
+
 // Depth-first from each node in turn, so that a graph in order stays as it is and a node added at
 // the end comes right before its first reader.
 class TopologicalSort {
@@ -233,13 +244,9 @@ GraphData::Uses GraphData::uses() const {
         if (nodes[n].dead) {
             continue;
         }
-        for (const auto* list : {&nodes[n].inputs, &captured[n]}) {
-            for (ValueId id : *list) {
-                if (id.valid()) {
-                    result.readers[size_t(id.index)].push_back({int32_t(n)});
-                }
-            }
-        }
+        for_each_read(nodes[n], captured[n], [&](ValueId id) {
+            result.readers[size_t(id.index)].push_back({int32_t(n)});
+        });
     }
     for (ValueId id : outputs) {
         ++result.output_uses[size_t(id.index)];
@@ -278,13 +285,8 @@ bool GraphData::compact() {
         if (!keep[size_t(id.index)]) {
             continue;
         }
-        for (const auto* list : {&candidate.inputs, &captured[size_t(id.index)]}) {
-            for (ValueId input : *list) {
-                if (input.valid()) {
-                    needed[size_t(input.index)] = true;
-                }
-            }
-        }
+        for_each_read(candidate, captured[size_t(id.index)],
+                      [&](ValueId input) { needed[size_t(input.index)] = true; });
     }
     return renumber(*order, keep, needed);
 }

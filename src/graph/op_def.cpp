@@ -8,7 +8,7 @@ namespace leat {
 namespace {
 
 // Shapes have at most kMaxRank elements, so do lists that describe one per axis twice (Pad).
-constexpr int64_t kMaxExtents = 4 * kMaxRank;
+constexpr int64_t kMaxExtents = int64_t{4} * kMaxRank;
 
 template <class T>
 void append_ints(const Tensor& tensor, std::vector<int64_t>& out) {
@@ -120,6 +120,24 @@ Result<Tensor> aligned_copy(const Tensor& tensor) {
     return copy;
 }
 
+std::vector<TensorArg> args_of(std::span<const Tensor> tensors) {
+    std::vector<TensorArg> args;
+    args.reserve(tensors.size());
+    for (const Tensor& tensor : tensors) {
+        args.push_back(arg_of(tensor));
+    }
+    return args;
+}
+
+// A bound of Clip: an attribute of an epilogue step, an input of the operator. Empty if absent.
+Result<Tensor> clip_bound(const NodeData& step, const char* bound) {
+    if (!step.has_attr(bound)) {
+        return Tensor();
+    }
+    const std::array<float, 1> element = {step.attr(bound, 0.0F)};
+    return Tensor::from<float>({}, std::span(element));
+}
+
 // One epilogue step through the reference kernel of its operator.
 Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Tensor* operand) {
     NodeData node;
@@ -130,21 +148,14 @@ Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Te
     if (operand != nullptr) {
         arguments.insert(step.result_is_rhs ? arguments.begin() : arguments.end(), *operand);
     }
-    if (step.op->name == "Clip") {  // bounds are attributes of the step, inputs of the operator
+    if (step.op->name == "Clip") {
         for (const char* bound : {"min", "max"}) {
-            Tensor value;
-            if (node.has_attr(bound)) {
-                const std::array<float, 1> element = {node.attr(bound, 0.0F)};
-                LEAT_ASSIGN_OR_RETURN(value, Tensor::from<float>({}, std::span(element)));
-            }
+            LEAT_ASSIGN_OR_RETURN(Tensor value, clip_bound(node, bound));
             arguments.push_back(std::move(value));
         }
     }
     LEAT_ASSIGN_OR_RETURN(Tensor y, Tensor::allocate(x.dtype(), x.shape()));
-    std::vector<TensorArg> inputs;
-    for (const Tensor& argument : arguments) {
-        inputs.push_back(arg_of(argument));
-    }
+    const std::vector<TensorArg> inputs = args_of(arguments);
     const std::array<TensorArg, 1> outputs = {arg_of(y)};
     LEAT_RETURN_IF_ERROR(step.op->reference({node, inputs, outputs}));
     return y;
@@ -181,14 +192,8 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
         return results;
     }
     const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
-    std::vector<TensorArg> arguments;
-    for (size_t i = 0; i < own; ++i) {
-        arguments.push_back(arg_of(aligned[i]));
-    }
-    std::vector<TensorArg> result_args;
-    for (const Tensor& result : results) {
-        result_args.push_back(arg_of(result));
-    }
+    const std::vector<TensorArg> arguments = args_of(std::span(aligned).first(own));
+    const std::vector<TensorArg> result_args = args_of(results);
     LEAT_RETURN_IF_ERROR(node.def->reference({node, arguments, result_args}));
     for (const EpilogueStep& step : node.epilogue) {
         const Tensor* operand =

@@ -67,42 +67,41 @@ Result<std::string> Lexer::name() {
     return found;
 }
 
+Result<char> Lexer::escaped_char() {
+    const char escape = position_ < text_.size() ? text_[position_++] : '\0';
+    switch (escape) {
+        case 'n':
+            return '\n';
+        case 'r':
+            return '\r';
+        case 't':
+            return '\t';
+        case 'x': {
+            const std::string_view digits = rest().substr(0, 2);
+            const int high = digits.size() == 2 ? hex_digit(digits[0]) : -1;
+            const int low = digits.size() == 2 ? hex_digit(digits[1]) : -1;
+            if (high < 0 || low < 0) {
+                return error("two hexadecimal digits");
+            }
+            position_ += 2;
+            return char(high * 16 + low);
+        }
+        case '\0':
+            return error("an escaped character");
+        default:
+            return escape;
+    }
+}
+
 Result<std::string> Lexer::quoted_string() {
     LEAT_RETURN_IF_ERROR(expect("\""));
     std::string out;
     while (position_ < text_.size() && text_[position_] != '"') {
         char c = text_[position_++];
-        if (c != '\\') {
-            out += c;
-            continue;
+        if (c == '\\') {
+            LEAT_ASSIGN_OR_RETURN(c, escaped_char());
         }
-        const char escape = position_ < text_.size() ? text_[position_++] : '\0';
-        switch (escape) {
-            case 'n':
-                out += '\n';
-                break;
-            case 'r':
-                out += '\r';
-                break;
-            case 't':
-                out += '\t';
-                break;
-            case 'x': {
-                const std::string_view digits = rest().substr(0, 2);
-                const int high = digits.size() == 2 ? hex_digit(digits[0]) : -1;
-                const int low = digits.size() == 2 ? hex_digit(digits[1]) : -1;
-                if (high < 0 || low < 0) {
-                    return error("two hexadecimal digits");
-                }
-                out += char(high * 16 + low);
-                position_ += 2;
-                break;
-            }
-            case '\0':
-                return error("an escaped character");
-            default:
-                out += escape;
-        }
+        out += c;
     }
     if (position_ >= text_.size()) {
         return error("a closing quote");

@@ -40,6 +40,8 @@ class Lexer {
   private:
     std::string_view rest() const { return text_.substr(position_); }
     int line() const;
+    // What follows a backslash.
+    Result<char> escaped_char();
 
     std::string_view text_;
     size_t position_ = 0;

@@ -37,22 +37,25 @@ bool in_range(const GraphData& graph, ValueId id) {
     return id.valid() && id.index < graph.value_count();
 }
 
+void check_node_ids(const GraphData& graph, const NodeData& node, Problems& problems) {
+    for (const auto* list : {&node.inputs, &node.outputs}) {
+        for (size_t i = 0; i < list->size(); ++i) {
+            if ((*list)[i].valid() && !in_range(graph, (*list)[i])) {
+                problems.push_back(
+                    invalid_argument("{} {} is not a value of this graph",
+                                     list == &node.inputs ? "input" : "output", i)
+                        .with_node(node.label())
+                        .with_found(fmt::format("value id {}", (*list)[i].index))
+                        .with_needed(fmt::format("an id below {}", graph.value_count())));
+            }
+        }
+    }
+}
+
 void check_ids(const GraphData& graph, Problems& problems) {
     for (const NodeData& node : graph.nodes) {
-        if (node.dead) {
-            continue;
-        }
-        for (const auto* list : {&node.inputs, &node.outputs}) {
-            for (size_t i = 0; i < list->size(); ++i) {
-                if ((*list)[i].valid() && !in_range(graph, (*list)[i])) {
-                    problems.push_back(
-                        invalid_argument("{} {} is not a value of this graph",
-                                         list == &node.inputs ? "input" : "output", i)
-                            .with_node(node.label())
-                            .with_found(fmt::format("value id {}", (*list)[i].index))
-                            .with_needed(fmt::format("an id below {}", graph.value_count())));
-                }
-            }
+        if (!node.dead) {
+            check_node_ids(graph, node, problems);
         }
     }
     for (const auto* list : {&graph.inputs, &graph.outputs}) {

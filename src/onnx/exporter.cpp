@@ -40,23 +40,27 @@ void write_external(WireWriter& out, Bytes bytes, ConstantSink& sink) {
     sink.size_bytes = offset + int64_t(bytes.size());
 }
 
+WireWriter write_shape(const std::vector<DimSpec>& dims) {
+    WireWriter shape;
+    for (const DimSpec& dim : dims) {
+        WireWriter extent;
+        if (dim.is_fixed()) {
+            extent.integer(1, dim.extent());
+        } else if (!dim.name().empty()) {
+            extent.text(2, dim.name());
+        }
+        shape.message(1, std::move(extent));
+    }
+    return shape;
+}
+
 WireWriter write_type(const TypeInfo& type) {
     WireWriter body;
     WireWriter out;
     if (type.kind == TypeInfo::Kind::kTensor) {
         body.integer(1, int64_t(type.dtype));
         if (type.dims) {
-            WireWriter shape;
-            for (const DimSpec& dim : *type.dims) {
-                WireWriter extent;
-                if (dim.is_fixed()) {
-                    extent.integer(1, dim.extent());
-                } else if (!dim.name().empty()) {
-                    extent.text(2, dim.name());
-                }
-                shape.message(1, std::move(extent));
-            }
-            body.message(2, std::move(shape));
+            body.message(2, write_shape(*type.dims));
         }
         out.message(uint32_t(TypeProto::Kind::kTensor), std::move(body));
         return out;

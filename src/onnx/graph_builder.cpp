@@ -41,7 +41,7 @@ bool GraphBuilder::is_taken(const std::string& name) const {
 }
 
 std::string GraphBuilder::unique_name(std::string_view name) {
-    const std::string stem(name.empty() ? std::string_view("value") : name);
+    std::string stem(name.empty() ? std::string_view("value") : name);
     if (!is_taken(stem)) {
         return stem;
     }

@@ -128,6 +128,36 @@ Status parse(WireReader reader, TypeBody& body) {
     });
 }
 
+// TensorProto.DataLocation.
+Status get_location(const Field& field, bool& external) {
+    constexpr int64_t kExternal = 1;
+    int64_t location = 0;
+    LEAT_RETURN_IF_ERROR(get(field, location));
+    external = location == kExternal;
+    return {};
+}
+
+// The member of TypeProto's oneof that a field sets: the last one counts.
+TypeBody select_body(TypeProto& type, TypeProto::Kind kind) {
+    if (type.kind != kind) {
+        type = TypeProto();
+        type.kind = kind;
+    }
+    return {type};
+}
+
+Status get_type(const Field& field, AttributeProto& attribute) {
+    using Type = AttributeProto::Type;
+    int64_t type = 0;
+    LEAT_RETURN_IF_ERROR(get(field, type));
+    if (type < 0 || type > int64_t(Type::kTypeProtos)) {
+        return parse_error("attribute '{}' at byte {} has unknown type {}", attribute.name,
+                           field.offset, type);
+    }
+    attribute.type = Type(type);
+    return {};
+}
+
 }  // namespace
 
 Status parse(WireReader reader, TensorProto& tensor) {
@@ -158,12 +188,8 @@ Status parse(WireReader reader, TensorProto& tensor) {
                 return append(field, WireType::kVarint, tensor.uint64_data);
             case 13:
                 return add(reader, field, tensor.external_data);
-            case 14: {
-                int64_t location = 0;
-                LEAT_RETURN_IF_ERROR(get(field, location));
-                tensor.external = location == 1;
-                return {};
-            }
+            case 14:
+                return get_location(field, tensor.external);
             default:
                 return {};
         }
@@ -194,12 +220,7 @@ Status parse(WireReader reader, TypeProto& type) {
             case 7:
             case 8:
             case 9: {
-                const auto kind = TypeProto::Kind(field.number);
-                if (type.kind != kind) {  // of a oneof, the last one counts
-                    type = TypeProto();
-                    type.kind = kind;
-                }
-                TypeBody body{type};
+                TypeBody body = select_body(type, TypeProto::Kind(field.number));
                 return merge(reader, field, body);
             }
             default:
@@ -258,16 +279,8 @@ Status parse(WireReader reader, AttributeProto& attribute) {
                 return get(field, attribute.name);
             case 21:
                 return get(field, attribute.ref_attr_name);
-            case 20: {
-                int64_t type = 0;
-                LEAT_RETURN_IF_ERROR(get(field, type));
-                if (type < 0 || type > int64_t(Type::kTypeProtos)) {
-                    return parse_error("attribute '{}' at byte {} has unknown type {}",
-                                       attribute.name, field.offset, type);
-                }
-                attribute.type = Type(type);
-                return {};
-            }
+            case 20:
+                return get_type(field, attribute);
             default:
                 return read_value(field);
         }

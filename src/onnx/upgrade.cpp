@@ -74,7 +74,7 @@ Result<Tensor> typed_scalar(DType dtype, double value) {
 using RuleTable = std::unordered_map<std::string_view, std::vector<const UpgradeRule*>>;
 
 const RuleTable& rule_table() {
-    static const RuleTable table = [] {
+    static const RuleTable kTable = [] {
         RuleTable rules;
         for (const auto list :
              {broadcast_rules(), attribute_rules(), normalization_rules(), resize_rules()}) {
@@ -84,7 +84,7 @@ const RuleTable& rule_table() {
         }
         return rules;
     }();
-    return table;
+    return kTable;
 }
 
 }  // namespace

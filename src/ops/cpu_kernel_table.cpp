@@ -12,12 +12,12 @@ namespace leat {
 namespace cpu {
 
 std::span<const std::span<const CpuKernelEntry>> all_cpu_kernels() {
-    static const std::vector<std::span<const CpuKernelEntry>> tables = {
+    static const std::vector<std::span<const CpuKernelEntry>> kTables = {
 #define LEAT_OP_FOLDER(folder) folder##_cpu_kernels(),
 #include "op_table.inc"
 #undef LEAT_OP_FOLDER
     };
-    return tables;
+    return kTables;
 }
 
 }  // namespace cpu

@@ -32,8 +32,8 @@ struct OpTable {
 };
 
 const OpTable& table() {
-    static const OpTable instance;
-    return instance;
+    static const OpTable kInstance;
+    return kInstance;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Rows of floats in Highway vectors: partial vectors at the end of a row, and sums of rows.
 // Included once for each target.
-#if defined(LEAT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LEAT_ROWS_INL_H_
-#undef LEAT_ROWS_INL_H_
+#if defined(LEAT_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef LEAT_ROWS_INL_H
+#undef LEAT_ROWS_INL_H
 #else
-#define LEAT_ROWS_INL_H_
+#define LEAT_ROWS_INL_H
 #endif
 
 #include <algorithm>
@@ -219,4 +219,4 @@ HWY_INLINE RowMoments row_moments(const float* x, int64_t n) {
 }  // namespace leat
 HWY_AFTER_NAMESPACE();
 
-#endif  // LEAT_ROWS_INL_H_
+#endif  // LEAT_ROWS_INL_H

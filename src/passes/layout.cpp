@@ -130,17 +130,15 @@ class LayoutAssigner {
                     continue;
                 }
                 const auto input = size_t(node.inputs[i].index);
-                if (rule == Rule::kToLast) {
-                    wants_channels_last_[input] = true;
-                } else if (rule == Rule::kRowMajor || rule == Rule::kFromLast ||
-                           !follows_layout(node, i)) {
+                if (rule == Rule::kRowMajor || rule == Rule::kFromLast ||
+                    (rule != Rule::kToLast && !follows_layout(node, i))) {
                     wants_row_major_[input] = true;
                 } else if (rule == Rule::kAgnostic) {
                     const auto output = size_t(node.outputs[0].index);
                     wants_channels_last_[input] =
                         wants_channels_last_[input] || wants_channels_last_[output];
                     wants_row_major_[input] = wants_row_major_[input] || wants_row_major_[output];
-                } else if (rule == Rule::kAlways ||
+                } else if (rule == Rule::kToLast || rule == Rule::kAlways ||
                            wants_channels_last_[size_t(node.outputs[0].index)]) {
                     wants_channels_last_[input] = true;
                 }

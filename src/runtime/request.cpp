@@ -359,8 +359,8 @@ int Request::threads_used() const {
 }
 
 const PlanReport& Request::plan_report() const {
-    static const PlanReport none;
-    return impl_->current == nullptr ? none : impl_->current->plan().report;
+    static const PlanReport kNone;
+    return impl_->current == nullptr ? kNone : impl_->current->plan().report;
 }
 
 }  // namespace leat

@@ -18,8 +18,8 @@ namespace leat::testing {
 #undef LEAT_OP_FOLDER
 
 // For GoogleTest's messages.
-static void PrintTo(const OpCase& op_case, std::ostream* stream) {
-    *stream << op_case.name;
+static std::ostream& operator<<(std::ostream& stream, const OpCase& op_case) {
+    return stream << op_case.name;
 }
 
 namespace {
@@ -42,6 +42,18 @@ std::string test_name_of(const OpCase& op_case) {
         c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
     }
     return name;
+}
+
+std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type) {
+    std::vector<const cpu::CpuKernelEntry*> kernels;
+    for (const std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
+        for (const cpu::CpuKernelEntry& entry : table) {
+            if (entry.op_type == op_type) {
+                kernels.push_back(&entry);
+            }
+        }
+    }
+    return kernels;
 }
 
 bool bitwise_equal(const Tensor& a, const Tensor& b) {
@@ -160,15 +172,10 @@ TEST_P(OpCases, MatchReference) {
     PreparedCase& prepared = **made;
     const auto want = prepared.run_reference();
     ASSERT_TRUE(want.ok()) << want.error().message() << "; " << reproducer();
-    for (const std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
-        for (const cpu::CpuKernelEntry& entry : table) {
-            if (entry.op_type != GetParam().op_type) {
-                continue;
-            }
-            for (const CaseLayout layout : {CaseLayout::kRowMajor, CaseLayout::kChannelsLast}) {
-                if (prepared.allows(layout)) {
-                    check_kernel(prepared, entry, layout, *want);
-                }
+    for (const cpu::CpuKernelEntry* entry : kernels_of(GetParam().op_type)) {
+        for (const CaseLayout layout : {CaseLayout::kRowMajor, CaseLayout::kChannelsLast}) {
+            if (prepared.allows(layout)) {
+                check_kernel(prepared, *entry, layout, *want);
             }
         }
     }

@@ -39,6 +39,14 @@ Result<Tensor> random_input(const CaseInput& input, const std::string& case_name
     return tensor;
 }
 
+// The elements that the case gives, else random ones.
+Result<Tensor> elements_of(const CaseInput& input, const std::string& case_name, size_t index) {
+    if (input.value.defined()) {
+        return input.value;
+    }
+    return random_input(input, case_name, index);
+}
+
 // Copies every element between two layouts of one shape.
 void copy_elements(const TensorArg& from, const TensorArg& to) {
     const int64_t count = from.shape.element_count();
@@ -127,11 +135,7 @@ Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) 
         ValueFact fact;
         Tensor tensor;
         if (!input.absent) {
-            if (input.value.defined()) {
-                tensor = input.value;
-            } else {
-                LEAT_ASSIGN_OR_RETURN(tensor, random_input(input, op_case.name, i));
-            }
+            LEAT_ASSIGN_OR_RETURN(tensor, elements_of(input, op_case.name, i));
             fact.type = TypeInfo::tensor(tensor.dtype(), tensor.shape());
             fact.value = tensor;
         }

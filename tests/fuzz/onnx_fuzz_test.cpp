@@ -79,9 +79,7 @@ std::string odd_attribute(Random& random,
     }
 }
 
-// An operator of any opset with inputs of any number and shape, and attributes that fit some
-// operator.
-std::string odd_model(Random& random) {
+std::string any_op(Random& random) {
     static const std::vector<std::string> kOps = {"Add",
                                                   "Mul",
                                                   "Pow",
@@ -145,7 +143,11 @@ std::string odd_model(Random& random) {
                                                   "If",
                                                   "Loop",
                                                   "NoSuchOperator"};
-    static const std::vector<std::string> kInputs = {"x", "x", "w", "i", "s", "", "y"};
+    return pick(random, kOps);
+}
+
+// Up to four attributes that some operator has, most of them with wrong values.
+std::string odd_attributes(Random& random) {
     static const std::vector<std::string> kAttributes = {
         "axis",       "axes",      "perm",         "shape",    "value",     "pads",
         "strides",    "dilations", "kernel_shape", "group",    "split",     "starts",
@@ -153,6 +155,19 @@ std::string odd_model(Random& random) {
         "max",        "auto_pad",  "mode",         "keepdims", "epsilon",   "num_outputs",
         "batch_dims", "ceil_mode", "then_branch",  "size",     "transA",    "direction",
         "spatial"};
+    std::string attributes;
+    for (size_t i = below(random, 5); i > 0; --i) {
+        attributes += odd_attribute(
+            random, pick(random, kAttributes),
+            pick<std::vector<int64_t>>(random, {{1}, {0}, {1, 1}, {0, 2, 1}, {1, 1, 1, 1}}));
+    }
+    return attributes;
+}
+
+// An operator of any opset with inputs of any number and shape, and attributes that fit some
+// operator.
+std::string odd_model(Random& random) {
+    static const std::vector<std::string> kInputs = {"x", "x", "w", "i", "s", "", "y"};
     ModelParts parts;
     parts.opset =
         pick<int64_t>(random, {1, 5, 6, 7, 9, 10, 11, 12, 13, 17, 18, 20, 22, odd_number(random)});
@@ -160,18 +175,13 @@ std::string odd_model(Random& random) {
     for (size_t i = below(random, 5); i > 0; --i) {
         inputs.push_back(pick(random, kInputs));
     }
-    std::string attributes;
-    for (size_t i = below(random, 5); i > 0; --i) {
-        attributes += odd_attribute(
-            random, pick(random, kAttributes),
-            pick<std::vector<int64_t>>(random, {{1}, {0}, {1, 1}, {0, 2, 1}, {1, 1, 1, 1}}));
-    }
+    const std::string attributes = odd_attributes(random);
     std::vector<std::string> outputs = {"h"};
     for (size_t i = below(random, 3); i > 0; --i) {
         outputs.push_back("h" + std::to_string(i));
     }
-    parts.nodes = {node(pick(random, kOps), inputs, outputs, attributes),
-                   node(pick(random, kOps), {"h", "w"}, {"y"})};
+    parts.nodes = {node(any_op(random), inputs, outputs, attributes),
+                   node(any_op(random), {"h", "w"}, {"y"})};
     parts.inputs = {f32_info("x", odd_dims(random, {1, 2, 4, 4}))};
     parts.outputs = {testing::value_info("y", "")};
     parts.initializers = {

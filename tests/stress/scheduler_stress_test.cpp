@@ -113,7 +113,7 @@ class Workload {
                 }
             }
         }
-        if (max_delay_us_ > 0 && (step * 7 + begin) % 5 == 0) {
+        if (max_delay_us_ > 0 && (int64_t{step} * 7 + begin) % 5 == 0) {
             std::this_thread::sleep_for(std::chrono::microseconds((step + begin) % max_delay_us_));
         }
         if (trouble_ != Trouble::kNone && step == trouble_step_) {
@@ -159,40 +159,45 @@ TEST_P(SchedulerStress, EveryTileRunsOnceAndAfterItsWaits) {
     }
 }
 
+void run_into_trouble(Executor& executor, Workload& workload, Workload::Trouble trouble) {
+    workload.cause(trouble);
+    const Status status = workload.run(executor);
+    if (!status.ok()) {  // ok: the step has no tile
+        EXPECT_EQ(status.code(), trouble == Workload::Trouble::kError ? StatusCode::kInvalidArgument
+                                                                      : StatusCode::kUserException)
+            << status.message();
+    }
+    workload.forget();
+}
+
+// A stop token and a deadline end the run, whichever comes first, or it completes before both.
+void run_until_stopped(Executor& executor, Workload& workload, uint32_t seed) {
+    std::stop_source stop;
+    RunControl control;
+    control.stop = stop.get_token();
+    control.deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(seed * 20);
+    std::thread stopper([&stop, seed] {
+        std::this_thread::sleep_for(std::chrono::microseconds(seed * 13 % 300));
+        stop.request_stop();
+    });
+    const Status status = workload.run(executor, control);
+    stopper.join();
+    if (!status.ok()) {
+        EXPECT_TRUE(status.code() == StatusCode::kCancelled ||
+                    status.code() == StatusCode::kTimeout)
+            << status.message();
+    }
+    workload.forget();
+}
+
 TEST_P(SchedulerStress, StateWorksAgainAfterErrorsExceptionsAndStops) {
-    using Trouble = Workload::Trouble;
     for (const int threads : kThreadCounts) {
         const auto executor = make_parallel_executor({threads, true, GetParam()});
         for (uint32_t seed = 0; seed < 30; ++seed) {
             Workload workload(seed, threads);
-            for (const Trouble trouble : {Trouble::kError, Trouble::kException}) {
-                workload.cause(trouble);
-                const Status status = workload.run(*executor);
-                if (!status.ok()) {  // ok: the step has no tile
-                    EXPECT_EQ(status.code(), trouble == Trouble::kError
-                                                 ? StatusCode::kInvalidArgument
-                                                 : StatusCode::kUserException)
-                        << status.message();
-                }
-                workload.forget();
-            }
-            std::stop_source stop;
-            RunControl control;
-            control.stop = stop.get_token();
-            control.deadline =
-                std::chrono::steady_clock::now() + std::chrono::microseconds(seed * 20);
-            std::thread stopper([&stop, seed] {
-                std::this_thread::sleep_for(std::chrono::microseconds(seed * 13 % 300));
-                stop.request_stop();
-            });
-            const Status status = workload.run(*executor, control);
-            stopper.join();
-            if (!status.ok()) {
-                EXPECT_TRUE(status.code() == StatusCode::kCancelled ||
-                            status.code() == StatusCode::kTimeout)
-                    << status.message();
-            }
-            workload.forget();
+            run_into_trouble(*executor, workload, Workload::Trouble::kError);
+            run_into_trouble(*executor, workload, Workload::Trouble::kException);
+            run_until_stopped(*executor, workload, seed);
             ASSERT_TRUE(workload.run(*executor).ok());
             ASSERT_TRUE(workload.is_complete()) << threads << " threads, seed " << seed;
         }
@@ -236,11 +241,23 @@ TEST_P(SchedulerStress, ExecutorsComeAndGoWhileOthersRun) {
 }
 
 // Every tile of the outer program runs a program of its own on the same executor.
+struct Outer {
+    Executor* executor = nullptr;
+    std::vector<std::unique_ptr<Workload>> inner;  // by tile
+
+    static Status run_tiles(void* self, int32_t, int64_t begin, int64_t end, int) {
+        const auto& outer = *static_cast<const Outer*>(self);
+        for (int64_t tile = begin; tile < end; ++tile) {
+            Status status = outer.inner[size_t(tile)]->run(*outer.executor);
+            if (!status.ok()) {
+                return status;
+            }
+        }
+        return {};
+    }
+};
+
 TEST_P(SchedulerStress, TilesRunOtherPrograms) {
-    struct Outer {
-        Executor* executor;
-        std::vector<std::unique_ptr<Workload>> inner;
-    };
     for (const int threads : {2, 4}) {
         const auto executor = make_parallel_executor({threads, true, GetParam()});
         Outer outer{executor.get(), {}};
@@ -249,20 +266,8 @@ TEST_P(SchedulerStress, TilesRunOtherPrograms) {
         }
         const Program program = std::move(Program::make({{32, 1e7, {}}})).value();
         ProgramState state(program, threads);
-        const TileFunction function = {[](void* context, int32_t, int64_t begin, int64_t end, int) {
-                                           auto& self = *static_cast<Outer*>(context);
-                                           for (int64_t tile = begin; tile < end; ++tile) {
-                                               Status status =
-                                                   self.inner[size_t(tile)]->run(*self.executor);
-                                               if (!status.ok()) {
-                                                   return status;
-                                               }
-                                           }
-                                           return Status();
-                                       },
-                                       &outer};
         for (int round = 0; round < 5; ++round) {
-            const Status status = executor->run(program, state, function, {});
+            const Status status = executor->run(program, state, {Outer::run_tiles, &outer}, {});
             ASSERT_TRUE(status.ok()) << status.message();
         }
         for (const auto& workload : outer.inner) {

@@ -394,7 +394,9 @@ TEST(Conv, StridedDestination) {
     for (const int64_t groups : {1, 24}) {
         for (const bool residual : {false, true}) {
             const Shape result{1, 24, 6, 5};
-            const Strides wide{6 * 5 * 40, 1, 5 * 40, 40};
+            constexpr int64_t kPixel = 40;
+            constexpr int64_t kRow = 5 * kPixel;
+            const Strides wide{6 * kRow, 1, kRow, kPixel};
             const Operand x(Shape{1, 24, 6, 5}, channels_last_strides(Shape{1, 24, 6, 5}), 2);
             const Operand w = constant(Operand(Shape{24, 24 / groups, 3, 3}, 3));
             const Operand other(result, channels_last_strides(result), 9);

@@ -45,26 +45,26 @@ Status infer_shaped(InferContext& context) {
 }
 
 const OpDef& add_one_op() {
-    static const OpDef op = [] {
+    static const OpDef kOp = [] {
         OpDef def;
         def.name = "AddOne";
         def.infer = infer_same;
         def.reference = add_one;
         return def;
     }();
-    return op;
+    return kOp;
 }
 const OpDef& extents_op() {
-    static const OpDef op = [] {
+    static const OpDef kOp = [] {
         OpDef def;
         def.name = "Shape";
         def.infer = infer_extents;
         return def;
     }();
-    return op;
+    return kOp;
 }
 const OpDef& shaped_op() {
-    static const OpDef op = [] {
+    static const OpDef kOp = [] {
         OpDef def;
         def.name = "Shaped";
         def.min_inputs = 2;
@@ -73,11 +73,12 @@ const OpDef& shaped_op() {
         def.shape_inputs = 1U << 1;
         return def;
     }();
-    return op;
+    return kOp;
 }
 
 ValueId add(GraphData& graph, const OpDef& op, std::vector<ValueId> inputs, std::string name = {}) {
-    const NodeId id = graph.add_node("test", std::string(op.name), std::move(inputs), 1, {}, name);
+    const NodeId id =
+        graph.add_node("test", std::string(op.name), std::move(inputs), 1, {}, std::move(name));
     graph.node(id).op_type = op.name;
     graph.node(id).domain = "";
     graph.node(id).def = &op;
@@ -91,7 +92,7 @@ void add_output(GraphData& graph, const char* name, ValueId id) {
     graph.outputs.push_back(id);
     graph.output_names.emplace_back(name);
 }
-Tensor ints(std::vector<int64_t> elements) {
+Tensor ints(const std::vector<int64_t>& elements) {
     return *Tensor::from<int64_t>({int64_t(elements.size())}, elements);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "memory/hazards.h"
@@ -57,42 +58,54 @@ bool overlap(const std::vector<ByteRange>& a, const std::vector<ByteRange>& b) {
     return false;
 }
 
+bool conflict(const StepAccess& a, const StepAccess& b) {
+    return overlap(a.writes, b.writes) || overlap(a.reads, b.writes) || overlap(a.writes, b.reads);
+}
+
+Accesses random_accesses(uint32_t seed, int step_count) {
+    std::mt19937 random(seed);
+    const auto ranges = [&] {
+        std::vector<ByteRange> result;
+        for (uint32_t i = random() % 3; i > 0; --i) {
+            const auto begin = int64_t(random() % 60);
+            result.push_back({begin, begin + 1 + int64_t(random() % 12)});
+        }
+        return result;
+    };
+    Accesses steps;
+    for (int i = 0; i < step_count; ++i) {
+        steps.push_back({ranges(), ranges()});
+    }
+    return steps;
+}
+
 // The waits, followed transitively, order every conflicting pair, and name only conflicting pairs.
+void expect_waits_for_conflicts_only(const Accesses& steps) {
+    const auto waits = hazard_waits(steps);
+    // before[i][j]: step i starts after step j, directly or through others.
+    std::vector<std::vector<bool>> before(steps.size(), std::vector<bool>(steps.size(), false));
+    for (size_t i = 0; i < steps.size(); ++i) {
+        for (const int32_t wait : waits[i]) {
+            ASSERT_LT(size_t(wait), i);
+            before[i][size_t(wait)] = true;
+            for (size_t j = 0; j < steps.size(); ++j) {
+                before[i][j] = before[i][j] || before[size_t(wait)][j];
+            }
+        }
+        for (size_t j = 0; j < i; ++j) {
+            const bool is_conflict = conflict(steps[i], steps[j]);
+            const bool is_named =
+                std::find(waits[i].begin(), waits[i].end(), int32_t(j)) != waits[i].end();
+            ASSERT_TRUE(!is_conflict || before[i][j]) << i << " after " << j;
+            ASSERT_TRUE(!is_named || is_conflict) << i << " after " << j;
+        }
+    }
+}
+
 TEST(Hazards, OrderExactlyTheConflictsOfRandomPrograms) {
     for (uint32_t seed = 0; seed < 50; ++seed) {
-        std::mt19937 random(seed);
-        const auto ranges = [&] {
-            std::vector<ByteRange> result;
-            for (uint32_t i = random() % 3; i > 0; --i) {
-                const auto begin = int64_t(random() % 60);
-                result.push_back({begin, begin + 1 + int64_t(random() % 12)});
-            }
-            return result;
-        };
-        Accesses steps;
-        for (int i = 0; i < 40; ++i) {
-            steps.push_back({ranges(), ranges()});
-        }
-        const auto waits = hazard_waits(steps);
-        std::vector<std::vector<bool>> before(40, std::vector<bool>(40, false));
-        for (size_t i = 0; i < 40; ++i) {
-            for (const int32_t wait : waits[i]) {
-                ASSERT_LT(size_t(wait), i);
-                before[i][size_t(wait)] = true;
-                for (size_t j = 0; j < 40; ++j) {
-                    before[i][j] = before[i][j] || before[size_t(wait)][j];
-                }
-            }
-            for (size_t j = 0; j < i; ++j) {
-                const bool conflict = overlap(steps[i].writes, steps[j].writes) ||
-                                      overlap(steps[i].reads, steps[j].writes) ||
-                                      overlap(steps[i].writes, steps[j].reads);
-                const bool is_named =
-                    std::find(waits[i].begin(), waits[i].end(), int32_t(j)) != waits[i].end();
-                ASSERT_TRUE(!conflict || before[i][j]) << seed << ": " << i << " after " << j;
-                ASSERT_TRUE(!is_named || conflict) << seed << ": " << i << " after " << j;
-            }
-        }
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        ASSERT_NO_FATAL_FAILURE(expect_waits_for_conflicts_only(random_accesses(seed, 40)));
     }
 }
 

@@ -78,6 +78,7 @@ TEST(WeightStore, PacksOnceForConcurrentCallers) {
     std::atomic<int> packs{0};
     std::vector<std::shared_ptr<const std::byte>> results(4);
     std::vector<std::thread> threads;
+    threads.reserve(results.size());
     for (auto& result : results) {
         threads.emplace_back([&] {
             result =

@@ -74,6 +74,7 @@ Inferred infer(const char* op,
     node.attributes = std::move(attributes);
     node.outputs.resize(size_t(output_count));
     std::vector<const ValueFact*> pointers;
+    pointers.reserve(inputs.size());
     for (const ValueFact& input : inputs) {
         // A fact of undefined type stands for an absent input.
         pointers.push_back(input.type.dtype == DType::kUndefined ? nullptr : &input);

@@ -159,7 +159,7 @@ class TemporaryFolder {
 
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path write(const std::string& name, const std::string& content) const {
-        const std::filesystem::path file = path_ / name;
+        std::filesystem::path file = path_ / name;
         std::ofstream(file, std::ios::binary)
             .write(content.data(), std::streamsize(content.size()));
         return file;

@@ -76,6 +76,22 @@ TEST(SerialExecutor, RunsStepsInOrderAsWorkerZero) {
     EXPECT_THAT(seen, testing::ElementsAre(0, 0, 3, 0, 2, 0, 2, 0));
 }
 
+// The program's four steps have 100, 7, 1 and 1000 tiles.
+void expect_run_of_every_tile(Executor& executor, const Program& program, ProgramState& state) {
+    std::vector<std::atomic<int>> counts(1108);
+    const int64_t offsets[] = {0, 100, 107, 108};
+    const Body body = [&](int32_t step, int64_t begin, int64_t end, int) {
+        for (int64_t tile = begin; tile < end; ++tile) {
+            ++counts[size_t(offsets[step] + tile)];
+        }
+        return Status();
+    };
+    ASSERT_TRUE(run_body(executor, program, state, body).ok());
+    for (const auto& count : counts) {
+        ASSERT_EQ(count, 1);
+    }
+}
+
 TEST_P(ExecutorTest, RunsEveryTileOnce) {
     for (const int threads : {1, 2, 3, 4, 8}) {
         const auto executor = make(threads);
@@ -84,18 +100,7 @@ TEST_P(ExecutorTest, RunsEveryTileOnce) {
             make_program({{100, 0, {}}, {7, 0, {0}}, {1, 0, {1}}, {1000, 0, {0}}});
         ProgramState state(program, threads);
         for (int round = 0; round < 50; ++round) {
-            std::vector<std::atomic<int>> counts(1108);
-            const int64_t offsets[] = {0, 100, 107, 108};
-            const Body body = [&](int32_t step, int64_t begin, int64_t end, int) {
-                for (int64_t tile = begin; tile < end; ++tile) {
-                    ++counts[size_t(offsets[step] + tile)];
-                }
-                return Status();
-            };
-            ASSERT_TRUE(run_body(*executor, program, state, body).ok());
-            for (const auto& count : counts) {
-                ASSERT_EQ(count, 1);
-            }
+            ASSERT_NO_FATAL_FAILURE(expect_run_of_every_tile(*executor, program, state));
         }
     }
 }
@@ -245,6 +250,7 @@ TEST_P(ExecutorTest, ATileMayRunAnotherProgram) {
     const Program inner = make_program({{20, 0, {}}, {20, 0, {0}}});
     ProgramState outer_state(outer, 3);
     std::vector<ProgramState> inner_states;
+    inner_states.reserve(8);
     for (int tile = 0; tile < 8; ++tile) {
         inner_states.emplace_back(inner, 3);
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "leat/scheduler/topology.h"
@@ -45,10 +46,8 @@ class TopologyTest : public testing::Test {
                   "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
     }
     HostTopology read(int cpus = 64) const {
-        std::vector<int> affinity;
-        for (int cpu = 0; cpu < cpus; ++cpu) {
-            affinity.push_back(cpu);
-        }
+        std::vector<int> affinity(static_cast<size_t>(cpus));
+        std::iota(affinity.begin(), affinity.end(), 0);
         return read_topology(root_, affinity);
     }
 

@@ -39,8 +39,8 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 const Backend& cpu_backend() {
-    static const CpuBackend backend;
-    return backend;
+    static const CpuBackend kBackend;
+    return kBackend;
 }
 
 std::string cpu_simd_name() {

@@ -197,8 +197,8 @@ Result<std::unique_ptr<HostKernel>> make_reference_kernel(PrepareContext& contex
 }
 
 const Backend& reference_backend() {
-    static const ReferenceBackend backend;
-    return backend;
+    static const ReferenceBackend kBackend;
+    return kBackend;
 }
 
 }  // namespace leat

@@ -44,7 +44,7 @@ Cost arg_reduce_cost(const NodeData& /*node*/,
 }  // namespace
 
 std::span<const OpDef> arg_reduce_ops() {
-    static const std::array<OpDef, 2> ops = [] {
+    static const std::array<OpDef, 2> kOps = [] {
         std::array<OpDef, 2> table{};
         table[0].name = "ArgMax";
         table[1].name = "ArgMin";
@@ -55,7 +55,7 @@ std::span<const OpDef> arg_reduce_ops() {
         }
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

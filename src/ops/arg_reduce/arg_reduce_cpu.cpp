@@ -5,8 +5,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/arg_reduce/arg_reduce.h"
 
-#ifndef LEAT_ARG_REDUCE_PARAMS_
-#define LEAT_ARG_REDUCE_PARAMS_
+#ifndef LEAT_ARG_REDUCE_PARAMS
+#define LEAT_ARG_REDUCE_PARAMS
 namespace leat::cpu {
 struct ArgReduceParams {
     AxisSplit split;

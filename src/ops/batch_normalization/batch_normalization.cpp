@@ -64,7 +64,7 @@ Cost batch_normalization_cost(const NodeData& /*node*/,
 }  // namespace
 
 std::span<const OpDef> batch_normalization_ops() {
-    static const std::array<OpDef, 1> ops = [] {
+    static const std::array<OpDef, 1> kOps = [] {
         std::array<OpDef, 1> table{};
         OpDef& op = table[0];
         op.name = "BatchNormalization";
@@ -78,7 +78,7 @@ std::span<const OpDef> batch_normalization_ops() {
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

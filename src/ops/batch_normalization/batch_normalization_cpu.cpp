@@ -5,8 +5,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/batch_normalization/batch_normalization.h"
 
-#ifndef LEAT_BATCH_NORMALIZATION_PARAMS_
-#define LEAT_BATCH_NORMALIZATION_PARAMS_
+#ifndef LEAT_BATCH_NORMALIZATION_PARAMS
+#define LEAT_BATCH_NORMALIZATION_PARAMS
 namespace leat::cpu {
 struct BatchNormalizationParams {
     int64_t channels = 0;

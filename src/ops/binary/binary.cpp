@@ -10,17 +10,17 @@ namespace {
 constexpr DTypeSet kPReluTypes = kFloatTypes | kWideIntTypes;
 
 constexpr BinaryOp kTable[] = {
-    {"Add", kNumericTypes, 1, true, add_dims},
+    {"Add", kNumericTypes, true, 1, add_dims},
     {"BitShift", kUnsignedTypes},
     {"BitwiseAnd", kIntTypes},
     {"BitwiseOr", kIntTypes},
     {"BitwiseXor", kIntTypes},
-    {"Div", kNumericTypes, 4, true, divide_dims},
-    {"Mod", kNumericTypes, 20},
-    {"Mul", kNumericTypes, 1, true, multiply_dims},
-    {"PRelu", kPReluTypes, 2, true},
-    {"Pow", kNumericTypes, 40},
-    {"Sub", kNumericTypes, 1, true, subtract_dims},
+    {"Div", kNumericTypes, true, 4, divide_dims},
+    {"Mod", kNumericTypes, false, 20},
+    {"Mul", kNumericTypes, true, 1, multiply_dims},
+    {"PRelu", kPReluTypes, true, 2},
+    {"Pow", kNumericTypes, false, 40},
+    {"Sub", kNumericTypes, true, 1, subtract_dims},
 };
 
 Status check_prelu_shape(const TypeInfo& x, const TypeInfo& slope) {
@@ -102,7 +102,7 @@ std::string_view binary_expression(const NodeData& node) {
 }
 
 std::span<const OpDef> binary_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
         for (const BinaryOp& op : kTable) {
             OpDef def;
@@ -119,7 +119,7 @@ std::span<const OpDef> binary_ops() {
         }
         return defs;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -21,8 +21,8 @@ namespace leat {
 struct BinaryOp {
     std::string_view name;
     DTypeSet dtypes = 0;
-    double flops = 1;
     bool fusible = false;
+    double flops = 1;
     ExtentFunction extents = nullptr;  // shape arithmetic
 };
 

@@ -143,14 +143,14 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_binary(cpu::PrepareContext& context
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> binary_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> entries = [] {
+    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
         std::vector<cpu::CpuKernelEntry> rows;
         for (const BinaryOp& op : binary_table()) {
             rows.push_back({op.name, make_binary});
         }
         return rows;
     }();
-    return entries;
+    return kEntries;
 }
 
 }  // namespace leat

@@ -60,7 +60,7 @@ NarrowOptions cast_options(const NodeData& node) {
 }
 
 std::span<const OpDef> cast_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         OpDef def;
         def.name = "Cast";
         def.infer = infer_cast;
@@ -69,7 +69,7 @@ std::span<const OpDef> cast_ops() {
         def.layout_rule = LayoutRule::kAgnostic;
         return std::vector<OpDef>{def};
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

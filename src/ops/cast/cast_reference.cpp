@@ -44,12 +44,12 @@ Status cast_reference(const ReferenceArgs& args) {
         }
         return {};
     }
+    const bool from_integer = !contains(kFloating, x.dtype);
     for (int64_t i = 0; i < count; ++i) {
-        if (contains(kFloating, x.dtype)) {
-            store_real(y.dtype, y.data, i, load_real(x.dtype, x.data, i), options);
-        } else if (!contains(kFloating, y.dtype)) {
+        if (from_integer && !contains(kFloating, y.dtype)) {
             store_integer(y.dtype, y.data, i, load_integer(x.dtype, x.data, i));
-        } else if (y.dtype == DType::kFloat32) {  // 64-bit integers must not round twice
+        } else if (from_integer && y.dtype == DType::kFloat32) {
+            // 64-bit integers must not round twice.
             const int64_t value = load_integer(x.dtype, x.data, i);
             y.as<float>()[i] = x.dtype == DType::kUint64 ? float(uint64_t(value)) : float(value);
         } else {

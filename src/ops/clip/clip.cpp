@@ -35,7 +35,7 @@ Cost clip_cost(const NodeData& /*node*/,
 Status clip_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> clip_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         OpDef def;
         def.name = "Clip";
         def.max_inputs = 3;
@@ -47,7 +47,7 @@ std::span<const OpDef> clip_ops() {
         def.fusible_epilogue = true;
         return std::vector<OpDef>{def};
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

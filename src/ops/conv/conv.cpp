@@ -132,7 +132,7 @@ Result<ConvGeometry> ConvGeometry::make(const NodeData& node,
 }
 
 std::span<const OpDef> conv_ops() {
-    static const std::array<OpDef, 1> ops = [] {
+    static const std::array<OpDef, 1> kOps = [] {
         std::array<OpDef, 1> table{};
         OpDef& conv = table[0];
         conv.name = "Conv";
@@ -144,7 +144,7 @@ std::span<const OpDef> conv_ops() {
         conv.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -7,7 +7,7 @@ namespace leat {
 namespace cpu {
 namespace {
 
-constexpr int64_t kTileElements = 16 * 1024;
+constexpr int64_t kTileElements = int64_t{16} * 1024;
 
 // Tiles are groups of outer indices, so they share nothing.
 template <class T, class Sum>

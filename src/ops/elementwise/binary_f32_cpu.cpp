@@ -2,8 +2,8 @@
 
 #include "ops/elementwise/binary_f32.h"
 
-#ifndef LEAT_BINARY_F32_ROW_
-#define LEAT_BINARY_F32_ROW_
+#ifndef LEAT_BINARY_F32_ROW
+#define LEAT_BINARY_F32_ROW
 namespace leat {
 struct BinaryF32Row {
     std::string_view name;

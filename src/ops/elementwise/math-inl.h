@@ -2,11 +2,11 @@
 //
 // Unlike hwy/contrib/math, all accept any float: infinities, NaN and arguments beyond the useful
 // range.
-#if defined(LEAT_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LEAT_MATH_INL_H_
-#undef LEAT_MATH_INL_H_
+#if defined(LEAT_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef LEAT_MATH_INL_H
+#undef LEAT_MATH_INL_H
 #else
-#define LEAT_MATH_INL_H_
+#define LEAT_MATH_INL_H
 #endif
 
 #include <cmath>
@@ -188,4 +188,4 @@ HWY_INLINE V within_f32(D d, V x, float limit, F&& f, float (*scalar)(float)) {
 }  // namespace leat
 HWY_AFTER_NAMESPACE();
 
-#endif  // LEAT_MATH_INL_H_
+#endif  // LEAT_MATH_INL_H

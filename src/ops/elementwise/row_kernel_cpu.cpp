@@ -8,8 +8,8 @@ namespace {
 // A tile of about 10 us is long enough to hide the cost of handing it to a worker (0.1 us) and
 // keeps its operands in the L1 or L2 cache.
 constexpr double kTileNs = 10000;
-constexpr int64_t kMaxTileBytes = 64 * 1024;
-constexpr int64_t kMinTileBytes = 16 * 1024;
+constexpr int64_t kMaxTileBytes = int64_t{64} * 1024;
+constexpr int64_t kMinTileBytes = int64_t{16} * 1024;
 constexpr int64_t kTileGranule =
     64;  // elements: tiles begin on cache lines of the output if it does
 

@@ -59,6 +59,13 @@ void map_binary(const Row& row, F f) {
     }
 }
 
+template <class T>
+void gather_strided(const T* source, int64_t stride, T* target, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+        target[i] = source[i * stride];
+    }
+}
+
 // Calls f(pointers, strides, output, n) on pieces of a row whose input strides are 0 or 1 and whose
 // output stride is 1, through small copies where the row's are not.
 template <class T, int kInputs, class F>
@@ -89,9 +96,7 @@ void for_contiguous(const Row& row, F f) {
             pieces[k] = source;
             piece_strides[k] = direct(strides[k]) ? strides[k] : 1;
             if (!direct(strides[k])) {
-                for (int64_t i = 0; i < n; ++i) {
-                    buffers[k][i] = source[i * strides[k]];
-                }
+                gather_strided(source, strides[k], buffers[k], n);
                 pieces[k] = buffers[k];
             }
         }

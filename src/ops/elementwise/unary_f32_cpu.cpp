@@ -6,8 +6,8 @@
 #include "ops/elementwise/unary_f32.h"
 #include "ops/unary/unary.h"
 
-#ifndef LEAT_UNARY_F32_ROW_
-#define LEAT_UNARY_F32_ROW_
+#ifndef LEAT_UNARY_F32_ROW
+#define LEAT_UNARY_F32_ROW
 namespace leat {
 struct UnaryF32Row {
     std::string_view name;

@@ -8,7 +8,7 @@ namespace leat {
 namespace cpu {
 namespace {
 
-constexpr int64_t kTileBytes = 64 * 1024;
+constexpr int64_t kTileBytes = int64_t{64} * 1024;
 // A row costs at least a cache miss, however short it is.
 constexpr int64_t kRowBytes = 32;
 

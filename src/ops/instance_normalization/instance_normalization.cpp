@@ -51,7 +51,7 @@ Cost instance_normalization_cost(const NodeData& /*node*/,
 }  // namespace
 
 std::span<const OpDef> instance_normalization_ops() {
-    static const std::array<OpDef, 1> ops = [] {
+    static const std::array<OpDef, 1> kOps = [] {
         std::array<OpDef, 1> table{};
         OpDef& op = table[0];
         op.name = "InstanceNormalization";
@@ -64,7 +64,7 @@ std::span<const OpDef> instance_normalization_ops() {
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

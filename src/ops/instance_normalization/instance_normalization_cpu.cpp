@@ -6,8 +6,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/instance_normalization/instance_normalization.h"
 
-#ifndef LEAT_INSTANCE_NORMALIZATION_PARAMS_
-#define LEAT_INSTANCE_NORMALIZATION_PARAMS_
+#ifndef LEAT_INSTANCE_NORMALIZATION_PARAMS
+#define LEAT_INSTANCE_NORMALIZATION_PARAMS
 namespace leat::cpu {
 struct InstanceNormalizationParams {
     int64_t plane = 0;  // positions of one image and channel

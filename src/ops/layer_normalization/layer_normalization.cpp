@@ -84,7 +84,7 @@ Result<LayerNormalizationGeometry> LayerNormalizationGeometry::make(const NodeDa
 }
 
 std::span<const OpDef> layer_normalization_ops() {
-    static const std::array<OpDef, 1> ops = [] {
+    static const std::array<OpDef, 1> kOps = [] {
         std::array<OpDef, 1> table{};
         OpDef& op = table[0];
         op.name = "LayerNormalization";
@@ -97,7 +97,7 @@ std::span<const OpDef> layer_normalization_ops() {
         op.in_place_inputs = 1;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

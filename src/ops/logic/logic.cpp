@@ -81,7 +81,7 @@ std::span<const LogicOp> logic_table() {
 }
 
 std::span<const OpDef> logic_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
         for (const LogicOp& op : kTable) {
             OpDef def;
@@ -96,7 +96,7 @@ std::span<const OpDef> logic_ops() {
         }
         return defs;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

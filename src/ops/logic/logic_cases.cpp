@@ -56,6 +56,15 @@ void add_binary(const LogicOp& op, std::vector<OpCase>& cases) {
     }
 }
 
+void add_unary(const LogicOp& op, std::vector<OpCase>& cases) {
+    for (int i = 0; i < kDTypeCount; ++i) {
+        const auto dtype = DType(i);
+        if (contains(op.dtypes, dtype)) {
+            cases.push_back(make_case(op.name, name_of(dtype), {few(dtype, {2, 3, 4, 5})}));
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<OpCase> logic_cases() {
@@ -64,12 +73,7 @@ std::vector<OpCase> logic_cases() {
         if (op.inputs == 2) {
             add_binary(op, cases);
         } else {
-            for (int i = 0; i < kDTypeCount; ++i) {
-                if (contains(op.dtypes, DType(i))) {
-                    cases.push_back(
-                        make_case(op.name, name_of(DType(i)), {few(DType(i), {2, 3, 4, 5})}));
-                }
-            }
+            add_unary(op, cases);
         }
     }
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -1,4 +1,6 @@
 // Plain loops for bool, f32, f64, int32 and int64.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -61,19 +63,23 @@ struct LogicRow {
     cpu::RowFunction function;
 };
 
-#define LEAT_COMPARISON(op_type, compare)                                                  \
-    {op_type, DType::kFloat32, "compare_f32", compare_row<float, compare<float>>},         \
-        {op_type, DType::kFloat64, "compare_f64", compare_row<double, compare<double>>},   \
-        {op_type, DType::kInt32, "compare_i32", compare_row<int32_t, compare<int32_t>>}, { \
-        op_type, DType::kInt64, "compare_i64", compare_row<int64_t, compare<int64_t>>      \
-    }
+template <template <class> class Compare>
+constexpr std::array<LogicRow, 4> comparison_rows(std::string_view op_type) {
+    return {{{op_type, DType::kFloat32, "compare_f32", compare_row<float, Compare<float>>},
+             {op_type, DType::kFloat64, "compare_f64", compare_row<double, Compare<double>>},
+             {op_type, DType::kInt32, "compare_i32", compare_row<int32_t, Compare<int32_t>>},
+             {op_type, DType::kInt64, "compare_i64", compare_row<int64_t, Compare<int64_t>>}}};
+}
 
-constexpr LogicRow kRows[] = {
-    LEAT_COMPARISON("Equal", std::equal_to),
-    LEAT_COMPARISON("Greater", std::greater),
-    LEAT_COMPARISON("GreaterOrEqual", std::greater_equal),
-    LEAT_COMPARISON("Less", std::less),
-    LEAT_COMPARISON("LessOrEqual", std::less_equal),
+constexpr std::array<LogicRow, 4> kComparisons[] = {
+    comparison_rows<std::equal_to>("Equal"),
+    comparison_rows<std::greater>("Greater"),
+    comparison_rows<std::greater_equal>("GreaterOrEqual"),
+    comparison_rows<std::less>("Less"),
+    comparison_rows<std::less_equal>("LessOrEqual"),
+};
+
+constexpr LogicRow kOtherRows[] = {
     {"And", DType::kBool, "logic_bool", and_row},
     {"Equal", DType::kBool, "logic_bool", equal_bool_row},
     {"IsInf", DType::kFloat32, "is_inf_f32", is_inf_row},
@@ -82,38 +88,50 @@ constexpr LogicRow kRows[] = {
     {"Or", DType::kBool, "logic_bool", or_row},
     {"Xor", DType::kBool, "logic_bool", xor_row},
 };
-#undef LEAT_COMPARISON
+
+// Null if there is none.
+const LogicRow* find_row(std::string_view op_type, DType dtype) {
+    const auto fits = [&](const LogicRow& row) {
+        return row.dtype == dtype && row.op_type == op_type;
+    };
+    for (const auto& rows : kComparisons) {
+        const auto* found = std::find_if(rows.begin(), rows.end(), fits);
+        if (found != rows.end()) {
+            return found;
+        }
+    }
+    const auto* found = std::find_if(std::begin(kOtherRows), std::end(kOtherRows), fits);
+    return found == std::end(kOtherRows) ? nullptr : found;
+}
 
 Result<std::unique_ptr<cpu::CpuKernel>> make_logic(cpu::PrepareContext& context) {
-    for (const LogicRow& row : kRows) {
-        if (row.dtype != context.inputs[0].dtype || row.op_type != context.node.op_type) {
-            continue;
-        }
-        cpu::RowKernelSpec spec;
-        spec.name = row.name;
-        spec.function = row.function;
-        spec.ns_per_element = 0.15;
-        if (row.function == is_inf_row) {
-            spec.state = std::make_shared<InfinitySigns>(
-                InfinitySigns{context.node.attr("detect_negative", int64_t{1}) != 0,
-                              context.node.attr("detect_positive", int64_t{1}) != 0});
-        }
-        return cpu::make_row_kernel(spec, context.outputs[0], context.inputs);
+    const LogicRow* row = find_row(context.node.op_type, context.inputs[0].dtype);
+    if (row == nullptr) {
+        return std::unique_ptr<cpu::CpuKernel>();
     }
-    return std::unique_ptr<cpu::CpuKernel>();
+    cpu::RowKernelSpec spec;
+    spec.name = row->name;
+    spec.function = row->function;
+    spec.ns_per_element = 0.15;
+    if (row->function == is_inf_row) {
+        spec.state = std::make_shared<InfinitySigns>(
+            InfinitySigns{context.node.attr("detect_negative", int64_t{1}) != 0,
+                          context.node.attr("detect_positive", int64_t{1}) != 0});
+    }
+    return cpu::make_row_kernel(spec, context.outputs[0], context.inputs);
 }
 
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> logic_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> entries = [] {
+    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
         std::vector<cpu::CpuKernelEntry> rows;
         for (const LogicOp& op : logic_table()) {
             rows.push_back({op.name, make_logic});
         }
         return rows;
     }();
-    return entries;
+    return kEntries;
 }
 
 }  // namespace leat

@@ -37,7 +37,7 @@ Cost lrn_cost(const NodeData& /*node*/,
 }  // namespace
 
 std::span<const OpDef> lrn_ops() {
-    static const std::array<OpDef, 1> ops = [] {
+    static const std::array<OpDef, 1> kOps = [] {
         std::array<OpDef, 1> table{};
         OpDef& op = table[0];
         op.name = "LRN";
@@ -47,7 +47,7 @@ std::span<const OpDef> lrn_ops() {
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -4,8 +4,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/lrn/lrn.h"
 
-#ifndef LEAT_LRN_PARAMS_
-#define LEAT_LRN_PARAMS_
+#ifndef LEAT_LRN_PARAMS
+#define LEAT_LRN_PARAMS
 namespace leat::cpu {
 struct LrnParams {
     LrnParameters op;

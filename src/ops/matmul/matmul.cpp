@@ -200,7 +200,7 @@ GemmGeometry GemmGeometry::make(const NodeData& node,
 }
 
 std::span<const OpDef> matmul_ops() {
-    static const std::array<OpDef, 2> ops = [] {
+    static const std::array<OpDef, 2> kOps = [] {
         std::array<OpDef, 2> table{};
         OpDef& matmul = table[0];
         matmul.name = "MatMul";
@@ -218,7 +218,7 @@ std::span<const OpDef> matmul_ops() {
         gemm.cost = gemm_cost;
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

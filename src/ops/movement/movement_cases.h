@@ -53,10 +53,10 @@ using Ints = std::vector<int64_t>;
 
 // One type of every size of element: 1, 2, 4, 8 and 16 bytes, and packed ones.
 inline const std::vector<DType>& types_of_all_sizes() {
-    static const std::vector<DType> types = {DType::kUint8, DType::kBool,       DType::kFloat16,
-                                             DType::kInt32, DType::kFloat64,    DType::kComplex64,
-                                             DType::kInt4,  DType::kComplex128, DType::kUint2};
-    return types;
+    static const std::vector<DType> kTypes = {DType::kUint8, DType::kBool,       DType::kFloat16,
+                                              DType::kInt32, DType::kFloat64,    DType::kComplex64,
+                                              DType::kInt4,  DType::kComplex128, DType::kUint2};
+    return kTypes;
 }
 
 }  // namespace leat::testing

@@ -6,7 +6,7 @@ namespace leat::cpu {
 namespace {
 
 // Waking a worker costs as much as copying some ten KiB; more tiles than needed cost little.
-constexpr int64_t kTileBytes = 64 * 1024;
+constexpr int64_t kTileBytes = int64_t{64} * 1024;
 
 constexpr std::byte kZeroElement[16] = {};
 
@@ -70,6 +70,7 @@ std::vector<CopyAxis> copy_axes(const Shape& shape,
                                 const Strides& source,
                                 const Strides& destination) {
     std::vector<CopyAxis> axes;
+    axes.reserve(size_t(shape.rank()));
     for (int i = 0; i < shape.rank(); ++i) {
         axes.push_back({shape[i], source[size_t(i)], destination[size_t(i)]});
     }

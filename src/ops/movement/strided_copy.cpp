@@ -9,7 +9,7 @@ namespace leat {
 namespace {
 
 // A unit fits the first-level data cache together with what it reads, twice over on most machines.
-constexpr int64_t kUnitBytes = 32 * 1024;
+constexpr int64_t kUnitBytes = int64_t{32} * 1024;
 // A transposed unit reads its rows in pieces of at least two cache lines.
 constexpr int64_t kTransposedColumns = 128;
 constexpr int64_t kBlock = 16;
@@ -17,7 +17,7 @@ constexpr int64_t kBlock = 16;
 using Plane = StridedCopy::Plane;
 
 struct Bytes16 {
-    uint64_t halves[2];
+    uint64_t halves[2] = {};
 };
 
 template <class T>

@@ -95,7 +95,7 @@ int64_t PoolGeometry::axis_divisor(int axis, int64_t o) const {
 }
 
 std::span<const OpDef> pool_ops() {
-    static const std::array<OpDef, 4> ops = [] {
+    static const std::array<OpDef, 4> kOps = [] {
         std::array<OpDef, 4> table{};
         table[0].name = "MaxPool";
         table[0].max_outputs = 2;
@@ -110,7 +110,7 @@ std::span<const OpDef> pool_ops() {
         }
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -8,8 +8,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/pool/pool.h"
 
-#ifndef LEAT_POOL_PARAMS_
-#define LEAT_POOL_PARAMS_
+#ifndef LEAT_POOL_PARAMS
+#define LEAT_POOL_PARAMS
 namespace leat::cpu {
 struct PoolParams {
     PoolGeometry pool;

@@ -102,7 +102,7 @@ Result<uint32_t> reduced_axes(const NodeData& node, const std::vector<int64_t>* 
 }
 
 std::span<const OpDef> reduce_ops() {
-    static const std::array<OpDef, kRows.size()> ops = [] {
+    static const std::array<OpDef, kRows.size()> kOps = [] {
         std::array<OpDef, kRows.size()> table{};
         for (size_t i = 0; i < table.size(); ++i) {
             table[i].name = kRows[i].name;
@@ -114,7 +114,7 @@ std::span<const OpDef> reduce_ops() {
         }
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -9,8 +9,8 @@
 #include "ops/axis_split.h"
 #include "ops/reduce/reduce.h"
 
-#ifndef LEAT_REDUCE_PARAMS_
-#define LEAT_REDUCE_PARAMS_
+#ifndef LEAT_REDUCE_PARAMS
+#define LEAT_REDUCE_PARAMS
 namespace leat::cpu {
 struct ReduceParams {
     AxisSplit split;

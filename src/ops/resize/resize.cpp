@@ -52,6 +52,17 @@ std::optional<std::vector<float>> known_scales(const InferContext& context) {
     return std::vector<float>(elements.begin(), elements.end());
 }
 
+// floor(dim * scale); unknown if that has no name or the scale is no scale.
+DimSpec scaled_dim(const DimSpec& dim, float scale) {
+    if (scale > 0 && dim.is_fixed()) {
+        return DimSpec(int64_t(std::floor(float(dim.extent()) * scale)));
+    }
+    if (scale > 0 && scale == std::floor(scale) && scale < 1e6F) {
+        return multiply_dims(dim, DimSpec(int64_t(scale)));
+    }
+    return DimSpec::unknown();
+}
+
 // Extents where x's are not all fixed.
 Result<Dims> symbolic_dims(const InferContext& context) {
     const TypeInfo& x = context.input(0);
@@ -64,12 +75,8 @@ Result<Dims> symbolic_dims(const InferContext& context) {
         DimSpec& dim = dims[size_t(axes[i])];
         if (sizes && sizes->size() == axes.size()) {
             dim = (*sizes)[i];
-        } else if (!scales || scales->size() != axes.size() || !((*scales)[i] > 0)) {
-            dim = DimSpec::unknown();
-        } else if (dim.is_fixed()) {
-            dim = DimSpec(int64_t(std::floor(float(dim.extent()) * (*scales)[i])));
-        } else if ((*scales)[i] == std::floor((*scales)[i]) && (*scales)[i] < 1e6F) {
-            dim = multiply_dims(dim, DimSpec(int64_t((*scales)[i])));
+        } else if (scales && scales->size() == axes.size()) {
+            dim = scaled_dim(dim, (*scales)[i]);
         } else {
             dim = DimSpec::unknown();
         }
@@ -158,8 +165,7 @@ Status apply_sizes(const NodeData& node,
     }
     for (const int axis : axes) {
         result[size_t(axis)].scale = scale;
-        result[size_t(axis)].y_extent =
-            int64_t(scale * double(result[size_t(axis)].x_extent) + 0.5);
+        result[size_t(axis)].y_extent = std::llround(scale * double(result[size_t(axis)].x_extent));
     }
     return {};
 }

@@ -11,7 +11,7 @@ namespace leat {
 namespace cpu {
 namespace {
 
-constexpr int64_t kTileBytes = 64 * 1024;
+constexpr int64_t kTileBytes = int64_t{64} * 1024;
 // Taps of all axes but the innermost; only antialias needs more, and then the plain kernel runs.
 constexpr int64_t kMaxRowTaps = 64;
 

@@ -15,6 +15,13 @@ bool given(std::span<const TensorArg> inputs, size_t i) {
 // Taps of every axis; axes that stay have none.
 using AllTaps = std::vector<std::optional<ResizeTaps>>;
 
+// y[k] += weight * x[k], k in [0, n).
+void add_scaled(double weight, const double* x, double* y, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) {
+        y[k] += weight * x[k];
+    }
+}
+
 // Resizes one axis of `values`, outer x extent x inner.
 std::vector<double> resize_axis(const std::vector<double>& values,
                                 int64_t inner,
@@ -28,9 +35,7 @@ std::vector<double> resize_axis(const std::vector<double>& values,
             for (int64_t t = i * taps.count; t < (i + 1) * taps.count; ++t) {
                 const double* source =
                     values.data() + (o * axis.x_extent + taps.indices[size_t(t)]) * inner;
-                for (int64_t k = 0; k < inner; ++k) {
-                    row[k] += taps.weights[size_t(t)] * source[k];
-                }
+                add_scaled(taps.weights[size_t(t)], source, row, inner);
             }
         }
     }

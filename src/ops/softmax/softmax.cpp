@@ -31,7 +31,7 @@ Cost softmax_cost(const NodeData& /*node*/,
 }  // namespace
 
 std::span<const OpDef> softmax_ops() {
-    static const std::array<OpDef, 3> ops = [] {
+    static const std::array<OpDef, 3> kOps = [] {
         std::array<OpDef, 3> table{};
         table[0].name = "Softmax";
         table[1].name = "LogSoftmax";
@@ -44,7 +44,7 @@ std::span<const OpDef> softmax_ops() {
         }
         return table;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -6,8 +6,8 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/softmax/softmax.h"
 
-#ifndef LEAT_SOFTMAX_PARAMS_
-#define LEAT_SOFTMAX_PARAMS_
+#ifndef LEAT_SOFTMAX_PARAMS
+#define LEAT_SOFTMAX_PARAMS
 namespace leat::cpu {
 struct SoftmaxParams {
     AxisSplit split;

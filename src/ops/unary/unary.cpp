@@ -105,7 +105,7 @@ UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
 }
 
 std::span<const OpDef> unary_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
         for (const UnaryOp& op : kTable) {
             OpDef def;
@@ -120,7 +120,7 @@ std::span<const OpDef> unary_ops() {
         }
         return defs;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -67,6 +67,24 @@ void add_dtypes(const UnaryOp& op, std::vector<OpCase>& cases) {
     }
 }
 
+// Values other than the defaults for every parameter of the operator, if it has any.
+void add_attributes(const UnaryOp& op, std::vector<OpCase>& cases) {
+    Attributes attributes;
+    float value = 0.75F;
+    for (const UnaryParameter& parameter : op.parameters) {
+        if (!parameter.name.empty()) {
+            attributes.emplace(std::string(parameter.name), value);
+            value /= 2;
+        }
+    }
+    if (attributes.empty()) {
+        return;
+    }
+    CaseInput line;
+    line.value = sweep();
+    cases.push_back(make(op, "attributes", line, attributes));
+}
+
 }  // namespace
 
 std::vector<OpCase> unary_cases() {
@@ -84,19 +102,7 @@ std::vector<OpCase> unary_cases() {
         cases.push_back(make(op, "empty", random(DType::kFloat32, {2, 0, 3})));
         cases.push_back(make(op, "scalar", random(DType::kFloat32, {})));
         cases.push_back(make(op, "rank8", random(DType::kFloat32, {1, 2, 1, 3, 2, 1, 2, 3})));
-        if (!op.parameters[0].name.empty()) {
-            Attributes attributes;
-            float value = 0.75F;
-            for (const UnaryParameter& parameter : op.parameters) {
-                if (!parameter.name.empty()) {
-                    attributes.emplace(std::string(parameter.name), value);
-                    value /= 2;
-                }
-            }
-            CaseInput again;
-            again.value = sweep();
-            cases.push_back(make(op, "attributes", again, attributes));
-        }
+        add_attributes(op, cases);
     }
     CaseInput line;
     line.value = sweep();

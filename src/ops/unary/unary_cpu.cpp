@@ -116,14 +116,14 @@ Result<std::unique_ptr<CpuKernel>> make_unary(PrepareContext& context) {
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> unary_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> entries = [] {
+    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
         std::vector<cpu::CpuKernelEntry> rows;
         for (const UnaryOp& op : unary_table()) {
             rows.push_back({op.name, make_unary});
         }
         return rows;
     }();
-    return entries;
+    return kEntries;
 }
 
 }  // namespace leat

@@ -37,7 +37,7 @@ Cost variadic_cost(const NodeData& /*node*/,
 Status variadic_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> variadic_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
         for (const Row& row : kTable) {
             OpDef def;
@@ -52,7 +52,7 @@ std::span<const OpDef> variadic_ops() {
         }
         return defs;
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat

@@ -74,7 +74,7 @@ Status infer_where(InferContext& context) {
 Status where_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> where_ops() {
-    static const std::vector<OpDef> ops = [] {
+    static const std::vector<OpDef> kOps = [] {
         OpDef def;
         def.name = "Where";
         def.min_inputs = 3;
@@ -85,7 +85,7 @@ std::span<const OpDef> where_ops() {
         def.layout_rule = LayoutRule::kAgnostic;
         return std::vector<OpDef>{def};
     }();
-    return ops;
+    return kOps;
 }
 
 }  // namespace leat
