@@ -1,6 +1,7 @@
 #include "backends/cpu/depthwise.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "backends/cpu/depthwise_micro.h"
@@ -18,6 +19,7 @@ constexpr double kTaskFlops = 1e6;
 constexpr double kAssumedFlopsPerNs = 25;
 // Columns that an epilogue takes at once.
 constexpr int64_t kEpilogueColumns = Epilogue::kBiasPadding;
+constexpr int64_t kEpiloguePositions = 16;  // at once, of up to kEpilogueColumns channels
 
 class DepthwiseConv final : public CpuKernel {
   public:
@@ -30,10 +32,10 @@ class DepthwiseConv final : public CpuKernel {
 
   private:
     Status run_row(const KernelArgs& args, int64_t row) const;
-    Status finish_row(const KernelArgs& args, int64_t row, const float* results) const;
-    Status finish_position(const KernelArgs& args,
-                           const GemmRow& position,
-                           const float* results) const;
+    Status finish_row(const KernelArgs& args, int64_t row, float* results) const;
+    Status finish_positions(const KernelArgs& args,
+                            std::span<const GemmRow> positions,
+                            float* results) const;
 
     WindowGeometry window_;
     int64_t channels_;
@@ -135,6 +137,12 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
     call.x_stride = x_strides_[3];
     call.channels = channels_;
     call.y_width = window_.output[2];
+    if (!epilogue_.has_residual()) {
+        call.bias = epilogue_.bias();
+        call.clip = epilogue_.clips();
+        call.low = epilogue_.low();
+        call.high = epilogue_.high();
+    }
     if (!in_registers_) {
         call.y = results;
         call.y_stride = channels_;
@@ -143,39 +151,45 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
     }
     call.y = args.outputs[0].as<float>() + y_.offset(row * window_.output[2]);
     call.y_stride = y_stride_;
-    call.bias = epilogue_.bias();
-    call.clip = epilogue_.clips();
-    call.low = epilogue_.low();
-    call.high = epilogue_.high();
     kernel_(call);
     return {};
 }
 
-// The epilogue outside registers.
-Status DepthwiseConv::finish_row(const KernelArgs& args, int64_t row, const float* results) const {
-    for (int64_t w = 0; w < window_.output[2]; ++w) {
-        GemmRow position;
-        position.row = int32_t(row * window_.output[2] + w);
-        LEAT_RETURN_IF_ERROR(finish_position(args, position, results + w * channels_));
+// The epilogue outside registers, in place. Positions of few channels go together: an elementary
+// function of two vectors takes as long as one of ten.
+Status DepthwiseConv::finish_row(const KernelArgs& args, int64_t row, float* results) const {
+    std::array<GemmRow, kEpiloguePositions> positions;
+    const int64_t step = channels_ <= kEpilogueColumns ? kEpiloguePositions : 1;
+    for (int64_t w = 0; w < window_.output[2]; w += step) {
+        const int64_t count = std::min(step, window_.output[2] - w);
+        for (int64_t i = 0; i < count; ++i) {
+            positions[size_t(i)].row = int32_t(row * window_.output[2] + w + i);
+        }
+        LEAT_RETURN_IF_ERROR(
+            finish_positions(args, {positions.data(), size_t(count)}, results + w * channels_));
     }
     return {};
 }
 
-// A few channels of one position at a time.
-Status DepthwiseConv::finish_position(const KernelArgs& args,
-                                      const GemmRow& position,
-                                      const float* results) const {
-    float buffer[kEpilogueColumns];
-    float* y = args.outputs[0].as<float>() + y_.offset(position.row);
+Status DepthwiseConv::finish_positions(const KernelArgs& args,
+                                       std::span<const GemmRow> positions,
+                                       float* results) const {
     for (int64_t channel = 0; channel < channels_; channel += kEpilogueColumns) {
         const int64_t count = std::min(kEpilogueColumns, channels_ - channel);
-        std::copy_n(results + channel, count, buffer);
-        epilogue_.apply_first(args, buffer, position.row, channel, count);
+        if (epilogue_.has_residual()) {
+            for (size_t i = 0; i < positions.size(); ++i) {
+                epilogue_.apply_first(args, results + int64_t(i) * channels_ + channel,
+                                      positions[i].row, channel, count);
+            }
+        }
         if (epilogue_.has_more()) {
             LEAT_RETURN_IF_ERROR(
-                epilogue_.apply(args, buffer, count, {&position, 1}, channel, count));
+                epilogue_.apply(args, results + channel, count, positions, channel, count));
         }
-        std::copy_n(buffer, count, y + channel);
+    }
+    for (const GemmRow& position : positions) {
+        std::copy_n(results, channels_, args.outputs[0].as<float>() + y_.offset(position.row));
+        results += channels_;
     }
     return {};
 }
