@@ -73,7 +73,6 @@ struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     const Backend& backend;
     WeightStore& weights;
-    std::vector<int> deciding_inputs;
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements

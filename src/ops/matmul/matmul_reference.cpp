@@ -129,32 +129,16 @@ Status run_gemm(const ReferenceArgs& args) {
     return {};
 }
 
-template <class F>
-Status dispatch_matmul(DType dtype, F&& f) {
-    switch (dtype) {
-        case DType::kInt32:
-            return f(ElementType<int32_t>());
-        case DType::kInt64:
-            return f(ElementType<int64_t>());
-        case DType::kUint32:
-            return f(ElementType<uint32_t>());
-        case DType::kUint64:
-            return f(ElementType<uint64_t>());
-        default:
-            return dispatch_float(dtype, std::forward<F>(f));
-    }
-}
-
 }  // namespace
 
 Status matmul_reference(const ReferenceArgs& args) {
-    return dispatch_matmul(args.inputs[0].dtype, [&](auto element) {
+    return dispatch_number(args.inputs[0].dtype, [&](auto element) {
         return run_matmul<typename decltype(element)::type>(args);
     });
 }
 
 Status gemm_reference(const ReferenceArgs& args) {
-    return dispatch_matmul(args.inputs[0].dtype, [&](auto element) {
+    return dispatch_number(args.inputs[0].dtype, [&](auto element) {
         return run_gemm<typename decltype(element)::type>(args);
     });
 }
