@@ -6,6 +6,7 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "thread_provider.h"
@@ -45,10 +46,13 @@ class TbbProvider final : public ThreadProvider {
             arena_.initialize(int(threads), 1);
         }
     }
-    // Takes part in what is left in the arena, so this ends also if no worker ever comes.
+    // Takes part in what is left in the arena, so this ends also if no worker ever comes: whoever
+    // waits for a task there runs those before it.
     ~TbbProvider() noexcept override {
-        if (helpers_ > 0) {
-            arena_.execute([this] { group_.wait(); });
+        while (pending_.load(std::memory_order_acquire) > 0) {
+            tbb::task_group marker;
+            arena_.enqueue(marker.defer([] {}));
+            arena_.execute([&marker] { marker.wait(); });
         }
     }
     int helpers() const override { return helpers_; }
@@ -57,23 +61,28 @@ class TbbProvider final : public ThreadProvider {
         int asked = 0;
         try {
             for (; asked < count; ++asked) {
-                arena_.enqueue(group_.defer([this] { serve(); }));
+                pending_.fetch_add(1, std::memory_order_relaxed);
+                arena_.enqueue([this] { serve(); });
             }
-        } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a task means fewer helpers
+        } catch (...) {  // no memory for a task means fewer helpers
+            pending_.fetch_sub(1, std::memory_order_release);
         }
         return asked;
     }
 
   private:
-    void serve() noexcept { work_.serve(current_slot()); }
+    void serve() noexcept {
+        work_.serve(current_slot());
+        pending_.fetch_sub(1, std::memory_order_release);  // the last access
+    }
 
     HelperWork& work_;
     int helpers_ = 0;
     std::optional<tbb::global_control> limit_;
-    // Not bound to a context of the program, whose cancellation would drop our tasks.
-    tbb::task_group_context context_{tbb::task_group_context::isolated};
-    tbb::task_group group_{context_};
     tbb::task_arena arena_{tbb::task_arena::automatic};
+    // Tasks enqueued and not ended. Not a task_group: oneTBB 2022 keeps a part of it with the
+    // thread that makes a task, which may be gone before the task runs.
+    std::atomic<int> pending_{0};
 };
 
 }  // namespace
