@@ -13,6 +13,7 @@
 #include "result.h"
 #include "screen.h"
 #include "session.h"
+#include "sha256.h"
 #include "step_table.h"
 #include "sweep.h"
 
@@ -48,6 +49,13 @@ int open_case(BenchState& state,
         return report_error(inputs.error());
     }
     target->name += sweep.label;
+    if (wants_json(options) && !target->file.empty()) {
+        Result<std::string> sum = sha256_of_file(target->file);
+        if (!sum.ok()) {
+            return report_error(sum.error());
+        }
+        target->sha256 = std::move(sum).value();
+    }
     bool at_run = false;
     Result<Session> session =
         open_session(*state.runtime, std::move(target).value(), std::move(compile).value(),

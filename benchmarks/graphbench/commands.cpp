@@ -29,6 +29,10 @@ int usage_error(const Options& options, const std::string& text) {
     return kExitUsage;
 }
 
+bool wants_json(const Options& options) {
+    return !options.text("json").empty() || options.text("format") == "json";
+}
+
 bool write_json(const Options& options, const Json& json, int* exit_code) {
     std::string file = options.text("json");
     bool to_stdout = file == "-" || options.text("format") == "json";

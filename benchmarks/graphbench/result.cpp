@@ -17,6 +17,9 @@ Json target_json(const Session& session) {
     json.set("nodes", session.source_nodes);
     json.set("params", session.parameter_count);
     json.set("file_bytes", session.file_bytes);
+    if (!session.sha256.empty()) {
+        json.set("sha256", session.sha256);
+    }
     Json inputs = Json::object();
     for (const NamedValue& input : session.inputs) {
         inputs.set(input.name, describe_type(input.value));

@@ -26,6 +26,7 @@ struct Session {
     int64_t parameter_bytes = 0;
     int source_nodes = 0;  // before the passes
     int64_t file_bytes = 0;
+    std::string sha256;  // of the model file; may be empty
     int64_t peak_after_load_bytes = 0;
     Phases phases;
     std::vector<NamedValue> inputs;  // bound to the request: must outlive it

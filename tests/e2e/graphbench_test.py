@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """graphbench from the outside: exit codes, formats, files. Usage: graphbench_test.py GRAPHBENCH [test name...]"""
 import csv
+import hashlib
 import io
 import json
 import os
@@ -179,6 +180,13 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertEqual(json.loads(out)["commands"][1]["ratio"], 1.0)
         self.assertEqual(call("compare", "--exec", "echo no", "--exec", "echo no")[0], 3)
+
+    def test_json_names_the_model_by_its_sha256(self):
+        code, out, err = call("bench", self.model, *FAST, "--json", "-")
+        self.assertEqual(code, 0, err)
+        with open(self.model, "rb") as file:
+            self.assertEqual(json.loads(out)["target"]["sha256"], hashlib.sha256(file.read()).hexdigest())
+        self.assertNotIn("sha256", json.loads(call("bench", SMALL, *FAST, "--json", "-")[1])["target"])
 
     def test_inspect(self):
         code, out, _ = call("inspect", self.model, "--placement", "--memory", "--passes")
