@@ -37,7 +37,7 @@ bool write_json(const Options& options, const Json& json, int* exit_code) {
     std::string file = options.text("json");
     bool to_stdout = file == "-" || options.text("format") == "json";
     if (file.empty() && to_stdout) {
-        file = "-";
+        file.assign(1, '-');
     }
     if (!file.empty()) {
         if (Status status = write_text_file(file, json.dump() + "\n"); !status.ok()) {

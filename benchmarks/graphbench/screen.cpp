@@ -149,13 +149,14 @@ std::string Table::to_string(TableFormat format) const {
         for (size_t c = 0; c < columns; ++c) {
             const std::string& cell = cell_at(row, c);
             if (format == TableFormat::kCsv) {
-                text += (c == 0 ? "" : ",") + csv_cell(cell);
+                text += fmt::format("{}{}", c == 0 ? "" : ",", csv_cell(cell));
                 continue;
             }
             std::string padding(widths[c] - cell.size(), ' ');
             std::string padded = right[c] ? padding + cell : cell + padding;
-            text += format == TableFormat::kMarkdown ? "| " + padded + " "
-                                                     : (c == 0 ? "" : "  ") + padded;
+            text += format == TableFormat::kMarkdown
+                        ? fmt::format("| {} ", padded)
+                        : fmt::format("{}{}", c == 0 ? "" : "  ", padded);
         }
         if (format == TableFormat::kMarkdown) {
             return text + "|\n";
@@ -165,7 +166,7 @@ std::string Table::to_string(TableFormat format) const {
     std::string text = line(headers_);
     if (format == TableFormat::kMarkdown) {
         for (size_t c = 0; c < columns; ++c) {
-            text += "|" + std::string(widths[c] + 1, '-') + (right[c] ? ":" : "-");
+            text += fmt::format("|{}{}", std::string(widths[c] + 1, '-'), right[c] ? ":" : "-");
         }
         text += "|\n";
     }
