@@ -258,7 +258,7 @@ std::string rows_of(const std::vector<Json>& results,
     std::vector<std::string> headers{"target", "threads", "streams", "runs", "min" + suffix};
     if (!results.empty()) {
         for (const auto& [rank, value] : results[0]["latency_ns"]["percentiles"].members()) {
-            headers.push_back("p" + rank + suffix);
+            headers.push_back(fmt::format("p{}{}", rank, suffix));
         }
     }
     for (std::string_view name : {"max", "runs/s", "load", "compile", "first run"}) {
