@@ -4,15 +4,18 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "baseline.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "files.h"
+#include "interruption.h"
 #include "measure.h"
 #include "result.h"
 #include "screen.h"
 #include "session.h"
+#include "sha256.h"
 #include "step_table.h"
 #include "sweep.h"
 
@@ -25,13 +28,15 @@ struct BenchState {
     std::vector<std::unique_ptr<Session>> sessions;
     std::vector<Json> results;
     int exit_code = kExitOk;
+    std::optional<InterruptGuard> guard;  // from the first measurement on
 };
 
 // Loads and compiles one target for one set of --shape values.
 int open_case(BenchState& state,
               const std::string& spec,
               const Options& options,
-              const SweepCase& sweep) {
+              const SweepCase& sweep,
+              int streams = 1) {
     Result<Target> target = load_target(spec);
     if (!target.ok()) {
         return report_error(target.error());
@@ -48,10 +53,17 @@ int open_case(BenchState& state,
         return report_error(inputs.error());
     }
     target->name += sweep.label;
+    if (wants_json(options) && !target->file.empty()) {
+        Result<std::string> sum = sha256_of_file(target->file);
+        if (!sum.ok()) {
+            return report_error(sum.error());
+        }
+        target->sha256 = std::move(sum).value();
+    }
     bool at_run = false;
     Result<Session> session =
         open_session(*state.runtime, std::move(target).value(), std::move(compile).value(),
-                     std::move(inputs).value(), &at_run);
+                     std::move(inputs).value(), &at_run, streams);
     if (!session.ok()) {
         return report_error(session.error(), at_run);
     }
@@ -77,6 +89,9 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
     for (const auto& session : state.sessions) {
         sessions.push_back(session.get());
     }
+    if (!state.guard) {
+        state.guard.emplace();
+    }
     std::vector<Measurement> measurements = measure(sessions, how);
     for (size_t i = 0; i < sessions.size(); ++i) {
         const Measurement& measurement = measurements[i];
@@ -84,7 +99,7 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
             return report_error(measurement.error, true);
         }
         Json result = result_json(*sessions[i], measurement, state.runtime->host(), options);
-        if (options.flag("per-node")) {
+        if (options.flag("per-node") && !measurement.interrupted) {
             constexpr int64_t kProfiledRuns = 10;
             Result<std::vector<StepTime>> steps =
                 profile_steps(sessions[i]->request, kProfiledRuns);
@@ -103,7 +118,7 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
             }
         }
         if (measurement.interrupted) {
-            state.exit_code = kExitInterrupted;
+            state.exit_code = interruption_exit_code();
         } else if (measurement.missed_deadlines > 0 && state.exit_code == kExitOk) {
             state.exit_code = kExitDeadline;
         } else if (options.flag("require-stable") && state.exit_code == kExitOk &&
@@ -123,7 +138,17 @@ int measure_targets(BenchState& state,
     bool interleave = options.text("interleave") == "on";
     for (const std::string& spec : options.positional()) {
         for (const SweepCase& one : sweep) {
-            int code = open_case(state, spec, options, one);
+            if (!interleave && !state.results.empty()) {
+                const Activity activity("cooling down");
+                sleep_until_ns(now_ns() + how.cool_down_ns);
+            }
+            int code = interruption() == Interruption::kNone
+                           ? open_case(state, spec, options, one, how.streams)
+                           : kExitOk;
+            if (interruption() != Interruption::kNone) {
+                state.exit_code = interruption_exit_code();
+                return kExitOk;  // with the results so far
+            }
             if (code == kExitOk && !interleave) {
                 code = measure_sessions(state, options, how);
                 state.sessions.clear();

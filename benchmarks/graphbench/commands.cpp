@@ -29,11 +29,15 @@ int usage_error(const Options& options, const std::string& text) {
     return kExitUsage;
 }
 
+bool wants_json(const Options& options) {
+    return !options.text("json").empty() || options.text("format") == "json";
+}
+
 bool write_json(const Options& options, const Json& json, int* exit_code) {
     std::string file = options.text("json");
     bool to_stdout = file == "-" || options.text("format") == "json";
     if (file.empty() && to_stdout) {
-        file = "-";
+        file.assign(1, '-');
     }
     if (!file.empty()) {
         if (Status status = write_text_file(file, json.dump() + "\n"); !status.ok()) {

@@ -21,6 +21,8 @@ int doctor_command(const Options& options);
 int report_error(const Status& status, bool at_run = false);
 // A usage error: prints and returns 2.
 int usage_error(const Options& options, const std::string& text);
+// True when write_json() will write something.
+bool wants_json(const Options& options);
 // Writes the JSON where --json says; true when standard output is taken by it.
 bool write_json(const Options& options, const Json& json, int* exit_code);
 

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "files.h"
+#include "interruption.h"
 #include "layout_test.h"
 #include "progress.h"
 #include "result.h"
@@ -184,6 +185,8 @@ int conformance_command(const Options& options) {
             if (!is_selected(tests[i].name, options)) {
                 continue;
             }
+            const Activity activity(
+                fmt::format("testing '{}', {} of {} done", tests[i].name, i, tests.size()));
             Tolerance tolerance = tolerance_of(tests[i].folder);
             tolerance.relative = options.number("rtol", tolerance.relative);
             tolerance.absolute = options.number("atol", tolerance.absolute);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "graph/graph_data.h"
+#include "interruption.h"
 #include "values.h"
 #include "zoo/suggestion.h"
 
@@ -368,6 +369,7 @@ Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
 Result<std::vector<NamedValue>> make_inputs(const Target& target,
                                             const Options& options,
                                             const CompileOptions& compile) {
+    const Activity activity(fmt::format("making inputs of '{}'", target.name));
     return InputMaker(target, options, compile).make();
 }
 

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "files.h"
+#include "interruption.h"
 #include "leat/runtime.h"
 #include "machine.h"
 #include "options.h"
@@ -89,6 +90,7 @@ int dispatch(std::vector<std::string> arguments) {
             return kExitUsage;
         }
     }
+    const Timeout timeout(options->number("timeout"));
     return run_command_named(*command, *options);
 }
 

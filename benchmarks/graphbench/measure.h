@@ -19,7 +19,9 @@ struct MeasureOptions {
     int64_t max_time_ns = 60'000'000'000;
     int64_t min_runs = 50;
     int64_t exact_runs = 0;  // 0: by time
-    double rate_per_s = 0;   // 0: closed loop
+    int streams = 1;         // concurrent requests; limits on runs are of all together
+    int64_t cool_down_ns = 0;
+    double rate_per_s = 0;  // 0: closed loop
     bool poisson = false;
     int64_t think_ns = 0;
     int64_t deadline_ns = 0;
@@ -29,17 +31,19 @@ struct MeasureOptions {
 Result<MeasureOptions> measure_options(const Options& options);
 
 struct Measurement {
-    std::vector<double> samples_ns;  // in order
+    std::vector<double> samples_ns;  // of all streams, in the order in which the runs ended
     int64_t warmup_runs = 0;
     int64_t missed_deadlines = 0;
     CpuUsage usage;        // over the timed runs (of all sessions when interleaved)
-    int64_t timed_ns = 0;  // wall time in which this session's runs happened
+    int64_t timed_ns = 0;  // wall time in which this session's runs happened, mean of its streams
     bool interrupted = false;
     Status error;  // of a run, other than a missed deadline
 };
 
 // Measures the sessions in turns of about 0.2 s each (one turn when there is one). Results parallel
-// to `sessions`. Ctrl-C ends it early with what was measured.
-std::vector<Measurement> measure(std::vector<Session*> sessions, const MeasureOptions& options);
+// to `sessions`. An interruption (there should be an InterruptGuard) ends it early with what was
+// measured. Precondition: every session has `streams` requests.
+std::vector<Measurement> measure(const std::vector<Session*>& sessions,
+                                 const MeasureOptions& options);
 
 }  // namespace leat::bench

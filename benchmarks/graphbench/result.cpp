@@ -17,6 +17,9 @@ Json target_json(const Session& session) {
     json.set("nodes", session.source_nodes);
     json.set("params", session.parameter_count);
     json.set("file_bytes", session.file_bytes);
+    if (!session.sha256.empty()) {
+        json.set("sha256", session.sha256);
+    }
     Json inputs = Json::object();
     for (const NamedValue& input : session.inputs) {
         inputs.set(input.name, describe_type(input.value));
@@ -186,6 +189,7 @@ Json result_json(const Session& session,
     double seconds = double(measurement.timed_ns) * 1e-9;
     double runs_per_s = seconds > 0 ? double(summary.count) / seconds : 0;
     Json throughput = Json::object();
+    throughput.set("streams", int64_t(session.more_requests.size()) + 1);
     throughput.set("runs_per_s", runs_per_s);
     throughput.set("items_per_s", runs_per_s * double(items_of(session)));
     json.set("throughput", std::move(throughput));

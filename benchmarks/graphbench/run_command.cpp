@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "inputs.h"
+#include "interruption.h"
 #include "layout_test.h"
 #include "result.h"
 #include "screen.h"
@@ -140,6 +141,7 @@ int check_stored(const Options& options,
     Tolerance tolerance = tolerance_of(folder);
     tolerance.relative = options.number("rtol", tolerance.relative);
     tolerance.absolute = options.number("atol", tolerance.absolute);
+    const Activity activity(fmt::format("checking '{}'", folder.string()));
     TestOutcome outcome = run_layout_test(runtime, folder, *compile, tolerance);
     if (!outcome.passed && outcome.outputs.empty()) {
         fmt::print(stderr, "graphbench: {}\n", outcome.reason);
@@ -171,6 +173,7 @@ int check_against(const Options& options, const Runtime& runtime, const std::str
     if (!got.ok() || !want.ok()) {
         return report_error(got.ok() ? want.error() : got.error(), true);
     }
+    const Activity activity(fmt::format("comparing with '{}'", other));
     Checker checker(options);
     for (size_t i = 0; i < want->size(); ++i) {
         const Value& value = (*want)[i].value;
@@ -242,6 +245,7 @@ int run_command(const Options& options) {
         return opened.exit_code;
     }
     Session& session = *opened.session;
+    const Activity activity(fmt::format("running '{}'", session.name));
     if (options.given("deadline")) {
         RunOptions limits;
         limits.deadline = std::chrono::nanoseconds(int64_t(options.number("deadline") * 1e6));

@@ -28,8 +28,8 @@ std::string csv_cell(const std::string& cell) {
 }
 
 const std::string& cell_at(const std::vector<std::string>& row, size_t column) {
-    static const std::string kEmpty;
-    return column < row.size() ? row[column] : kEmpty;
+    static const std::string empty;
+    return column < row.size() ? row[column] : empty;
 }
 
 std::string machine_line(const Json& result) {
@@ -106,6 +106,11 @@ std::string histogram_lines(const Json& result, const TimeUnit& unit) {
     return text;
 }
 
+// 1 in results of older versions.
+int64_t streams_of(const Json& result) {
+    return result["throughput"]["streams"].integer(1);
+}
+
 // Cells of one result for rows_of(); CSV wants plain numbers.
 std::vector<std::string> row_of(const Json& result, const TimeUnit& unit, bool plain) {
     const Json& latency = result["latency_ns"];
@@ -115,7 +120,8 @@ std::vector<std::string> row_of(const Json& result, const TimeUnit& unit, bool p
     auto bytes = [&](double n) { return plain ? fmt::format("{:.0f}", n) : format_bytes(n); };
     std::vector<std::string> row{
         result["target"]["name"].text(), fmt::format("{}", result["host"]["threads"].integer()),
-        fmt::format("{}", latency["n"].integer()), time(latency["min"].number())};
+        fmt::format("{}", streams_of(result)), fmt::format("{}", latency["n"].integer()),
+        time(latency["min"].number())};
     for (const auto& [rank, value] : latency["percentiles"].members()) {
         row.push_back(value.is_null() ? (plain ? "" : "n/a") : time(value.number()));
     }
@@ -149,13 +155,14 @@ std::string Table::to_string(TableFormat format) const {
         for (size_t c = 0; c < columns; ++c) {
             const std::string& cell = cell_at(row, c);
             if (format == TableFormat::kCsv) {
-                text += (c == 0 ? "" : ",") + csv_cell(cell);
+                text += fmt::format("{}{}", c == 0 ? "" : ",", csv_cell(cell));
                 continue;
             }
             std::string padding(widths[c] - cell.size(), ' ');
             std::string padded = right[c] ? padding + cell : cell + padding;
-            text += format == TableFormat::kMarkdown ? "| " + padded + " "
-                                                     : (c == 0 ? "" : "  ") + padded;
+            text += format == TableFormat::kMarkdown
+                        ? fmt::format("| {} ", padded)
+                        : fmt::format("{}{}", c == 0 ? "" : "  ", padded);
         }
         if (format == TableFormat::kMarkdown) {
             return text + "|\n";
@@ -165,7 +172,7 @@ std::string Table::to_string(TableFormat format) const {
     std::string text = line(headers_);
     if (format == TableFormat::kMarkdown) {
         for (size_t c = 0; c < columns; ++c) {
-            text += "|" + std::string(widths[c] + 1, '-') + (right[c] ? ":" : "-");
+            text += fmt::format("|{}{}", std::string(widths[c] + 1, '-'), right[c] ? ":" : "-");
         }
         text += "|\n";
     }
@@ -216,11 +223,13 @@ std::string screen_of(const Json& result, const std::string& unit_name, bool wit
                         phase_time(phases, "prepare_ns"), phase_time(phases, "first_run_ns"));
     text += memory_line(result["memory"]) + "\n";
     text += fmt::format("placement: {}\n", result["placement"]["summary"].text());
-    text +=
-        fmt::format("runs {} in {:.1f} s (warm-up {})   {:.4g} runs/s   CPU {:.1f} cores\n",
-                    result["latency_ns"]["n"].integer(), result["timed_ns"].number() * 1e-9,
-                    result["warmup_runs"].integer(), result["throughput"]["runs_per_s"].number(),
-                    result["cpu"]["cores"].number());
+    const Json& throughput = result["throughput"];
+    int64_t streams = streams_of(result);
+    text += fmt::format("runs {} in {:.1f} s (warm-up {}){}   {:.4g} runs/s   CPU {:.1f} cores\n",
+                        result["latency_ns"]["n"].integer(), result["timed_ns"].number() * 1e-9,
+                        result["warmup_runs"].integer(),
+                        streams > 1 ? fmt::format(" on {} streams", streams) : std::string(),
+                        throughput["runs_per_s"].number(), result["cpu"]["cores"].number());
     text += latency_line(result, unit) + "\n";
     if (result["deadline"].is_object()) {
         text +=
@@ -246,17 +255,17 @@ std::string rows_of(const std::vector<Json>& results,
     TimeUnit unit = time_unit(plain ? "ns" : unit_name, typical);
     std::string suffix = plain ? "_ns" : " " + unit.name;
     std::string bytes_suffix = plain ? "_bytes" : "";
-    std::vector<std::string> headers{"target", "threads", "runs", "min" + suffix};
+    std::vector<std::string> headers{"target", "threads", "streams", "runs", "min" + suffix};
     if (!results.empty()) {
         for (const auto& [rank, value] : results[0]["latency_ns"]["percentiles"].members()) {
-            headers.push_back("p" + rank + suffix);
+            headers.push_back(fmt::format("p{}{}", rank, suffix));
         }
     }
-    for (const char* name : {"max", "runs/s", "load", "compile", "first run"}) {
-        headers.push_back(name + (std::string(name) == "runs/s" ? "" : suffix));
+    for (std::string_view name : {"max", "runs/s", "load", "compile", "first run"}) {
+        headers.push_back(fmt::format("{}{}", name, name == "runs/s" ? "" : suffix));
     }
-    for (const char* name : {"planned", "lower bound", "RSS peak"}) {
-        headers.push_back(name + bytes_suffix);
+    for (std::string_view name : {"planned", "lower bound", "RSS peak"}) {
+        headers.push_back(fmt::format("{}{}", name, bytes_suffix));
     }
     headers.emplace_back("stable");
     Table table(headers);

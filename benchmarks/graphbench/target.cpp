@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "interruption.h"
 #include "machine.h"
 #include "sweep.h"
 #include "zoo/suggestion.h"
@@ -30,6 +31,7 @@ std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& fol
         }
     }
     std::vector<std::filesystem::path> sets;
+    sets.reserve(found.size());
     for (const auto& [key, path] : found) {
         sets.push_back(path);
     }
@@ -37,6 +39,7 @@ std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& fol
 }
 
 Result<Target> load_target(const std::string& spec) {
+    const Activity activity(fmt::format("loading '{}'", spec));
     reset_peak_memory();
     Target target;
     target.name = spec;

@@ -20,6 +20,7 @@ struct Target {
     std::filesystem::path folder;  // in the ONNX test layout; empty when the target is not one
     std::filesystem::path file;    // empty for gen:
     int64_t file_bytes = 0;
+    std::string sha256;                 // of the file; empty unless the caller fills it
     int64_t load_ns = 0;                // reading the file, or building the network
     int64_t peak_after_load_bytes = 0;  // VmHWM then
 };

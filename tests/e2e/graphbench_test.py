@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """graphbench from the outside: exit codes, formats, files. Usage: graphbench_test.py GRAPHBENCH [test name...]"""
 import csv
+import hashlib
 import io
 import json
 import os
@@ -102,6 +103,39 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 7)
         self.assertEqual(json.loads(out)["deadline"]["missed"], 5)
 
+    def test_streams_are_counted_together(self):
+        code, out, err = call("bench", SMALL, "--streams", "2", "--runs", "9", "--warmup", "1", "--json", "-", "-q")
+        self.assertEqual(code, 0, err)
+        result = json.loads(out)
+        self.assertEqual((result["latency_ns"]["n"], result["warmup_runs"]), (9, 2))
+        self.assertEqual((result["throughput"]["streams"], result["config"]["streams"]), (2, "2"))
+        self.assertIn(" on 2 streams ", call("bench", SMALL, *FAST, "--streams", "2")[1])
+        code, out, _ = call("bench", SMALL, SMALL, *FAST, "--format", "csv", environment={"GRAPHBENCH_STREAMS": "3"})
+        self.assertEqual([row["streams"] for row in csv.DictReader(io.StringIO(out))], ["3", "3"])
+        self.assertEqual(call("bench", SMALL, "--streams", "0")[0], 2)
+
+    def test_timeout_keeps_what_was_measured(self):
+        code, out, err = call("bench", SMALL, "--min-time", "100", "--warmup", "1", "--streams", "2",
+                              "--timeout", "5", "--json", "-", "-q")
+        self.assertEqual(code, 7, err)
+        self.assertIn(f"--timeout of 5 s passed while measuring '{SMALL}'", err)
+        self.assertGreater(json.loads(out)["latency_ns"]["n"], 0)
+        self.assertTrue(json.loads(out)["interrupted"])
+
+    def test_timeout_says_what_took_too_long(self):
+        for command in ("bench", "run"):
+            code, out, err = call(command, "gen:resnet50", "--timeout", "0.01")
+            self.assertEqual((code, out), (7, ""))
+            self.assertRegex(err, "passed while (preparing|loading 'gen:resnet50')")
+        self.assertEqual(call("run", SMALL, "--timeout", "250")[0], 0)
+
+    def test_cool_down_and_timeout_after_the_first_target(self):
+        code, out, err = call("bench", SMALL, SMALL, *FAST, "--interleave", "off", "--cool-down", "100",
+                              "--timeout", "5", "--format", "csv")
+        self.assertEqual(code, 7, err)
+        self.assertIn("cooling down", err)
+        self.assertEqual(len(out.splitlines()), 2, "the header and the first target" + out)
+
     def test_memory_limit(self):
         self.assertEqual(call("bench", SMALL, *FAST, "--memory-limit", "1MiB")[0], 5)
 
@@ -179,6 +213,20 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertEqual(json.loads(out)["commands"][1]["ratio"], 1.0)
         self.assertEqual(call("compare", "--exec", "echo no", "--exec", "echo no")[0], 3)
+
+    def test_json_names_the_model_by_its_sha256(self):
+        code, out, err = call("bench", self.model, *FAST, "--json", "-")
+        self.assertEqual(code, 0, err)
+        with open(self.model, "rb") as file:
+            self.assertEqual(json.loads(out)["target"]["sha256"], hashlib.sha256(file.read()).hexdigest())
+        self.assertNotIn("sha256", json.loads(call("bench", SMALL, *FAST, "--json", "-")[1])["target"])
+
+    def test_check_and_conformance_obey_a_timeout(self):
+        for arguments in (["check", self.model], ["check", self.model, "--against", "reference"],
+                          ["conformance", os.path.join(self.folder, "suite")]):
+            code, out, err = call(*arguments, "--timeout", "0.001")
+            self.assertEqual((code, out), (7, ""), arguments)
+            self.assertIn("--timeout of 0.001 s passed while ", err)
 
     def test_inspect(self):
         code, out, _ = call("inspect", self.model, "--placement", "--memory", "--passes")

@@ -67,6 +67,20 @@ TEST(GraphbenchOptions, DumpedConfigurationReadsBack) {
     EXPECT_TRUE(json["histogram"].boolean());
 }
 
+TEST(GraphbenchOptions, StreamsTimeoutAndCoolDownBelongToTheirCommands) {
+    Options options = parse({"--streams", "2", "--timeout", "1.5", "--cool-down=0.5"}).value();
+    EXPECT_EQ(options.integer("streams"), 2);
+    EXPECT_DOUBLE_EQ(options.number("timeout"), 1.5);
+    EXPECT_DOUBLE_EQ(options.number("cool-down"), 0.5);
+    EXPECT_EQ(parse({}).value().integer("streams"), 1) << "the default";
+    for (const char* command : {"run", "check", "conformance"}) {
+        EXPECT_DOUBLE_EQ(parse({"--timeout", "2"}, command).value().number("timeout"), 2);
+        EXPECT_FALSE(parse({"--streams", "2"}, command).ok()) << command;
+    }
+    EXPECT_THAT(parse({"--streams", "two"}).error().text(), HasSubstr("--streams is 'two'"));
+    EXPECT_THAT(parse({"--timeout", "-1"}).error().text(), HasSubstr("--timeout is '-1'"));
+}
+
 TEST(GraphbenchOptions, ParsesBytesAndPercentages) {
     EXPECT_EQ(parse_bytes("2GiB"), int64_t{2} << 30);
     EXPECT_EQ(parse_bytes("1.5kB"), 1500);

@@ -1,0 +1,125 @@
+#include "interruption.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "exit_codes.h"
+#include "machine.h"
+
+namespace leat::bench {
+namespace {
+
+// A signal handler may only touch lock-free atomics.
+std::atomic<Interruption> reason{Interruption::kNone};
+static_assert(std::atomic<Interruption>::is_always_lock_free);
+std::atomic<bool> is_guarded{false};
+
+void on_interrupt(int signal) {
+    reason = Interruption::kSignal;
+    std::signal(signal, SIG_DFL);
+}
+
+struct Named {
+    std::mutex mutex;
+    std::string what;
+};
+
+Named& current_activity() {
+    static Named activity;
+    return activity;
+}
+
+std::string exchange_activity(std::string what) {
+    Named& activity = current_activity();
+    const std::lock_guard lock(activity.mutex);
+    return std::exchange(activity.what, std::move(what));
+}
+
+[[noreturn]] void give_up() {
+    // Destructors would wait for the work that takes too long.
+    std::_Exit(kExitDeadline);
+}
+
+}  // namespace
+
+Interruption interruption() {
+    return reason.load(std::memory_order_relaxed);
+}
+
+int interruption_exit_code() {
+    return interruption() == Interruption::kTimeout ? kExitDeadline : kExitInterrupted;
+}
+
+bool sleep_until_ns(int64_t end_ns) {
+    constexpr int64_t kLookNs = 20'000'000;
+    while (interruption() == Interruption::kNone) {
+        const int64_t left_ns = end_ns - now_ns();
+        if (left_ns <= 0) {
+            return true;
+        }
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns, kLookNs)));
+    }
+    return false;
+}
+
+InterruptGuard::InterruptGuard() : previous_(std::signal(SIGINT, on_interrupt)) {
+    is_guarded = true;
+}
+
+InterruptGuard::~InterruptGuard() {
+    is_guarded = false;
+    std::signal(SIGINT, previous_);
+}
+
+Activity::Activity(std::string what) : outer_(exchange_activity(std::move(what))) {}
+
+Activity::~Activity() {
+    exchange_activity(std::move(outer_));
+}
+
+Timeout::Timeout(double seconds) {
+    if (seconds > 0) {
+        thread_ = std::thread([this, seconds] { watch(seconds); });
+    }
+}
+
+Timeout::~Timeout() {
+    {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+    }
+    ended_changed_.notify_one();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+void Timeout::watch(double seconds) {
+    constexpr double kLongest = 1e9;  // 30 years: beyond, nanoseconds overflow
+    constexpr std::chrono::seconds kGrace{5};
+    const std::chrono::duration<double> limit(std::min(seconds, kLongest));
+    std::unique_lock lock(mutex_);
+    if (ended_changed_.wait_for(lock, limit, [this] { return ended_; })) {
+        return;
+    }
+    std::string what = exchange_activity({});
+    fmt::print(stderr, "graphbench: --timeout of {:g} s passed while {}\n", seconds,
+               what.empty() ? "preparing" : what);
+    if (!is_guarded) {
+        give_up();
+    }
+    reason = Interruption::kTimeout;
+    if (!ended_changed_.wait_for(lock, kGrace, [this] { return ended_; })) {
+        fmt::print(stderr, "graphbench: the partial results took too long and are lost\n");
+        give_up();
+    }
+}
+
+}  // namespace leat::bench
