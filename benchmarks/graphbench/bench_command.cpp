@@ -12,6 +12,7 @@
 #include "files.h"
 #include "interruption.h"
 #include "measure.h"
+#include "repeat.h"
 #include "result.h"
 #include "screen.h"
 #include "session.h"
@@ -164,10 +165,7 @@ int measure_targets(BenchState& state,
 void print_results(const BenchState& state, const Options& options) {
     std::string format = options.text("format");
     if (format == "md" || format == "csv" || state.results.size() > 1) {
-        TableFormat style = format == "md"    ? TableFormat::kMarkdown
-                            : format == "csv" ? TableFormat::kCsv
-                                              : TableFormat::kText;
-        fmt::print("{}", rows_of(state.results, options.text("time-unit"), style));
+        fmt::print("{}", rows_of(state.results, options.text("time-unit"), table_format(format)));
         return;
     }
     fmt::print("{}",
@@ -190,6 +188,11 @@ int bench_command(const Options& options) {
     if (!parse_percentiles(options.text("percentiles"))) {
         return usage_error(options,
                            "--percentiles needs numbers from 0 to 100 with commas between");
+    }
+    if (options.integer("repeat") > 1) {
+        return options.given("samples")
+                   ? usage_error(options, "writes --samples of one process: not with --repeat")
+                   : bench_in_processes(options);
     }
     BenchState state;
     state.runtime = std::make_unique<Runtime>(*wanted);

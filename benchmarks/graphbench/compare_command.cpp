@@ -1,12 +1,12 @@
 // graphbench compare, and bench --baseline.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <cstdio>
 #include <string>
 
 #include "base/error.h"
 #include "baseline.h"
+#include "child_process.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "progress.h"
@@ -16,13 +16,6 @@
 
 namespace leat::bench {
 namespace {
-
-TableFormat format_of(const Options& options) {
-    std::string format = options.text("format");
-    return format == "md"    ? TableFormat::kMarkdown
-           : format == "csv" ? TableFormat::kCsv
-                             : TableFormat::kText;
-}
 
 Json ratio_json(const std::string& name, const Ratio& ratio) {
     Json json = Json::object();
@@ -83,35 +76,19 @@ int compare_results(const std::vector<Json>& base,
     if (!is_compare || !write_json(options, json, &exit_code)) {
         bool stdout_is_json =
             !is_compare && (options.text("json") == "-" || options.text("format") == "json");
-        fmt::print(stdout_is_json ? stderr : stdout, "{}", table.to_string(format_of(options)));
+        fmt::print(stdout_is_json ? stderr : stdout, "{}",
+                   table.to_string(table_format(options.text("format"))));
     }
     return exit_code;
 }
 
-// Standard output of a shell command; an error names its exit status.
-Result<std::string> output_of(const std::string& command) {
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) {
-        return not_found("cannot start '{}'", command);
-    }
-    std::string text;
-    char buffer[4096];
-    size_t got = 0;
-    while ((got = fread(buffer, 1, sizeof(buffer), pipe)) > 0) {
-        text.append(buffer, got);
-    }
-    int status = pclose(pipe);
-    if (status != 0) {
-        return make_error(StatusCode::kInvalidArgument, "'{}' ended with {} {}", command,
-                          WIFEXITED(status) ? "exit code" : "signal",
-                          WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-    }
-    return text;
-}
-
 Result<double> median_printed_by(const std::string& command) {
-    LEAT_ASSIGN_OR_RETURN(std::string text, output_of(command));
-    Result<Json> json = Json::parse(text);
+    LEAT_ASSIGN_OR_RETURN(ChildOutput output, run_child(command));
+    if (output.exit_code != 0) {
+        return make_error(StatusCode::kInvalidArgument, "'{}' ended with exit code {}", command,
+                          output.exit_code);
+    }
+    Result<Json> json = Json::parse(output.text);
     if (!json.ok()) {
         return parse_error("'{}' does not print graphbench's JSON alone (add --json -): {}",
                            command, json.error().text());
@@ -175,7 +152,7 @@ int compare_commands(const Options& options) {
     // Measuring a peer is no regression: only a limit that the caller sets fails.
     int exit_code = options.given("max-regress") && regressed ? kExitRegression : kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", table.to_string(format_of(options)));
+        fmt::print("{}", table.to_string(table_format(options.text("format"))));
     }
     return exit_code;
 }

@@ -61,9 +61,11 @@ constexpr OptionInfo kOptions[] = {
     {"max-time", kNumber, "S", "60", kBench, false, "but never longer"},
     {"runs", kInteger, "N", "", kBench | kProfile, false, "exactly so many runs"},
     {"cool-down", kNumber, "S", "", kBench, false,
-     "pause between targets, or between rounds of their turns"},
+     "pause between targets, rounds of their turns, and processes"},
     {"timeout", kNumber, "S", "", kBench | kRun | kCheck | kConformance, false,
      "of the whole command: exit 7; bench writes what it has"},
+    {"repeat", kInteger, "N", "1", kBench, false,
+     "measure in N processes: median of their medians, and spread"},
     {"interleave", kChoice, "on|off", "on", kBench, false, "take turns between several targets"},
     // load
     {"streams", kInteger, "N", "1", kBench, false,

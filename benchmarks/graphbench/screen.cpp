@@ -139,6 +139,12 @@ std::vector<std::string> row_of(const Json& result, const TimeUnit& unit, bool p
 
 }  // namespace
 
+TableFormat table_format(const std::string& name) {
+    return name == "md"    ? TableFormat::kMarkdown
+           : name == "csv" ? TableFormat::kCsv
+                           : TableFormat::kText;
+}
+
 std::string Table::to_string(TableFormat format) const {
     size_t columns = headers_.size();
     std::vector<size_t> widths(columns);

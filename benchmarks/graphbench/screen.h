@@ -10,6 +10,9 @@ namespace leat::bench {
 
 enum class TableFormat : uint8_t { kText, kMarkdown, kCsv };
 
+// "md", "csv"; text for any other name.
+TableFormat table_format(const std::string& name);
+
 class Table {
   public:
     explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}

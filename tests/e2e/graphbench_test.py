@@ -114,6 +114,22 @@ class Bench(unittest.TestCase):
         self.assertEqual([row["streams"] for row in csv.DictReader(io.StringIO(out))], ["3", "3"])
         self.assertEqual(call("bench", SMALL, "--streams", "0")[0], 2)
 
+    def test_repeat_takes_the_median_of_processes(self):
+        code, out, err = call("bench", SMALL, *FAST, "--label", "it's=a b", "--json", "-",
+                              environment={"GRAPHBENCH_REPEAT": "3", "GRAPHBENCH_RUNS": "5"})
+        self.assertEqual(code, 0, err)
+        result = json.loads(out)
+        medians = result["repeat"]["medians"]
+        self.assertEqual((result["repeat"]["processes"], len(medians), result["latency_ns"]["n"]), (3, 3, 5))
+        self.assertEqual(result["latency_ns"]["median"], sorted(medians)[1])
+        self.assertEqual(result["labels"], {"it's": "a b"})
+        code, out, err = call("bench", SMALL, SMALL, *FAST, "--repeat", "2", "--format", "csv")
+        self.assertEqual([row["processes"] for row in csv.DictReader(io.StringIO(out))], ["2", "2"], err)
+        code, out, err = call("bench", SMALL, "--min-time", "100", "--repeat", "2", "--timeout", "3", "-q")
+        self.assertEqual((code, out), (7, ""), err)
+        self.assertIn("while measuring in process 1 of 2", err)
+        self.assertEqual(call("bench", "gen:resnet5", *FAST, "--repeat", "2")[0], 3)
+
     def test_timeout_keeps_what_was_measured(self):
         code, out, err = call("bench", SMALL, "--min-time", "100", "--warmup", "1", "--streams", "2",
                               "--timeout", "5", "--json", "-", "-q")

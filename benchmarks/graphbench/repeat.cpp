@@ -1,0 +1,149 @@
+#include "repeat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "baseline.h"
+#include "child_process.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "interruption.h"
+#include "machine.h"
+#include "result.h"
+#include "screen.h"
+#include "statistics.h"
+
+namespace leat::bench {
+namespace {
+
+// The command line of one process: every option that is set, wherever it was.
+std::string command_of(const Options& options, double timeout_s) {
+    constexpr std::string_view kOurs[] = {"repeat", "json", "format", "baseline", "timeout"};
+    std::error_code error;
+    std::string command =
+        shell_quoted(std::filesystem::read_symlink("/proc/self/exe", error).string());
+    command.append(" bench --repeat=1 --json=- --format=table");
+    if (options.given("timeout")) {
+        command += fmt::format(" --timeout={}", timeout_s);
+    }
+    const Json set = options.to_json();
+    for (const auto& [name, value] : set.members()) {
+        if (std::find(std::begin(kOurs), std::end(kOurs), name) != std::end(kOurs)) {
+            continue;
+        }
+        if (value.is_bool()) {
+            command += fmt::format(" --{}", name);
+            continue;
+        }
+        for (const Json& item : value.is_array() ? value.items() : Json::Array{value}) {
+            command.push_back(' ');
+            command += shell_quoted(fmt::format("--{}={}", name, item.text()));
+        }
+    }
+    command.append(" --");
+    for (const std::string& target : options.positional()) {
+        command.push_back(' ');
+        command += shell_quoted(target);
+    }
+    return command;
+}
+
+// One result for a target from those of all processes.
+Json merge(const Options& options, std::vector<Json> results) {
+    Json medians = Json::array();
+    for (const Json& result : results) {
+        medians.push(median_of(result));
+    }
+    std::sort(results.begin(), results.end(),
+              [](const Json& a, const Json& b) { return median_of(a) < median_of(b); });
+    const double least = median_of(results.front());
+    const double most = median_of(results.back());
+    Json merged = results[(results.size() - 1) / 2];
+    std::vector<double> values;
+    for (const Json& value : medians.items()) {
+        values.push_back(value.number());
+    }
+    const double middle = median(values);
+    Json latency = merged["latency_ns"];
+    latency.set("median", middle).set("block_medians", medians);
+    Json repeat = Json::object();
+    repeat.set("processes", int64_t(results.size())).set("medians", std::move(medians));
+    repeat.set("spread", Json(Json::Array{least / middle, most / middle}));
+    merged.set("latency_ns", std::move(latency)).set("repeat", std::move(repeat));
+    return merged.set("config", options.to_json());
+}
+
+void print_rows(const std::vector<Json>& results, const Options& options) {
+    Table table({"target", "processes", "median", "unit", "spread of medians"});
+    for (const Json& result : results) {
+        const TimeUnit unit = time_unit(options.text("time-unit"), median_of(result));
+        const Json::Array& spread = result["repeat"]["spread"].items();
+        table.add({result["target"]["name"].text(),
+                   fmt::format("{}", result["repeat"]["processes"].integer()),
+                   format_time(median_of(result), unit), unit.name,
+                   fmt::format("{:.3f}..{:.3f}", spread[0].number(), spread[1].number())});
+    }
+    fmt::print("{}", table.to_string(table_format(options.text("format"))));
+}
+
+// Results of one process, in the order of the targets; `exit_code` is what it ended with.
+Result<std::vector<Json>> run_process(const std::string& command, int& exit_code) {
+    LEAT_ASSIGN_OR_RETURN(ChildOutput output, run_child(command));
+    exit_code = output.exit_code;
+    LEAT_ASSIGN_OR_RETURN(Json document, Json::parse(output.text));
+    return results_in(document);
+}
+
+}  // namespace
+
+int bench_in_processes(const Options& options) {
+    const int64_t processes = options.integer("repeat");
+    const int64_t begin_ns = now_ns();
+    unsetenv("GRAPHBENCH_BASELINE");  // ours, not theirs
+    InterruptGuard guard;
+    int exit_code = kExitOk;
+    std::vector<std::vector<Json>> by_target;
+    for (int64_t i = 0; i < processes; ++i) {
+        const Activity activity(fmt::format("measuring in process {} of {}", i + 1, processes));
+        if (i > 0) {
+            sleep_until_ns(now_ns() + int64_t(options.number("cool-down") * 1e9));
+        }
+        if (interruption() != Interruption::kNone) {
+            break;
+        }
+        const double spent_s = double(now_ns() - begin_ns) * 1e-9;
+        int code = kExitOk;
+        Result<std::vector<Json>> results = run_process(
+            command_of(options, std::max(0.001, options.number("timeout") - spent_s)), code);
+        if (interruption() != Interruption::kNone) {
+            break;  // what that process has is partial
+        }
+        if (!results.ok()) {  // it has said why
+            return code != kExitOk ? code : report_error(results.error());
+        }
+        exit_code = exit_code == kExitOk ? code : exit_code;
+        by_target.resize(results->size());
+        for (size_t target = 0; target < results->size(); ++target) {
+            by_target[target].push_back(std::move((*results)[target]));
+        }
+    }
+    std::vector<Json> merged;
+    merged.reserve(by_target.size());
+    for (std::vector<Json>& results : by_target) {
+        merged.push_back(merge(options, std::move(results)));
+    }
+    exit_code = interruption() != Interruption::kNone ? interruption_exit_code() : exit_code;
+    if (!merged.empty() && !write_json(options, results_document(merged), &exit_code)) {
+        print_rows(merged, options);
+    }
+    return options.given("baseline") && exit_code == kExitOk
+               ? compare_with_baseline(merged, options)
+               : exit_code;
+}
+
+}  // namespace leat::bench
