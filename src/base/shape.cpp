@@ -43,7 +43,7 @@ std::string Shape::to_string() const {
     }
     std::string text;
     for (int axis = 0; axis < rank_; ++axis) {
-        text += (axis == 0 ? "" : "x") + std::to_string(extents_[axis]);
+        text.append(axis == 0 ? "" : "x").append(std::to_string(extents_[axis]));
     }
     return text;
 }

@@ -67,10 +67,10 @@ DimSpec add_dims(const DimSpec& a, const DimSpec& b) {
     std::sort(terms.begin(), terms.end());
     std::string sum;
     for (std::string_view term : terms) {
-        sum += (sum.empty() ? "" : "+") + std::string(term);
+        sum.append(sum.empty() ? "" : "+").append(term);
     }
     if (fixed > 0) {
-        sum += "+" + std::to_string(fixed);
+        sum.append("+").append(std::to_string(fixed));
     }
     return named(sum);
 }

@@ -178,7 +178,7 @@ std::string print_type(const TypeInfo& type) {
     }
     out += '[';
     for (size_t i = 0; i < type.dims->size(); ++i) {
-        out += (i == 0 ? "" : ",") + print_dim((*type.dims)[i]);
+        out.append(i == 0 ? "" : ",").append(print_dim((*type.dims)[i]));
     }
     return out + ']';
 }
@@ -196,7 +196,7 @@ std::string print_list(const std::vector<T>& elements, const char* empty, F prin
     }
     std::string out = "[";
     for (size_t i = 0; i < elements.size(); ++i) {
-        out += (i == 0 ? "" : ",") + print(elements[i]);
+        out.append(i == 0 ? "" : ",").append(print(elements[i]));
     }
     return out + ']';
 }
@@ -222,8 +222,8 @@ struct AttributePrinter {
 std::string print_attributes(const Attributes& attributes) {
     std::string out;
     for (const auto& [key, value] : attributes) {
-        out += (out.empty() ? " {" : ", ") + as_name(key) + "=" +
-               std::visit(AttributePrinter(), value);
+        out.append(out.empty() ? " {" : ", ").append(as_name(key)).append("=");
+        out.append(std::visit(AttributePrinter(), value));
     }
     return out.empty() ? out : out + '}';
 }
@@ -320,7 +320,8 @@ class Printer {
             node.own_input_count < 0 ? node.inputs.size() : size_t(node.own_input_count);
         std::string out = "  " + names(node.outputs, node.outputs.size()) + " = ";
         out += as_name(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type);
-        out += "(" + names(node.inputs, own) + ")" + print_attributes(node.attributes);
+        out.append("(").append(names(node.inputs, own)).append(")");
+        out += print_attributes(node.attributes);
         for (const auto& [key, body] : node.subgraphs) {
             out += fmt::format(" {}=<graph of {} nodes>", key, body->nodes.size());
         }

@@ -131,7 +131,7 @@ Result<Shape> read_shape(std::span<const int64_t> dims) {
     }
     std::string found;
     for (const int64_t dim : dims.first(std::min<size_t>(dims.size(), 16))) {
-        found += (found.empty() ? "" : "x") + std::to_string(dim);
+        found.append(found.empty() ? "" : "x").append(std::to_string(dim));
     }
     if (dims.size() > size_t(kMaxRank)) {
         return unsupported("a tensor has too many axes")
