@@ -11,7 +11,8 @@
 namespace leat {
 namespace {
 
-// A busy machine starts helpers late, and the others have then done their share: run until all met in one run.
+// A busy machine starts helpers late, and the others have then done their share: run until all met
+// in one run.
 constexpr std::chrono::seconds kPatience{60};
 
 std::vector<std::byte> output_bytes(const CompiledGraph& compiled, Request& request) {
@@ -38,7 +39,9 @@ void bind_ramp(Request& request, const ValueInfo& info, const Shape& shape) {
 }
 
 // The outputs' bytes, the same in every run; runs until `threads` threads took part in one.
-std::vector<std::byte> run_with_threads(const Graph& graph, const InputShapes& shapes, int threads) {
+std::vector<std::byte> run_with_threads(const Graph& graph,
+                                        const InputShapes& shapes,
+                                        int threads) {
     RuntimeOptions options;
     options.threads = threads;
     const Runtime runtime(options);
@@ -86,8 +89,9 @@ TEST(Threads, SameBitsForDepthwiseConvolutions) {
 }
 
 TEST(Threads, SameBitsForAttention) {
-    expect_same_bits("bert_base?layers=2,tokens=64",
-                     {{"input_ids", {1, 64}}, {"attention_mask", {1, 64}}, {"token_type_ids", {1, 64}}});
+    expect_same_bits(
+        "bert_base?layers=2,tokens=64",
+        {{"input_ids", {1, 64}}, {"attention_mask", {1, 64}}, {"token_type_ids", {1, 64}}});
 }
 
 TEST(Threads, AutoNeverExceedsMaskAndQuota) {
