@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "onnx/attribute_reader.h"
 #include "onnx/graph_builder.h"
 #include "onnx/node_order.h"
 #include "onnx/upgrade.h"
@@ -434,44 +435,6 @@ Status Importer::import_operator(Scope& scope,
     return add_upgraded(scope.builder, std::move(node), opset);
 }
 
-template <class T>
-Result<Tensor> tensor_of(std::span<const T> values, bool scalar) {
-    return Tensor::from<T>(scalar ? Shape{} : Shape{int64_t(values.size())}, values);
-}
-
-Result<Tensor> strings_tensor(const std::vector<std::string_view>& values, bool scalar) {
-    const std::vector<std::string> strings(values.begin(), values.end());
-    return tensor_of<std::string>(strings, scalar);
-}
-
-Result<Tensor> constant_of(const AttributeProto& attribute, const Source& source) {
-    using Type = AttributeProto::Type;
-    switch (attribute.type) {
-        case Type::kTensor:
-            return attribute.t == nullptr
-                       ? Result<Tensor>(invalid_argument("the tensor is missing"))
-                       : read_tensor(*attribute.t, source);
-        case Type::kSparseTensor:
-            return attribute.sparse_tensor == nullptr
-                       ? Result<Tensor>(invalid_argument("the sparse tensor is missing"))
-                       : read_sparse_tensor(*attribute.sparse_tensor, source);
-        case Type::kFloat:
-            return tensor_of<float>({&attribute.f, 1}, true);
-        case Type::kInt:
-            return tensor_of<int64_t>({&attribute.i, 1}, true);
-        case Type::kString:
-            return strings_tensor({attribute.s}, true);
-        case Type::kFloats:
-            return tensor_of<float>(attribute.floats, false);
-        case Type::kInts:
-            return tensor_of<int64_t>(attribute.ints, false);
-        case Type::kStrings:
-            return strings_tensor(attribute.strings, false);
-        default:
-            return invalid_argument("attribute '{}' cannot be a constant", attribute.name);
-    }
-}
-
 Status Importer::import_constant(Scope& scope,
                                  const NodeProto& proto,
                                  const BoundAttributes& attributes) {
@@ -486,61 +449,24 @@ Status Importer::import_constant(Scope& scope,
             "a constant needs one output and an attribute 'value', 'sparse_value', "
             "'value_int', 'value_float', 'value_string' or a list of these");
     }
-    LEAT_ASSIGN_OR_RETURN(Tensor tensor, constant_of(*value, source_));
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_constant(*value, source_));
     scope.builder.set_constant(scope.values[proto.output[0]], std::move(tensor));
     return {};
 }
 
 Status Importer::set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound) {
-    using Type = AttributeProto::Type;
     const AttributeProto& proto = *bound.proto;
-    const auto set = [&](AttributeValue value) {
-        node.attributes[std::string(name)] = std::move(value);
-    };
-    switch (proto.type) {
-        case Type::kFloat:
-            set(proto.f);
-            return {};
-        case Type::kInt:
-            set(proto.i);
-            return {};
-        case Type::kString:
-            set(std::string(proto.s));
-            return {};
-        case Type::kFloats:
-            set(proto.floats);
-            return {};
-        case Type::kInts:
-            set(proto.ints);
-            return {};
-        case Type::kStrings:
-            set(std::vector<std::string>(proto.strings.begin(), proto.strings.end()));
-            return {};
-        case Type::kTensor:
-        case Type::kSparseTensor: {
-            LEAT_ASSIGN_OR_RETURN(Tensor tensor, constant_of(proto, source_));
-            set(std::move(tensor));
-            return {};
-        }
-        case Type::kTypeProto: {
-            const TypeProto none;
-            LEAT_ASSIGN_OR_RETURN(const TypeInfo type,
-                                  read_type(proto.tp == nullptr ? none : *proto.tp));
-            set(type.to_string());
-            return {};
-        }
-        case Type::kGraph: {
-            const GraphProto empty;
-            LEAT_ASSIGN_OR_RETURN(
-                node.subgraphs[std::string(name)],
-                import_subgraph(*bound.scope, proto.g == nullptr ? empty : *proto.g));
-            return {};
-        }
-        case Type::kUndefined:
-            return {};  // a name without a value: nothing is set
-        default:
-            return unsupported("attribute '{}' is a list of tensors, graphs or types", name);
+    if (proto.type == AttributeProto::Type::kGraph) {
+        const GraphProto empty;
+        LEAT_ASSIGN_OR_RETURN(node.subgraphs[std::string(name)],
+                              import_subgraph(*bound.scope, proto.g == nullptr ? empty : *proto.g));
+        return {};
     }
+    LEAT_ASSIGN_OR_RETURN(std::optional<AttributeValue> value, read_attribute(proto, source_));
+    if (value) {
+        node.attributes[std::string(name)] = std::move(*value);
+    }
+    return {};
 }
 
 Result<std::shared_ptr<GraphData>> Importer::import_subgraph(Scope& outer,
@@ -640,38 +566,6 @@ Result<std::unique_ptr<GraphData>> import_model(const ModelProto& model,
                                                 const Source& source,
                                                 const std::string& file) {
     return Importer(model, source).run(file);
-}
-
-Result<TypeInfo> read_type(const TypeProto& proto) {
-    using Kind = TypeProto::Kind;
-    TypeInfo type;
-    if (proto.kind == Kind::kNone || proto.kind == Kind::kOpaque) {
-        return type;
-    }
-    if (proto.kind == Kind::kTensor || proto.kind == Kind::kSparseTensor ||
-        proto.kind == Kind::kMap) {
-        LEAT_ASSIGN_OR_RETURN(type.dtype, read_dtype(proto.elem_type));
-    }
-    if (proto.kind == Kind::kTensor || proto.kind == Kind::kSparseTensor) {
-        if (proto.shape) {
-            type.dims.emplace();
-            for (const DimensionProto& dim : *proto.shape) {
-                const bool fixed = dim.value.value_or(-1) >= 0;
-                type.dims->push_back(fixed               ? DimSpec(*dim.value)
-                                     : dim.param.empty() ? DimSpec::unknown()
-                                                         : DimSpec(dim.param));
-            }
-        }
-        return type;
-    }
-    type.kind = proto.kind == Kind::kSequence ? TypeInfo::Kind::kSequence
-                : proto.kind == Kind::kMap    ? TypeInfo::Kind::kMap
-                                              : TypeInfo::Kind::kOptional;
-    const TypeProto none;
-    LEAT_ASSIGN_OR_RETURN(TypeInfo element,
-                          read_type(proto.element == nullptr ? none : *proto.element));
-    type.element = std::make_shared<const TypeInfo>(std::move(element));
-    return type;
 }
 
 }  // namespace leat::onnx

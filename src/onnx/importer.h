@@ -19,7 +19,4 @@ Result<std::unique_ptr<GraphData>> import_model(const ModelProto& model,
                                                 const Source& source,
                                                 const std::string& file);
 
-// What a TypeProto says; unknown when it says nothing.
-Result<TypeInfo> read_type(const TypeProto& proto);
-
 }  // namespace leat::onnx
