@@ -28,8 +28,8 @@ std::string csv_cell(const std::string& cell) {
 }
 
 const std::string& cell_at(const std::vector<std::string>& row, size_t column) {
-    static const std::string empty;
-    return column < row.size() ? row[column] : empty;
+    static const std::string kEmpty;
+    return column < row.size() ? row[column] : kEmpty;
 }
 
 std::string machine_line(const Json& result) {

@@ -130,6 +130,7 @@ std::vector<Bin> histogram(const std::vector<double>& samples, int bin_count) {
     double high = percentile_of_sorted(sorted, 99.5);
     double width = (high - low) / bin_count;
     std::vector<Bin> bins;
+    bins.reserve(size_t(bin_count));
     for (int i = 0; i < bin_count; ++i) {
         bins.push_back({low + width * i, low + width * (i + 1), 0});
     }
@@ -150,6 +151,7 @@ Ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& 
     std::mt19937_64 random(1);  // fixed: the same files give the same interval
     std::vector<double> scratch;
     std::vector<double> resampled;
+    resampled.reserve(size_t(kResamples));
     for (int i = 0; i < kResamples; ++i) {
         double base = resampled_median(a, random, scratch);
         resampled.push_back(resampled_median(b, random, scratch) / base);
@@ -177,6 +179,7 @@ Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b
     std::mt19937_64 random(1);
     std::vector<double> scratch;
     std::vector<double> resampled;
+    resampled.reserve(size_t(kResamples));
     for (int i = 0; i < kResamples; ++i) {
         resampled.push_back(resampled_median(ratios, random, scratch));
     }

@@ -26,6 +26,29 @@ std::vector<std::string> alternatives_of(const std::string& text) {
     return all;
 }
 
+// Each case with each alternative of one more --shape.
+Result<std::vector<SweepCase>> multiply_cases(const std::vector<SweepCase>& cases,
+                                              const std::string& text) {
+    const auto [name, value] = split_assignment(text);
+    const std::vector<std::string> alternatives = alternatives_of(value);
+    std::vector<SweepCase> product;
+    product.reserve(cases.size() * alternatives.size());
+    for (const SweepCase& base : cases) {
+        for (const std::string& alternative : alternatives) {
+            const Result<Shape> shape = parse_shape(alternative);
+            if (!shape.ok()) {
+                return invalid_argument("--shape {}: {}", text, shape.error().text());
+            }
+            product.push_back(base);
+            product.back().shapes[name] = *shape;
+            if (alternatives.size() > 1) {
+                product.back().label += fmt::format(" {}={}", name, alternative);
+            }
+        }
+    }
+    return product;
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> split_assignment(const std::string& text) {
@@ -63,24 +86,7 @@ Result<Shape> parse_shape(const std::string& text) {
 Result<std::vector<SweepCase>> sweep_cases(const std::vector<std::string>& shapes) {
     std::vector<SweepCase> cases(1);
     for (const std::string& text : shapes) {
-        auto [name, value] = split_assignment(text);
-        std::vector<std::string> alternatives = alternatives_of(value);
-        std::vector<SweepCase> next;
-        for (const SweepCase& base : cases) {
-            for (const std::string& alternative : alternatives) {
-                Result<Shape> shape = parse_shape(alternative);
-                if (!shape.ok()) {
-                    return invalid_argument("--shape {}: {}", text, shape.error().text());
-                }
-                SweepCase one = base;
-                one.shapes[name] = *shape;
-                if (alternatives.size() > 1) {
-                    one.label += fmt::format(" {}={}", name, alternative);
-                }
-                next.push_back(std::move(one));
-            }
-        }
-        cases = std::move(next);
+        LEAT_ASSIGN_OR_RETURN(cases, multiply_cases(cases, text));
     }
     return cases;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 #include "base/float_formats.h"
@@ -220,8 +221,8 @@ std::string describe_value(const Value& value) {
     }
     const Tensor& tensor = value.tensor();
     int64_t count = tensor.element_count();
-    double low = INFINITY;
-    double high = -INFINITY;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
     double sum = 0;
     int64_t not_finite = 0;
     for (int64_t i = 0; i < count; ++i) {
