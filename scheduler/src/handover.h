@@ -2,6 +2,7 @@
 //
 //   Gate           lets helpers into a run          open (release)    -> enter (acquire)
 //                  and waits until they are out     leave (release)   -> is_empty (acquire)
+//   SlotFlag       gives numbers to helpers         free (release)    -> try_take (acquire)
 //   TileClaims     gives every tile to one worker   no data: relaxed
 //   StepProgress   tells that tiles are finished    publish (release) -> is_done (acquire)
 //   CancelFlag     stops a run, keeps one error     the error is read after the gate is empty
@@ -18,51 +19,65 @@
 
 namespace leat::scheduler {
 
-// The door of one run. Starts closed. One word: closed, most helpers allowed, helpers that came,
-// helpers inside.
+// The door of one run. Starts closed. One word: closed, on hold, most helpers allowed, helpers
+// inside.
 class Gate {
   public:
     // Only while closed and empty.
     void open(int most_helpers) {
         word_.store(uint64_t(most_helpers) << kMostShift, std::memory_order_seq_cst);
     }
-    // Worker id (1, 2, ...) for one helper each, or 0: closed or full. What the opener wrote before
-    // open() is visible afterwards.
-    int try_enter() {
+    // False: closed or full. What the opener wrote before open() is visible afterwards.
+    bool try_enter() {
         uint64_t word = word_.load(std::memory_order_seq_cst);
         while (missing_in(word) > 0) {
-            const uint64_t next = word + kOneCame + kOneInside;
-            if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,
+            if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
                                             std::memory_order_relaxed)) {
-                return int(came_in(next));
+                return true;
             }
         }
-        return 0;
+        return false;
     }
     // What this helper wrote is visible to who sees is_empty() afterwards.
-    void leave() { word_.fetch_sub(kOneInside, std::memory_order_release); }
-    // No helper enters any more; those inside stay.
+    void leave() { word_.fetch_sub(1, std::memory_order_release); }
+    // Between hold() and resume() no helper enters: there would be nothing to do. Anybody inside.
+    void hold() { word_.fetch_or(kHeld, std::memory_order_relaxed); }
+    // Sequentially consistent: see LookingCount.
+    void resume() { word_.fetch_and(~kHeld, std::memory_order_seq_cst); }
+    bool is_held() const { return (word_.load(std::memory_order_relaxed) & kHeld) != 0; }
+    // No helper enters any more, whoever calls resume(); those inside stay.
     void close() { word_.fetch_or(kClosed, std::memory_order_relaxed); }
-    bool is_empty() const { return (word_.load(std::memory_order_acquire) & kCountMask) == 0; }
+    bool is_empty() const { return inside_in(word_.load(std::memory_order_acquire)) == 0; }
     // Helpers that may still come; 0 when closed.
     int missing() const { return missing_in(word_.load(std::memory_order_seq_cst)); }
-    int came() const { return int(came_in(word_.load(std::memory_order_relaxed))); }
+    int inside() const { return int(inside_in(word_.load(std::memory_order_relaxed))); }
 
   private:
     static constexpr uint64_t kCountMask = 0xffff;
-    static constexpr int kCameShift = 16;
     static constexpr int kMostShift = 32;
-    static constexpr uint64_t kOneInside = 1;
-    static constexpr uint64_t kOneCame = uint64_t{1} << kCameShift;
     static constexpr uint64_t kClosed = uint64_t{1} << 63;
+    static constexpr uint64_t kHeld = uint64_t{1} << 62;
 
-    static uint64_t came_in(uint64_t word) { return (word >> kCameShift) & kCountMask; }
+    static uint64_t inside_in(uint64_t word) { return word & kCountMask; }
     static int missing_in(uint64_t word) {
         const uint64_t most = (word >> kMostShift) & kCountMask;
-        return (word & kClosed) != 0 ? 0 : int(most) - int(came_in(word));
+        return (word & (kClosed | kHeld)) != 0 ? 0 : int(most) - int(inside_in(word));
     }
 
     std::atomic<uint64_t> word_{kClosed};
+};
+
+// Whether a worker's number is in use. What the last holder wrote is visible to the next one.
+class SlotFlag {
+  public:
+    bool try_take() {
+        return !taken_.load(std::memory_order_relaxed) &&
+               !taken_.exchange(true, std::memory_order_acquire);
+    }
+    void free() { taken_.store(false, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> taken_{false};
 };
 
 // Half-open.

@@ -1,9 +1,7 @@
-// Program and Executor: an ordered list of steps, each cut into independent tiles, run by any
-// number of workers.
+// Executor: threads that run Programs.
 //
-// A Program is integers only: what a tile does is a function pointer given to run(). Every worker
-// walks the steps in order, claims tiles and waits only for the steps that a step names, so the
-// program completes with any number of workers that show up, also one.
+// The calling thread is worker 0; helpers are called only when a program is worth it, and after the
+// first task has run. A program completes with any number of helpers, also none.
 #pragma once
 
 #include <chrono>
@@ -16,69 +14,104 @@
 #include <vector>
 
 #include "leat/export.h"
+#include "leat/scheduler/program.h"
 #include "leat/status.h"
 
 namespace leat::scheduler {
 
-struct Step {
-    int64_t tile_count = 1;  // in [0, Program::kMaxTiles]
-    double cost_ns = 0;      // estimate for the whole step on one worker; 0: negligible
-    std::vector<int32_t>
-        waits;  // earlier steps that must be finished before a tile of this one starts
-};
+class ActiveRun;
+class Crew;
 
-// Immutable once made; shared by any number of states.
-class LEAT_API Program {
+// What the body of a task knows and may do; valid during the call.
+class LEAT_API TaskScope {
   public:
-    static constexpr int64_t kMaxTiles = (int64_t{1} << 40) - 1;
-
-    // No steps.
-    Program();
-    // Error if a wait names a step that is not earlier. Waits implied by others are removed,
-    // and a wait for a step without tiles becomes waits for what that one waits for.
-    static Result<Program> make(std::vector<Step> steps);
-    int step_count() const;
-    std::span<const Step> steps() const;
-    // Estimated time on `workers` workers is so small that waking one costs more than it saves.
-    bool is_inline(int workers) const;
-
-    struct Impl;
-    const Impl& impl() const { return *impl_; }
+    // In [0, Executor::worker_count()); no two threads of a run have the same one at once.
+    int worker() const { return worker_; }
+    // The tiles that this call runs; [0, 1) for a task of one tile.
+    int64_t tile_begin() const { return tile_begin_; }
+    int64_t tile_end() const { return tile_end_; }
+    // True when what this body computes is no longer wanted.
+    bool is_cancelled() const;
+    // Cancels the run; the first error of a run is what run() returns. Always false, so that a body
+    // ends with `return scope.fail(...)`.
+    bool fail(Status error);
 
   private:
-    explicit Program(std::shared_ptr<const Impl> impl);
-    std::shared_ptr<const Impl> impl_;
+    friend class ActiveRun;
+    TaskScope(ActiveRun& run, int worker) : run_(run), worker_(worker) {}
+
+    ActiveRun& run_;
+    int64_t tile_begin_ = 0;
+    int64_t tile_end_ = 1;
+    int worker_ = 0;
 };
 
-// What runs: called concurrently for disjoint tile ranges of a step. worker is in [0,
-// worker_count()) and no two threads have the same one during a run. An error (or a thrown
-// exception, caught at this boundary) cancels what has not started, and run() returns the first
-// one.
-struct TileFunction {
-    Status (*call)(void* context, int32_t step, int64_t tile_begin, int64_t tile_end, int worker) =
-        nullptr;
+// The body of every task of a run; called concurrently for different tasks, and for disjoint tiles
+// of one. False (after scope.fail) or a thrown exception, caught at this boundary, cancels what has
+// not started.
+struct TaskFunction {
+    bool (*call)(void* context, TaskId task, TaskScope& scope) = nullptr;
     void* context = nullptr;
 };
 
 struct RunControl {
     std::optional<std::chrono::steady_clock::time_point> deadline;
     std::stop_token stop;
+    // Helpers go to the most important run first. A run started inside a task has at least the
+    // priority of that task's run.
+    Priority priority = Priority::kNormal;
+};
+
+// How well the lists of a program fit what its runs measured.
+struct RunStats {
+    int64_t runs = 0;
+    double wall_ns = 0;      // mean of a run, recent runs counting most
+    double imbalance = 0;    // share of the workers' time spent waiting for each other, recent runs
+    bool advises_recompile = false;  // imbalance stays above 10 %
 };
 
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
-// A run uses at most max_workers workers. Keeps the program alive.
+// Keeps the program alive.
 class LEAT_API ProgramState {
   public:
-    ProgramState(const Program& program, int max_workers);
+    explicit ProgramState(const Program& program);
     ~ProgramState();
     ProgramState(ProgramState&&) noexcept;
     ProgramState& operator=(ProgramState&&) noexcept;
+
+    const Program& program() const;
+    // Advances an external point to `value`; never back. Thread-safe, from any thread, during a run
+    // or before it. Memory ordering: what the caller wrote is visible to the tasks that wait for
+    // it. All points are 0 again when a run ends.
+    void signal(PointId point, int64_t value);
+    RunStats run_stats() const;
+    // Time of each task in the last runs of a traced program, in nanoseconds, smoothed; negative
+    // where none was measured. For Program::recompile.
+    std::vector<double> task_times_ns() const;
 
     struct Impl;
     Impl& impl() { return *impl_; }
 
   private:
     std::unique_ptr<Impl> impl_;
+};
+
+// Where helper threads come from. kDefault is oneTBB, except under the thread sanitizer, which does
+// not understand an uninstrumented oneTBB. kHostArena: the oneTBB arena that the creating thread is
+// in, with its limits; an arena of our own if it is in none.
+enum class ThreadSource : uint8_t { kDefault, kTbb, kStdThread, kHostArena };
+
+struct ExecutorOptions {
+    int threads = 1;  // workers of a run; more than the CPUs of the process is honoured, unpinned
+    bool pin = true;  // binds helpers, never the calling thread, to one CPU each
+    ThreadSource source = ThreadSource::kDefault;
+    // `latency` mode: how long an idle helper looks for the next run before it gives its thread
+    // back; 0: the default mode, which gives it back at once or learns a short wait from the time
+    // between runs. At most kMaxSpin.
+    std::chrono::nanoseconds spin{0};
+    static constexpr std::chrono::milliseconds kMaxSpin{10};
+    // CPUs of each compute domain (see compute_domains); an arena each. Empty: one domain, all CPUs.
+    std::vector<std::vector<int>> domains;
 };
 
 // What an executor turned out to be.
@@ -89,37 +122,61 @@ struct ExecutorReport {
         note;  // why not pinned, or why fewer threads than asked for; empty if all is as asked
 };
 
-// Runs programs. The calling thread is worker 0; helpers are recruited only when the program is
-// worth it. Thread-safe: concurrent run() calls with different states share the helpers, and a tile
-// may call run() with another state. Destroy it only when no run is left; helpers are waited for.
+// A run that goes on while its starter does something else. Destroying it cancels the run and waits
+// until everything that had started has ended.
+class LEAT_API RunHandle {
+  public:
+    RunHandle() = default;
+    ~RunHandle();
+    RunHandle(RunHandle&&) noexcept;
+    RunHandle& operator=(RunHandle&&) noexcept;
+
+    bool is_done() const;
+    // Ends the run with kCancelled; returns at once.
+    void cancel();
+    // Takes part in the run until it has ended, and returns its result; once.
+    Status wait();
+
+    struct Impl;
+
+  private:
+    friend class Executor;
+    explicit RunHandle(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+// Thread-safe: concurrent runs of different states share the helpers, and a task may run another
+// state. Destroy it only when no run is left; helpers are waited for.
 class LEAT_API Executor {
   public:
-    virtual ~Executor() = default;
-    virtual const ExecutorReport& report() const = 0;
+    // Where the system refuses something, the executor works with less, and report() says so.
+    explicit Executor(const ExecutorOptions& options = {});
+    ~Executor();
+    Executor(Executor&&) noexcept;
+    Executor& operator=(Executor&&) noexcept;
+
+    const ExecutorReport& report() const;
     int worker_count() const { return report().threads; }
-    // Blocks until every tile ran, or until what was running when an error, the deadline or a stop
-    // came has drained. Allocates nothing. The program must be the one that the state was made for.
-    virtual Status run(const Program& program,
-                       ProgramState& state,
-                       TileFunction function,
-                       const RunControl& control) = 0;
+
+    // Blocks until every task ran, or until what was running when an error, the deadline or a stop
+    // came has drained. Allocates nothing.
+    Status run(ProgramState& state, TaskFunction function, const RunControl& control = {});
+    // The same without blocking. A task with Affinity::kCaller runs in RunHandle::wait. `state` and
+    // what `function` needs must outlive the handle.
+    RunHandle start(ProgramState& state, TaskFunction function, const RunControl& control = {});
+
+    // Calls body(context, begin, end, worker) for disjoint ranges of at least `grain` elements that
+    // cover [0, count); from anywhere, also inside a task. Returns the first error. Allocates
+    // nothing.
+    using RangeFunction = Status (*)(void* context, int64_t begin, int64_t end, int worker);
+    Status parallel_for(int64_t count,
+                        int64_t grain,
+                        RangeFunction body,
+                        void* context,
+                        const RunControl& control = {});
+
+  private:
+    std::unique_ptr<Crew> crew_;
 };
-
-// Everything on the calling thread.
-LEAT_API std::unique_ptr<Executor> make_serial_executor();
-
-// Where helper threads come from. kDefault is oneTBB, except under the thread sanitizer, which does
-// not understand an uninstrumented oneTBB.
-enum class ThreadSource : uint8_t { kDefault, kTbb, kStdThread };
-
-struct ExecutorOptions {
-    int threads = 1;  // workers of a run; more than the CPUs of the process is honoured, unpinned
-    bool pin = true;  // binds helpers, never the calling thread, to one CPU each
-    ThreadSource source = ThreadSource::kDefault;
-};
-
-// The calling thread plus threads - 1 helpers. Where the system refuses something, the executor
-// works with less, and report() says so.
-LEAT_API std::unique_ptr<Executor> make_parallel_executor(const ExecutorOptions& options);
 
 }  // namespace leat::scheduler

@@ -1,0 +1,100 @@
+// ActiveRun: one run in progress, whatever its gear; lives on the stack of run(), or in a RunHandle.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "handover.h"
+#include "leat/scheduler/executor.h"
+
+namespace leat::scheduler {
+
+struct SharedRun;
+
+// Padding keeps what every worker reads apart from what some write.
+class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
+  public:
+    ActiveRun(TaskFunction function, const RunControl& control)
+        : function_(function),
+          control_(control),
+          parent_(innermost()),
+          is_interruptible_(control.deadline.has_value() || control.stop.stop_possible() ||
+                            parent_ != nullptr) {
+        priority_ = control.priority;
+        if (parent_ != nullptr && parent_->priority_ < priority_) {
+            priority_ = parent_->priority_;
+        }
+    }
+    virtual ~ActiveRun() = default;
+    ActiveRun(const ActiveRun&) = delete;
+    ActiveRun& operator=(const ActiveRun&) = delete;
+
+    // Works until this thread finds nothing more to do. Worker 0 returns when the run has ended:
+    // every task ran, or the run is cancelled and nothing else starts. Helpers (1, 2, ...) may
+    // return earlier, and come again.
+    virtual void work(int worker) noexcept = 0;
+
+    // A relaxed load.
+    bool is_stopping() const { return cancel_.is_set(); }
+    // The same, and looks at deadline, stop token and the run that this one is nested in: for
+    // segments, not for tasks (reading the clock takes 30 ns).
+    bool is_cancelled() {
+        if (is_interruptible_ && !cancel_.is_set()) {
+            Status reason = interruption();
+            if (!reason.ok()) {
+                cancel(std::move(reason));
+            }
+        }
+        return cancel_.is_set();
+    }
+    void cancel(Status reason) { cancel_.set(std::move(reason)); }
+    // Only when nobody else is in the run.
+    Status take_status() { return cancel_.is_set() ? cancel_.take() : Status(); }
+    Priority priority() const { return priority_; }
+
+    // The run whose task the calling thread is in; null outside.
+    static ActiveRun* innermost() { return t_innermost; }
+
+  protected:
+    TaskScope scope_of(int worker) { return {*this, worker}; }
+    static void set_tiles(TaskScope& scope, int64_t begin, int64_t end) {
+        scope.tile_begin_ = begin;
+        scope.tile_end_ = end;
+    }
+    // For a catch block.
+    void cancel_with_exception(TaskId task) noexcept;
+
+    const TaskFunction function_;
+
+  private:
+    friend class Crew;
+    friend class InsideRun;
+    Status interruption() const;
+
+    static thread_local ActiveRun* t_innermost;
+
+    const RunControl& control_;
+    ActiveRun* const parent_;
+    const bool is_interruptible_;
+    Priority priority_ = Priority::kNormal;
+    alignas(64) CancelFlag cancel_;
+};
+
+// The calling thread works on a run until the end of the scope.
+class InsideRun {
+  public:
+    explicit InsideRun(ActiveRun& run)
+        : before_(std::exchange(ActiveRun::t_innermost, &run)) {}
+    ~InsideRun() { ActiveRun::t_innermost = before_; }
+    InsideRun(const InsideRun&) = delete;
+    InsideRun& operator=(const InsideRun&) = delete;
+
+  private:
+    ActiveRun* before_;
+};
+
+}  // namespace leat::scheduler

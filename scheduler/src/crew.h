@@ -1,0 +1,66 @@
+// Crew: the helper threads of an executor and the runs that they may join.
+//
+// Thread-safe. A run is opened by its caller, joined by helpers that were called or still look for
+// work, and closed by its caller, who then waits until they are out.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "active_run.h"
+#include "handover.h"
+#include "helper_binding.h"
+#include "idle_budget.h"
+#include "leat/scheduler/executor.h"
+#include "thread_provider.h"
+
+namespace leat::scheduler {
+
+// A run that helpers may join.
+struct alignas(128) SharedRun {
+    std::atomic<bool> is_taken{false};
+    ActiveRun* run = nullptr;  // this and busy_cpu change only while the gate is closed and empty
+    std::atomic<Priority> priority{Priority::kNormal};
+    int busy_cpu = -1;         // where the caller works; -1: unknown or of no interest
+    Gate gate;
+    std::vector<SlotFlag> slots;  // by worker
+};
+
+class Crew final : private HelperWork {
+  public:
+    explicit Crew(const ExecutorOptions& options);
+    ~Crew();
+
+    const ExecutorReport& report() const { return report_; }
+
+    // Helpers may join from now on, at most `helpers` at once; none is called yet. Null if more runs
+    // are open than can be shared: the run then goes on without helpers.
+    SharedRun* open(ActiveRun& run, int helpers);
+    // Calls up to `most` helpers, if the run has room for more than are on their way. Null: does
+    // nothing.
+    void recruit(SharedRun* shared, int most);
+    // No helper joins any more; returns when all are out. Null: does nothing.
+    void close(SharedRun* shared);
+
+  private:
+    // More runs than this at once work, but without helpers.
+    static constexpr int kMaxSharedRuns = 16;
+
+    static bool uses_std_threads(ThreadSource source);
+    void serve(int helper) noexcept override;
+    bool join_some_run(int helper, bool is_looking);
+    SharedRun* most_urgent_run();
+
+    ExecutorReport report_;
+    std::unique_ptr<HelperBinding> binding_;
+    std::array<SharedRun, kMaxSharedRuns> shared_runs_;
+    LookingCount looking_;
+    IdleBudget idle_budget_;
+    std::atomic<bool> is_ending_{false};
+    std::unique_ptr<ThreadProvider> provider_;
+};
+
+}  // namespace leat::scheduler
