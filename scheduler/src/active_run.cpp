@@ -1,5 +1,7 @@
 #include "active_run.h"
 
+#include <algorithm>
+
 namespace leat::scheduler {
 
 thread_local ActiveRun* ActiveRun::t_innermost = nullptr;
@@ -15,6 +17,27 @@ Status ActiveRun::interruption() const {
         return make_error(StatusCode::kTimeout, "the deadline of the run passed");
     }
     return {};
+}
+
+std::chrono::nanoseconds ActiveRun::longest_sleep() const {
+    constexpr std::chrono::nanoseconds kLong = std::chrono::seconds(10);
+    // Neither a stop token nor the run around this one wakes a sleeper.
+    constexpr std::chrono::nanoseconds kShort = std::chrono::milliseconds(1);
+    std::chrono::nanoseconds most = kLong;
+    if (control_.deadline) {
+        most = std::clamp<std::chrono::nanoseconds>(
+            *control_.deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0),
+            kLong);
+    }
+    const bool has_silent_end = parent_ != nullptr || control_.stop.stop_possible();
+    return has_silent_end ? std::min(most, kShort) : most;
+}
+
+void ActiveRun::cancel_without_error(TaskId task) {
+    if (!is_stopping()) {
+        cancel(make_error(StatusCode::kInternal, "task {} failed and did not say why",
+                          int32_t(task)));
+    }
 }
 
 void ActiveRun::cancel_with_exception(TaskId task) noexcept {

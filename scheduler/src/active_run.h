@@ -52,6 +52,13 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
         return cancel_.is_set();
     }
     void cancel(Status reason) { cancel_.set(std::move(reason)); }
+    // For a body that returned false.
+    void cancel_without_error(TaskId task);
+    // For a catch block.
+    void cancel_with_exception(TaskId task) noexcept;
+    bool is_interruptible() const { return is_interruptible_; }
+    // Most that a worker may sleep before it looks at is_cancelled() again.
+    std::chrono::nanoseconds longest_sleep() const;
     // Only when nobody else is in the run.
     Status take_status() { return cancel_.is_set() ? cancel_.take() : Status(); }
     Priority priority() const { return priority_; }
@@ -59,14 +66,12 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // The run whose task the calling thread is in; null outside.
     static ActiveRun* innermost() { return t_innermost; }
 
-  protected:
-    TaskScope scope_of(int worker) { return {*this, worker}; }
     static void set_tiles(TaskScope& scope, int64_t begin, int64_t end) {
         scope.tile_begin_ = begin;
         scope.tile_end_ = end;
     }
-    // For a catch block.
-    void cancel_with_exception(TaskId task) noexcept;
+  protected:
+    TaskScope scope_of(int worker) { return {*this, worker}; }
 
     const TaskFunction function_;
 

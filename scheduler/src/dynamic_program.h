@@ -8,7 +8,12 @@
 
 namespace leat::scheduler {
 
-struct DynamicProgram {};
-struct DynamicCounters {};
+struct DynamicProgram {
+    static DynamicProgram make(const CompactDag& /*dag*/, int /*workers*/) { return {}; }
+    int64_t bytes() const { return 0; }
+};
+struct DynamicCounters {
+    explicit DynamicCounters(const DynamicProgram& /*program*/) {}
+};
 
 }  // namespace leat::scheduler
