@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "crew.h"
+
 namespace leat::scheduler {
 
 thread_local ActiveRun* ActiveRun::t_innermost = nullptr;
@@ -49,6 +51,16 @@ void ActiveRun::cancel_with_exception(TaskId task) noexcept {
     } catch (...) {
         cancel(make_error(StatusCode::kUserException, "task {} threw something unknown",
                           int32_t(task)));
+    }
+}
+
+void ActiveRun::recruit(int most) {
+    crew_.recruit(shared_, most);
+}
+
+void ActiveRun::hold_helpers() {
+    if (shared_ != nullptr) {
+        shared_->gate.hold();
     }
 }
 

@@ -13,13 +13,15 @@
 
 namespace leat::scheduler {
 
+class Crew;
 struct SharedRun;
 
 // Padding keeps what every worker reads apart from what some write.
 class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
   public:
-    ActiveRun(TaskFunction function, const RunControl& control)
+    ActiveRun(Crew& crew, TaskFunction function, const RunControl& control)
         : function_(function),
+          crew_(crew),
           control_(control),
           parent_(innermost()),
           is_interruptible_(control.deadline.has_value() || control.stop.stop_possible() ||
@@ -37,6 +39,10 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // every task ran, or the run is cancelled and nothing else starts. Helpers (1, 2, ...) may
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
+
+    // Before the first work(): where helpers of this run come from; null: none come.
+    void share(SharedRun* shared) { shared_ = shared; }
+    Crew& crew() { return crew_; }
 
     // A relaxed load.
     bool is_stopping() const { return cancel_.is_set(); }
@@ -73,15 +79,21 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
   protected:
     TaskScope scope_of(int worker) { return {*this, worker}; }
 
+    // Calls up to `most` helpers.
+    void recruit(int most);
+    // Until a signal or new work no helper joins: there would be nothing to do.
+    void hold_helpers();
+
     const TaskFunction function_;
 
   private:
-    friend class Crew;
     friend class InsideRun;
     Status interruption() const;
 
     static thread_local ActiveRun* t_innermost;
 
+    Crew& crew_;
+    SharedRun* shared_ = nullptr;
     const RunControl& control_;
     ActiveRun* const parent_;
     const bool is_interruptible_;

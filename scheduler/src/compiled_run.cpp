@@ -8,9 +8,6 @@
 namespace leat::scheduler {
 namespace {
 
-// A lane's tiles of a task are taken in this many claims: the worker that gets the last one ends at
-// most 1/8 of its share after the others.
-constexpr int64_t kClaimsPerLane = 8;
 // Looks at another list before the first pause instruction, which takes 40-70 ns on recent cores:
 // as long as a transfer of the line takes.
 constexpr int kHotLooks = 64;
@@ -23,23 +20,6 @@ TileRange lane_range(int64_t tiles, int lanes, int lane) {
     const int64_t rest = tiles % lanes;
     const int64_t begin = share * lane + std::min<int64_t>(rest, lane);
     return {begin, begin + share + (lane < rest ? 1 : 0)};
-}
-
-// Tiles that no other list shares; in parts where the run may be interrupted.
-template <bool is_traced>
-bool run_all_tiles(TaskCaller<is_traced>& caller, const TileItem& item) {
-    const auto task = TaskId(item.task);
-    if (!caller.run().is_interruptible()) {
-        return item.tile_count == 0 || caller.call_tiles(task, 0, item.tile_count);
-    }
-    const int64_t part = std::max(item.grain, item.tile_count / kClaimsPerLane);
-    for (int64_t begin = 0; begin < item.tile_count; begin += part) {
-        const int64_t end = std::min(begin + part, item.tile_count);
-        if (caller.run().is_cancelled() || !caller.call_tiles(task, begin, end)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 }  // namespace
@@ -233,9 +213,7 @@ bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item,
 
 void CompiledRun::recruit_first_helper() {
     has_recruited_ = true;
-    if (crew_ != nullptr) {
-        crew_->recruit(shared_, 1);
-    }
+    recruit(1);
 }
 
 CompiledRun::Stop CompiledRun::at_boundary(const Passage& passage) {
@@ -313,7 +291,7 @@ bool CompiledRun::is_anyone_else_in_a_list(int worker) const {
 bool CompiledRun::advance_lists(int worker, const Wait* until) {
     bool has_moved = false;
     const int lists = program_.lists();
-    for (int turn = 1; turn < lists; ++turn) {
+    for (int turn = 1; turn <= lists; ++turn) {
         const int list = (worker + turn) % lists;
         if (!counters_.lists[size_t(list)].owner.try_claim()) {
             continue;
@@ -333,12 +311,15 @@ void CompiledRun::work(int worker) noexcept {
         finish_other_lists(worker);
     }
     if (worker != 0) {
-        shared_->gate.hold();  // until a signal
+        hold_helpers();
     }
 }
 
 // False: it could not be finished now.
 bool CompiledRun::go_through_own_list(int worker) {
+    if (worker >= program_.lists()) {
+        return true;  // one thread more than lists: see Executor::start
+    }
     ListOwner& own = counters_.lists[size_t(worker)].owner;
     bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
     Backoff backoff;
@@ -382,52 +363,6 @@ void CompiledRun::finish_other_lists(int worker) {
 bool CompiledRun::is_finished() const {
     return std::all_of(counters_.lists.begin(), counters_.lists.end(),
                        [](const ListState& list) { return list.owner.is_finished(); });
-}
-
-namespace {
-
-class InlineRun final : public ActiveRun {
-  public:
-    using ActiveRun::ActiveRun;
-    void work(int /*worker*/) noexcept override {}
-
-    // `record` is needed for traced programs only.
-    template <bool is_traced>
-    void go_through(const CompiledProgram& program, RunRecord* record) {
-        TaskScope scope = scope_of(0);
-        TaskCaller<is_traced> caller(*this, function_, record, scope);
-        const uint32_t* word = program.words.data();
-        for (;;) {
-            word = caller.call_tasks(word);
-            if (word == nullptr || *word == encode(OtherOp::kEnd)) {
-                return;
-            }
-            if (*word == encode(OtherOp::kBoundary)) {
-                if (is_cancelled()) {
-                    return;
-                }
-            } else if (!run_all_tiles(caller, program.tile_items[*word & kOperandMask])) {
-                return;
-            }
-            ++word;
-        }
-    }
-};
-
-}  // namespace
-
-Status run_inline(const CompiledProgram& program,
-                  RunRecord& record,
-                  TaskFunction function,
-                  const RunControl& control) {
-    InlineRun run(function, control);
-    const InsideRun inside(run);
-    if (record.keeps_times()) {
-        run.go_through<true>(program, &record);
-    } else {
-        run.go_through<false>(program, nullptr);
-    }
-    return run.take_status();
 }
 
 }  // namespace leat::scheduler

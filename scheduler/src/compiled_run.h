@@ -1,4 +1,4 @@
-// CompiledRun: one run of a program in the inline or the compiled gear.
+// CompiledRun: one run of a program in the compiled gear.
 //
 // Every worker goes through the list of its own number. It waits where the list says so; while it
 // waits for a list that nobody is in, it goes through that list itself: so a run ends with any
@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "active_run.h"
-#include "crew.h"
 #include "list_counters.h"
 #include "point_counters.h"
 #include "run_record.h"
@@ -20,23 +19,19 @@ namespace leat::scheduler {
 class CompiledRun final : public ActiveRun {
   public:
     // `counters` must be fresh from begin_run().
-    CompiledRun(const CompiledProgram& program,
+    CompiledRun(Crew& crew,
+                const CompiledProgram& program,
                 CompiledCounters& counters,
                 PointCounters& points,
                 RunRecord& record,
                 TaskFunction function,
                 const RunControl& control)
-        : ActiveRun(function, control),
+        : ActiveRun(crew, function, control),
           program_(program),
           counters_(counters),
           points_(points),
           record_(record) {}
 
-    // Before the first work(): where helpers come from. Without it none is called.
-    void share(Crew* crew, SharedRun* shared) {
-        crew_ = crew;
-        shared_ = shared;
-    }
     void work(int worker) noexcept override;
 
   private:
@@ -82,15 +77,7 @@ class CompiledRun final : public ActiveRun {
     CompiledCounters& counters_;
     PointCounters& points_;
     RunRecord& record_;
-    Crew* crew_ = nullptr;
-    SharedRun* shared_ = nullptr;
     bool has_recruited_ = false;  // the caller's
 };
-
-// Everything in order on the calling thread; `program` has one list and waits for no point.
-Status run_inline(const CompiledProgram& program,
-                  RunRecord& record,
-                  TaskFunction function,
-                  const RunControl& control);
 
 }  // namespace leat::scheduler

@@ -2,31 +2,49 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
+#include "base/error.h"
 #include "compiled_run.h"
 #include "crew.h"
+#include "inline_run.h"
 #include "program_impl.h"
+#include "range_run.h"
 
 namespace leat::scheduler {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A run of a program with counters, from begin to end: opened for helpers when made, and closed.
-class CountedRun {
+// One run of a program that helpers may join, from its opening to its closing.
+class OpenRun {
   public:
-    CountedRun(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& control)
+    OpenRun(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& control)
         : crew_(crew), state_(state.impl()), begin_(Clock::now()) {
-        const Program::Impl& program = state_.program.impl();
-        state_.lists->begin_run(program.lists);
-        run_.emplace(program.lists, *state_.lists, state_.points, state_.record, function, control);
-        shared_ = crew_.open(*run_, program.stats.workers - 1);
-        run_->share(&crew_, shared_);
+        make_run(function, control);
+    }
+    ~OpenRun() {
+        if (!is_finished_) {
+            cancel();
+            (void)finish();
+        }
+    }
+    OpenRun(const OpenRun&) = delete;
+    OpenRun& operator=(const OpenRun&) = delete;
+
+    // Lets up to `helpers` join.
+    void open(int helpers) {
+        shared_ = crew_.open(*run_, helpers);
+        run_->share(shared_);
         if (state_.points.count() > 0) {
             state_.set_shared(&crew_, shared_);
         }
     }
-    ActiveRun& run() { return *run_; }
+    void recruit() { crew_.recruit(shared_, 1); }
+    void cancel() {
+        run_->cancel(make_error(StatusCode::kCancelled, "the run was cancelled by its handle"));
+        state_.points.wake();
+    }
     // The calling thread takes part as worker 0 until the run has ended.
     Status finish() {
         {
@@ -38,24 +56,114 @@ class CountedRun {
         }
         crew_.close(shared_);
         state_.points.reset();
+        is_finished_ = true;
         Status status = run_->take_status();
         if (status.ok()) {
-            state_.lists->needs_reset = false;
-            state_.record.end_run(double((Clock::now() - begin_).count()),
-                                  shared_ != nullptr ? shared_->most_helpers + 1 : 1);
+            state_.end_complete_run(double((Clock::now() - begin_).count()),
+                                    shared_ != nullptr ? shared_->most_helpers + 1 : 1);
         }
         return status;
     }
 
   private:
+    void make_run(TaskFunction function, const RunControl& control) {
+        const Program::Impl& program = state_.program.impl();
+        switch (program.stats.gear) {
+            case Gear::kInline:
+                run_ = &storage_.emplace<InlineRun>(crew_, program.lists, state_.record, function,
+                                                    control);
+                break;
+            case Gear::kCompiled:
+                state_.lists->begin_run(program.lists);
+                run_ = &storage_.emplace<CompiledRun>(crew_, program.lists, *state_.lists,
+                                                      state_.points, state_.record, function,
+                                                      control);
+                break;
+            case Gear::kDynamic:
+                break;
+        }
+    }
+
     Crew& crew_;
     ProgramState::Impl& state_;
     const Clock::time_point begin_;
-    std::optional<CompiledRun> run_;
+    std::variant<std::monostate, InlineRun, CompiledRun> storage_;
+    ActiveRun* run_ = nullptr;
     SharedRun* shared_ = nullptr;
+    bool is_finished_ = false;
 };
 
+Status run_program(Crew& crew,
+                   ProgramState& state,
+                   TaskFunction function,
+                   const RunControl& control) {
+    ProgramState::Impl& impl = state.impl();
+    const Program::Impl& program = impl.program.impl();
+    if (program.stats.gear == Gear::kInline) {
+        return run_inline(crew, program.lists, impl.record, function, control);
+    }
+    OpenRun run(crew, state, function, control);
+    run.open(program.stats.workers - 1);
+    return run.finish();
+}
+
+Status run_range(Crew& crew,
+                 int64_t count,
+                 int64_t grain,
+                 RangeFunction body,
+                 void* context,
+                 const RunControl& control) {
+    RangeRun run(crew, count, grain, body, context, control);
+    SharedRun* shared = nullptr;
+    if (run.chunks() > 1) {
+        shared = crew.open(run, int(std::min<int64_t>(run.chunks(), crew.report().threads)) - 1);
+        run.share(shared);
+    }
+    {
+        const InsideRun inside(run);
+        run.work(0);
+    }
+    crew.close(shared);
+    return run.take_status();
+}
+
 }  // namespace
+
+struct RunHandle::Impl {
+    Impl(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given)
+        : control(given), run(crew, state, function, control) {}
+
+    const RunControl control;
+    OpenRun run;
+};
+
+RunHandle::RunHandle(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunHandle::~RunHandle() = default;
+RunHandle::RunHandle(RunHandle&&) noexcept = default;
+RunHandle& RunHandle::operator=(RunHandle&&) noexcept = default;
+
+void RunHandle::cancel() {
+    if (impl_ != nullptr) {
+        impl_->run.cancel();
+    }
+}
+Status RunHandle::wait() {
+    if (impl_ == nullptr) {
+        return invalid_argument("a run handle without a run, or one that was waited for");
+    }
+    const std::unique_ptr<Impl> impl = std::move(impl_);
+    return impl->run.finish();
+}
+
+Status TaskScope::run(ProgramState& state, TaskFunction function) {
+    return run_program(run_.crew(), state, function, {});
+}
+Status TaskScope::parallel_for(int64_t count,
+                               int64_t grain,
+                               RangeFunction body,
+                               void* context) {
+    return run_range(run_.crew(), count, grain, body, context, {});
+}
 
 Executor::Executor(const ExecutorOptions& options) : crew_(std::make_unique<Crew>(options)) {}
 Executor::~Executor() = default;
@@ -67,11 +175,23 @@ const ExecutorReport& Executor::report() const {
 }
 
 Status Executor::run(ProgramState& state, TaskFunction function, const RunControl& control) {
-    ProgramState::Impl& impl = state.impl();
-    if (impl.program.gear() == Gear::kInline) {
-        return run_inline(impl.program.impl().lists, impl.record, function, control);
-    }
-    return CountedRun(*crew_, state, function, control).finish();
+    return run_program(*crew_, state, function, control);
+}
+
+RunHandle Executor::start(ProgramState& state, TaskFunction function, const RunControl& control) {
+    auto impl = std::make_unique<RunHandle::Impl>(*crew_, state, function, control);
+    // The caller is not there yet: one helper more may do its part.
+    impl->run.open(state.program().stats().workers);
+    impl->run.recruit();
+    return RunHandle(std::move(impl));
+}
+
+Status Executor::parallel_for(int64_t count,
+                              int64_t grain,
+                              RangeFunction body,
+                              void* context,
+                              const RunControl& control) {
+    return run_range(*crew_, count, grain, body, context, control);
 }
 
 }  // namespace leat::scheduler

@@ -30,6 +30,7 @@ struct ProgramState::Impl {
 
     // Called by the thread that owns the run: where helpers for it come from, or null.
     void set_shared(Crew* crew, SharedRun* shared);
+    void end_complete_run(double wall_ns, int workers);
     // From any thread.
     void signal(int32_t point, int64_t value);
 

@@ -20,6 +20,13 @@ void ProgramState::Impl::set_shared(Crew* crew, SharedRun* shared) {
     shared_ = shared;
 }
 
+void ProgramState::Impl::end_complete_run(double wall_ns, int workers) {
+    if (lists != nullptr) {
+        lists->needs_reset = false;
+    }
+    record.end_run(wall_ns, workers);
+}
+
 void ProgramState::Impl::signal(int32_t point, int64_t value) {
     points.advance(point, value);
     const std::lock_guard lock(shared_mutex_);

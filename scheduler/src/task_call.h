@@ -4,6 +4,7 @@
 // other one does not look at any flag.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -12,6 +13,10 @@
 #include "run_record.h"
 
 namespace leat::scheduler {
+
+// A lane's tiles of a task are taken in this many claims: the worker that gets the last one ends at
+// most 1/8 of its share after the others.
+constexpr int64_t kClaimsPerLane = 8;
 
 template <bool is_traced>
 class TaskCaller {
@@ -75,5 +80,22 @@ class TaskCaller {
     RunRecord* const record_;
     TaskScope& scope_;
 };
+
+// Tiles that no other list shares; in parts where the run may be interrupted.
+template <bool is_traced>
+bool run_all_tiles(TaskCaller<is_traced>& caller, const TileItem& item) {
+    const auto task = TaskId(item.task);
+    if (!caller.run().is_interruptible()) {
+        return item.tile_count == 0 || caller.call_tiles(task, 0, item.tile_count);
+    }
+    const int64_t part = std::max(item.grain, item.tile_count / kClaimsPerLane);
+    for (int64_t begin = 0; begin < item.tile_count; begin += part) {
+        const int64_t end = std::min(begin + part, item.tile_count);
+        if (caller.run().is_cancelled() || !caller.call_tiles(task, begin, end)) {
+            return false;
+        }
+    }
+    return true;
+}
 
 }  // namespace leat::scheduler
