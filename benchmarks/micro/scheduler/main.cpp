@@ -32,7 +32,6 @@ struct Section {
     void (*measure)(Bench&) = nullptr;
 };
 
-// overhead first: it checks that every executor is right.
 constexpr Section kSections[] = {
     {"overhead", measure_overhead},
     {"metg", measure_metg},
@@ -78,6 +77,8 @@ int run(const Options& options) {
         return run_memory_child(bench);
     }
     print_machine(bench.out, bench.entries);
+    std::fflush(bench.out);
+    check_executors(bench);
     for (const Section& section : kSections) {
         if (options.has_section(section.name)) {
             section.measure(bench);

@@ -1,6 +1,7 @@
 // Wall nanoseconds a task on the ten graphs, with geometric means and ratios to the peers.
 #include <fmt/format.h>
 
+#include "capacity.h"
 #include "ratios.h"
 #include "series.h"
 #include "table.h"
@@ -11,7 +12,15 @@ namespace {
 void print_walls(const Bench& bench, const std::vector<Contestant>& contestants, Key key) {
     const std::vector<std::string> graphs = chosen_graphs(bench.options);
     std::vector<std::string> header = {"executor"};
-    header.insert(header.end(), graphs.begin(), graphs.end());
+    bool all_parallel = true;
+    for (const std::string& graph : graphs) {
+        key.executor = contestants.empty() ? "" : contestants.front().name;
+        key.graph = graph;
+        const Measurement* first = bench.results.find(key);
+        const bool parallel = first == nullptr || first->is_parallel;
+        header.push_back(parallel ? graph : graph + "*");
+        all_parallel = all_parallel && parallel;
+    }
     header.emplace_back("geomean");
     Table table(header);
     for (const Contestant& contestant : contestants) {
@@ -25,6 +34,10 @@ void print_walls(const Bench& bench, const std::vector<Contestant>& contestants,
         table.add(std::move(row));
     }
     table.print(bench.out);
+    if (!all_parallel) {
+        fmt::print(bench.out, "* fewer than {} effective cores: not a parallel series\n",
+                   kParallelCores);
+    }
 }
 
 void print_ratios(const Bench& bench, const std::vector<Contestant>& contestants, const Key& key) {
@@ -50,7 +63,6 @@ void measure_overhead(Bench& bench) {
     constexpr int32_t kNodesWithBody = 6'400;
     for (const int threads : bench.options.threads) {
         std::vector<Contestant> contestants = bench.contestants(threads);
-        check_all(bench, contestants);
         for (const std::string& body : bench.options.bodies) {
             const Key key{"overhead", "wall", "", "", body, threads};
             fmt::print(bench.out, "\noverhead: wall ns a task, body {}, {} thread{}\n", body,
