@@ -16,6 +16,23 @@ namespace {
 constexpr int64_t kSettleNs = 2'000'000;
 constexpr int kCheckRuns = 5;
 
+void check_graph(Bench& bench,
+                 std::vector<Contestant>& contestants,
+                 std::string_view name,
+                 std::set<std::string_view>& wrong) {
+    // Full size only where full-size graphs are timed.
+    const int32_t nodes = bench.nodes(bench.options.has_section("overhead") ? kFullNodes : 10'000);
+    for (Contestant& contestant : contestants) {
+        const Graph graph = make_named_graph(name, std::min(nodes, contestant.entry.max_nodes));
+        const std::string verdict = check_order(*contestant.executor, graph, kCheckRuns);
+        if (!verdict.empty()) {
+            ++bench.wrong_runs;
+            wrong.insert(contestant.entry.name);
+            fmt::print(stderr, "{} runs graph {} wrongly: {}\n", contestant.name, name, verdict);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Contestant> Bench::contestants(int threads) const {
@@ -67,25 +84,12 @@ void interleave(size_t contestants, int rounds, const std::function<void(size_t,
 }
 
 void check_executors(Bench& bench) {
-    // Full size only where full-size graphs are timed.
-    const int32_t nodes = bench.nodes(bench.options.has_section("overhead") ? kFullNodes : 10'000);
     std::set<std::string_view> wrong;
     for (const int threads : bench.options.threads) {
         std::vector<Contestant> contestants = bench.contestants(threads);
-        for (const std::string_view name : graph_names()) {
-            if (!bench.options.has_graph(name)) {
-                continue;
-            }
-            for (Contestant& contestant : contestants) {
-                const Graph graph =
-                    make_named_graph(name, std::min(nodes, contestant.entry.max_nodes));
-                const std::string verdict = check_order(*contestant.executor, graph, kCheckRuns);
-                if (!verdict.empty()) {
-                    ++bench.wrong_runs;
-                    wrong.insert(contestant.entry.name);
-                    fmt::print(stderr, "{} with {} thread(s) runs graph {} wrongly: {}\n",
-                               contestant.name, threads, name, verdict);
-                }
+        for (const std::string_view graph : graph_names()) {
+            if (bench.options.has_graph(graph)) {
+                check_graph(bench, contestants, graph, wrong);
             }
         }
     }

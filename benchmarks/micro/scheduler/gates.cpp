@@ -183,6 +183,7 @@ void memory_gates(GateList& list) {
 }
 
 void other_process_gates(GateList& list) {
+    list.require_cores("contention", 2);
     for (const char* executor : {"leat-compiled", "leat-dynamic"}) {
         for (const char* graph : {"random4", "stencil"}) {
             list.at_most(
@@ -190,6 +191,9 @@ void other_process_gates(GateList& list) {
                 list.median({"contention", "time over ideal", executor, graph, "10-100us", 2}),
                 1.25);
         }
+    }
+    list.require_cores("idle", 2);
+    for (const char* executor : {"leat-compiled", "leat-dynamic"}) {
         Key key{"idle", "cpu share", executor, "random4", "empty", 2};
         list.at_most(fmt::format("{}: share of a core at 10 Hz", executor), list.median(key), 0.01);
         key.metric = "cpu 5 to 50 ms after";
@@ -217,6 +221,7 @@ std::vector<Gate> evaluate_gates(const Bench& bench) {
     efficiency_gates(list);
     list.require_cores("tiny", 1);
     tiny_gates(list);
+    list.require_cores("wake", 2);
     wake_gates(list);
     memory_gates(list);
     other_process_gates(list);

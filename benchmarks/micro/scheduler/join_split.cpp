@@ -1,7 +1,7 @@
 #include "join_split.h"
 
 #include <algorithm>
-#include <utility>
+#include <span>
 
 namespace leat::micro {
 namespace {
@@ -11,47 +11,66 @@ struct Edge {
     int32_t to = 0;
 };
 
-// Gives every node at most kMaxDegree edges at its end `own`. Groups of 64 edges of a node that has
-// more get a new node, numbered from `nodes` on, again and again until few enough are left.
-void bound_end(std::vector<Edge>& edges, int32_t& nodes, int32_t Edge::*own, int32_t Edge::*other) {
-    std::vector<int32_t> degree(static_cast<size_t>(nodes));
-    for (const Edge& edge : edges) {
-        ++degree[size_t(edge.*own)];
-    }
-    std::vector<std::vector<int32_t>> ends_of(degree.size());
-    const auto is_heavy = [&](const Edge& edge) { return degree[size_t(edge.*own)] > kMaxDegree; };
-    if (std::none_of(edges.begin(), edges.end(), is_heavy)) {
-        return;
-    }
-    for (const Edge& edge : edges) {
-        if (is_heavy(edge)) {
-            ends_of[size_t(edge.*own)].push_back(edge.*other);
+// One end of the edges, as seen from the nodes there.
+class EdgeEnd {
+  public:
+    // New nodes are numbered from `nodes` on, which counts them.
+    EdgeEnd(std::vector<Edge>& edges, int32_t& nodes, int32_t Edge::*own, int32_t Edge::*other)
+        : edges_(edges), nodes_(nodes), own_(own), other_(other) {}
+
+    // Gives every node at most kMaxDegree edges at this end.
+    void bound() {
+        std::vector<int32_t> degree(static_cast<size_t>(nodes_));
+        for (const Edge& edge : edges_) {
+            ++degree[size_t(edge.*own_)];
         }
-    }
-    std::erase_if(edges, is_heavy);
-    const auto add = [&](int32_t own_node, int32_t other_node) {
-        Edge edge;
-        edge.*own = own_node;
-        edge.*other = other_node;
-        edges.push_back(edge);
-    };
-    for (size_t node = 0; node < ends_of.size(); ++node) {
-        std::vector<int32_t> ends = std::move(ends_of[node]);
-        while (ends.size() > size_t{kMaxDegree}) {
-            std::vector<int32_t> groups;
-            for (size_t i = 0; i < ends.size(); ++i) {
-                if (i % size_t{kMaxDegree} == 0) {
-                    groups.push_back(nodes++);
-                }
-                add(groups.back(), ends[i]);
+        const auto is_heavy = [&](const Edge& edge) {
+            return degree[size_t(edge.*own_)] > kMaxDegree;
+        };
+        if (std::none_of(edges_.begin(), edges_.end(), is_heavy)) {
+            return;
+        }
+        std::vector<std::vector<int32_t>> ends_of(degree.size());
+        for (const Edge& edge : edges_) {
+            if (is_heavy(edge)) {
+                ends_of[size_t(edge.*own_)].push_back(edge.*other_);
             }
-            ends = std::move(groups);
         }
-        for (const int32_t end : ends) {
-            add(int32_t(node), end);
+        std::erase_if(edges_, is_heavy);
+        for (size_t node = 0; node < ends_of.size(); ++node) {
+            while (ends_of[node].size() > size_t{kMaxDegree}) {
+                ends_of[node] = grouped(ends_of[node]);
+            }
+            add_edges(int32_t(node), ends_of[node]);
         }
     }
-}
+
+  private:
+    // A new node for each kMaxDegree of `ends`.
+    std::vector<int32_t> grouped(std::span<const int32_t> ends) {
+        std::vector<int32_t> groups;
+        while (!ends.empty()) {
+            const size_t count = std::min(size_t{kMaxDegree}, ends.size());
+            groups.push_back(nodes_++);
+            add_edges(groups.back(), ends.first(count));
+            ends = ends.subspan(count);
+        }
+        return groups;
+    }
+    void add_edges(int32_t node, std::span<const int32_t> ends) {
+        for (const int32_t end : ends) {
+            Edge edge;
+            edge.*own_ = node;
+            edge.*other_ = end;
+            edges_.push_back(edge);
+        }
+    }
+
+    std::vector<Edge>& edges_;
+    int32_t& nodes_;
+    int32_t Edge::*own_;
+    int32_t Edge::*other_;
+};
 
 }  // namespace
 
@@ -69,8 +88,8 @@ BoundedGraph bound_degrees(const Graph& graph) {
             edges.push_back({node, result.last_node});
         }
     }
-    bound_end(edges, nodes, &Edge::to, &Edge::from);
-    bound_end(edges, nodes, &Edge::from, &Edge::to);
+    EdgeEnd(edges, nodes, &Edge::to, &Edge::from).bound();
+    EdgeEnd(edges, nodes, &Edge::from, &Edge::to).bound();
 
     result.predecessor_count.resize(size_t(nodes));
     result.successor_begin.resize(size_t(nodes) + 1);

@@ -1,5 +1,5 @@
-// The gears of leat-scheduler. The gates look for the names leat-inline, leat-dynamic and
-// leat-compiled.
+// The gears of leat-scheduler. The gates look for the names leat-inline (serial_only), leat-dynamic
+// and leat-compiled; with has_latency_mode the section wake measures that mode too.
 #include "executor.h"
 
 namespace leat::micro {

@@ -14,7 +14,7 @@ namespace leat::micro {
 namespace {
 
 constexpr double kLongestBodyNs = 30'000;
-constexpr double kShortestBodyNs = 4;
+constexpr int kSteps = 27;  // of sqrt(2): down to 3.7 ns
 
 struct Point {
     double granularity_ns = 0;
@@ -56,8 +56,8 @@ double scan(PreparedGraph& graph, double threads_per_task, BusyWork& work, bool 
     Point last_above;
     Point first_below;
     int below = 0;  // since the last above
-    for (double body_ns = kLongestBodyNs; body_ns >= kShortestBodyNs;
-         body_ns /= std::numbers::sqrt2) {
+    for (int step = 0; step < kSteps; ++step) {
+        const double body_ns = kLongestBodyNs / std::pow(std::numbers::sqrt2, step);
         work.set_length_ns(body_ns, ns_per_iteration);
         const double real_ns = double(work.iterations) * ns_per_iteration;
         const Point point = measure_point(graph, threads_per_task, real_ns, quick);

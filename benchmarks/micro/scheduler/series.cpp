@@ -58,7 +58,7 @@ class Series {
         graph.run();  // caches, and helpers awake
         const int64_t end = now_ns() + spec_.budget_ns;
         size_t runs = 0;
-        for (int64_t begin = now_ns(); runs < 2 || (begin < end && runs < kMaxRunsPerRound);
+        for (int64_t begin = now_ns(); runs < 1 || (begin < end && runs < kMaxRunsPerRound);
              ++runs) {
             graph.run();
             const int64_t now = now_ns();
