@@ -1,6 +1,8 @@
 // Wall nanoseconds a task on the ten graphs, with geometric means and ratios to the peers.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capacity.h"
 #include "ratios.h"
 #include "series.h"
@@ -22,15 +24,21 @@ void print_walls(const Bench& bench, const std::vector<Contestant>& contestants,
         all_parallel = all_parallel && parallel;
     }
     header.emplace_back("geomean");
+    header.emplace_back("p90/p10");  // of the graph where it is largest
     Table table(header);
     for (const Contestant& contestant : contestants) {
         key.executor = contestant.name;
         std::vector<std::string> row = {contestant.name};
+        double spread = 1;
         for (const std::string& graph : graphs) {
             key.graph = graph;
             row.push_back(format_number(bench.results.median(key)));
+            if (const Measurement* found = bench.results.find(key)) {
+                spread = std::max(spread, found->value.p90 / found->value.p10);
+            }
         }
         row.push_back(format_number(bench.results.geometric_mean(key, graphs)));
+        row.push_back(format_number(spread));
         table.add(std::move(row));
     }
     table.print(bench.out);
