@@ -195,7 +195,7 @@ void other_process_gates(GateList& list) {
     list.require_cores("idle", 2);
     for (const char* executor : {"leat-compiled", "leat-dynamic"}) {
         Key key{"idle", "cpu share", executor, "random4", "empty", 2};
-        list.at_most(fmt::format("{}: share of a core at 10 Hz", executor), list.median(key), 0.01);
+        list.at_most(fmt::format("{}: % of a core at 10 Hz", executor), list.median(key), 1);
         key.metric = "cpu 5 to 50 ms after";
         list.at_most(fmt::format("{}: ns of CPU, 5 to 50 ms after", executor), list.median(key),
                      250'000);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "bench.h"
+#include "capacity.h"
 #include "futex_pair.h"
 #include "table.h"
 
@@ -65,6 +66,7 @@ class WakeTest {
         plain_ = {};
         futex_ns_.clear();
         stamps_.work.set_length_ns(kTaskNs, measure_ns_per_iteration());
+        cores_ = effective_cores(kThreads);
         // The two last indices are the yardsticks.
         interleave(contestants_.size() + 2, bench_.options.rounds_or(20, 5), [&](size_t i, int) {
             if (i < contestants_.size()) {
@@ -133,7 +135,7 @@ class WakeTest {
         const auto add = [&](const std::string& executor, const char* metric,
                              const std::vector<double>& samples) {
             bench_.results.add({"wake", metric, executor, name, "300us", kThreads},
-                               spread_of(samples), "ns");
+                               spread_of(samples), "ns", cores_, cores_ >= kParallelCores);
             return spread_of(samples);
         };
         const auto text = [](const Spread& spread) {
@@ -152,6 +154,9 @@ class WakeTest {
         }
         fmt::print(bench_.out, "\nwake: us after run(), median (90th percentile), {}\n", name);
         table.print(bench_.out);
+        if (cores_ < kParallelCores) {
+            fmt::print(bench_.out, "{:.2f} effective cores: second tasks say nothing\n", cores_);
+        }
     }
 
     Bench& bench_;
@@ -163,6 +168,7 @@ class WakeTest {
     std::vector<Samples> samples_;
     Samples plain_;
     std::vector<double> futex_ns_;
+    double cores_ = 0;  // before the rounds
 };
 
 }  // namespace
