@@ -60,6 +60,8 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     static ActiveRun* innermost() { return t_innermost; }
 
   protected:
+    // A deadline, a stop token or an outer run can end it at any time.
+    bool is_interruptible() const { return is_interruptible_; }
     TaskScope scope_of(int worker) { return {*this, worker}; }
     static void set_tiles(TaskScope& scope, int64_t begin, int64_t end) {
         scope.tile_begin_ = begin;
