@@ -1,5 +1,9 @@
 #include "active_run.h"
 
+#include <algorithm>
+
+#include "crew.h"
+
 namespace leat::scheduler {
 
 thread_local ActiveRun* ActiveRun::t_innermost = nullptr;
@@ -17,6 +21,27 @@ Status ActiveRun::interruption() const {
     return {};
 }
 
+std::chrono::nanoseconds ActiveRun::longest_sleep() const {
+    constexpr std::chrono::nanoseconds kLong = std::chrono::seconds(10);
+    // Neither a stop token nor the run around this one wakes a sleeper.
+    constexpr std::chrono::nanoseconds kShort = std::chrono::milliseconds(1);
+    std::chrono::nanoseconds most = kLong;
+    if (control_.deadline) {
+        most = std::clamp<std::chrono::nanoseconds>(
+            *control_.deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0),
+            kLong);
+    }
+    const bool has_silent_end = parent_ != nullptr || control_.stop.stop_possible();
+    return has_silent_end ? std::min(most, kShort) : most;
+}
+
+void ActiveRun::cancel_without_error(TaskId task) {
+    if (!is_stopping()) {
+        cancel(
+            make_error(StatusCode::kInternal, "task {} failed and did not say why", int32_t(task)));
+    }
+}
+
 void ActiveRun::cancel_with_exception(TaskId task) noexcept {
     try {
         throw;
@@ -27,6 +52,27 @@ void ActiveRun::cancel_with_exception(TaskId task) noexcept {
         cancel(make_error(StatusCode::kUserException, "task {} threw something unknown",
                           int32_t(task)));
     }
+}
+
+void ActiveRun::recruit(int most) {
+    crew_.recruit(shared_.load(std::memory_order_acquire), most);
+}
+
+void ActiveRun::hold_helpers() {
+    if (SharedRun* const shared = shared_.load(std::memory_order_acquire); shared != nullptr) {
+        shared->gate.hold();
+    }
+}
+
+void ActiveRun::resume_helpers() {
+    if (SharedRun* const shared = shared_.load(std::memory_order_acquire); shared != nullptr) {
+        shared->gate.resume();
+    }
+}
+
+int ActiveRun::helpers_inside() const {
+    const SharedRun* const shared = shared_.load(std::memory_order_acquire);
+    return shared != nullptr ? shared->gate.inside() : 0;
 }
 
 bool TaskScope::is_cancelled() const {

@@ -1,4 +1,5 @@
-// ActiveRun: one run in progress, whatever its gear; lives on the stack of run(), or in a RunHandle.
+// ActiveRun: one run in progress, whatever its gear; lives on the stack of run(), or in a
+// RunHandle.
 #pragma once
 
 #include <atomic>
@@ -13,13 +14,15 @@
 
 namespace leat::scheduler {
 
+class Crew;
 struct SharedRun;
 
 // Padding keeps what every worker reads apart from what some write.
 class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
   public:
-    ActiveRun(TaskFunction function, const RunControl& control)
+    ActiveRun(Crew& crew, TaskFunction function, const RunControl& control)
         : function_(function),
+          crew_(crew),
           control_(control),
           parent_(innermost()),
           is_interruptible_(control.deadline.has_value() || control.stop.stop_possible() ||
@@ -38,6 +41,10 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
 
+    // Where helpers of this run come from; null: none come. They may be in already.
+    void share(SharedRun* shared) { shared_.store(shared, std::memory_order_release); }
+    Crew& crew() { return crew_; }
+
     // A relaxed load.
     bool is_stopping() const { return cancel_.is_set(); }
     // The same, and looks at deadline, stop token and the run that this one is nested in: for
@@ -52,6 +59,13 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
         return cancel_.is_set();
     }
     void cancel(Status reason) { cancel_.set(std::move(reason)); }
+    // For a body that returned false.
+    void cancel_without_error(TaskId task);
+    // For a catch block.
+    void cancel_with_exception(TaskId task) noexcept;
+    bool is_interruptible() const { return is_interruptible_; }
+    // Most that a worker may sleep before it looks at is_cancelled() again.
+    std::chrono::nanoseconds longest_sleep() const;
     // Only when nobody else is in the run.
     Status take_status() { return cancel_.is_set() ? cancel_.take() : Status(); }
     Priority priority() const { return priority_; }
@@ -59,26 +73,31 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // The run whose task the calling thread is in; null outside.
     static ActiveRun* innermost() { return t_innermost; }
 
-  protected:
-    // A deadline, a stop token or an outer run can end it at any time.
-    bool is_interruptible() const { return is_interruptible_; }
-    TaskScope scope_of(int worker) { return {*this, worker}; }
     static void set_tiles(TaskScope& scope, int64_t begin, int64_t end) {
         scope.tile_begin_ = begin;
         scope.tile_end_ = end;
     }
-    // For a catch block.
-    void cancel_with_exception(TaskId task) noexcept;
+
+  protected:
+    TaskScope scope_of(int worker) { return {*this, worker}; }
+
+    // Calls up to `most` helpers.
+    void recruit(int most);
+    // Until a signal or new work no helper joins: there would be nothing to do.
+    void hold_helpers();
+    void resume_helpers();
+    int helpers_inside() const;
 
     const TaskFunction function_;
 
   private:
-    friend class Crew;
     friend class InsideRun;
     Status interruption() const;
 
     static thread_local ActiveRun* t_innermost;
 
+    Crew& crew_;
+    std::atomic<SharedRun*> shared_{nullptr};
     const RunControl& control_;
     ActiveRun* const parent_;
     const bool is_interruptible_;
@@ -89,8 +108,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // The calling thread works on a run until the end of the scope.
 class InsideRun {
   public:
-    explicit InsideRun(ActiveRun& run)
-        : before_(std::exchange(ActiveRun::t_innermost, &run)) {}
+    explicit InsideRun(ActiveRun& run) : before_(std::exchange(ActiveRun::t_innermost, &run)) {}
     ~InsideRun() { ActiveRun::t_innermost = before_; }
     InsideRun(const InsideRun&) = delete;
     InsideRun& operator=(const InsideRun&) = delete;

@@ -60,6 +60,7 @@ SharedRun* Crew::open(ActiveRun& run, int helpers) {
             shared.run = &run;
             shared.priority.store(run.priority(), std::memory_order_relaxed);
             shared.busy_cpu = binding_ != nullptr ? HelperBinding::current_cpu() : -1;
+            shared.most_helpers = helpers;
             shared.gate.open(helpers);
             return &shared;
         }
@@ -153,9 +154,10 @@ bool Crew::join_some_run(int helper, bool is_looking) {
     if (is_looking) {
         looking_.add(-1);
     }
+    const auto most = size_t(shared->most_helpers);
     size_t worker = 1;
     while (!shared->slots[worker].try_take()) {
-        worker = worker + 1 < shared->slots.size() ? worker + 1 : 1;
+        worker = worker < most ? worker + 1 : 1;
     }
     if (binding_ != nullptr) {
         binding_->place(helper, shared->busy_cpu);

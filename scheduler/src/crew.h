@@ -22,9 +22,11 @@ namespace leat::scheduler {
 // A run that helpers may join.
 struct alignas(128) SharedRun {
     std::atomic<bool> is_taken{false};
-    ActiveRun* run = nullptr;  // this and busy_cpu change only while the gate is closed and empty
+    // `run`, `busy_cpu` and `most_helpers` change only while the gate is closed and empty.
+    ActiveRun* run = nullptr;
     std::atomic<Priority> priority{Priority::kNormal};
     int busy_cpu = -1;         // where the caller works; -1: unknown or of no interest
+    int most_helpers = 0;
     Gate gate;
     std::vector<SlotFlag> slots;  // by worker
 };

@@ -1,27 +1,24 @@
 // DynamicCounters: what a run of a DynamicProgram counts, and where its workers keep ready nodes.
 //
-// One run at a time. signal() from any thread at any time; the rest is for the run.
-// Memory ordering: see count_down() and signal(); begin() and end() order nothing, the gate of the
-// run does.
+// One run at a time; thread-safe for the workers of the run, except begin() and end().
+// Memory ordering: see count_down() and Tiles; begin() and end() order nothing, the gate of the run
+// does. What a worker keeps for itself passes to the next holder of its number with the number.
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "dynamic_program.h"
 #include "handover.h"
+#include "point_counters.h"
 #include "private_stack.h"
 #include "ready_deque.h"
 #include "token_inbox.h"
 
 namespace leat::scheduler {
-
-class DynamicRun;
 
 // Of each node; both halves are touched together.
 struct DynamicCell {
@@ -48,11 +45,8 @@ class DynamicCounters {
   public:
     explicit DynamicCounters(const DynamicProgram& program);
 
-    // Advances a point; what the caller wrote before is visible to the tasks that wait for it.
-    void signal(PointId point, int64_t value);
-
     // Allocates only for more workers than ever before.
-    void begin(DynamicRun& run, int workers);
+    void begin(int workers, const PointCounters& points);
     // `is_complete`: every node ran, so that every counter is set again.
     void end(bool is_complete);
 
@@ -90,59 +84,47 @@ class DynamicCounters {
         return tiles_[size_t(&task - program_.tiled.data())];
     }
 
-    // Calls release(node) for every wait that the points now meet; one worker at a time, another
-    // one returns at once.
+    // Whether points moved since somebody took the signals.
+    bool has_signals(const PointCounters& points) const {
+        return points.events() != taken_events_.load(std::memory_order_relaxed);
+    }
+    // Calls release(node) for every wait that the points now meet; while one worker does so,
+    // another returns at once.
     template <class Release>
-    void take_signals(const Release& release) {
-        if (!moved_points_.has_any() || is_taking_.exchange(true, std::memory_order_acquire)) {
+    void take_signals(const PointCounters& points, const Release& release) {
+        if (is_taking_.exchange(true, std::memory_order_acquire)) {
             return;
         }
-        uint32_t index = moved_points_.take_all();
-        while (index != TokenInbox::kNone) {
-            Point& point = points_[index];
-            const uint32_t next = point.link;
-            // Before the value is read: who advances it from now on puts the point in again.
-            point.is_queued.exchange(false, std::memory_order_acq_rel);
-            const int64_t value = point.value.load(std::memory_order_acquire);
-            const int32_t end = program_.waits_begin[index + 1];
-            for (; point.next_wait < end; ++point.next_wait) {
-                const DynamicProgram::PointWait& wait =
-                    program_.point_waits[size_t(point.next_wait)];
-                if (wait.value > value) {
+        // Before the values: a point that moves later gives another number.
+        const uint32_t events = points.events();
+        for (int32_t point = 0; point < program_.point_count(); ++point) {
+            int32_t& next = next_waits_[size_t(point)];
+            const int32_t end = program_.waits_begin[size_t(point) + 1];
+            for (; next < end; ++next) {
+                const DynamicProgram::PointWait& wait = program_.point_waits[size_t(next)];
+                if (!points.has_reached(point, wait.value)) {
                     break;
                 }
                 release(wait.node);
             }
-            index = next;
         }
+        taken_events_.store(events, std::memory_order_relaxed);
         is_taking_.store(false, std::memory_order_release);
     }
-    bool has_signals() const { return moved_points_.has_any(); }
 
     // Tasks that became ready for worker 0 elsewhere.
     TokenInbox caller_inbox;
-    // Guards a parked worker 0, and the run against signals after its end.
-    std::mutex mutex;
-    std::condition_variable wake;
 
   private:
-    struct Point {
-        std::atomic<int64_t> value{0};
-        std::atomic<bool> is_queued{false};
-        uint32_t link = 0;
-        int32_t next_wait = 0;  // of who takes signals
-    };
-
-    void reset_points();
+    void reset_cells();
 
     const DynamicProgram& program_;
     std::unique_ptr<DynamicCell[]> cells_;
     std::vector<std::unique_ptr<DynamicWorker>> workers_;
     std::unique_ptr<Tiles[]> tiles_;
-    std::unique_ptr<Point[]> points_;
-    TokenInbox moved_points_;
+    std::vector<int32_t> next_waits_;  // by point; of who takes the signals
+    std::atomic<uint32_t> taken_events_{0};
     std::atomic<bool> is_taking_{false};
-    DynamicRun* run_ = nullptr;  // under the mutex
 };
 
 }  // namespace leat::scheduler

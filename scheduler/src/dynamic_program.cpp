@@ -174,8 +174,7 @@ class DynamicCompiler {
             }
             for (int32_t i = 0; i < count; ++i) {
                 const int32_t parent = first_above + i / kFan;
-                program_.nodes[size_t(first + i)].first =
-                    DynamicEdge(parent, join_of(parent) == 1);
+                program_.nodes[size_t(first + i)].first = DynamicEdge(parent, join_of(parent) == 1);
             }
             first = first_above;
             count = above;

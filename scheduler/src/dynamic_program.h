@@ -67,8 +67,8 @@ struct DynamicProgram {
 
     std::vector<DynamicNode> nodes;
     std::vector<DynamicEdge> edges;
-    std::vector<TiledTask> tiled;        // ascending by node
-    std::vector<PointWait> point_waits;  // of each point in turn, ascending by value
+    std::vector<TiledTask> tiled;            // ascending by node
+    std::vector<PointWait> point_waits;      // of each point in turn, ascending by value
     std::vector<int32_t> waits_begin = {0};  // by point, and one more
     int32_t task_count = 0;                  // lower nodes are tasks
     int32_t entry = 0;

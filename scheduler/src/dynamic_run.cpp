@@ -20,28 +20,29 @@ constexpr uint32_t kMostTaken = 16;
 constexpr std::chrono::microseconds kHelperSpin{20};
 // Worker 0 waits for points with its eyes open that long, then sleeps.
 constexpr std::chrono::microseconds kCallerSpin{30};
-// While asleep it looks that often for a stop token or a deadline.
-constexpr std::chrono::milliseconds kParkedLook{2};
 
 }  // namespace
 
-DynamicRun::DynamicRun(const DynamicProgram& program,
+DynamicRun::DynamicRun(Crew& crew,
+                       const DynamicProgram& program,
                        DynamicCounters& counters,
+                       PointCounters& points,
+                       RunRecord& record,
                        TaskFunction function,
                        const RunControl& control,
-                       Crew* crew,
                        int workers)
-    : ActiveRun(function, control),
+    : ActiveRun(crew, function, control),
       program_(program),
       counters_(counters),
-      crew_(crew),
+      points_(points),
+      record_(record),
+      body_(record.keeps_times() ? TaskFunction{call_traced, this} : function),
       workers_(workers),
       is_plain_(program.is_plain()) {
-    counters_.begin(*this, workers);
-    DynamicWorker& caller = counters_.worker(0);
+    counters_.begin(workers, points);
     const auto entry = uint32_t(program_.entry);
     // Public: whoever comes first begins, also while worker 0 does something else.
-    caller.deques[0].fill(1, [&](uint32_t) { return entry; });
+    counters_.worker(0).deques[0].fill(1, [&](uint32_t) { return entry; });
 }
 
 DynamicRun::~DynamicRun() {
@@ -75,7 +76,7 @@ void DynamicRun::work_alone() {
     DynamicWorker& self = counters_.worker(0);
     TaskScope scope = scope_of(0);
     const auto relaxed = std::memory_order_relaxed;
-    const TaskFunction function = function_;
+    const TaskFunction body = body_;
     const DynamicNode* const nodes = program_.nodes.data();
     const DynamicEdge* const edges = program_.edges.data();
     DynamicCell* const cells = counters_.cells();
@@ -93,8 +94,8 @@ void DynamicRun::work_alone() {
     for (uint32_t node = uint32_t(program_.entry); node != final;) {
         if (node < task_count) {
             self.current = node;
-            if (!function.call(function.context, TaskId(node), scope)) {
-                stop_without_error(node);
+            if (!body.call(body.context, TaskId(node), scope)) {
+                cancel_without_error(TaskId(node));
                 return;
             }
             if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
@@ -154,8 +155,8 @@ void DynamicRun::work_shared(int worker) {
 // True: the whole node has run, and this worker is the one to release its successors.
 template <bool kPlain>
 inline bool DynamicRun::run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry) {
-    if (!kPlain && (program_.nodes[entry & ~PrivateStack::kTicket].traits &
-                    DynamicNode::kTiled) != 0) {
+    if (!kPlain &&
+        (program_.nodes[entry & ~PrivateStack::kTicket].traits & DynamicNode::kTiled) != 0) {
         return run_tiles(self, scope, entry);
     }
     return run_body(self, scope, entry);
@@ -163,15 +164,19 @@ inline bool DynamicRun::run_node(DynamicWorker& self, TaskScope& scope, uint32_t
 
 inline bool DynamicRun::run_body(DynamicWorker& self, TaskScope& scope, uint32_t node) {
     self.current = node;
-    return function_.call(function_.context, TaskId(node), scope) || stop_without_error(node);
+    if (body_.call(body_.context, TaskId(node), scope)) [[likely]] {
+        return true;
+    }
+    cancel_without_error(TaskId(node));
+    return false;
 }
 
-// A body returned false; false. It should have said why, and has, if the run is being cancelled.
-bool DynamicRun::stop_without_error(uint32_t node) {
-    if (!is_stopping()) {
-        cancel(make_error(StatusCode::kInternal, "task {} returned false without an error", node));
-    }
-    return false;
+bool DynamicRun::call_traced(void* context, TaskId task, TaskScope& scope) {
+    const DynamicRun& run = *static_cast<const DynamicRun*>(context);
+    const Clock::time_point begin = Clock::now();
+    const bool is_ok = run.function_.call(run.function_.context, task, scope);
+    run.record_.add_task(task, scope.worker(), begin, Clock::now());
+    return is_ok;
 }
 
 // Who takes the node opens it and leaves a ticket, on which somebody else may join; who joins does
@@ -252,7 +257,7 @@ void DynamicRun::make_ready(DynamicWorker& self, int worker, int32_t node) {
         self.caller_tasks[ready.level] = uint32_t(node);
     } else {
         counters_.caller_inbox.put(uint32_t(node), cell.link);
-        wake_parked();
+        wake_caller();
     }
 }
 
@@ -272,8 +277,8 @@ void DynamicRun::offer(DynamicWorker& self, int level) {
     const uint32_t count = std::min(ReadyDeque::kCapacity, (stack.offerable() + 1) / 2);
     self.deques[size_t(level)].fill(count, [&](uint32_t i) { return stack.oldest(i); });
     stack.remove_oldest(count);
-    if (is_parked_.load(std::memory_order_seq_cst)) {
-        wake_parked();
+    if (!is_plain_) {
+        wake_caller();
     }
     // Before the first look at the clock this worker has not run a task: that comes first.
     if (wants_helpers_.load(std::memory_order_seq_cst) && self.check_interval != 0) {
@@ -329,8 +334,8 @@ inline uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
 
 // Points that moved, and tasks for this thread that others made ready.
 void DynamicRun::take_from_outside(DynamicWorker& self, int worker) {
-    if (program_.point_count() > 0) {
-        counters_.take_signals([&](int32_t node) {
+    if (program_.point_count() > 0 && counters_.has_signals(points_)) {
+        counters_.take_signals(points_, [&](int32_t node) {
             if (counters_.count_down(node)) {
                 make_ready(self, worker, node);
             }
@@ -393,89 +398,73 @@ uint32_t DynamicRun::find(DynamicWorker& self, int worker) {
 template <bool kPlain>
 uint32_t DynamicRun::wait_as_caller(DynamicWorker& self) {
     Backoff backoff;
-    while (!is_done() && !is_stopping()) {
-        const uint32_t node = look_everywhere<kPlain>(self, 0);
-        if (node != kNone) {
-            return node;
-        }
-        if (!backoff.pause()) {
-            continue;
-        }
-        if (is_cancelled()) {
-            break;
-        }
-        if (!kPlain && backoff.waited() > kCallerSpin) {
-            park();
+    uint32_t node = kNone;
+    while (node == kNone && !is_done() && !is_stopping()) {
+        node = look_everywhere<kPlain>(self, 0);
+        if (node == kNone && backoff.pause() && !is_cancelled() && !kPlain &&
+            backoff.waited() > kCallerSpin) {
+            sleep_until_signal();
         }
     }
-    return kNone;
+    record_.add_wait(backoff.waited());
+    return node;
 }
 
 template <bool kPlain>
 uint32_t DynamicRun::wait_as_helper(DynamicWorker& self, int worker) {
-    for (Backoff backoff; backoff.waited() <= kHelperSpin; backoff.pause()) {
-        const uint32_t node = look_everywhere<kPlain>(self, worker);
+    Backoff backoff;
+    uint32_t node = kNone;
+    while (backoff.waited() <= kHelperSpin) {
+        node = look_everywhere<kPlain>(self, worker);
         if (node != kNone || is_done() || is_stopping()) {
+            record_.add_wait(backoff.waited());
             return node;
         }
+        backoff.pause();
     }
-    SharedRun* const shared = shared_.load(std::memory_order_acquire);
-    if (shared != nullptr) {
-        shared->gate.hold();
-    }
+    record_.add_wait(backoff.waited());
+    hold_helpers();
     wants_helpers_.store(true, std::memory_order_seq_cst);
     // Who offered a node before this did not call; who offers one later does.
-    const uint32_t node = look_everywhere<kPlain>(self, worker);
-    if (node != kNone && shared != nullptr) {
-        shared->gate.resume();
+    node = look_everywhere<kPlain>(self, worker);
+    if (node != kNone) {
+        resume_helpers();
     }
     return node;
 }
 
 void DynamicRun::call_helpers(int most) {
-    SharedRun* const shared = shared_.load(std::memory_order_acquire);
-    if (shared != nullptr && crew_ != nullptr) {
-        wants_helpers_.store(false, std::memory_order_seq_cst);
-        shared->gate.resume();
-        crew_->recruit(shared, most);
-    }
+    wants_helpers_.store(false, std::memory_order_seq_cst);
+    resume_helpers();
+    recruit(most);
 }
 
-// Worker 0 has found nothing, so if no helper is in the run either, it goes on by a signal only.
-void DynamicRun::park() {
-    const SharedRun* const shared = shared_.load(std::memory_order_acquire);
-    if (shared != nullptr && shared->gate.inside() > 0) {
+// Worker 0 has found nothing; if no helper is in the run either, it goes on by a signal only.
+void DynamicRun::sleep_until_signal() {
+    if (program_.point_count() == 0 || helpers_inside() > 0) {
         return;
     }
-    std::unique_lock lock(counters_.mutex);
-    is_parked_.store(true, std::memory_order_seq_cst);
-    const bool has_work = counters_.has_signals() || counters_.caller_inbox.has_any() ||
+    is_asleep_.store(true, std::memory_order_seq_cst);
+    const uint32_t seen = points_.events();
+    const bool has_work = counters_.has_signals(points_) || counters_.caller_inbox.has_any() ||
                           done_.load(std::memory_order_seq_cst);
     if (!has_work) {
-        counters_.wake.wait_for(lock, kParkedLook);
+        points_.wait(seen, longest_sleep());
     }
-    is_parked_.store(false, std::memory_order_relaxed);
+    is_asleep_.store(false, std::memory_order_relaxed);
 }
 
-void DynamicRun::wake_parked() {
-    if (is_parked_.load(std::memory_order_seq_cst)) {
-        const std::lock_guard lock(counters_.mutex);
-        counters_.wake.notify_one();
-    }
-}
-
-void DynamicRun::signalled() {
-    if (is_parked_.load(std::memory_order_seq_cst)) {
-        counters_.wake.notify_one();
-    } else if (wants_helpers_.load(std::memory_order_seq_cst)) {
-        call_helpers(1);  // worker 0 may be in a long task
+// It may sleep although a helper found a signal first.
+void DynamicRun::wake_caller() {
+    if (is_asleep_.load(std::memory_order_seq_cst)) {
+        points_.wake();
     }
 }
 
 void DynamicRun::finish() {
     done_.store(true, is_plain_ ? std::memory_order_release : std::memory_order_seq_cst);
     if (!is_plain_) {
-        wake_parked();
+        wake_caller();
     }
 }
 

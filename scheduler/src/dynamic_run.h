@@ -13,32 +13,29 @@
 #include <cstdint>
 
 #include "active_run.h"
-#include "crew.h"
 #include "dynamic_counters.h"
 #include "dynamic_program.h"
+#include "point_counters.h"
+#include "run_record.h"
 
 namespace leat::scheduler {
 
 class DynamicRun final : public ActiveRun {
   public:
-    // `workers`: numbers that work() may be called with, so 1 if no helper can come. `crew`: where
-    // to call helpers; null: they come by themselves, if at all.
-    DynamicRun(const DynamicProgram& program,
+    // `workers`: numbers that work() may be called with, so 1 if no helper can come.
+    DynamicRun(Crew& crew,
+               const DynamicProgram& program,
                DynamicCounters& counters,
+               PointCounters& points,
+               RunRecord& record,
                TaskFunction function,
                const RunControl& control,
-               Crew* crew,
                int workers);
     // When all workers are out.
     ~DynamicRun() override;
 
-    // What Crew::open returned, null or not; helpers may be in already.
-    void share(SharedRun* shared) { shared_.store(shared, std::memory_order_release); }
     void work(int worker) noexcept override;
     bool is_done() const { return done_.load(std::memory_order_acquire); }
-
-    // A point moved. Under the mutex of the counters.
-    void signalled();
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -51,7 +48,7 @@ class DynamicRun final : public ActiveRun {
     bool run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry);
     bool run_body(DynamicWorker& self, TaskScope& scope, uint32_t node);
     bool run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry);
-    bool stop_without_error(uint32_t node);
+    static bool call_traced(void* run, TaskId task, TaskScope& scope);
 
     template <bool kPlain>
     uint32_t release_successors(DynamicWorker& self, int worker, uint32_t node);
@@ -75,20 +72,22 @@ class DynamicRun final : public ActiveRun {
     uint32_t wait_as_helper(DynamicWorker& self, int worker);
 
     void call_helpers(int most);
-    void park();
-    void wake_parked();
+    void sleep_until_signal();
+    void wake_caller();
     void finish();
 
     const DynamicProgram& program_;
     DynamicCounters& counters_;
-    Crew* const crew_;
+    PointCounters& points_;
+    RunRecord& record_;
+    const TaskFunction body_;  // function_, or what times its calls
     const int workers_;
     const bool is_plain_;
-    std::atomic<SharedRun*> shared_{nullptr};
     // A helper could come and none is called. Set by who leaves, before its last look at the
     // deques; read by who has offered a node.
     std::atomic<bool> wants_helpers_{true};
-    std::atomic<bool> is_parked_{false};  // worker 0
+    // Worker 0; set before its last look, read by who has left something for it.
+    std::atomic<bool> is_asleep_{false};
     alignas(64) std::atomic<bool> done_{false};
 };
 

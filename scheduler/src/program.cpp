@@ -1,10 +1,10 @@
-// Program::make (checks, transitive reduction of waits) and the estimates that decide how it runs.
+// Program::compile: checks, placement, choice of the gear, lists.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "base/check.h"
 #include "base/error.h"
+#include "list_placement.h"
 #include "program_impl.h"
 
 namespace leat::scheduler {
@@ -13,193 +13,160 @@ namespace {
 // A sleeping thread runs 16-56 us after the futex call, which costs the caller 7-17 us
 // (docs/measurements/scheduler.md): helpers pay off from twice that.
 constexpr double kWakeCostNs = 20'000;
-// A claim costs a cache-line transfer, 60-130 ns: tiles are claimed by about 8 of them.
-constexpr double kMinClaimNs = 1'000;
+// So few tasks of unknown cost are run where they are.
+constexpr int32_t kMostInlineUnknown = 8;
 
-// Removes waits that other waits imply. Ancestors are bit sets over two blocks of steps, the one of
-// the step and the one before: a wait that reaches further back stays, so memory does not grow with
-// the square.
-class WaitReduction {
-  public:
-    explicit WaitReduction(size_t steps) : rows_(std::min<size_t>(steps, 2 * kBlock) * kWords, 0) {}
-
-    // Steps in order; sorts and reduces `waits` of `step`.
-    void reduce(int32_t step, std::vector<int32_t>& waits) {
-        std::sort(waits.begin(), waits.end(), std::greater<>());
-        waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
-        uint64_t* row = row_of(step);
-        std::fill(row, row + kWords, 0);
-        const int64_t base = base_of(step);
-        const auto is_implied = [&](int32_t wait) {
-            const int64_t bit = wait - base;
-            if (bit < 0) {
-                return false;
-            }
-            if (((row[bit / 64] >> (bit % 64)) & 1) != 0) {
-                return true;
-            }
-            merge(row, base, wait);
-            return false;
-        };
-        waits.erase(std::remove_if(waits.begin(), waits.end(), is_implied), waits.end());
-        std::reverse(waits.begin(), waits.end());
+Status check_options(const CompactDag& dag, const CompileOptions& options) {
+    if (options.workers < 1 || options.workers > CompileOptions::kMaxWorkers) {
+        return invalid_argument("a program for {} workers", options.workers)
+            .with_needed(fmt::format("1 to {}", CompileOptions::kMaxWorkers));
     }
-
-  private:
-    static constexpr int64_t kBlock = 2048;
-    static constexpr int64_t kWords = 2 * kBlock / 64;
-
-    // First step that the row of `step` can hold.
-    static int64_t base_of(int64_t step) { return (step / kBlock - 1) * kBlock; }
-    uint64_t* row_of(int64_t step) { return rows_.data() + step % (2 * kBlock) * kWords; }
-
-    // Adds `wait` and its ancestors to a row that starts at `base`.
-    void merge(uint64_t* row, int64_t base, int32_t wait) {
-        const uint64_t* from = row_of(wait);
-        const int64_t shift = (base - base_of(wait)) / 64;
-        for (int64_t word = shift; word < kWords; ++word) {
-            row[word - shift] |= from[word];
+    if (options.lanes.empty() && options.starts_ns.empty()) {
+        return {};
+    }
+    const auto count = size_t(dag.task_count());
+    if (options.lanes.size() != count || options.starts_ns.size() != count) {
+        return invalid_argument("a placement of {} lanes and {} start times for {} tasks",
+                                options.lanes.size(), options.starts_ns.size(), count)
+            .with_needed("one of each for every task");
+    }
+    for (size_t task = 0; task < count; ++task) {
+        const int32_t lane = options.lanes[task];
+        if (lane < 0 || lane >= options.workers || !std::isfinite(options.starts_ns[task])) {
+            return invalid_argument("task {} is placed on lane {} at {} ns", task, lane,
+                                    options.starts_ns[task])
+                .with_needed(fmt::format("a lane in [0, {}) and a finite time", options.workers));
         }
-        const int64_t bit = wait - base;
-        row[bit / 64] |= uint64_t{1} << (bit % 64);
-    }
-
-    std::vector<uint64_t> rows_;
-};
-
-Status check(const Step& step, int32_t index) {
-    if (step.tile_count < 0 || step.tile_count > Program::kMaxTiles) {
-        return invalid_argument("step {} has {} tiles", index, step.tile_count)
-            .with_needed(fmt::format("0 to {}", Program::kMaxTiles));
-    }
-    if (!std::isfinite(step.cost_ns) || step.cost_ns < 0) {
-        return invalid_argument("step {} has cost {} ns", index, step.cost_ns)
-            .with_needed("a finite cost that is not negative");
-    }
-    for (const int32_t wait : step.waits) {
-        if (wait < 0 || wait >= index) {
-            return invalid_argument("step {} waits for step {}", index, wait)
-                .with_needed(fmt::format("a step in [0, {})", index));
+        for (const int32_t pred : dag.predecessors(int32_t(task))) {
+            if (options.starts_ns[size_t(pred)] > options.starts_ns[task]) {
+                return invalid_argument("task {} is placed before task {}, which it follows", task,
+                                        pred);
+            }
         }
     }
     return {};
 }
 
-// A step without tiles is finished from the start and orders nothing: who waits for it waits for
-// what it waits for. Earlier steps are treated already.
-void look_through_empty_steps(const std::vector<Step>& steps, std::vector<int32_t>& waits) {
-    const size_t count = waits.size();
-    for (size_t i = 0; i < count; ++i) {
-        const Step& awaited = steps[size_t(waits[i])];
-        if (awaited.tile_count == 0) {
-            waits.insert(waits.end(), awaited.waits.begin(), awaited.waits.end());
-        }
+ListPlacement place_lists(const CompactDag& dag, const CompileOptions& options) {
+    if (!options.lanes.empty()) {
+        return place_as_given(dag, options.lanes, options.starts_ns);
     }
-    waits.erase(std::remove_if(waits.begin(), waits.end(),
-                               [&](int32_t wait) { return steps[size_t(wait)].tile_count == 0; }),
-                waits.end());
+    if (options.workers == 1) {
+        return place_on_one(dag);
+    }
+    const bool has_tiles = std::any_of(dag.special.begin(), dag.special.end(), [](const auto& task) {
+        return task.second.tile_count != 1;
+    });
+    return options.keeps_order || has_tiles ? place_in_order(dag, options.workers)
+                                            : place_by_levels(dag, options.workers);
+}
+
+Gear choose_gear(const CompactDag& dag, const ListPlacement& placement) {
+    const bool has_unknown = std::any_of(dag.costs_ns.begin(), dag.costs_ns.end(),
+                                         [](float cost) { return cost < 0; });
+    const double gain_ns = placement.serial_ns - placement.parallel_ns;
+    if (has_unknown) {
+        const bool is_small = dag.task_count() <= kMostInlineUnknown || gain_ns <= 0;
+        return is_small && dag.point_count == 0 ? Gear::kInline : Gear::kDynamic;
+    }
+    return gain_ns < 2 * kWakeCostNs ? Gear::kInline : Gear::kCompiled;
+}
+
+int64_t bytes_of(const CompactDag& dag) {
+    return int64_t(dag.costs_ns.capacity() * sizeof(float) +
+                   (dag.pred_begin.capacity() + dag.preds.capacity() + dag.order.capacity()) *
+                       sizeof(int32_t) +
+                   dag.special.capacity() * sizeof(dag.special[0]) +
+                   dag.point_waits.capacity() * sizeof(TaskDag::PointWait));
 }
 
 }  // namespace
 
-Program::Program() : impl_(std::make_shared<Impl>()) {}
+std::string_view name_of(Gear gear) {
+    switch (gear) {
+        case Gear::kInline:
+            return "inline";
+        case Gear::kCompiled:
+            return "compiled";
+        default:
+            return "dynamic";
+    }
+}
+
+// Fills everything but the graph itself.
+Status Program::Impl::compile(const CompileOptions& wanted) {
+    LEAT_RETURN_IF_ERROR(check_options(dag, wanted));
+    options = wanted;
+    options.lanes = {};
+    options.starts_ns = {};
+    const ListPlacement placement = place_lists(dag, wanted);
+    stats.tasks = dag.task_count();
+    stats.edges = int64_t(dag.preds.size());
+    stats.serial_ns = placement.serial_ns;
+    stats.parallel_ns = placement.parallel_ns;
+    stats.gear = wanted.gear.value_or(choose_gear(dag, placement));
+    const bool is_inline = stats.gear == Gear::kInline;
+    // One list that waits for signals is the compiled gear's business.
+    if (is_inline && dag.point_count > 0) {
+        stats.gear = Gear::kCompiled;
+    }
+    stats.workers = is_inline ? 1 : wanted.workers;
+    if (stats.gear == Gear::kDynamic) {
+        dynamic = DynamicProgram::make(dag);
+        stats.bytes = bytes_of(dag) + dynamic.bytes();
+        return {};
+    }
+    lists = is_inline ? CompiledProgram::make(dag, place_on_one(dag), 1)
+                      : CompiledProgram::make(dag, placement, wanted.workers);
+    stats.waits = lists.waits;
+    stats.publishes = lists.publishes;
+    stats.bytes = bytes_of(dag) + lists.bytes();
+    return {};
+}
+
+Program::Program() {
+    auto impl = std::make_shared<Impl>();
+    impl->lists = CompiledProgram::make(impl->dag, place_on_one(impl->dag), 1);
+    impl_ = std::move(impl);
+}
 Program::Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-Result<Program> Program::make(std::vector<Step> steps) {
-    if (steps.size() >= size_t(INT32_MAX)) {
-        return invalid_argument("a program of {} steps", steps.size());
-    }
+Result<Program> Program::compile(const TaskDag& dag, const CompileOptions& options) {
     auto impl = std::make_shared<Impl>();
-    impl->compact.reserve(steps.size());
-    WaitReduction reduction(steps.size());
-    for (size_t i = 0; i < steps.size(); ++i) {
-        Step& step = steps[i];
-        LEAT_RETURN_IF_ERROR(check(step, int32_t(i)));
-        look_through_empty_steps(steps, step.waits);
-        reduction.reduce(int32_t(i), step.waits);
-        CompactStep compact;
-        compact.tile_count = step.tile_count;
-        const double tiles_a_claim =
-            step.cost_ns > 0 ? kMinClaimNs / step.cost_ns * double(step.tile_count) : 1;
-        compact.grain = int64_t(std::clamp(std::ceil(tiles_a_claim), 1.0, double(kMaxTiles)));
-        compact.waits_begin = int32_t(impl->waits.size());
-        impl->waits.insert(impl->waits.end(), step.waits.begin(), step.waits.end());
-        compact.waits_end = int32_t(impl->waits.size());
-        impl->compact.push_back(compact);
-    }
-    impl->steps = std::move(steps);
+    LEAT_ASSIGN_OR_RETURN(impl->dag, CompactDag::make(dag));
+    LEAT_RETURN_IF_ERROR(impl->compile(options));
     return Program(std::move(impl));
 }
 
-int Program::step_count() const {
-    return int(impl_->steps.size());
-}
-std::span<const Step> Program::steps() const {
-    return impl_->steps;
-}
-
-double Program::Impl::parallel_ns(int workers) const {
-    double total = 0;
-    double span = 0;
-    std::vector<double> finish(steps.size(), 0);
-    for (size_t i = 0; i < steps.size(); ++i) {
-        double start = 0;
-        for (const int32_t wait : steps[i].waits) {
-            start = std::max(start, finish[size_t(wait)]);
+Result<Program> Program::recompile(std::span<const double> times_ns) const {
+    if (int64_t(times_ns.size()) != task_count()) {
+        return invalid_argument("{} times for a program of {} tasks", times_ns.size(), task_count());
+    }
+    auto impl = std::make_shared<Impl>();
+    impl->dag = impl_->dag;
+    for (size_t task = 0; task < times_ns.size(); ++task) {
+        if (!std::isfinite(times_ns[task])) {
+            return invalid_argument("task {} took {} ns", task, times_ns[task])
+                .with_needed("a finite time");
         }
-        const auto wide = double(std::clamp<int64_t>(steps[i].tile_count, 1, workers));
-        finish[i] = start + steps[i].cost_ns / wide;
-        span = std::max(span, finish[i]);
-        total += steps[i].cost_ns;
-    }
-    return std::max(span, total / workers);
-}
-
-bool Program::is_inline(int workers) const {
-    if (workers <= 1) {
-        return true;
-    }
-    return impl_->parallel_ns(1) - impl_->parallel_ns(workers) < 2 * kWakeCostNs;
-}
-
-ProgramState::Impl::Impl(const Program& from, int max_workers)
-    : program(from), is_inline(from.is_inline(max_workers)) {
-    const Program::Impl& shape = program.impl();
-    lanes = is_inline ? 1 : max_workers;
-    progress = std::vector<StepProgress>(shape.steps.size());
-    if (!is_inline) {
-        for (int lane = 0; lane < lanes; ++lane) {
-            // One line more on both sides: no two lanes share one, wherever the vector starts.
-            claims_of_lane.emplace_back(shape.steps.size() + 2 * kLineClaims);
+        if (times_ns[task] >= 0) {
+            impl->dag.costs_ns[task] = float(times_ns[task]);
         }
     }
+    CompileOptions options = impl_->options;
+    options.gear.reset();
+    LEAT_RETURN_IF_ERROR(impl->compile(options));
+    return Program(std::move(impl));
 }
 
-void ProgramState::Impl::begin_run() {
-    if (needs_reset || epoch == TileClaims::kMaxEpoch) {
-        reset();
-    }
-    ++epoch;
-    needs_reset = true;  // until the run has finished all its tiles
+Gear Program::gear() const {
+    return impl_->stats.gear;
 }
-
-void ProgramState::Impl::reset() {
-    for (StepProgress& step : progress) {
-        step.reset();
-    }
-    for (auto& lane : claims_of_lane) {
-        for (TileClaims& claims : lane) {
-            claims.reset();
-        }
-    }
-    epoch = 0;
-    needs_reset = false;
+int64_t Program::task_count() const {
+    return impl_->stats.tasks;
 }
-
-ProgramState::ProgramState(const Program& program, int max_workers)
-    : impl_(std::make_unique<Impl>(program, std::max(max_workers, 1))) {}
-ProgramState::~ProgramState() = default;
-ProgramState::ProgramState(ProgramState&&) noexcept = default;
-ProgramState& ProgramState::operator=(ProgramState&&) noexcept = default;
+const ProgramStats& Program::stats() const {
+    return impl_->stats;
+}
 
 }  // namespace leat::scheduler

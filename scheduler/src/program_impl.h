@@ -2,17 +2,23 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <mutex>
 
 #include "compact_dag.h"
 #include "compiled_program.h"
+#include "crew.h"
+#include "dynamic_counters.h"
 #include "dynamic_program.h"
 #include "leat/scheduler/executor.h"
+#include "list_counters.h"
+#include "point_counters.h"
 #include "run_record.h"
 
 namespace leat::scheduler {
 
 struct Program::Impl {
+    Status compile(const CompileOptions& wanted);
+
     CompactDag dag;
     CompileOptions options;  // without the spans, which were the caller's
     ProgramStats stats;
@@ -23,11 +29,23 @@ struct Program::Impl {
 struct ProgramState::Impl {
     explicit Impl(const Program& from);
 
+    // Called by the thread that owns the run: where helpers for it come from, or null.
+    void set_shared(Crew* crew, SharedRun* shared);
+    void end_complete_run(double wall_ns, int workers);
+    // From any thread.
+    void signal(int32_t point, int64_t value);
+
     Program program;
     PointCounters points;
     RunRecord record;
     std::unique_ptr<CompiledCounters> lists;   // compiled gear
     std::unique_ptr<DynamicCounters> dynamic;  // dynamic gear
+
+  private:
+    // Guards the two below: a signal may come while the run ends.
+    std::mutex shared_mutex_;
+    Crew* crew_ = nullptr;
+    SharedRun* shared_ = nullptr;
 };
 
 }  // namespace leat::scheduler

@@ -50,8 +50,7 @@ class ReadyDeque {
                 nodes[i] = slots_[(begin + i) % kCapacity].load(std::memory_order_relaxed);
             }
             if (word_.compare_exchange_weak(word, word_of(begin + count, end_of(word)),
-                                            std::memory_order_acq_rel,
-                                            std::memory_order_acquire)) {
+                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
                 return count;
             }
         }

@@ -21,6 +21,19 @@ namespace leat::scheduler {
 
 class ActiveRun;
 class Crew;
+class ProgramState;
+class TaskScope;
+
+// The body of every task of a run; called concurrently for different tasks, and for disjoint tiles
+// of one. False (after scope.fail) or a thrown exception, caught at this boundary, cancels what has
+// not started.
+struct TaskFunction {
+    bool (*call)(void* context, TaskId task, TaskScope& scope) = nullptr;
+    void* context = nullptr;
+};
+
+// The body of a loop, called for disjoint ranges [begin, end).
+using RangeFunction = Status (*)(void* context, int64_t begin, int64_t end, int worker);
 
 // What the body of a task knows and may do; valid during the call.
 class LEAT_API TaskScope {
@@ -36,6 +49,13 @@ class LEAT_API TaskScope {
     // ends with `return scope.fail(...)`.
     bool fail(Status error);
 
+    // Runs another program as part of this task, with the same helpers: the body of a condition, a
+    // loop, a nested graph. It has at least the priority of this run and ends with it. Errors come
+    // back; they do not end this run.
+    Status run(ProgramState& state, TaskFunction function);
+    // Executor::parallel_for as part of this task.
+    Status parallel_for(int64_t count, int64_t grain, RangeFunction body, void* context);
+
   private:
     friend class ActiveRun;
     TaskScope(ActiveRun& run, int worker) : run_(run), worker_(worker) {}
@@ -44,14 +64,6 @@ class LEAT_API TaskScope {
     int64_t tile_begin_ = 0;
     int64_t tile_end_ = 1;
     int worker_ = 0;
-};
-
-// The body of every task of a run; called concurrently for different tasks, and for disjoint tiles
-// of one. False (after scope.fail) or a thrown exception, caught at this boundary, cancels what has
-// not started.
-struct TaskFunction {
-    bool (*call)(void* context, TaskId task, TaskScope& scope) = nullptr;
-    void* context = nullptr;
 };
 
 struct RunControl {
@@ -131,7 +143,6 @@ class LEAT_API RunHandle {
     RunHandle(RunHandle&&) noexcept;
     RunHandle& operator=(RunHandle&&) noexcept;
 
-    bool is_done() const;
     // Ends the run with kCancelled; returns at once.
     void cancel();
     // Takes part in the run until it has ended, and returns its result; once.
@@ -165,10 +176,8 @@ class LEAT_API Executor {
     // what `function` needs must outlive the handle.
     RunHandle start(ProgramState& state, TaskFunction function, const RunControl& control = {});
 
-    // Calls body(context, begin, end, worker) for disjoint ranges of at least `grain` elements that
-    // cover [0, count); from anywhere, also inside a task. Returns the first error. Allocates
-    // nothing.
-    using RangeFunction = Status (*)(void* context, int64_t begin, int64_t end, int worker);
+    // Calls the body for disjoint ranges of at least `grain` elements that cover [0, count).
+    // Returns the first error. Allocates nothing.
     Status parallel_for(int64_t count,
                         int64_t grain,
                         RangeFunction body,

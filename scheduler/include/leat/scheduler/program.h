@@ -34,6 +34,9 @@ struct CompileOptions {
     // for the compiled gear. Empty: workers are alike, and one pass decides.
     std::span<const int32_t> lanes;
     std::span<const double> starts_ns;
+    // Every list runs its tasks in the order in which they were added (where that is a valid one):
+    // for programs whose order is a decision already. Programs with divided tasks always do.
+    bool keeps_order = false;
     // Runs record when each task began and ended. A second kind of program: others pay nothing.
     bool is_traced = false;
 };
@@ -57,8 +60,8 @@ class LEAT_API Program {
     // Errors: a task, buffer or point that does not exist, a cycle (its tasks are named), a cost or
     // tile count that makes no sense.
     static Result<Program> compile(const TaskDag& dag, const CompileOptions& options);
-    // The same graph with other costs: placement, lists and gear are decided again.
-    // `times_ns` has one entry per task, in nanoseconds; negative: unknown.
+    // The same graph with other costs: placement, lists and gear are decided again, also where the
+    // options had fixed them. `times_ns` has one entry per task; negative: keeps the old cost.
     Result<Program> recompile(std::span<const double> times_ns) const;
 
     Gear gear() const;

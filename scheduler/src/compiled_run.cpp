@@ -1,0 +1,368 @@
+#include "compiled_run.h"
+
+#include <algorithm>
+
+#include "spin.h"
+#include "task_call.h"
+
+namespace leat::scheduler {
+namespace {
+
+// Looks at another list before the first pause instruction, which takes 40-70 ns on recent cores:
+// as long as a transfer of the line takes.
+constexpr int kHotLooks = 64;
+// How long a worker looks for something to do before it gives its thread back, or sleeps where only
+// a signal from outside can help: about as long as waking it takes.
+constexpr std::chrono::microseconds kPatience{30};
+
+TileRange lane_range(int64_t tiles, int lanes, int lane) {
+    const int64_t share = tiles / lanes;
+    const int64_t rest = tiles % lanes;
+    const int64_t begin = share * lane + std::min<int64_t>(rest, lane);
+    return {begin, begin + share + (lane < rest ? 1 : 0)};
+}
+
+}  // namespace
+
+CompiledCounters::CompiledCounters(const CompiledProgram& program)
+    : lists(size_t(program.lists())), tiles_done(program.tile_tasks.size()) {
+    for (int lane = 0; lane < program.lists(); ++lane) {
+        lists[size_t(lane)].seen.resize(size_t(program.lists()));
+        // One line more on both sides: no two lanes share one, wherever the vector starts.
+        claims_of_lane.emplace_back(program.tile_tasks.size() + 2 * kLineClaims);
+    }
+}
+
+void CompiledCounters::begin_run(const CompiledProgram& program) {
+    if (needs_reset || epoch == TileClaims::kMaxEpoch) {
+        for (StepProgress& done : tiles_done) {
+            done.reset();
+        }
+        for (std::vector<TileClaims>& lane : claims_of_lane) {
+            for (TileClaims& claims : lane) {
+                claims.reset();
+            }
+        }
+        epoch = 0;
+    }
+    ++epoch;
+    needs_reset = true;  // until the run has finished all its tiles
+    for (size_t list = 0; list < lists.size(); ++list) {
+        lists[list].progress.reset();
+        lists[list].owner.reset();
+        lists[list].next = program.list_begin[list];
+        std::fill(lists[list].seen.begin(), lists[list].seen.end(), 0);
+    }
+    if (program.has_caller_tasks) {
+        (void)lists[0].owner.try_claim();  // the caller finds it claimed: see work()
+    }
+}
+
+// The calling thread owns the list, and does not afterwards.
+CompiledRun::Stop CompiledRun::go_through(Passage& passage) {
+    ListState& state = counters_.lists[size_t(passage.list)];
+    const uint32_t* const begin = program_.words.data() + state.next;
+    const uint32_t* next = begin;
+    const Stop stop = record_.keeps_times() ? run_words<true>(passage, next)
+                                            : run_words<false>(passage, next);
+    passage.has_moved = next != begin || stop == Stop::kFinished;
+    state.next = uint32_t(next - program_.words.data());
+    if (stop == Stop::kFinished) {
+        state.owner.finish();
+    } else {
+        state.owner.release();
+    }
+    return stop;
+}
+
+// `next` is where the list goes on: afterwards an instruction that has not been carried out.
+template <bool is_traced>
+CompiledRun::Stop CompiledRun::run_words(const Passage& passage, const uint32_t*& next) {
+    TaskScope scope = scope_of(passage.worker);
+    TaskCaller<is_traced> caller(*this, function_, &record_, scope);
+    for (;;) {
+        const uint32_t* const word = caller.call_tasks(next);
+        if (word == nullptr) {
+            return Stop::kCancelled;
+        }
+        const Instruction instruction = decode(word);
+        Stop stop = Stop::kNone;
+        switch (instruction.kind) {
+            case Instruction::kTiles:
+                stop = run_tiles(caller, program_.tile_items[instruction.wait.index], passage.list)
+                           ? Stop::kNone
+                           : Stop::kCancelled;
+                break;
+            case Instruction::kPublish:
+                counters_.lists[size_t(passage.list)].progress.publish();
+                if (passage.until != nullptr && is_over(*passage.until)) {
+                    stop = Stop::kAsked;
+                }
+                break;
+            case Instruction::kBoundary:
+                stop = at_boundary(passage);
+                break;
+            case Instruction::kEnd:
+                next = word;
+                return Stop::kFinished;
+            case Instruction::kWait:
+                if (!is_over(passage.list, instruction.wait)) {
+                    stop = wait_for(passage, instruction.wait);
+                }
+                if (stop != Stop::kNone) {
+                    next = word;  // to be waited for again
+                    return stop;
+                }
+                break;
+        }
+        next = word + instruction.length;
+        if (stop != Stop::kNone) {
+            return stop;
+        }
+    }
+}
+
+CompiledRun::Instruction CompiledRun::decode(const uint32_t* word) {
+    const uint32_t operand = *word & kOperandMask;
+    switch (Opcode(*word >> kOperandBits)) {
+        case Opcode::kTiles:
+            return {Instruction::kTiles, 1, {WaitFor::kList, operand, 0}};
+        case Opcode::kWait:
+            return {Instruction::kWait, 2, {WaitFor::kList, operand, word[1]}};
+        default:
+            break;
+    }
+    switch (OtherOp(operand)) {
+        case OtherOp::kPublish:
+            return {Instruction::kPublish, 1, {}};
+        case OtherOp::kBoundary:
+            return {Instruction::kBoundary, 1, {}};
+        case OtherOp::kWaitTiles:
+            return {Instruction::kWait, 2, {WaitFor::kTiles, word[1], 0}};
+        case OtherOp::kWaitPoint:
+            return {Instruction::kWait, 2, {WaitFor::kPoint, word[1], 0}};
+        default:
+            return {Instruction::kEnd, 1, {}};
+    }
+}
+
+// For the owner of `list`: its line of the other's counter is loaded only when the last look at it
+// was not enough. A load that misses takes as long as some 40 empty tasks.
+bool CompiledRun::is_over(int list, const Wait& wait) {
+    if (wait.kind != WaitFor::kList) {
+        return is_over(wait);
+    }
+    uint32_t& seen = counters_.lists[size_t(list)].seen[wait.index];
+    if (seen < wait.times) {
+        seen = counters_.lists[wait.index].progress.published();
+    }
+    return seen >= wait.times;
+}
+
+bool CompiledRun::is_over(const Wait& wait) const {
+    switch (wait.kind) {
+        case WaitFor::kList:
+            return counters_.lists[wait.index].progress.published() >= wait.times;
+        case WaitFor::kTiles:
+            return counters_.tiles_done[wait.index].is_done(
+                counters_.epoch, program_.tile_tasks[wait.index].tile_count);
+        default: {
+            const TaskDag::PointWait& point = program_.point_waits[wait.index];
+            return points_.has_reached(int32_t(point.point), point.value);
+        }
+    }
+}
+
+// False: the run is cancelled.
+template <bool is_traced>
+bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item, int list) {
+    const auto task = TaskId(item.task);
+    if (item.tile_task < 0) {
+        return run_all_tiles(caller, item);
+    }
+    const TileTask& shared = program_.tile_tasks[size_t(item.tile_task)];
+    int64_t finished = 0;
+    for (int turn = 0; turn < shared.lanes; ++turn) {
+        const int lane = (list + turn) % shared.lanes;
+        const TileRange range = lane_range(shared.tile_count, shared.lanes, lane);
+        const int64_t count = range.end - range.begin;
+        const int64_t chunk = std::max(shared.grain, count / kClaimsPerLane);
+        TileClaims& claims = counters_.claims(lane, item.tile_task);
+        for (;;) {
+            // The caller's first claim is small: helpers are called right after it.
+            const bool is_first = caller.worker() == 0 && !has_recruited_;
+            const TileRange claim = claims.claim(counters_.epoch, count, is_first ? 1 : chunk);
+            if (claim.empty()) {
+                break;
+            }
+            if (is_cancelled() || !caller.call_tiles(task, range.begin + claim.begin,
+                                                     range.begin + claim.end)) {
+                return false;  // the task stays unfinished; who waits for it sees the cancellation
+            }
+            finished += claim.end - claim.begin;
+            if (is_first) {
+                recruit_first_helper();
+            }
+        }
+    }
+    if (finished > 0) {
+        counters_.tiles_done[size_t(item.tile_task)].publish(finished);
+    }
+    return true;
+}
+
+void CompiledRun::recruit_first_helper() {
+    has_recruited_ = true;
+    recruit(1);
+}
+
+CompiledRun::Stop CompiledRun::at_boundary(const Passage& passage) {
+    if (is_cancelled()) {
+        return Stop::kCancelled;
+    }
+    if (passage.worker == 0 && !has_recruited_) {
+        recruit_first_helper();
+    }
+    const bool is_own = passage.list == passage.worker;
+    const bool is_wanted = !is_own && counters_.lists[size_t(passage.list)].owner.is_wanted();
+    if (is_wanted || (passage.until != nullptr && is_over(*passage.until))) {
+        return Stop::kAsked;
+    }
+    return Stop::kNone;
+}
+
+// kNone: it is over. Only a list's own worker waits in it: who adopted it has a list of its own.
+CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait) {
+    if (passage.list != passage.worker) {
+        return Stop::kBlocked;
+    }
+    for (int look = 0; look < kHotLooks; ++look) {
+        if (is_over(wait)) {
+            return Stop::kNone;
+        }
+    }
+    Backoff backoff;
+    while (!is_over(wait)) {
+        if (is_stopping()) {
+            return Stop::kCancelled;
+        }
+        const uint32_t seen = points_.events();
+        const bool is_free =
+            wait.kind == WaitFor::kList && counters_.lists[wait.index].owner.is_free();
+        const bool is_time = backoff.pause();
+        if ((is_free || is_time) && advance_lists(passage.worker, &wait)) {
+            continue;
+        }
+        if (is_time && is_cancelled()) {
+            return Stop::kCancelled;
+        }
+        if (is_time && !stay(passage.worker, seen, backoff)) {
+            return Stop::kBlocked;
+        }
+    }
+    record_.add_wait(backoff.waited());
+    return Stop::kNone;
+}
+
+// Nothing could be done since the event number was `seen`. False: a helper should give its thread
+// back. The caller sleeps if only a signal from outside can help.
+bool CompiledRun::stay(int worker, uint32_t seen, const Backoff& backoff) {
+    if (points_.count() == 0 || backoff.waited() < kPatience || is_anyone_else_in_a_list(worker)) {
+        return true;
+    }
+    if (worker != 0) {
+        return false;
+    }
+    points_.wait(seen, longest_sleep());
+    return true;
+}
+
+bool CompiledRun::is_anyone_else_in_a_list(int worker) const {
+    for (int list = 0; list < program_.lists(); ++list) {
+        if (list != worker && counters_.lists[size_t(list)].owner.is_taken()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Goes through every list that nobody is in as far as it gets, or until `until` is over. False: no
+// list got any further.
+bool CompiledRun::advance_lists(int worker, const Wait* until) {
+    bool has_moved = false;
+    const int lists = program_.lists();
+    for (int turn = 1; turn <= lists; ++turn) {
+        const int list = (worker + turn) % lists;
+        if (!counters_.lists[size_t(list)].owner.try_claim()) {
+            continue;
+        }
+        Passage passage{list, worker, until};
+        const Stop stop = go_through(passage);
+        has_moved = has_moved || passage.has_moved;
+        if (stop == Stop::kCancelled || (until != nullptr && is_over(*until))) {
+            return true;
+        }
+    }
+    return has_moved;
+}
+
+void CompiledRun::work(int worker) noexcept {
+    if (go_through_own_list(worker)) {
+        finish_other_lists(worker);
+    }
+    if (worker != 0) {
+        hold_helpers();
+    }
+}
+
+// False: it could not be finished now.
+bool CompiledRun::go_through_own_list(int worker) {
+    if (worker >= program_.lists()) {
+        return true;  // one thread more than lists: see Executor::start
+    }
+    ListOwner& own = counters_.lists[size_t(worker)].owner;
+    bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
+    Backoff backoff;
+    while (!own.is_finished()) {
+        if (is_mine || own.try_claim()) {
+            own.ask_for(false);
+            Passage passage{worker, worker, nullptr};
+            return go_through(passage) == Stop::kFinished;
+        }
+        if (is_stopping()) {
+            return false;
+        }
+        own.ask_for(true);
+        if (!advance_lists(worker, nullptr)) {
+            backoff.pause();
+        }
+    }
+    return true;
+}
+
+// Goes on where nobody is. The caller returns when all lists are finished, a helper when it finds
+// nothing to do for a while.
+void CompiledRun::finish_other_lists(int worker) {
+    Backoff backoff;
+    while (!is_finished() && !is_stopping()) {
+        const uint32_t seen = points_.events();
+        if (advance_lists(worker, nullptr)) {
+            continue;
+        }
+        if (!backoff.pause()) {
+            continue;
+        }
+        const bool is_tired = worker != 0 && backoff.waited() > kPatience;
+        if (is_tired || is_cancelled() || !stay(worker, seen, backoff)) {
+            break;
+        }
+    }
+    record_.add_wait(backoff.waited());
+}
+
+bool CompiledRun::is_finished() const {
+    return std::all_of(counters_.lists.begin(), counters_.lists.end(),
+                       [](const ListState& list) { return list.owner.is_finished(); });
+}
+
+}  // namespace leat::scheduler

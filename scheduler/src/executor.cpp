@@ -1,0 +1,204 @@
+#include "leat/scheduler/executor.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+#include "compiled_run.h"
+#include "crew.h"
+#include "dynamic_run.h"
+#include "inline_run.h"
+#include "program_impl.h"
+#include "range_run.h"
+
+namespace leat::scheduler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One run of a program that helpers may join, from its opening to its closing.
+class OpenRun {
+  public:
+    // At most `helpers` may join.
+    OpenRun(Crew& crew,
+            ProgramState& state,
+            TaskFunction function,
+            const RunControl& control,
+            int helpers)
+        : crew_(crew),
+          state_(state.impl()),
+          helpers_(std::min(helpers, crew.report().threads - 1)),
+          begin_(Clock::now()) {
+        make_run(function, control);
+    }
+    ~OpenRun() {
+        if (!is_finished_) {
+            cancel();
+            (void)finish();
+        }
+    }
+    OpenRun(const OpenRun&) = delete;
+    OpenRun& operator=(const OpenRun&) = delete;
+
+    // Helpers may join from now on.
+    void open() {
+        shared_ = crew_.open(*run_, helpers_);
+        run_->share(shared_);
+        if (state_.points.count() > 0) {
+            state_.set_shared(&crew_, shared_);
+        }
+    }
+    void recruit() { crew_.recruit(shared_, 1); }
+    void cancel() {
+        run_->cancel(make_error(StatusCode::kCancelled, "the run was cancelled by its handle"));
+        state_.points.wake();
+    }
+    // The calling thread takes part as worker 0 until the run has ended.
+    Status finish() {
+        {
+            const InsideRun inside(*run_);
+            run_->work(0);
+        }
+        if (state_.points.count() > 0) {
+            state_.set_shared(nullptr, nullptr);
+        }
+        crew_.close(shared_);
+        state_.points.reset();
+        is_finished_ = true;
+        Status status = run_->take_status();
+        if (status.ok()) {
+            state_.end_complete_run(double((Clock::now() - begin_).count()),
+                                    shared_ != nullptr ? shared_->most_helpers + 1 : 1);
+        }
+        return status;
+    }
+
+  private:
+    void make_run(TaskFunction function, const RunControl& control) {
+        const Program::Impl& program = state_.program.impl();
+        switch (program.stats.gear) {
+            case Gear::kInline:
+                run_ = &storage_.emplace<InlineRun>(crew_, program.lists, state_.record, function,
+                                                    control);
+                break;
+            case Gear::kCompiled:
+                state_.lists->begin_run(program.lists);
+                run_ =
+                    &storage_.emplace<CompiledRun>(crew_, program.lists, *state_.lists,
+                                                   state_.points, state_.record, function, control);
+                break;
+            case Gear::kDynamic:
+                run_ = &storage_.emplace<DynamicRun>(crew_, program.dynamic, *state_.dynamic,
+                                                     state_.points, state_.record, function,
+                                                     control, helpers_ + 1);
+                break;
+        }
+    }
+
+    Crew& crew_;
+    ProgramState::Impl& state_;
+    const int helpers_;
+    const Clock::time_point begin_;
+    std::variant<std::monostate, InlineRun, CompiledRun, DynamicRun> storage_;
+    ActiveRun* run_ = nullptr;
+    SharedRun* shared_ = nullptr;
+    bool is_finished_ = false;
+};
+
+Status run_program(Crew& crew,
+                   ProgramState& state,
+                   TaskFunction function,
+                   const RunControl& control) {
+    ProgramState::Impl& impl = state.impl();
+    const Program::Impl& program = impl.program.impl();
+    if (program.stats.gear == Gear::kInline) {
+        return run_inline(crew, program.lists, impl.record, function, control);
+    }
+    OpenRun run(crew, state, function, control, program.stats.workers - 1);
+    run.open();
+    return run.finish();
+}
+
+Status run_range(Crew& crew,
+                 int64_t count,
+                 int64_t grain,
+                 RangeFunction body,
+                 void* context,
+                 const RunControl& control) {
+    RangeRun run(crew, count, grain, body, context, control);
+    SharedRun* shared = nullptr;
+    if (run.chunks() > 1) {
+        shared = crew.open(run, int(std::min<int64_t>(run.chunks(), crew.report().threads)) - 1);
+        run.share(shared);
+    }
+    {
+        const InsideRun inside(run);
+        run.work(0);
+    }
+    crew.close(shared);
+    return run.take_status();
+}
+
+}  // namespace
+
+struct RunHandle::Impl {
+    Impl(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given)
+        // The caller is not there yet: one helper more may do its part.
+        : control(given), run(crew, state, function, control, state.program().stats().workers) {}
+
+    const RunControl control;
+    OpenRun run;
+};
+
+RunHandle::RunHandle(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunHandle::~RunHandle() = default;
+RunHandle::RunHandle(RunHandle&&) noexcept = default;
+RunHandle& RunHandle::operator=(RunHandle&&) noexcept = default;
+
+void RunHandle::cancel() {
+    if (impl_ != nullptr) {
+        impl_->run.cancel();
+    }
+}
+Status RunHandle::wait() {
+    if (impl_ == nullptr) {
+        return invalid_argument("a run handle without a run, or one that was waited for");
+    }
+    const std::unique_ptr<Impl> impl = std::move(impl_);
+    return impl->run.finish();
+}
+
+Status TaskScope::run(ProgramState& state, TaskFunction function) {
+    return run_program(run_.crew(), state, function, {});
+}
+Status TaskScope::parallel_for(int64_t count, int64_t grain, RangeFunction body, void* context) {
+    return run_range(run_.crew(), count, grain, body, context, {});
+}
+
+Executor::Executor(const ExecutorOptions& options) : crew_(std::make_unique<Crew>(options)) {}
+Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+const ExecutorReport& Executor::report() const {
+    return crew_->report();
+}
+
+Status Executor::run(ProgramState& state, TaskFunction function, const RunControl& control) {
+    return run_program(*crew_, state, function, control);
+}
+
+RunHandle Executor::start(ProgramState& state, TaskFunction function, const RunControl& control) {
+    auto impl = std::make_unique<RunHandle::Impl>(*crew_, state, function, control);
+    impl->run.open();
+    impl->run.recruit();
+    return RunHandle(std::move(impl));
+}
+
+Status Executor::parallel_for(
+    int64_t count, int64_t grain, RangeFunction body, void* context, const RunControl& control) {
+    return run_range(*crew_, count, grain, body, context, control);
+}
+
+}  // namespace leat::scheduler

@@ -1,0 +1,67 @@
+// RangeRun: a parallel loop over [0, count), without a program.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "active_run.h"
+#include "crew.h"
+#include "handover.h"
+
+namespace leat::scheduler {
+
+class RangeRun final : public ActiveRun {
+  public:
+    RangeRun(Crew& crew,
+             int64_t count,
+             int64_t grain,
+             RangeFunction body,
+             void* context,
+             const RunControl& control)
+        : ActiveRun(crew, {}, control),
+          count_(count),
+          chunk_(std::max({grain, count / (int64_t{8} * crew.report().threads), int64_t{1}})),
+          body_(body),
+          context_(context) {}
+
+    int64_t chunks() const { return (count_ + chunk_ - 1) / chunk_; }
+
+    // Helpers are called after the first chunk, so that work starts before the first wake-up.
+    void work(int worker) noexcept override {
+        bool is_first = worker == 0;
+        for (;;) {
+            const TileRange range = claims_.claim(kEpoch, count_, chunk_);
+            if (range.empty() || is_cancelled()) {
+                break;
+            }
+            run_body(range, worker);
+            if (std::exchange(is_first, false)) {
+                recruit(1);
+            }
+        }
+        hold_helpers();
+    }
+
+  private:
+    static constexpr int64_t kEpoch = 1;
+
+    void run_body(TileRange range, int worker) noexcept {
+        try {
+            Status status = body_(context_, range.begin, range.end, worker);
+            if (!status.ok()) {
+                cancel(std::move(status));
+            }
+        } catch (...) {
+            cancel_with_exception(TaskId{0});
+        }
+    }
+
+    const int64_t count_;
+    const int64_t chunk_;
+    const RangeFunction body_;
+    void* const context_;
+    alignas(128) TileClaims claims_;
+};
+
+}  // namespace leat::scheduler
