@@ -88,8 +88,10 @@ void DynamicRun::work_alone() {
         DynamicCell& cell = cells[edge.node()];
         const int32_t missing = cell.missing.load(relaxed) - 1;
         cell.missing.store(missing, relaxed);
-        cell.link = ready;
-        ready = missing == 0 ? uint32_t(edge.node()) : ready;
+        if (missing == 0) {
+            cell.link = ready;
+            ready = uint32_t(edge.node());
+        }
     };
     for (uint32_t node = uint32_t(program_.entry); node != final;) {
         if (node < task_count) {
