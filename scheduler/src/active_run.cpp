@@ -55,24 +55,23 @@ void ActiveRun::cancel_with_exception(TaskId task) noexcept {
 }
 
 void ActiveRun::recruit(int most) {
-    crew_.recruit(shared_.load(std::memory_order_acquire), most);
+    crew_.recruit(shared_, most);
 }
 
 void ActiveRun::hold_helpers() {
-    if (SharedRun* const shared = shared_.load(std::memory_order_acquire); shared != nullptr) {
-        shared->gate.hold();
+    if (shared_ != nullptr) {
+        shared_->gate.hold();
     }
 }
 
 void ActiveRun::resume_helpers() {
-    if (SharedRun* const shared = shared_.load(std::memory_order_acquire); shared != nullptr) {
-        shared->gate.resume();
+    if (shared_ != nullptr) {
+        shared_->gate.resume();
     }
 }
 
 int ActiveRun::helpers_inside() const {
-    const SharedRun* const shared = shared_.load(std::memory_order_acquire);
-    return shared != nullptr ? shared->gate.inside() : 0;
+    return shared_ != nullptr ? shared_->gate.inside() : 0;
 }
 
 bool TaskScope::is_cancelled() const {

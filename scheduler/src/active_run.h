@@ -41,8 +41,8 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
 
-    // Where helpers of this run come from; null: none come. They may be in already.
-    void share(SharedRun* shared) { shared_.store(shared, std::memory_order_release); }
+    // By Crew::open: where helpers of this run come from. Without it none come.
+    void share(SharedRun* shared) { shared_ = shared; }
     Crew& crew() { return crew_; }
 
     // A relaxed load.
@@ -97,7 +97,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     static thread_local ActiveRun* t_innermost;
 
     Crew& crew_;
-    std::atomic<SharedRun*> shared_{nullptr};
+    SharedRun* shared_ = nullptr;
     const RunControl& control_;
     ActiveRun* const parent_;
     const bool is_interruptible_;
