@@ -58,7 +58,8 @@ class DynamicCounters {
     bool count_down(int32_t node) {
         std::atomic<int32_t>& missing = cells_[size_t(node)].missing;
         // The last one is alone with the counter and needs no atomic operation to lower it.
-        if (missing.load(std::memory_order_acquire) != 1 &&
+        // Nodes of a join tree have 64: looking first would fetch the line twice.
+        if ((node >= program_.final || missing.load(std::memory_order_acquire) != 1) &&
             missing.fetch_sub(1, std::memory_order_acq_rel) != 1) {
             return false;
         }
