@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using std::chrono::milliseconds;
 
-constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled};
+constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled, Gear::kDynamic};
 
 ExecutorOptions std_threads(int threads) {
     ExecutorOptions options;
