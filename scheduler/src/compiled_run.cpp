@@ -15,6 +15,9 @@ constexpr int kHotLooks = 64;
 // a signal from outside can help: about as long as waking it takes.
 constexpr std::chrono::microseconds kPatience{30};
 
+// Of the thread, because what it learned holds for the next run too.
+thread_local Pacer t_pacer;
+
 TileRange lane_range(int64_t tiles, int lanes, int lane) {
     const int64_t share = tiles / lanes;
     const int64_t rest = tiles % lanes;
@@ -232,7 +235,7 @@ CompiledRun::Stop CompiledRun::at_boundary(const Passage& passage) {
     if (is_wanted || (passage.until != nullptr && is_over(*passage.until))) {
         return Stop::kAsked;
     }
-    return Stop::kNone;
+    return passage.pacer != nullptr && passage.pacer->wants_rest() ? Stop::kRest : Stop::kNone;
 }
 
 // kNone: it is over. Only a list's own worker waits in it: who adopted it has a list of its own.
@@ -300,8 +303,11 @@ bool CompiledRun::advance_lists(int worker, const Wait* until) {
         if (!counters_.lists[size_t(list)].owner.try_claim()) {
             continue;
         }
-        Passage passage{list, worker, until};
+        Passage passage{list, worker, until, &t_pacer};
         const Stop stop = go_through(passage);
+        if (stop == Stop::kRest) {
+            t_pacer.rest();
+        }
         has_moved = has_moved || passage.has_moved;
         if (stop == Stop::kCancelled || (until != nullptr && is_over(*until))) {
             return true;
@@ -330,8 +336,13 @@ bool CompiledRun::go_through_own_list(int worker) {
     while (!own.is_finished()) {
         if (is_mine || own.try_claim()) {
             own.ask_for(false);
-            Passage passage{worker, worker, nullptr};
-            return go_through(passage) == Stop::kFinished;
+            Passage passage{worker, worker, nullptr, is_mine ? nullptr : &t_pacer};
+            const Stop stop = go_through(passage);
+            if (stop != Stop::kRest) {
+                return stop == Stop::kFinished;
+            }
+            t_pacer.rest();
+            continue;
         }
         if (is_stopping()) {
             return false;
