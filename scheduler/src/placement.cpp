@@ -31,7 +31,7 @@ SearchPlan plan_search(const PlacementModel& model, const PlacementOptions& opti
     constexpr int64_t kStepsTimesTasks = 600'000;
     const int32_t tasks = std::max(model.tasks, 1);
     SearchPlan plan;
-    plan.steps = options.search_steps < 0 ? std::clamp<int64_t>(kStepsTimesTasks / tasks, 150, 6000)
+    plan.steps = options.search_steps < 0 ? std::clamp<int64_t>(kStepsTimesTasks / tasks, 150, 5200)
                                           : options.search_steps;
     plan.starts = tasks < kFewTasks ? int64_t(Portfolio::kMaxStarts) : 1;
     plan.first_margin = (tasks < kFewTasks ? 0.4 : 0.003) / std::sqrt(double(tasks));

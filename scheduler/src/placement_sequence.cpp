@@ -35,7 +35,6 @@ SequenceTimes::SequenceTimes(const PlacementModel& model)
       finish_(start_.size(), 0),
       before_(start_.size(), kNone),
       arrival_(size_t(model.values) * size_t(model.domains), 0),
-      carrier_(arrival_.size(), kNone),
       lane_free_(size_t(model.lanes)),
       link_free_(model.links.size()),
       lane_last_(size_t(model.lanes)),
@@ -82,7 +81,6 @@ double SequenceTimes::run_task(int32_t task, int32_t lane) {
         for (int32_t to = 0; to < model_.domains; ++to) {
             // Where a transfer is needed, it stands later in the sequence and writes its finish.
             arrival_[row + size_t(to)] = finish;
-            carrier_[row + size_t(to)] = task;
         }
     }
     return finish;
@@ -107,9 +105,7 @@ void SequenceTimes::run_transfer(int32_t op, const Sequence& sequence) {
     finish_[size_t(op)] = finish;
     link_free_[link] = finish;
     link_last_[link] = op;
-    const size_t slot = size_t(value) * size_t(model_.domains) + size_t(to);
-    arrival_[slot] = finish;
-    carrier_[slot] = op;
+    arrival_[size_t(value) * size_t(model_.domains) + size_t(to)] = finish;
 }
 
 int32_t SequenceTimes::critical_parent(const Sequence& sequence, int32_t op) const {
@@ -128,7 +124,11 @@ int32_t SequenceTimes::critical_parent(const Sequence& sequence, int32_t op) con
     for (const int32_t value : model_.inputs[op]) {
         const size_t slot = size_t(value) * size_t(model_.domains) + size_t(domain);
         if (arrival_[slot] >= start) {
-            return carrier_[slot];
+            const int32_t producer = model_.producer[size_t(value)];
+            const int32_t lane = sequence.lane_of_task[size_t(producer)];
+            return needs_transfer(model_, model_.domain_of_lane[size_t(lane)], domain)
+                       ? transfer_op(model_, value, domain)
+                       : producer;
         }
     }
     return kNone;

@@ -63,12 +63,11 @@ class SequenceTimes {
     void run_transfer(int32_t op, const Sequence& sequence);
 
     const PlacementModel& model_;
-    std::vector<double> tail_ns_;   // [task]: least time from its finish to the end of the run
-    std::vector<double> start_;     // [op]
-    std::vector<double> finish_;    // [op]
-    std::vector<int32_t> before_;   // [op]
-    std::vector<double> arrival_;   // [value][domain]
-    std::vector<int32_t> carrier_;  // [value][domain]: operation that brings the value there
+    std::vector<double> tail_ns_;  // [task]: least time from its finish to the end of the run
+    std::vector<double> start_;    // [op]
+    std::vector<double> finish_;   // [op]
+    std::vector<int32_t> before_;  // [op]
+    std::vector<double> arrival_;  // [value][domain]
     std::vector<double> lane_free_;
     std::vector<double> link_free_;
     std::vector<int32_t> lane_last_;
