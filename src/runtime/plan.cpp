@@ -512,9 +512,10 @@ class PlanBuilder {
             }
             plan_->report.tile_count += kernel.tile_count;
         }
-        LEAT_ASSIGN_OR_RETURN(
-            plan_->program,
-            scheduler::Program::compile(dag, {.workers = context_.workers, .keeps_order = true}));
+        scheduler::CompileOptions options;
+        options.workers = context_.workers;
+        options.keeps_order = true;
+        LEAT_ASSIGN_OR_RETURN(plan_->program, scheduler::Program::compile(dag, options));
         return {};
     }
 
