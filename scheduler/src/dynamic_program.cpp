@@ -58,14 +58,15 @@ class DynamicCompiler {
 
     // Once: doubling would keep twice the memory.
     void reserve_nodes(const SuccessorArrays& successors) {
+        constexpr int64_t kRounding = int64_t{kFan} * kFan;  // a node more on each of few levels
         int64_t ends = 0;       // edges from the entry and to the final node
         int64_t fan_edges = 0;  // of fans that get a tree
         for (int32_t task = 0; task < dag_.task_count(); ++task) {
             const auto before = int64_t(dag_.predecessors(task).size());
             const auto after = int64_t(successors.of(task).size());
             ends += int64_t(before == 0) + int64_t(after == 0);
-            fan_edges += before > kFan ? before + kFan * kFan : 0;
-            fan_edges += after > kFan ? after + kFan * kFan : 0;
+            fan_edges += before > kFan ? before + kRounding : 0;
+            fan_edges += after > kFan ? after + kRounding : 0;
         }
         constexpr int64_t kOthers = 2 + 4 * kFan;  // entry, final, nodes of small trees
         program_.nodes.reserve(
@@ -183,20 +184,22 @@ class DynamicCompiler {
             add_node(std::min(kFan, edges - i * kFan));
         }
         while (count > kFan) {
-            const int32_t first_above = int32_t(program_.nodes.size());
+            const auto first_above = int32_t(program_.nodes.size());
             const int32_t above = groups_of(count);
             for (int32_t i = 0; i < above; ++i) {
                 add_node(std::min(kFan, count - i * kFan));
             }
             for (int32_t i = 0; i < count; ++i) {
                 const int32_t parent = first_above + i / kFan;
-                program_.nodes[size_t(first + i)].first = DynamicEdge(parent, join_of(parent) == 1);
+                const int32_t below = first + i;
+                program_.nodes[size_t(below)].first = {parent, join_of(parent) == 1};
             }
             first = first_above;
             count = above;
         }
         for (int32_t i = 0; i < count; ++i) {
-            program_.nodes[size_t(first + i)].first = DynamicEdge(node, false);
+            const int32_t below = first + i;
+            program_.nodes[size_t(below)].first = {node, false};
         }
         tree.top_count = count;
     }

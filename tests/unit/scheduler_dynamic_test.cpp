@@ -46,8 +46,8 @@ TEST(ReadyDeque, GivesNoMoreThanAskedFor) {
 
 // A model: every entry goes to exactly one thread, also where positions wrap.
 TEST(ReadyDeque, GivesEveryEntryToOneThread) {
-    constexpr uint32_t kRounds = 2000;
-    constexpr uint32_t kEntries = 20;
+    constexpr size_t kRounds = 2000;
+    constexpr size_t kEntries = 20;
     ReadyDeque deque;
     std::vector<std::atomic<int>> counts(kRounds * kEntries);
     std::atomic<bool> is_over{false};
@@ -67,8 +67,8 @@ TEST(ReadyDeque, GivesEveryEntryToOneThread) {
             }
         });
     }
-    for (uint32_t round = 0; round < kRounds; ++round) {
-        deque.fill(kEntries, [&](uint32_t i) { return round * kEntries + i; });
+    for (size_t round = 0; round < kRounds; ++round) {
+        deque.fill(kEntries, [&](uint32_t i) { return uint32_t(round * kEntries + i); });
         while (!deque.is_empty()) {
             take();
         }
