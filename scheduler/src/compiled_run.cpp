@@ -63,14 +63,18 @@ CompiledRun::Stop CompiledRun::go_through(Passage& passage) {
     ListState& state = counters_.lists[size_t(passage.list)];
     const uint32_t* const begin = program_.words.data() + state.next;
     const uint32_t* next = begin;
-    const Stop stop = record_.keeps_times() ? run_words<true>(passage, next)
-                                            : run_words<false>(passage, next);
+    const Stop stop =
+        record_.keeps_times() ? run_words<true>(passage, next) : run_words<false>(passage, next);
     passage.has_moved = next != begin || stop == Stop::kFinished;
     state.next = uint32_t(next - program_.words.data());
     if (stop == Stop::kFinished) {
         state.owner.finish();
-    } else {
+    } else if (stop != Stop::kCancelled) {
+        // A cancelled list stays claimed: some tasks after state.next have run.
         state.owner.release();
+    }
+    if (passage.worker != 0 && points_.count() > 0) {
+        points_.wake();  // the caller may sleep in stay(), and now has something to do
     }
     return stop;
 }
@@ -195,8 +199,8 @@ bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item,
             if (claim.empty()) {
                 break;
             }
-            if (is_cancelled() || !caller.call_tiles(task, range.begin + claim.begin,
-                                                     range.begin + claim.end)) {
+            if (is_cancelled() ||
+                !caller.call_tiles(task, range.begin + claim.begin, range.begin + claim.end)) {
                 return false;  // the task stays unfinished; who waits for it sees the cancellation
             }
             finished += claim.end - claim.begin;
