@@ -1,10 +1,10 @@
 // Pacer: lets a worker leave its core between two tasks, instead of being thrown off it in one.
 //
 // Where another process wants the same core, the system interrupts a worker in the middle of a task
-// for milliseconds, and everything that follows the task stands still. A worker that has lately been
-// interrupted therefore gives the core up by itself at the end of a segment, shortly before its
-// turn ends, with nothing in its hands that others could do.
-// One for each worker of a run; not thread-safe.
+// for milliseconds, and everything that follows the task stands still. A worker that has lately
+// been interrupted therefore gives the core up by itself at the end of a segment, shortly before
+// its turn ends, with nothing in its hands that others could do. One for each worker of a run; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Pacer {
     int64_t segments_left_ = 1;
     int64_t segments_a_look_ = 1;
     int64_t looked_ns_ = 0;
-    int64_t turn_began_ns_ = 0;     // as far as known
+    int64_t turn_began_ns_ = 0;  // as far as known
     int64_t contended_until_ns_ = 0;
     int64_t interruptions_ = -1;  // of this thread so far; -1: not read yet
 };

@@ -68,7 +68,7 @@ class TbbProvider final : public ThreadProvider {
   private:
     // Arenas share the process's threads: the caller and the helpers of all of them.
     static std::optional<tbb::global_control> raised_limit(HelperRange range) {
-        const auto wanted = size_t(range.first + range.count);
+        const auto wanted = size_t(range.first) + size_t(range.count);
         std::optional<tbb::global_control> limit;
         if (allowed_parallelism() < wanted) {
             limit.emplace(tbb::global_control::max_allowed_parallelism, wanted);
