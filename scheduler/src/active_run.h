@@ -40,7 +40,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
 
-    // Before the first work(): where helpers of this run come from; null: none come.
+    // By Crew::open: where helpers of this run come from. Without it none come.
     void share(SharedRun* shared) { shared_ = shared; }
     Crew& crew() { return crew_; }
 

@@ -58,6 +58,7 @@ SharedRun* Crew::open(ActiveRun& run, int helpers) {
             !shared.is_taken.exchange(true, std::memory_order_acquire)) {
             idle_budget_.run_begins();
             shared.run = &run;
+            run.share(&shared);
             shared.priority.store(run.priority(), std::memory_order_relaxed);
             shared.busy_cpu = binding_ != nullptr ? HelperBinding::current_cpu() : -1;
             shared.most_helpers = helpers;

@@ -35,7 +35,7 @@ class OpenRun {
     // Lets up to `helpers` join.
     void open(int helpers) {
         shared_ = crew_.open(*run_, helpers);
-        run_->share(shared_);
+        workers_ = shared_ != nullptr ? shared_->most_helpers + 1 : 1;
         if (state_.points.count() > 0) {
             state_.set_shared(&crew_, shared_);
         }
@@ -59,8 +59,7 @@ class OpenRun {
         is_finished_ = true;
         Status status = run_->take_status();
         if (status.ok()) {
-            state_.end_complete_run(double((Clock::now() - begin_).count()),
-                                    shared_ != nullptr ? shared_->most_helpers + 1 : 1);
+            state_.end_complete_run(double((Clock::now() - begin_).count()), workers_);
         }
         return status;
     }
@@ -90,6 +89,7 @@ class OpenRun {
     std::variant<std::monostate, InlineRun, CompiledRun> storage_;
     ActiveRun* run_ = nullptr;
     SharedRun* shared_ = nullptr;
+    int workers_ = 1;  // at most in this run
     bool is_finished_ = false;
 };
 
@@ -117,7 +117,6 @@ Status run_range(Crew& crew,
     SharedRun* shared = nullptr;
     if (run.chunks() > 1) {
         shared = crew.open(run, int(std::min<int64_t>(run.chunks(), crew.report().threads)) - 1);
-        run.share(shared);
     }
     {
         const InsideRun inside(run);

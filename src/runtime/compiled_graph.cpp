@@ -155,7 +155,8 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
         facts[size_t(input)].value = *values[size_t(input)];
     }
     Result<std::shared_ptr<const Plan>> plan =
-        make_plan({graph, *backend, runtime->weights}, std::move(key), facts);
+        make_plan({graph, *backend, runtime->weights, runtime->executor->worker_count()},
+                  std::move(key), facts);
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }

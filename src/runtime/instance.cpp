@@ -11,7 +11,7 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
       args_of_buffer_(plan_->buffer_offsets.size()),
       args_of_input_(plan_->key.shapes.size()),
       worker_ran_(size_t(worker_count)),
-      state_(*plan_->program, worker_count) {
+      state_(*plan_->program) {
     for (int64_t count : plan_->string_counts) {
         strings_.emplace_back(size_t(count));
     }
@@ -79,12 +79,14 @@ Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl&
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
     }
-    const scheduler::TileFunction function{
-        [](void* self, int32_t step, int64_t tile_begin, int64_t tile_end, int worker) {
-            return static_cast<const Instance*>(self)->run_step(step, tile_begin, tile_end, worker);
+    const scheduler::TaskFunction function{
+        [](void* self, scheduler::TaskId step, scheduler::TaskScope& scope) {
+            Status status = static_cast<const Instance*>(self)->run_step(
+                int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
+            return status.ok() || scope.fail(std::move(status));
         },
         this};
-    return executor.run(*plan_->program, state_, function, control);
+    return executor.run(state_, function, control);
 }
 
 int Instance::workers_used() const {

@@ -496,14 +496,20 @@ class PlanBuilder {
                           i < step.input_count ? accesses[s].reads : accesses[s].writes);
             }
         }
-        std::vector<std::vector<int32_t>> waits = hazard_waits(accesses);
-        std::vector<scheduler::Step> steps(plan_->steps.size());
-        for (size_t s = 0; s < steps.size(); ++s) {
+        const std::vector<std::vector<int32_t>> waits = hazard_waits(accesses);
+        scheduler::TaskDag dag;
+        for (size_t s = 0; s < plan_->steps.size(); ++s) {
             const HostKernel& kernel = *plan_->steps[s].kernel;
-            steps[s] = {kernel.tile_count, kernel.cost_ns, std::move(waits[s])};
+            const scheduler::TaskId task =
+                dag.add({.cost_ns = kernel.cost_ns, .tile_count = kernel.tile_count});
+            for (const int32_t wait : waits[s]) {
+                dag.precede(scheduler::TaskId(wait), task);
+            }
             plan_->report.tile_count += kernel.tile_count;
         }
-        LEAT_ASSIGN_OR_RETURN(plan_->program, scheduler::Program::make(std::move(steps)));
+        LEAT_ASSIGN_OR_RETURN(plan_->program,
+                              scheduler::Program::compile(
+                                  dag, {.workers = context_.workers, .keeps_order = true}));
         return {};
     }
 

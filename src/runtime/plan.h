@@ -11,7 +11,7 @@
 #include "backends/backend.h"
 #include "graph/inference.h"
 #include "leat/runtime.h"
-#include "leat/scheduler/executor.h"
+#include "leat/scheduler/program.h"
 
 namespace leat {
 
@@ -73,6 +73,7 @@ struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     const Backend& backend;
     WeightStore& weights;
+    int workers;  // that a run may have
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements

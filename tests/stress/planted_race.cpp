@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "leat/scheduler/executor.h"
+#include "support/step_program.h"
 
 namespace {
 
@@ -12,10 +13,10 @@ using namespace leat::scheduler;  // NOLINT(google-build-using-namespace)
 
 constexpr int64_t kTiles = 64;
 
-Status touch(void* context, int32_t step, int64_t begin, int64_t end, int /*worker*/) {
+bool touch(void* context, TaskId step, TaskScope& scope) {
     auto& cells = *static_cast<std::vector<int64_t>*>(context);
-    for (int64_t tile = begin; tile < end; ++tile) {
-        if (step == 0) {
+    for (int64_t tile = scope.tile_begin(); tile < scope.tile_end(); ++tile) {
+        if (step == TaskId{0}) {
             cells[size_t(tile)] += 1;
         } else {
             for (int64_t other = 0; other < kTiles; ++other) {
@@ -23,19 +24,24 @@ Status touch(void* context, int32_t step, int64_t begin, int64_t end, int /*work
             }
         }
     }
-    return {};
+    return true;
 }
 
 }  // namespace
 
 int main() {
-    const auto executor = make_parallel_executor({4, false, ThreadSource::kStdThread});
+    ExecutorOptions options;
+    options.threads = 4;
+    options.pin = false;
+    options.source = ThreadSource::kStdThread;
+    Executor executor(options);
     const Program program =
-        std::move(Program::make({{kTiles, 1e6, {}}, {kTiles, 1e6, {/* should be 0 */}}})).value();
-    ProgramState state(program, 4);
+        std::move(compile_steps({{kTiles, 1e6, {}}, {kTiles, 1e6, {/* should be 0 */}}}, 4))
+            .value();
+    ProgramState state(program);
     std::vector<int64_t> cells(size_t(2 * kTiles), 0);
     for (int round = 0; round < 2000; ++round) {
-        if (!executor->run(program, state, {touch, &cells}, {}).ok()) {
+        if (!executor.run(state, {touch, &cells}).ok()) {
             return 1;
         }
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "leat/scheduler/executor.h"
+#include "support/step_program.h"
 
 namespace leat::scheduler {
 namespace {
@@ -32,6 +33,14 @@ std::vector<ThreadSource> thread_sources() {
 #else
     return {ThreadSource::kTbb, ThreadSource::kStdThread};
 #endif
+}
+
+std::unique_ptr<Executor> make_executor(int threads, bool pin, ThreadSource source) {
+    ExecutorOptions options;
+    options.threads = threads;
+    options.pin = pin;
+    options.source = source;
+    return std::make_unique<Executor>(options);
 }
 
 // A program, and memory of its tiles: each adds one to its own cell after having read all cells of
@@ -55,8 +64,8 @@ class Workload {
         steps.push_back({2, 2e6, {}});  // never inline
         cells_.emplace_back(2, 0);
         waits_ = steps;
-        program_.emplace(std::move(Program::make(std::move(steps))).value());
-        state_ = std::make_unique<ProgramState>(*program_, max_workers);
+        program_.emplace(std::move(compile_steps(steps, max_workers)).value());
+        state_ = std::make_unique<ProgramState>(*program_);
         max_delay_us_ = random_() % 3 == 0 ? 50 : 0;
     }
 
@@ -64,7 +73,7 @@ class Workload {
         ++expected_;
         workers_ = executor.worker_count();
         is_busy_ = std::make_unique<std::atomic<bool>[]>(size_t(workers_));
-        return executor.run(*program_, *state_, {call, this}, control);
+        return executor.run(*state_, {call, this}, control);
     }
     // After a run that failed: cells are anything.
     void forget() {
@@ -92,8 +101,10 @@ class Workload {
     }
 
   private:
-    static Status call(void* self, int32_t step, int64_t begin, int64_t end, int worker) {
-        return static_cast<Workload*>(self)->run_tiles(step, begin, end, worker);
+    static bool call(void* self, TaskId step, TaskScope& scope) {
+        Status status = static_cast<Workload*>(self)->run_tiles(
+            int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
+        return status.ok() || scope.fail(std::move(status));
     }
     Status run_tiles(int32_t step, int64_t begin, int64_t end, int worker) {
         if (worker < 0 || worker >= workers_ || is_busy_[size_t(worker)].exchange(true)) {
@@ -146,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, SchedulerStress, testing::ValuesIn(thread_sour
 
 TEST_P(SchedulerStress, EveryTileRunsOnceAndAfterItsWaits) {
     for (const int threads : kThreadCounts) {
-        const auto executor = make_parallel_executor({threads, true, GetParam()});
+        const auto executor = make_executor(threads, true, GetParam());
         for (uint32_t seed = 0; seed < 40; ++seed) {
             Workload workload(seed, threads);
             for (int round = 0; round < 5; ++round) {
@@ -192,7 +203,7 @@ void run_until_stopped(Executor& executor, Workload& workload, uint32_t seed) {
 
 TEST_P(SchedulerStress, StateWorksAgainAfterErrorsExceptionsAndStops) {
     for (const int threads : kThreadCounts) {
-        const auto executor = make_parallel_executor({threads, true, GetParam()});
+        const auto executor = make_executor(threads, true, GetParam());
         for (uint32_t seed = 0; seed < 30; ++seed) {
             Workload workload(seed, threads);
             run_into_trouble(*executor, workload, Workload::Trouble::kError);
@@ -205,7 +216,7 @@ TEST_P(SchedulerStress, StateWorksAgainAfterErrorsExceptionsAndStops) {
 }
 
 TEST_P(SchedulerStress, ConcurrentRunsShareTheHelpers) {
-    const auto executor = make_parallel_executor({4, true, GetParam()});
+    const auto executor = make_executor(4, true, GetParam());
     std::vector<std::thread> callers;
     for (uint32_t caller = 0; caller < 20; ++caller) {  // more than runs that helpers can join
         callers.emplace_back([&executor, caller] {
@@ -227,7 +238,7 @@ TEST_P(SchedulerStress, ExecutorsComeAndGoWhileOthersRun) {
     for (uint32_t owner = 0; owner < 4; ++owner) {
         owners.emplace_back([owner] {
             for (uint32_t round = 0; round < 15; ++round) {
-                const auto executor = make_parallel_executor({2 + int(owner), false, GetParam()});
+                const auto executor = make_executor(2 + int(owner), false, GetParam());
                 Workload workload(owner * 100 + round, 8);
                 const Status status = workload.run(*executor);
                 ASSERT_TRUE(status.ok()) << status.message();
@@ -245,29 +256,29 @@ struct Outer {
     Executor* executor = nullptr;
     std::vector<std::unique_ptr<Workload>> inner;  // by tile
 
-    static Status run_tiles(void* self, int32_t, int64_t begin, int64_t end, int) {
+    static bool run_tiles(void* self, TaskId, TaskScope& scope) {
         const auto& outer = *static_cast<const Outer*>(self);
-        for (int64_t tile = begin; tile < end; ++tile) {
+        for (int64_t tile = scope.tile_begin(); tile < scope.tile_end(); ++tile) {
             Status status = outer.inner[size_t(tile)]->run(*outer.executor);
             if (!status.ok()) {
-                return status;
+                return scope.fail(std::move(status));
             }
         }
-        return {};
+        return true;
     }
 };
 
 TEST_P(SchedulerStress, TilesRunOtherPrograms) {
     for (const int threads : {2, 4}) {
-        const auto executor = make_parallel_executor({threads, true, GetParam()});
+        const auto executor = make_executor(threads, true, GetParam());
         Outer outer{executor.get(), {}};
         for (uint32_t tile = 0; tile < 32; ++tile) {
             outer.inner.push_back(std::make_unique<Workload>(2000 + tile, threads));
         }
-        const Program program = std::move(Program::make({{32, 1e7, {}}})).value();
-        ProgramState state(program, threads);
+        const Program program = std::move(compile_steps({{32, 1e7, {}}}, threads)).value();
+        ProgramState state(program);
         for (int round = 0; round < 5; ++round) {
-            const Status status = executor->run(program, state, {Outer::run_tiles, &outer}, {});
+            const Status status = executor->run(state, {Outer::run_tiles, &outer});
             ASSERT_TRUE(status.ok()) << status.message();
         }
         for (const auto& workload : outer.inner) {

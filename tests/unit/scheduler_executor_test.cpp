@@ -12,35 +12,28 @@
 #include <vector>
 
 #include "leat/scheduler/executor.h"
+#include "support/step_program.h"
 
 namespace leat::scheduler {
 namespace {
 
 using testing::HasSubstr;
 
-using Body = std::function<Status(int32_t step, int64_t begin, int64_t end, int worker)>;
-
-TileFunction as_tiles(const Body& body) {
-    return {[](void* context, int32_t step, int64_t begin, int64_t end, int worker) {
-                return (*static_cast<const Body*>(context))(step, begin, end, worker);
-            },
-            const_cast<Body*>(&body)};
-}
+using Body = StepBody;
 
 Status run_body(Executor& executor,
-                const Program& program,
                 ProgramState& state,
                 const Body& body,
                 const RunControl& control = {}) {
-    return executor.run(program, state, as_tiles(body), control);
+    return executor.run(state, call_steps(body), control);
 }
 
 // Costs that make every program worth helpers.
-Program make_program(std::vector<Step> steps) {
+Program make_program(std::vector<Step> steps, int workers) {
     for (Step& step : steps) {
         step.cost_ns = 1e6;
     }
-    return std::move(Program::make(std::move(steps))).value();
+    return std::move(compile_steps(steps, workers)).value();
 }
 
 void sleep_us(int us) {
@@ -58,26 +51,29 @@ std::vector<ThreadSource> thread_sources() {
 class ExecutorTest : public testing::TestWithParam<ThreadSource> {
   protected:
     static std::unique_ptr<Executor> make(int threads) {
-        return make_parallel_executor({threads, true, GetParam()});
+        ExecutorOptions options;
+        options.threads = threads;
+        options.source = GetParam();
+        return std::make_unique<Executor>(options);
     }
 };
 INSTANTIATE_TEST_SUITE_P(Sources, ExecutorTest, testing::ValuesIn(thread_sources()));
 
-TEST(SerialExecutor, RunsStepsInOrderAsWorkerZero) {
-    const Program program = make_program({{3, 0, {}}, {0, 0, {}}, {2, 0, {0}}});
-    ProgramState state(program, 1);
+TEST(Executor, OneThreadRunsStepsInOrderAsWorkerZero) {
+    const Program program = make_program({{3, 0, {}}, {0, 0, {}}, {2, 0, {0}}}, 1);
+    ProgramState state(program);
     std::vector<int64_t> seen;
-    const Status status = run_body(*make_serial_executor(), program, state,
-                                   [&](int32_t step, int64_t b, int64_t e, int w) {
-                                       seen.insert(seen.end(), {step, b, e, w});
-                                       return Status();
-                                   });
+    Executor executor;
+    const Status status = run_body(executor, state, [&](int32_t step, int64_t b, int64_t e, int w) {
+        seen.insert(seen.end(), {step, b, e, w});
+        return Status();
+    });
     EXPECT_TRUE(status.ok());
     EXPECT_THAT(seen, testing::ElementsAre(0, 0, 3, 0, 2, 0, 2, 0));
 }
 
 // The program's four steps have 100, 7, 1 and 1000 tiles.
-void expect_run_of_every_tile(Executor& executor, const Program& program, ProgramState& state) {
+void expect_run_of_every_tile(Executor& executor, ProgramState& state) {
     std::vector<std::atomic<int>> counts(1108);
     const int64_t offsets[] = {0, 100, 107, 108};
     const Body body = [&](int32_t step, int64_t begin, int64_t end, int) {
@@ -86,7 +82,7 @@ void expect_run_of_every_tile(Executor& executor, const Program& program, Progra
         }
         return Status();
     };
-    ASSERT_TRUE(run_body(executor, program, state, body).ok());
+    ASSERT_TRUE(run_body(executor, state, body).ok());
     for (const auto& count : counts) {
         ASSERT_EQ(count, 1);
     }
@@ -97,10 +93,10 @@ TEST_P(ExecutorTest, RunsEveryTileOnce) {
         const auto executor = make(threads);
         EXPECT_EQ(executor->worker_count(), threads) << executor->report().note;
         const Program program =
-            make_program({{100, 0, {}}, {7, 0, {0}}, {1, 0, {1}}, {1000, 0, {0}}});
-        ProgramState state(program, threads);
+            make_program({{100, 0, {}}, {7, 0, {0}}, {1, 0, {1}}, {1000, 0, {0}}}, threads);
+        ProgramState state(program);
         for (int round = 0; round < 50; ++round) {
-            ASSERT_NO_FATAL_FAILURE(expect_run_of_every_tile(*executor, program, state));
+            ASSERT_NO_FATAL_FAILURE(expect_run_of_every_tile(*executor, state));
         }
     }
 }
@@ -111,9 +107,7 @@ struct Participants {
     std::set<int> workers;
 };
 
-Participants participants_of_a_run(Executor& executor,
-                                   const Program& program,
-                                   ProgramState& state) {
+Participants participants_of_a_run(Executor& executor, ProgramState& state) {
     Participants seen;
     std::mutex mutex;
     const Body body = [&](int32_t, int64_t, int64_t, int worker) {
@@ -125,7 +119,7 @@ Participants participants_of_a_run(Executor& executor,
         sleep_us(2000);
         return Status();
     };
-    EXPECT_TRUE(run_body(executor, program, state, body).ok());
+    EXPECT_TRUE(run_body(executor, state, body).ok());
     return seen;
 }
 
@@ -134,12 +128,12 @@ TEST_P(ExecutorTest, ReallyRunsAsManyThreadsAsAskedFor) {
     for (const int threads : {2, 4, 7}) {
         const auto executor = make(threads);
         ASSERT_EQ(executor->worker_count(), threads) << executor->report().note;
-        const Program program = make_program({{64, 0, {}}});
-        ProgramState state(program, threads);
+        const Program program = make_program({{64, 0, {}}}, threads);
+        ProgramState state(program);
         const auto end = std::chrono::steady_clock::now() + kPatience;
         Participants seen;
         do {
-            seen = participants_of_a_run(*executor, program, state);
+            seen = participants_of_a_run(*executor, state);
             EXPECT_EQ(seen.ids.size(), seen.workers.size());
             EXPECT_EQ(seen.ids.count(std::this_thread::get_id()), 1);
         } while (int(seen.ids.size()) < threads && std::chrono::steady_clock::now() < end);
@@ -149,44 +143,44 @@ TEST_P(ExecutorTest, ReallyRunsAsManyThreadsAsAskedFor) {
 }
 
 TEST_P(ExecutorTest, CallerStartsBeforeAnyHelperIsCalled) {
-    const Program program = make_program({{64, 0, {}}});
+    const Program program = make_program({{64, 0, {}}}, 4);
     for (int round = 0; round < 20; ++round) {
         const auto executor = make(4);  // a helper that lingers from an earlier run could be first
-        ProgramState state(program, 4);
+        ProgramState state(program);
         std::atomic<int> first{-1};
         const Body body = [&](int32_t, int64_t, int64_t, int worker) {
             int none = -1;
             first.compare_exchange_strong(none, worker);
             return Status();
         };
-        ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+        ASSERT_TRUE(run_body(*executor, state, body).ok());
         EXPECT_EQ(first, 0);
     }
 }
 
 TEST_P(ExecutorTest, SmallProgramStaysOnTheCaller) {
     const auto executor = make(4);
-    const Program program = std::move(Program::make({{64, 5000, {}}})).value();
-    ProgramState state(program, 4);
+    const Program program = std::move(compile_steps({{64, 5000, {}}}, 4)).value();
+    ProgramState state(program);
     const auto caller = std::this_thread::get_id();
     const Body body = [&](int32_t, int64_t, int64_t, int worker) {
         EXPECT_EQ(worker, 0);
         EXPECT_EQ(std::this_thread::get_id(), caller);
         return Status();
     };
-    EXPECT_TRUE(run_body(*executor, program, state, body).ok());
+    EXPECT_TRUE(run_body(*executor, state, body).ok());
 }
 
 TEST_P(ExecutorTest, ReturnsTheFirstErrorAndCancelsTheRest) {
     const auto executor = make(3);
-    const Program program = make_program({{50, 0, {}}, {50, 0, {0}}});
-    ProgramState state(program, 3);
+    const Program program = make_program({{50, 0, {}}, {50, 0, {0}}}, 3);
+    ProgramState state(program);
     const Body failing = [](int32_t step, int64_t begin, int64_t, int) {
         EXPECT_EQ(step, 0);
         return begin >= 10 ? Status(StatusCode::kInvalidArgument, "tile went wrong") : Status();
     };
     for (int round = 0; round < 20; ++round) {
-        const Status status = run_body(*executor, program, state, failing);
+        const Status status = run_body(*executor, state, failing);
         EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
         // The same state works again.
         std::atomic<int64_t> tiles{0};
@@ -194,7 +188,7 @@ TEST_P(ExecutorTest, ReturnsTheFirstErrorAndCancelsTheRest) {
             tiles += end - begin;
             return Status();
         };
-        ASSERT_TRUE(run_body(*executor, program, state, counting).ok());
+        ASSERT_TRUE(run_body(*executor, state, counting).ok());
         EXPECT_EQ(tiles, 100);
     }
 }
@@ -202,12 +196,12 @@ TEST_P(ExecutorTest, ReturnsTheFirstErrorAndCancelsTheRest) {
 TEST_P(ExecutorTest, CatchesExceptions) {
     for (const int threads : {1, 3}) {
         const auto executor = make(threads);
-        const Program program = make_program({{50, 0, {}}});
-        ProgramState state(program, threads);
+        const Program program = make_program({{50, 0, {}}}, threads);
+        ProgramState state(program);
         const Body throws = [](int32_t, int64_t, int64_t, int) -> Status {
             throw std::runtime_error("no luck");
         };
-        const Status status = run_body(*executor, program, state, throws);
+        const Status status = run_body(*executor, state, throws);
         EXPECT_EQ(status.code(), StatusCode::kUserException);
         EXPECT_THAT(status.message(), HasSubstr("no luck"));
     }
@@ -216,8 +210,8 @@ TEST_P(ExecutorTest, CatchesExceptions) {
 TEST_P(ExecutorTest, StopsAtTheDeadlineAndAtAStopToken) {
     for (const int threads : {1, 2, 4}) {
         const auto executor = make(threads);
-        const Program program = make_program({{1000, 0, {}}, {1000, 0, {0}}});
-        ProgramState state(program, threads);
+        const Program program = make_program({{1000, 0, {}}, {1000, 0, {0}}}, threads);
+        ProgramState state(program);
         std::atomic<int64_t> tiles{0};
         std::stop_source stop;
         const Body body = [&](int32_t, int64_t begin, int64_t end, int) {
@@ -229,14 +223,14 @@ TEST_P(ExecutorTest, StopsAtTheDeadlineAndAtAStopToken) {
         };
         RunControl control;
         control.stop = stop.get_token();
-        EXPECT_EQ(run_body(*executor, program, state, body, control).code(),
+        EXPECT_EQ(run_body(*executor, state, body, control).code(),
                   StatusCode::kCancelled);
         EXPECT_LT(tiles, 1500);
 
         control = {};
         control.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
         tiles = -1'000'000;
-        EXPECT_EQ(run_body(*executor, program, state, body, control).code(), StatusCode::kTimeout);
+        EXPECT_EQ(run_body(*executor, state, body, control).code(), StatusCode::kTimeout);
         EXPECT_LT(tiles, -1'000'000 + 2000);
     }
 }
@@ -244,8 +238,8 @@ TEST_P(ExecutorTest, StopsAtTheDeadlineAndAtAStopToken) {
 // The caller waits in step 1 for the helper that runs step 0: the deadline is seen there too.
 TEST_P(ExecutorTest, DeadlinePassesWhileWaitingForAHelper) {
     const auto executor = make(2);
-    const Program program = make_program({{2, 0, {}}, {100, 0, {0}}});
-    ProgramState state(program, 2);
+    const Program program = make_program({{2, 0, {}}, {100, 0, {0}}}, 2);
+    ProgramState state(program);
     std::atomic<int> helpers{0};
     const Body body = [&](int32_t step, int64_t, int64_t, int worker) {
         EXPECT_EQ(step, 0);
@@ -257,18 +251,18 @@ TEST_P(ExecutorTest, DeadlinePassesWhileWaitingForAHelper) {
     };
     RunControl control;
     control.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
-    EXPECT_EQ(run_body(*executor, program, state, body, control).code(), StatusCode::kTimeout);
+    EXPECT_EQ(run_body(*executor, state, body, control).code(), StatusCode::kTimeout);
 }
 
 TEST_P(ExecutorTest, ATileMayRunAnotherProgram) {
     const auto executor = make(3);
-    const Program outer = make_program({{8, 0, {}}});
-    const Program inner = make_program({{20, 0, {}}, {20, 0, {0}}});
-    ProgramState outer_state(outer, 3);
+    const Program outer = make_program({{8, 0, {}}}, 3);
+    const Program inner = make_program({{20, 0, {}}, {20, 0, {0}}}, 3);
+    ProgramState outer_state(outer);
     std::vector<ProgramState> inner_states;
     inner_states.reserve(8);
     for (int tile = 0; tile < 8; ++tile) {
-        inner_states.emplace_back(inner, 3);
+        inner_states.emplace_back(inner);
     }
     std::atomic<int64_t> tiles{0};
     const Body inner_body = [&](int32_t, int64_t begin, int64_t end, int) {
@@ -277,21 +271,21 @@ TEST_P(ExecutorTest, ATileMayRunAnotherProgram) {
     };
     const Body outer_body = [&](int32_t, int64_t begin, int64_t end, int) {
         for (int64_t tile = begin; tile < end; ++tile) {
-            EXPECT_TRUE(run_body(*executor, inner, inner_states[size_t(tile)], inner_body).ok());
+            EXPECT_TRUE(run_body(*executor, inner_states[size_t(tile)], inner_body).ok());
         }
         return Status();
     };
-    ASSERT_TRUE(run_body(*executor, outer, outer_state, outer_body).ok());
+    ASSERT_TRUE(run_body(*executor, outer_state, outer_body).ok());
     EXPECT_EQ(tiles, 8 * 40);
 }
 
 TEST_P(ExecutorTest, DestructionWaitsForHelpersThatWereJustCalled) {
     for (int round = 0; round < 100; ++round) {
         const auto executor = make(4);
-        const Program program = make_program({{8, 0, {}}});
-        ProgramState state(program, 4);
+        const Program program = make_program({{8, 0, {}}}, 4);
+        ProgramState state(program);
         const Body body = [](int32_t, int64_t, int64_t, int) { return Status(); };
-        ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+        ASSERT_TRUE(run_body(*executor, state, body).ok());
     }
 }
 
@@ -304,8 +298,8 @@ TEST_P(ExecutorTest, LeavesTheCallersAffinityAlone) {
     };
     const int before = mask();
     const auto executor = make(2);
-    const Program program = make_program({{64, 0, {}}});
-    ProgramState state(program, 2);
+    const Program program = make_program({{64, 0, {}}}, 2);
+    ProgramState state(program);
     std::atomic<int> widest_helper{0};
     const Body body = [&](int32_t, int64_t, int64_t, int worker) {
         sleep_us(500);
@@ -316,18 +310,23 @@ TEST_P(ExecutorTest, LeavesTheCallersAffinityAlone) {
         }
         return Status();
     };
-    ASSERT_TRUE(run_body(*executor, program, state, body).ok());
+    ASSERT_TRUE(run_body(*executor, state, body).ok());
     EXPECT_EQ(mask(), before);
     if (executor->report().pinned && widest_helper > 0) {  // 0: no helper came in time
         EXPECT_EQ(widest_helper, 1);
     }
 }
 
-TEST(ParallelExecutor, SaysWhyItDoesNotPin) {
-    const auto executor = make_parallel_executor({64, true, ThreadSource::kStdThread});
-    EXPECT_FALSE(executor->report().pinned);
-    EXPECT_THAT(executor->report().note, HasSubstr("not pinned: "));
-    EXPECT_EQ(make_parallel_executor({2, false, ThreadSource::kStdThread})->report().note, "");
+TEST(Executor, SaysWhyItDoesNotPin) {
+    ExecutorOptions options;
+    options.threads = 64;
+    options.source = ThreadSource::kStdThread;
+    const Executor many(options);
+    EXPECT_FALSE(many.report().pinned);
+    EXPECT_THAT(many.report().note, HasSubstr("not pinned: "));
+    options.threads = 2;
+    options.pin = false;
+    EXPECT_EQ(Executor(options).report().note, "");
 }
 
 }  // namespace

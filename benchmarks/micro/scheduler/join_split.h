@@ -1,0 +1,22 @@
+// Bounded degrees: fans in or out of more than kMaxDegree become trees of nodes that do nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs.h"
+
+namespace leat::micro {
+
+constexpr int32_t kMaxDegree = 64;
+
+// The nodes of `graph` keep their numbers; joins, splits and one last node, which follows all
+// others, come after them. Numbers are not a topological order any more.
+struct BoundedGraph {
+    std::vector<std::vector<int32_t>> successors;
+    std::vector<int32_t> predecessor_count;
+    int32_t last_node = 0;
+};
+BoundedGraph bound_degrees(const Graph& graph);
+
+}  // namespace leat::micro

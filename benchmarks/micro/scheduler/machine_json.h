@@ -1,0 +1,18 @@
+// What was measured on, and against which versions.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include "executor.h"
+#include "graphbench/json.h"
+
+namespace leat::micro {
+
+bench::Json machine_json(const std::vector<ExecutorEntry>& entries);
+void print_machine(std::FILE* out, const std::vector<ExecutorEntry>& entries);
+
+// AMD Zen 5 or later, whose absolute gates are the stricter ones.
+bool is_fast_machine();
+
+}  // namespace leat::micro
