@@ -149,8 +149,8 @@ void InstanceData::borrow_source(int32_t node, void* value, bool may_move) {
 }
 
 std::string InstanceData::path_of(int32_t node) const {
-    std::string path = parent_ == nullptr ? std::string() : parent_->path_of(parent_node_) + "/";
-    return path.append(name_of(node));
+    return parent_ == nullptr ? name_of(node)
+                              : fmt::format("{}/{}", parent_->path_of(parent_node_), name_of(node));
 }
 
 InstanceData& InstanceData::child_of(const NodeScope& scope, int32_t part) {

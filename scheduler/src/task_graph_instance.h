@@ -82,7 +82,8 @@ class InstanceData {
         NodeJob(InstanceData& instance, const JobPlan& plan) : instance_(instance), plan_(plan) {}
         void run() noexcept override { instance_.run_job(*this); }
         const JobPlan& plan() const { return plan_; }
-        Status status;  // of the callable
+        Status status;            // of the callable
+        bool was_skipped = false;  // the run was ending when its turn came
 
       private:
         InstanceData& instance_;
@@ -108,6 +109,7 @@ class InstanceData {
     Status call_task(const TaskPlan& task, TaskScope& scope);
     Status call_node(int32_t node, TaskScope* scope);
     void run_job(NodeJob& job) noexcept;
+    Status finish_job(NodeJob& job);
     void release_inputs(const NodePlan& plan);
 
     void add_events(ChromeTrace& trace, std::map<int32_t, std::string>& threads) const;
@@ -128,8 +130,11 @@ class InstanceData {
     BlockingGroup group_;
 
     std::atomic<bool> is_running_{false};
-    // A node of this run failed. Set after the run was told: the first error is the one it keeps.
+    // A node of this run failed. Set after the run was told, or job_error_ is set: the first error
+    // is the one that it keeps.
     std::atomic<bool> is_failed_{false};
+    std::mutex job_mutex_;  // guards job_error_ and job_trace_
+    Status job_error_;      // the first of a job
 
     // Of the root:
     std::atomic<bool> is_cancelled_{false};  // by cancel()
@@ -143,7 +148,6 @@ class InstanceData {
     Status last_status_;
 
     std::vector<std::unique_ptr<TraceBuffer>> trace_;  // by worker
-    std::mutex job_trace_mutex_;                       // for the writers of the next
     std::unique_ptr<TraceBuffer> job_trace_;
     int64_t trace_begin_ns_ = 0;
 };

@@ -1,4 +1,5 @@
 // Runs of an instance.
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -77,7 +78,7 @@ Status InstanceData::call_task(const TaskPlan& task, TaskScope& scope) {
         case TaskPhase::kPost:
             return plan_->pool->post(*jobs_[size_t(plan_->nodes[size_t(task.node)].job)], group_);
         case TaskPhase::kFinish:
-            return std::move(jobs_[size_t(plan_->nodes[size_t(task.node)].job)]->status);
+            return finish_job(*jobs_[size_t(plan_->nodes[size_t(task.node)].job)]);
         case TaskPhase::kCall:
             break;
     }
@@ -106,19 +107,36 @@ bool InstanceData::run_task(void* context, TaskId task, TaskScope& scope) {
     return true;
 }
 
-// In a thread of the blocking pool.
+// In a thread of the blocking pool. Other jobs learn of a failure at once: the run itself may hear
+// of it only after them.
 void InstanceData::run_job(NodeJob& job) noexcept {
     const int32_t node = job.plan().node;
     job.status = stop_reason();
-    if (job.status.ok()) {
+    job.was_skipped = !job.status.ok();
+    if (!job.was_skipped) {
         const int64_t begin_ns = plan_->is_traced ? trace_now_ns() : 0;
         job.status = call_node(node, nullptr);
+        const std::lock_guard lock(job_mutex_);
         if (plan_->is_traced) {
-            const std::lock_guard lock(job_trace_mutex_);
             job_trace_->record(node, begin_ns, trace_now_ns());
+        }
+        if (!job.status.ok() && job_error_.ok()) {
+            job_error_ = job.status;
+            is_failed_.store(true, std::memory_order_relaxed);
         }
     }
     state_->signal(job.plan().point, 1);
+}
+
+// The task that follows a job: what the run learns of it.
+Status InstanceData::finish_job(NodeJob& job) {
+    if (job.was_skipped) {
+        const std::lock_guard lock(job_mutex_);
+        if (!job_error_.ok()) {
+            return job_error_;
+        }
+    }
+    return std::move(job.status);
 }
 
 // --- runs ---
@@ -146,6 +164,7 @@ Status InstanceData::begin() {
         destroy(slots_[node], node);
     }
     is_failed_.store(false, std::memory_order_relaxed);
+    job_error_ = Status();
     return {};
 }
 

@@ -20,7 +20,7 @@ namespace leat::scheduler {
 
 struct GraphOptions {
     // Gear of the program; nothing: chosen by estimate.
-    std::optional<Gear> gear;
+    std::optional<Gear> gear = {};
     // Threads that Domain::blocking() may use at once; made when they are needed.
     int max_blocking_threads = 64;
     // The graph is compiled so that its runs record what ran where and when: see trace_json().
