@@ -117,6 +117,9 @@ TEST_P(TaskGraphRunTest, AnErrorInTheBlockingPoolEndsTheRun) {
 //  bad        the run ends while "slow" is in the pool, which is waited for
 //  slow
 TEST_P(TaskGraphRunTest, ARunThatFailsWaitsForTheBlockingPool) {
+    if (GetParam() != Gear::kDynamic) {
+        GTEST_SKIP() << "a static list waits for a callable in its place";
+    }
     TaskGraph graph(options());
     std::atomic<bool> is_over{false};
     std::atomic<bool> is_in{false};
@@ -243,7 +246,7 @@ TEST_P(TaskGraphRunTest, StartReportsWhatCannotStart) {
     const auto x = graph.source<int>("x");
     graph.add(
         "a", [](int) {}, x);
-    EXPECT_THAT(graph.start(executor_).wait().message(), HasSubstr("'x'"));
+    EXPECT_THAT(graph.start(executor_).wait().message(), HasSubstr("x: "));
     const auto a = graph.add("b", [] {});
     a.after(a);
     EXPECT_THAT(graph.start(executor_).wait().message(), HasSubstr("circle"));

@@ -99,7 +99,7 @@ TEST_P(SubgraphTest, RefusesToTakeASharedValueAwayInside) {
     graph.add(
         "other", [](const std::unique_ptr<int>& v) { return *v; }, make);
     EXPECT_THAT(graph.compile(executor_).message(),
-                AllOf(HasSubstr("'inner'"), HasSubstr("2 consumers")));
+                AllOf(HasSubstr("inner: "), HasSubstr("2 consumers")));
 }
 
 TEST_P(SubgraphTest, ErrorsNameThePath) {
@@ -129,7 +129,7 @@ TEST_P(SubgraphTest, ReportsSourcesThatGetNoValue) {
     graph.add_subgraph("inner", Subgraph(std::move(inner), Sources(x), y),
                        graph.add("one", [] { return 1; }));
     EXPECT_THAT(graph.compile(executor_).message(),
-                AllOf(HasSubstr("'inner'"), HasSubstr("'forgotten'")));
+                AllOf(HasSubstr("inner: "), HasSubstr("'forgotten'")));
 }
 
 TEST_P(SubgraphTest, CallerNodesInsideRunOnTheCallingThread) {

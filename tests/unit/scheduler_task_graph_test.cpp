@@ -177,7 +177,7 @@ TEST_P(TaskGraphTest, ARunConsumesTheValuesOfSources) {
     ASSERT_TRUE(graph.run(executor_).ok());
     const Status status = graph.run(executor_);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("'camera'"), HasSubstr("without a value")));
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("camera: "), HasSubstr("without a value")));
     ASSERT_TRUE(graph.set(x, 2).ok());
     ASSERT_TRUE(graph.run(executor_).ok());
     EXPECT_EQ(*graph.result(sum), 12);
@@ -194,7 +194,7 @@ TEST_P(TaskGraphTest, KeepsSinksThatOthersConsume) {
     EXPECT_EQ(graph.take(a)->number(), 1);
     const Status status = graph.take(b).error();
     EXPECT_EQ(status.code(), StatusCode::kNotFound);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("'b'"), HasSubstr("consume"), HasSubstr("sink")));
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(" b: "), HasSubstr("consume"), HasSubstr("sink")));
     EXPECT_EQ(*graph.result(c), 1);
 }
 
@@ -258,7 +258,7 @@ TEST_P(TaskGraphTest, RefusesToTakeASharedValueAway) {
         "b", [](const std::unique_ptr<int>& v) { return *v; }, make);
     const Status status = graph.compile(executor_);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("node 'a'"), HasSubstr("'make'"),
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(" a: "), HasSubstr("'make'"),
                                         HasSubstr("2 consumers"), HasSubstr("const T&")));
 }
 
@@ -269,7 +269,7 @@ TEST_P(TaskGraphTest, ReportsHandlesOfAnotherGraphAndEmptyOnes) {
     graph.add(
         "mine", [](int v) { return v; }, foreign);
     EXPECT_THAT(graph.compile(executor_).message(),
-                AllOf(HasSubstr("'mine'"), HasSubstr("'theirs' of another graph")));
+                AllOf(HasSubstr("mine: "), HasSubstr("'theirs' of another graph")));
     TaskGraph third(options());
     third.add(
         "mine", [](int v) { return v; }, Node<int>());
@@ -281,7 +281,7 @@ TEST_P(TaskGraphTest, ReportsHandlesOfAnotherGraphAndEmptyOnes) {
 TEST_P(TaskGraphTest, ReportsACostThatMakesNoSense) {
     TaskGraph graph(options());
     graph.add("a", [] {}).cost_ns(-1);
-    EXPECT_THAT(graph.compile(executor_).message(), AllOf(HasSubstr("'a'"), HasSubstr("-1")));
+    EXPECT_THAT(graph.compile(executor_).message(), AllOf(HasSubstr(" a: "), HasSubstr("-1")));
 }
 
 TEST_P(TaskGraphTest, OnlySourcesCanBeSet) {
@@ -320,6 +320,9 @@ TEST_P(TaskGraphTest, CallerNodesRunOnTheCallingThread) {
 
 // All wait for each other: none could go on if they took turns on the workers.
 TEST_P(TaskGraphTest, BlockingNodesRunBesideTheWorkers) {
+    if (GetParam() != Gear::kDynamic) {
+        GTEST_SKIP() << "a static list waits for a callable in its place";
+    }
     constexpr int kNodes = 12;
     TaskGraph graph(options());
     std::atomic<int> arrived{0};
@@ -355,7 +358,7 @@ TEST_P(TaskGraphTest, ChecksAndReportsNumaNodes) {
     ASSERT_EQ(graph.report().notes.size(), 1U);
     EXPECT_THAT(graph.report().notes[0], HasSubstr("NUMA"));
     a.on(Domain::numa_node(-1));
-    EXPECT_THAT(graph.run(executor_).message(), AllOf(HasSubstr("'a'"), HasSubstr("-1")));
+    EXPECT_THAT(graph.run(executor_).message(), AllOf(HasSubstr(" a: "), HasSubstr("-1")));
     a.on(Domain::any());
     EXPECT_TRUE(graph.run(executor_).ok());
     EXPECT_TRUE(graph.report().notes.empty());
