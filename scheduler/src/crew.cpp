@@ -9,43 +9,100 @@ namespace {
 
 constexpr int kMaxThreads = CompileOptions::kMaxWorkers;
 
+std::unique_ptr<ThreadProvider> make_provider(HelperWork& work,
+                                              ThreadSource source,
+                                              HelperRange range,
+                                              std::string& note) {
+    switch (source) {
+        case ThreadSource::kHostArena:
+            return make_host_arena_provider(work, range, note);
+        case ThreadSource::kStdThread:
+            return make_std_thread_provider(work, range, note);
+        case ThreadSource::kTbb:
+            return make_tbb_provider(work, range, note);
+        default:
+            break;
+    }
+#if defined(__SANITIZE_THREAD__)
+    return make_std_thread_provider(work, range, note);
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    return make_std_thread_provider(work, range, note);
+#else
+    return make_tbb_provider(work, range, note);
+#endif
+#else
+    return make_tbb_provider(work, range, note);
+#endif
+}
+
+// The domain of the calling thread's CPU; 0 if it is in none.
+size_t home_domain(const std::vector<ComputeDomain>& domains) {
+    const int cpu = HelperBinding::current_cpu();
+    for (size_t domain = 0; domain < domains.size(); ++domain) {
+        const std::vector<int>& cpus = domains[domain].cpus;
+        if (std::find(cpus.begin(), cpus.end(), cpu) != cpus.end()) {
+            return domain;
+        }
+    }
+    return 0;
+}
+
 }  // namespace
 
 Crew::Crew(const ExecutorOptions& options)
     : idle_budget_(std::clamp<std::chrono::nanoseconds>(options.spin, std::chrono::nanoseconds(0),
                                                         ExecutorOptions::kMaxSpin)) {
-    const int threads = std::clamp(options.threads, 1, kMaxThreads);
-    if (options.pin && threads > 1) {
-        binding_ = HelperBinding::make(threads, report_.note);
+    domains_ = options.domains;
+    if (domains_.empty() && options.threads > 1 && options.source != ThreadSource::kHostArena) {
+        domains_ = compute_domains();
+    }
+    make_providers(options);
+    if (options.pin && report_.threads > 1) {
+        std::string reason;
+        binding_ = HelperBinding::make(report_.worker_domains, domains_, reason);
+        add_note(reason);
     }
     report_.pinned = binding_ != nullptr;
     for (SharedRun& shared : shared_runs_) {
-        shared.slots = std::vector<SlotFlag>(static_cast<size_t>(threads));
-    }
-    std::string fewer;
-    provider_ = uses_std_threads(options.source)
-                    ? make_std_thread_provider(*this, threads - 1, fewer)
-                    : make_tbb_provider(*this, threads - 1, fewer);
-    report_.threads = provider_->helpers() + 1;
-    if (!fewer.empty()) {
-        report_.note += report_.note.empty() ? fewer : "; " + fewer;
+        shared.slots = std::vector<SlotFlag>(size_t(report_.threads));
     }
 }
 
 Crew::~Crew() {
     is_ending_.store(true, std::memory_order_relaxed);
-    provider_.reset();
+    providers_.clear();
 }
 
-bool Crew::uses_std_threads(ThreadSource source) {
-#if defined(__SANITIZE_THREAD__)
-    return source != ThreadSource::kTbb;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    return source != ThreadSource::kTbb;
-#endif
-#endif
-    return source == ThreadSource::kStdThread;
+void Crew::add_note(const std::string& note) {
+    if (!note.empty()) {
+        report_.note += report_.note.empty() ? note : "; " + note;
+    }
+}
+
+// The caller is worker 0, of the domain where it is now; that domain's helpers come first. A domain
+// has as many workers as CPUs; more threads than CPUs go to the last one.
+void Crew::make_providers(const ExecutorOptions& options) {
+    const int threads = std::clamp(options.threads, 1, kMaxThreads);
+    const size_t count = std::max<size_t>(domains_.size(), 1);
+    const size_t home = home_domain(domains_);
+    report_.worker_domains.push_back(int(home));
+    for (size_t turn = 0; turn < count; ++turn) {
+        const size_t domain = (home + turn) % count;
+        const auto first = int(report_.worker_domains.size());
+        const int cpus = turn + 1 == count ? threads : int(domains_[domain].cpus.size());
+        const int helpers = std::clamp(turn == 0 ? cpus - 1 : cpus, 0, threads - first);
+        std::string fewer;
+        std::unique_ptr<ThreadProvider> provider =
+            make_provider(*this, options.source, {first, helpers}, fewer);
+        add_note(fewer);
+        report_.worker_domains.insert(report_.worker_domains.end(), size_t(provider->helpers()),
+                                      int(domain));
+        if (provider->helpers() > 0) {
+            providers_.push_back(std::move(provider));
+        }
+    }
+    report_.threads = int(report_.worker_domains.size());
 }
 
 SharedRun* Crew::open(ActiveRun& run, int helpers) {
@@ -76,11 +133,23 @@ void Crew::recruit(SharedRun* shared, int most) {
     const int count = std::min(shared->gate.missing() - looking_.count(), most);
     if (count > 0) {
         looking_.add(count);
-        const int asked = provider_->recruit(count);
+        const int asked = recruit_from_domains(count);
         if (asked < count) {
             looking_.add(asked - count);
         }
     }
+}
+
+// From the first domains that have helpers to spare.
+int Crew::recruit_from_domains(int count) {
+    int asked = 0;
+    for (size_t domain = 1; domain <= providers_.size() && asked < count; ++domain) {
+        ThreadProvider& provider = *providers_[domain - 1];
+        const bool is_last = domain == providers_.size();
+        asked += provider.recruit(is_last ? count - asked
+                                          : std::min(provider.available(), count - asked));
+    }
+    return asked;
 }
 
 void Crew::close(SharedRun* shared) {
@@ -127,6 +196,10 @@ void Crew::serve(int helper) noexcept {
     }
 }
 
+void Crew::decline() noexcept {
+    looking_.add(-1);
+}
+
 // The run of the highest priority that wants helpers; among equals the one with the fewest.
 SharedRun* Crew::most_urgent_run() {
     SharedRun* best = nullptr;
@@ -155,8 +228,10 @@ bool Crew::join_some_run(int helper, bool is_looking) {
     if (is_looking) {
         looking_.add(-1);
     }
+    // The helper's own number where it can be: a program for all workers then has each list on the
+    // domain that it was placed on, and the same thread as last time.
     const auto most = size_t(shared->most_helpers);
-    size_t worker = 1;
+    size_t worker = size_t(helper) <= most ? size_t(helper) : 1;
     while (!shared->slots[worker].try_take()) {
         worker = worker < most ? worker + 1 : 1;
     }

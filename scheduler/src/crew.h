@@ -51,18 +51,22 @@ class Crew final : private HelperWork {
     // More runs than this at once work, but without helpers.
     static constexpr int kMaxSharedRuns = 16;
 
-    static bool uses_std_threads(ThreadSource source);
+    void make_providers(const ExecutorOptions& options);
+    void add_note(const std::string& note);
     void serve(int helper) noexcept override;
+    void decline() noexcept override;
+    int recruit_from_domains(int count);
     bool join_some_run(int helper, bool is_looking);
     SharedRun* most_urgent_run();
 
     ExecutorReport report_;
+    std::vector<ComputeDomain> domains_;
     std::unique_ptr<HelperBinding> binding_;
     std::array<SharedRun, kMaxSharedRuns> shared_runs_;
     LookingCount looking_;
     IdleBudget idle_budget_;
     std::atomic<bool> is_ending_{false};
-    std::unique_ptr<ThreadProvider> provider_;
+    std::vector<std::unique_ptr<ThreadProvider>> providers_;  // one for each domain with helpers
 };
 
 }  // namespace leat::scheduler

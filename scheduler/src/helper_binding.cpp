@@ -69,22 +69,47 @@ std::vector<int> choose_cpus(const std::vector<int>& preferred,
     return cpus;
 }
 
+// The first CPU for each worker that is in its domain and that no other worker has.
+std::vector<int> deal_cpus(std::vector<int> usable,
+                           const std::vector<int>& worker_domains,
+                           const std::vector<ComputeDomain>& domains) {
+    std::vector<int> cpus;
+    for (const int domain : worker_domains) {
+        const auto found = std::find_if(usable.begin(), usable.end(), [&](int cpu) {
+            if (domains.empty()) {
+                return true;
+            }
+            const std::vector<int>& own = domains[size_t(domain)].cpus;
+            return std::find(own.begin(), own.end(), cpu) != own.end();
+        });
+        if (found == usable.end()) {
+            break;
+        }
+        cpus.push_back(*found);
+        usable.erase(found);
+    }
+    return cpus;
+}
+
 }  // namespace
 
-std::unique_ptr<HelperBinding> HelperBinding::make(int threads, std::string& note) {
+std::unique_ptr<HelperBinding> HelperBinding::make(const std::vector<int>& worker_domains,
+                                                   const std::vector<ComputeDomain>& domains,
+                                                   std::string& note) {
 #ifdef LEAT_HAVE_HWLOC
     const std::vector<int> allowed = affinity_cpus();
-    if (threads > int(allowed.size())) {
+    const size_t threads = worker_domains.size();
+    if (threads > allowed.size()) {
         note = fmt::format("not pinned: {} threads on {} CPUs", threads, allowed.size());
         return nullptr;
     }
-    std::vector<int> cpus = choose_cpus(cpus_by_core(), allowed, current_cpu());
-    if (threads > int(cpus.size())) {
-        note =
-            fmt::format("not pinned: hwloc finds {} of the {} CPUs", cpus.size(), allowed.size());
+    const std::vector<int> usable = choose_cpus(cpus_by_core(), allowed, current_cpu());
+    std::vector<int> cpus = deal_cpus(usable, worker_domains, domains);
+    if (cpus.size() < threads) {
+        note = fmt::format("not pinned: hwloc finds {} of the {} CPUs, for {} of {} threads",
+                           usable.size(), allowed.size(), cpus.size(), threads);
         return nullptr;
     }
-    cpus.resize(size_t(threads));
     const int last = *std::max_element(allowed.begin(), allowed.end());
     std::unique_ptr<HelperBinding> binding(
         new HelperBinding(std::move(cpus), size_t(last / kWordBits + 1)));
@@ -96,7 +121,8 @@ std::unique_ptr<HelperBinding> HelperBinding::make(int threads, std::string& not
     }
     return binding;
 #else
-    (void)threads;
+    (void)worker_domains;
+    (void)domains;
     note = "not pinned: built without hwloc";
     return nullptr;
 #endif

@@ -9,14 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "leat/scheduler/topology.h"
+
 namespace leat::scheduler {
 
 class HelperBinding {
   public:
-    // CPUs for `threads` workers, cores before their hyper-threads, starting beside the calling
-    // thread's CPU so that two processes do not choose the same ones. Null, with the reason in
-    // `note`, if that cannot be done: no hwloc, too few CPUs, or the system refuses.
-    static std::unique_ptr<HelperBinding> make(int threads, std::string& note);
+    // A CPU for each worker, of its domain: worker i has one of domains[worker_domains[i]], or any
+    // if `domains` is empty. Cores before their hyper-threads, starting beside the calling thread's
+    // CPU so that two processes do not choose the same ones. Null, with the reason in `note`, if
+    // that cannot be done: no hwloc, too few CPUs, or the system refuses.
+    static std::unique_ptr<HelperBinding> make(const std::vector<int>& worker_domains,
+                                               const std::vector<ComputeDomain>& domains,
+                                               std::string& note);
 
     // The calling thread becomes `helper`: remembers how it is bound.
     void enter(int helper);

@@ -48,8 +48,17 @@ Status run_inline(Crew& crew,
                   const RunControl& control) {
     InlineRun run(crew, program, record, function, control);
     const InsideRun inside(run);
+    if (!record.keeps_times()) {
+        run.go_through(0);
+        return run.take_status();
+    }
+    const auto begin = RunRecord::Clock::now();
     run.go_through(0);
-    return run.take_status();
+    Status status = run.take_status();
+    if (status.ok()) {
+        record.end_run(double((RunRecord::Clock::now() - begin).count()), 1);
+    }
+    return status;
 }
 
 }  // namespace leat::scheduler

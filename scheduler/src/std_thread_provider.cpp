@@ -1,6 +1,7 @@
 // Helpers as threads of our own, parked between runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -14,15 +15,15 @@ namespace {
 
 class StdThreadProvider final : public ThreadProvider {
   public:
-    StdThreadProvider(HelperWork& work, int helpers, std::string& note) : work_(work) {
-        threads_.reserve(size_t(helpers));
+    StdThreadProvider(HelperWork& work, HelperRange range, std::string& note) : work_(work) {
+        threads_.reserve(size_t(range.count));
         try {
-            for (int helper = 1; helper <= helpers; ++helper) {
+            for (int helper = range.first; helper < range.first + range.count; ++helper) {
                 threads_.emplace_back([this, helper] { live(helper); });
             }
         } catch (const std::system_error& error) {
             note =
-                fmt::format("{} of {} helper threads: {}", threads_.size(), helpers, error.what());
+                fmt::format("{} of {} helper threads: {}", threads_.size(), range.count, error.what());
         }
     }
     ~StdThreadProvider() override {
@@ -37,6 +38,10 @@ class StdThreadProvider final : public ThreadProvider {
     }
     int helpers() const override { return int(threads_.size()); }
 
+    int available() noexcept override {
+        const std::lock_guard lock(mutex_);
+        return std::max(helpers() - calls_ - serving_, 0);
+    }
     int recruit(int count) noexcept override {
         {
             const std::lock_guard lock(mutex_);
@@ -57,16 +62,19 @@ class StdThreadProvider final : public ThreadProvider {
                 return;
             }
             --calls_;
+            ++serving_;
             lock.unlock();
             work_.serve(helper);
             lock.lock();
+            --serving_;
         }
     }
 
     HelperWork& work_;
-    std::mutex mutex_;  // guards calls_ and ending_
+    std::mutex mutex_;  // guards the three below
     std::condition_variable wake_;
-    int calls_ = 0;
+    int calls_ = 0;    // that no thread has answered
+    int serving_ = 0;  // threads inside serve()
     bool ending_ = false;
     std::vector<std::thread> threads_;
 };
@@ -74,9 +82,9 @@ class StdThreadProvider final : public ThreadProvider {
 }  // namespace
 
 std::unique_ptr<ThreadProvider> make_std_thread_provider(HelperWork& work,
-                                                         int helpers,
+                                                         HelperRange range,
                                                          std::string& note) {
-    return std::make_unique<StdThreadProvider>(work, helpers, note);
+    return std::make_unique<StdThreadProvider>(work, range, note);
 }
 
 }  // namespace leat::scheduler

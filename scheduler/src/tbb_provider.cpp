@@ -1,4 +1,4 @@
-// Helpers as oneTBB workers: they come to our arena when there is work and go back to the program's
+// Helpers as oneTBB workers: they come to an arena when there is work and go back to the program's
 // other arenas when there is none. Public interface of oneTBB 2021.8 only.
 #include <fmt/format.h>
 #include <oneapi/tbb/global_control.h>
@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <vector>
 
+#include "handover.h"
 #include "thread_provider.h"
 
 namespace leat::scheduler {
@@ -20,32 +22,22 @@ size_t allowed_parallelism() {
     return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
 }
 
-// Slot of the calling thread in its arena. Slot 0 is reserved for the thread that waits at the end,
-// so workers have 1, 2, ...: the number of the helper.
-int current_slot() {
-    return tbb::this_task_arena::current_thread_index();
-}
-
+// Enqueues HelperWork::serve into an arena.
 class TbbProvider final : public ThreadProvider {
   public:
-    TbbProvider(HelperWork& work, int helpers, std::string& note) : work_(work) {
-        const auto wanted = size_t(helpers) + 1;
-        if (allowed_parallelism() < wanted) {
-            limit_.emplace(tbb::global_control::max_allowed_parallelism, wanted);
-        }
-        // Another global_control of the program may be lower. An arena that asks for more than the
-        // limit makes oneTBB 2021.8 write a warning to stderr.
-        const size_t threads = std::max<size_t>(std::min(wanted, allowed_parallelism()), 1);
-        if (threads < wanted) {
-            note =
-                fmt::format("{} of {} threads: a tbb::global_control of the program allows no more",
-                            threads, wanted);
-        }
-        helpers_ = int(threads) - 1;
-        if (helpers_ > 0) {
-            arena_.initialize(int(threads), 1);
-        }
-    }
+    // An arena of our own.
+    TbbProvider(HelperWork& work, HelperRange range)
+        : work_(work),
+          first_(range.first),
+          limit_(raised_limit(range)),
+          arena_(allowed_helpers(range) + 1, 1),
+          numbers_(size_t(allowed_helpers(range))) {}
+    // The arena that the calling thread is in.
+    TbbProvider(HelperWork& work, HelperRange range, tbb::task_arena::attach /*tag*/)
+        : work_(work),
+          first_(range.first),
+          arena_(tbb::task_arena::attach()),
+          numbers_(size_t(std::clamp(arena_.max_concurrency() - 1, 0, range.count))) {}
     // Takes part in what is left in the arena, so this ends also if no worker ever comes: whoever
     // waits for a task there runs those before it.
     ~TbbProvider() noexcept override {
@@ -55,7 +47,10 @@ class TbbProvider final : public ThreadProvider {
             arena_.execute([&marker] { marker.wait(); });
         }
     }
-    int helpers() const override { return helpers_; }
+    int helpers() const override { return int(numbers_.size()); }
+    int available() noexcept override {
+        return std::max(helpers() - pending_.load(std::memory_order_relaxed), 0);
+    }
 
     int recruit(int count) noexcept override {
         int asked = 0;
@@ -71,15 +66,37 @@ class TbbProvider final : public ThreadProvider {
     }
 
   private:
+    // Arenas share the process's threads: the caller and the helpers of all of them.
+    static std::optional<tbb::global_control> raised_limit(HelperRange range) {
+        const auto wanted = size_t(range.first + range.count);
+        std::optional<tbb::global_control> limit;
+        if (allowed_parallelism() < wanted) {
+            limit.emplace(tbb::global_control::max_allowed_parallelism, wanted);
+        }
+        return limit;
+    }
+    // Another global_control of the program may be lower. An arena that asks for more than the
+    // limit makes oneTBB 2021.8 write a warning to stderr.
+    static int allowed_helpers(HelperRange range) {
+        return std::clamp(int(allowed_parallelism()) - range.first, 0, range.count);
+    }
     void serve() noexcept {
-        work_.serve(current_slot());
+        const auto free = std::find_if(numbers_.begin(), numbers_.end(),
+                                       [](SlotFlag& number) { return number.try_take(); });
+        if (free != numbers_.end()) {
+            work_.serve(first_ + int(free - numbers_.begin()));
+            free->free();
+        } else {
+            work_.decline();
+        }
         pending_.fetch_sub(1, std::memory_order_release);  // the last access
     }
 
     HelperWork& work_;
-    int helpers_ = 0;
-    std::optional<tbb::global_control> limit_;
-    tbb::task_arena arena_{tbb::task_arena::automatic};
+    const int first_;
+    const std::optional<tbb::global_control> limit_;  // of the process, while this lives
+    tbb::task_arena arena_;  // one slot is reserved for the thread that waits at the end
+    std::vector<SlotFlag> numbers_;
     // Tasks enqueued and not ended. Not a task_group: oneTBB 2022 keeps a part of it with the
     // thread that makes a task, which may be gone before the task runs.
     std::atomic<int> pending_{0};
@@ -88,9 +105,25 @@ class TbbProvider final : public ThreadProvider {
 }  // namespace
 
 std::unique_ptr<ThreadProvider> make_tbb_provider(HelperWork& work,
-                                                  int helpers,
+                                                  HelperRange range,
                                                   std::string& note) {
-    return std::make_unique<TbbProvider>(work, helpers, note);
+    auto provider = std::make_unique<TbbProvider>(work, range);
+    if (provider->helpers() < range.count) {
+        note = fmt::format("{} of {} threads: a tbb::global_control of the program allows no more",
+                           range.first + provider->helpers(), range.first + range.count);
+    }
+    return provider;
+}
+
+std::unique_ptr<ThreadProvider> make_host_arena_provider(HelperWork& work,
+                                                         HelperRange range,
+                                                         std::string& note) {
+    auto provider = std::make_unique<TbbProvider>(work, range, tbb::task_arena::attach());
+    if (provider->helpers() < range.count) {
+        note = fmt::format("{} of {} threads: the host's arena has no more",
+                           provider->helpers() + 1, range.count + 1);
+    }
+    return provider;
 }
 
 }  // namespace leat::scheduler

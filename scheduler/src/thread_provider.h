@@ -8,11 +8,13 @@
 namespace leat::scheduler {
 
 // What a helper thread does when it arrives. serve() is called by any number of threads at once,
-// never throws, and returns when nothing is left to do. `helper` is in [0, helpers], 0 only while
-// the provider is destroyed, and no two threads inside serve() have the same one.
+// never throws, and returns when nothing is left to do. No two threads inside serve() have the same
+// `helper`.
 class HelperWork {
   public:
     virtual void serve(int helper) noexcept = 0;
+    // A thread that was recruited will not come.
+    virtual void decline() noexcept = 0;
 
   protected:
     ~HelperWork() = default;
@@ -24,16 +26,31 @@ class ThreadProvider {
     virtual ~ThreadProvider() = default;
     // Most threads that can be inside serve() at once.
     virtual int helpers() const = 0;
+    // Helpers that are neither inside serve() nor on their way, as far as known: one that is just
+    // leaving may not be counted yet.
+    virtual int available() noexcept = 0;
     // Asks for `count` more threads to enter serve() soon and returns at once. Thread-safe;
     // allocates nothing that it does not keep for the next call. Returns how many were asked for:
     // fewer when the system refuses.
     virtual int recruit(int count) noexcept = 0;
 };
 
+// Numbers of a provider's helpers: [first, first + count).
+struct HelperRange {
+    int first = 1;
+    int count = 0;
+};
+
 // `note` tells why there are fewer helpers than asked for.
-std::unique_ptr<ThreadProvider> make_tbb_provider(HelperWork& work, int helpers, std::string& note);
+std::unique_ptr<ThreadProvider> make_tbb_provider(HelperWork& work,
+                                                  HelperRange range,
+                                                  std::string& note);
+// The arena that the calling thread is in, with its limits.
+std::unique_ptr<ThreadProvider> make_host_arena_provider(HelperWork& work,
+                                                         HelperRange range,
+                                                         std::string& note);
 std::unique_ptr<ThreadProvider> make_std_thread_provider(HelperWork& work,
-                                                         int helpers,
+                                                         HelperRange range,
                                                          std::string& note);
 
 }  // namespace leat::scheduler

@@ -15,8 +15,10 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     const scheduler::ThreadBudget budget =
         scheduler::thread_budget(topology, impl_->options.threads);
     const bool oversubscribed = budget.threads > budget.available;
-    impl_->executor = std::make_unique<scheduler::Executor>(scheduler::ExecutorOptions{
-        .threads = budget.threads, .pin = impl_->options.pin_threads && !oversubscribed});
+    scheduler::ExecutorOptions executor_options;
+    executor_options.threads = budget.threads;
+    executor_options.pin = impl_->options.pin_threads && !oversubscribed;
+    impl_->executor = std::make_unique<scheduler::Executor>(executor_options);
     const scheduler::ExecutorReport& executor = impl_->executor->report();
     if (oversubscribed) {
         impl_->log(LogLevel::kWarning, fmt::format("{} threads on {} available CPUs: not pinned",

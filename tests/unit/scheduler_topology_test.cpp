@@ -150,6 +150,42 @@ TEST_F(TopologyTest, AnExplicitNumberWins) {
     EXPECT_EQ(budget.source, "option");
 }
 
+std::vector<std::vector<int>> cpus_of(const std::vector<ComputeDomain>& domains) {
+    std::vector<std::vector<int>> cpus;
+    for (const ComputeDomain& domain : domains) {
+        cpus.push_back(domain.cpus);
+    }
+    return cpus;
+}
+
+TEST(ComputeDomains, AreTheNodesCutToTheAffinityMask) {
+    const std::vector<ComputeDomain> nodes{{1, {4, 5, 6, 7}}, {0, {0, 1, 2, 3}}};
+    const std::vector<ComputeDomain> domains = divide_into_domains(nodes, {1, 3, 4});
+    EXPECT_THAT(cpus_of(domains), testing::ElementsAre(std::vector{1, 3}, std::vector{4}));
+    EXPECT_EQ(domains[1].numa_node, 1);
+}
+
+TEST(ComputeDomains, LeaveOutNodesWithoutUsableCpus) {
+    const std::vector<ComputeDomain> nodes{{0, {0, 1}}, {2, {}}, {3, {2, 3}}};
+    EXPECT_THAT(cpus_of(divide_into_domains(nodes, {0, 1})),
+                testing::ElementsAre(std::vector{0, 1}));
+}
+
+TEST(ComputeDomains, GiveOrphansToTheNearestNodeAndSharedCpusToOne) {
+    const std::vector<ComputeDomain> nodes{{0, {0, 1, 2}}, {1, {2, 8, 9}}};
+    EXPECT_THAT(cpus_of(divide_into_domains(nodes, {0, 1, 2, 3, 7, 8})),
+                testing::ElementsAre(std::vector{0, 1, 2, 3}, std::vector{7, 8}));
+    EXPECT_THAT(cpus_of(divide_into_domains({}, {5, 6})), testing::ElementsAre(std::vector{5, 6}));
+}
+
+TEST(ComputeDomains, OfThisMachineAreItsAffinityMask) {
+    std::vector<int> all;
+    for (const ComputeDomain& domain : compute_domains()) {
+        all.insert(all.end(), domain.cpus.begin(), domain.cpus.end());
+    }
+    EXPECT_THAT(all, testing::UnorderedElementsAreArray(affinity_cpus()));
+}
+
 TEST(Topology, OfThisMachineMakesSense) {
     const HostTopology host = read_topology();
     EXPECT_GE(host.hardware_cpus, int(host.affinity_cpus.size()));

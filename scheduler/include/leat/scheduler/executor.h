@@ -15,6 +15,7 @@
 
 #include "leat/export.h"
 #include "leat/scheduler/program.h"
+#include "leat/scheduler/topology.h"
 #include "leat/status.h"
 
 namespace leat::scheduler {
@@ -122,16 +123,18 @@ struct ExecutorOptions {
     // between runs. At most kMaxSpin.
     std::chrono::nanoseconds spin{0};
     static constexpr std::chrono::milliseconds kMaxSpin{10};
-    // CPUs of each compute domain (see compute_domains); an arena each. Empty: one domain, all CPUs.
-    std::vector<std::vector<int>> domains;
+    // An arena for each; workers are dealt over them in this order, as many to each as it has CPUs.
+    // Empty: compute_domains().
+    std::vector<ComputeDomain> domains;
 };
 
 // What an executor turned out to be.
 struct ExecutorReport {
     int threads = 1;      // workers of a run, the calling thread among them
     bool pinned = false;  // helpers are bound to one CPU each
-    std::string
-        note;  // why not pinned, or why fewer threads than asked for; empty if all is as asked
+    std::vector<int> worker_domains;  // by worker: its index in the list of domains
+    // Why not pinned, or why fewer threads than asked for; empty if all is as asked.
+    std::string note;
 };
 
 // A run that goes on while its starter does something else. Destroying it cancels the run and waits

@@ -26,6 +26,19 @@ LEAT_API HostTopology read_topology();
 // The same with every path under `root`, and with a given mask: for recorded and invented machines.
 LEAT_API HostTopology read_topology(const std::string& root, std::vector<int> affinity);
 
+// CPUs that share memory of their own: a NUMA node with CPUs.
+struct ComputeDomain {
+    int numa_node = 0;      // OS index
+    std::vector<int> cpus;  // OS indices, ascending; disjoint from those of other domains
+};
+
+// Of this process, by OS index of the node; at least one. Nodes of memory only are not among them.
+LEAT_API std::vector<ComputeDomain> compute_domains();
+// The same for given nodes and given CPUs. A CPU that is in several nodes goes to the first one,
+// one in no node to the node of the CPU with the nearest number; without nodes there is one domain.
+LEAT_API std::vector<ComputeDomain> divide_into_domains(std::vector<ComputeDomain> nodes,
+                                                        const std::vector<int>& cpus);
+
 struct ThreadBudget {
     int threads = 1;
     std::string source;  // what decided: "affinity", "cgroup quota" or "option"
