@@ -69,8 +69,12 @@ CompiledRun::Stop CompiledRun::go_through(Passage& passage) {
     state.next = uint32_t(next - program_.words.data());
     if (stop == Stop::kFinished) {
         state.owner.finish();
-    } else {
+    } else if (stop != Stop::kCancelled) {
+        // A cancelled list stays claimed: some tasks after state.next have run.
         state.owner.release();
+    }
+    if (passage.worker != 0 && points_.count() > 0) {
+        points_.wake();  // the caller may sleep in stay(), and now has something to do
     }
     return stop;
 }
