@@ -442,7 +442,6 @@ TEST_P(TaskGraphRunTest, RandomGraphsGiveTheSumOfAPlainLoop) {
             ASSERT_EQ(status.ok(), failing < 0) << status.message();
             if (!status.ok()) {
                 ASSERT_EQ(status.node(), name_of_node(failing));
-                if (Counted::live() != 0) { int l0 = Counted::live(); std::this_thread::sleep_for(100ms); printf("DBG seed %u failing %d live %d then %d\n", seed, failing.load(), l0, Counted::live()); }
                 ASSERT_EQ(Counted::live(), 0);
                 continue;
             }
