@@ -37,8 +37,8 @@ std::chrono::nanoseconds ActiveRun::longest_sleep() const {
 
 void ActiveRun::cancel_without_error(TaskId task) {
     if (!is_stopping()) {
-        cancel(make_error(StatusCode::kInternal, "task {} failed and did not say why",
-                          int32_t(task)));
+        cancel(
+            make_error(StatusCode::kInternal, "task {} failed and did not say why", int32_t(task)));
     }
 }
 
@@ -62,6 +62,16 @@ void ActiveRun::hold_helpers() {
     if (shared_ != nullptr) {
         shared_->gate.hold();
     }
+}
+
+void ActiveRun::resume_helpers() {
+    if (shared_ != nullptr) {
+        shared_->gate.resume();
+    }
+}
+
+int ActiveRun::helpers_inside() const {
+    return shared_ != nullptr ? shared_->gate.inside() : 0;
 }
 
 bool TaskScope::is_cancelled() const {

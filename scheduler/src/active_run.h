@@ -1,4 +1,5 @@
-// ActiveRun: one run in progress, whatever its gear; lives on the stack of run(), or in a RunHandle.
+// ActiveRun: one run in progress, whatever its gear; lives on the stack of run(), or in a
+// RunHandle.
 #pragma once
 
 #include <atomic>
@@ -76,6 +77,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
         scope.tile_begin_ = begin;
         scope.tile_end_ = end;
     }
+
   protected:
     TaskScope scope_of(int worker) { return {*this, worker}; }
 
@@ -83,6 +85,8 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     void recruit(int most);
     // Until a signal or new work no helper joins: there would be nothing to do.
     void hold_helpers();
+    void resume_helpers();
+    int helpers_inside() const;
 
     const TaskFunction function_;
 
@@ -104,8 +108,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // The calling thread works on a run until the end of the scope.
 class InsideRun {
   public:
-    explicit InsideRun(ActiveRun& run)
-        : before_(std::exchange(ActiveRun::t_innermost, &run)) {}
+    explicit InsideRun(ActiveRun& run) : before_(std::exchange(ActiveRun::t_innermost, &run)) {}
     ~InsideRun() { ActiveRun::t_innermost = before_; }
     InsideRun(const InsideRun&) = delete;
     InsideRun& operator=(const InsideRun&) = delete;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "compiled_run.h"
 #include "crew.h"
+#include "dynamic_run.h"
 #include "inline_run.h"
 #include "program_impl.h"
 #include "range_run.h"
@@ -19,8 +20,16 @@ using Clock = std::chrono::steady_clock;
 // One run of a program that helpers may join, from its opening to its closing.
 class OpenRun {
   public:
-    OpenRun(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& control)
-        : crew_(crew), state_(state.impl()), begin_(Clock::now()) {
+    // At most `helpers` may join.
+    OpenRun(Crew& crew,
+            ProgramState& state,
+            TaskFunction function,
+            const RunControl& control,
+            int helpers)
+        : crew_(crew),
+          state_(state.impl()),
+          helpers_(std::min(helpers, crew.report().threads - 1)),
+          begin_(Clock::now()) {
         make_run(function, control);
     }
     ~OpenRun() {
@@ -32,9 +41,9 @@ class OpenRun {
     OpenRun(const OpenRun&) = delete;
     OpenRun& operator=(const OpenRun&) = delete;
 
-    // Lets up to `helpers` join.
-    void open(int helpers) {
-        shared_ = crew_.open(*run_, helpers);
+    // Helpers may join from now on.
+    void open() {
+        shared_ = crew_.open(*run_, helpers_);
         workers_ = shared_ != nullptr ? shared_->most_helpers + 1 : 1;
         if (state_.points.count() > 0) {
             state_.set_shared(&crew_, shared_);
@@ -74,19 +83,23 @@ class OpenRun {
                 break;
             case Gear::kCompiled:
                 state_.lists->begin_run(program.lists);
-                run_ = &storage_.emplace<CompiledRun>(crew_, program.lists, *state_.lists,
-                                                      state_.points, state_.record, function,
-                                                      control);
+                run_ =
+                    &storage_.emplace<CompiledRun>(crew_, program.lists, *state_.lists,
+                                                   state_.points, state_.record, function, control);
                 break;
             case Gear::kDynamic:
+                run_ = &storage_.emplace<DynamicRun>(crew_, program.dynamic, *state_.dynamic,
+                                                     state_.points, state_.record, function,
+                                                     control, helpers_ + 1);
                 break;
         }
     }
 
     Crew& crew_;
     ProgramState::Impl& state_;
+    const int helpers_;
     const Clock::time_point begin_;
-    std::variant<std::monostate, InlineRun, CompiledRun> storage_;
+    std::variant<std::monostate, InlineRun, CompiledRun, DynamicRun> storage_;
     ActiveRun* run_ = nullptr;
     SharedRun* shared_ = nullptr;
     int workers_ = 1;  // at most in this run
@@ -102,8 +115,8 @@ Status run_program(Crew& crew,
     if (program.stats.gear == Gear::kInline) {
         return run_inline(crew, program.lists, impl.record, function, control);
     }
-    OpenRun run(crew, state, function, control);
-    run.open(program.stats.workers - 1);
+    OpenRun run(crew, state, function, control, program.stats.workers - 1);
+    run.open();
     return run.finish();
 }
 
@@ -130,7 +143,8 @@ Status run_range(Crew& crew,
 
 struct RunHandle::Impl {
     Impl(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given)
-        : control(given), run(crew, state, function, control) {}
+        // The caller is not there yet: one helper more may do its part.
+        : control(given), run(crew, state, function, control, state.program().stats().workers) {}
 
     const RunControl control;
     OpenRun run;
@@ -157,10 +171,7 @@ Status RunHandle::wait() {
 Status TaskScope::run(ProgramState& state, TaskFunction function) {
     return run_program(run_.crew(), state, function, {});
 }
-Status TaskScope::parallel_for(int64_t count,
-                               int64_t grain,
-                               RangeFunction body,
-                               void* context) {
+Status TaskScope::parallel_for(int64_t count, int64_t grain, RangeFunction body, void* context) {
     return run_range(run_.crew(), count, grain, body, context, {});
 }
 
@@ -179,17 +190,13 @@ Status Executor::run(ProgramState& state, TaskFunction function, const RunContro
 
 RunHandle Executor::start(ProgramState& state, TaskFunction function, const RunControl& control) {
     auto impl = std::make_unique<RunHandle::Impl>(*crew_, state, function, control);
-    // The caller is not there yet: one helper more may do its part.
-    impl->run.open(state.program().stats().workers);
+    impl->run.open();
     impl->run.recruit();
     return RunHandle(std::move(impl));
 }
 
-Status Executor::parallel_for(int64_t count,
-                              int64_t grain,
-                              RangeFunction body,
-                              void* context,
-                              const RunControl& control) {
+Status Executor::parallel_for(
+    int64_t count, int64_t grain, RangeFunction body, void* context, const RunControl& control) {
     return run_range(*crew_, count, grain, body, context, control);
 }
 

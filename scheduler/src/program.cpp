@@ -112,7 +112,7 @@ Status Program::Impl::compile(const CompileOptions& wanted) {
     }
     stats.workers = is_inline ? 1 : wanted.workers;
     if (stats.gear == Gear::kDynamic) {
-        dynamic = DynamicProgram::make(dag, stats.workers);
+        dynamic = DynamicProgram::make(dag);
         stats.bytes = bytes_of(dag) + dynamic.bytes();
         return {};
     }

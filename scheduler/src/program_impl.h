@@ -7,6 +7,7 @@
 #include "compact_dag.h"
 #include "compiled_program.h"
 #include "crew.h"
+#include "dynamic_counters.h"
 #include "dynamic_program.h"
 #include "leat/scheduler/executor.h"
 #include "list_counters.h"

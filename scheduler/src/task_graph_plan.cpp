@@ -290,6 +290,9 @@ class PlanBuilder {
         CompileOptions options;
         options.workers = shared_.workers;
         options.gear = data_.options.gear;
+        if (!options.gear && !plan_->jobs.empty()) {
+            options.gear = Gear::kDynamic;  // static lists would wait in their order
+        }
         options.is_traced = shared_.is_traced;
         LEAT_ASSIGN_OR_RETURN(plan_->program, Program::compile(dag_, options));
         return {};

@@ -456,7 +456,7 @@ TEST_P(TaskGraphRunTest, RandomGraphsGiveTheSumOfAPlainLoop) {
 
 INSTANTIATE_TEST_SUITE_P(Gears,
                          TaskGraphRunTest,
-                         ::testing::Values(Gear::kInline, Gear::kCompiled),
+                         ::testing::Values(Gear::kInline, Gear::kCompiled, Gear::kDynamic),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

@@ -262,7 +262,7 @@ TEST_P(SubgraphTest, NestsDeeper) {
 
 INSTANTIATE_TEST_SUITE_P(Gears,
                          SubgraphTest,
-                         ::testing::Values(Gear::kInline, Gear::kCompiled),
+                         ::testing::Values(Gear::kInline, Gear::kCompiled, Gear::kDynamic),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

@@ -194,7 +194,8 @@ TEST_P(TaskGraphTest, KeepsSinksThatOthersConsume) {
     EXPECT_EQ(graph.take(a)->number(), 1);
     const Status status = graph.take(b).error();
     EXPECT_EQ(status.code(), StatusCode::kNotFound);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr(" b: "), HasSubstr("consume"), HasSubstr("sink")));
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr(" b: "), HasSubstr("consume"), HasSubstr("sink")));
     EXPECT_EQ(*graph.result(c), 1);
 }
 
@@ -366,7 +367,7 @@ TEST_P(TaskGraphTest, ChecksAndReportsNumaNodes) {
 
 INSTANTIATE_TEST_SUITE_P(Gears,
                          TaskGraphTest,
-                         ::testing::Values(Gear::kInline, Gear::kCompiled),
+                         ::testing::Values(Gear::kInline, Gear::kCompiled, Gear::kDynamic),
                          name_of_gear);
 
 }  // namespace

@@ -30,8 +30,10 @@ struct Bench {
 
     // Executors with `threads` threads; those that know one thread only take part in series of one.
     std::vector<Contestant> contestants(int threads) const;
-    // Node limit of quick runs included.
+    // A tenth in quick runs.
     int32_t nodes(int32_t full) const { return options.quick ? full / 10 : full; }
+    // For the sections that make no series for each number of threads.
+    int most_threads() const;
 };
 
 // While it lives, the executor may pin the calling thread and keep workers awake. Afterwards,
@@ -52,14 +54,16 @@ std::vector<std::unique_ptr<PreparedGraph>> prepare_all(std::vector<Contestant>&
                                                         const Workload& workload);
 
 void sleep_ns(int64_t duration_ns);
+void sleep_until_ns(int64_t time_ns);  // of now_ns()
 
 // Calls measure(contestant index, round) for all contestants in each round; the first one moves on
 // from round to round, so that nobody always follows the same neighbour.
 void interleave(size_t contestants, int rounds, const std::function<void(size_t, int)>& measure);
 
-// Runs every graph in every executor with a body that checks exactly-once and order. Counts
-// failures in wrong_runs and names them on stderr.
-void check_all(Bench& bench, std::vector<Contestant>& contestants);
+// Runs every graph in every executor, with every number of threads, and a body that checks
+// exactly-once and order. Counts failures in wrong_runs, names them on stderr, and takes those
+// executors out of the benchmark.
+void check_executors(Bench& bench);
 
 // One section each.
 void measure_overhead(Bench& bench);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "capacity.h"
 #include "competitor.h"
@@ -42,9 +43,11 @@ void measure_graph(Bench& bench, std::vector<Contestant>& contestants, const std
     const std::vector<std::unique_ptr<PreparedGraph>> prepared =
         prepare_all(contestants, {.graph = &graph, .body = work.body(), .costs_ns = lengths_ns});
     work.set_length_ns(kShortestNs, measure_ns_per_iteration());
-    const Competitor competitor;
     const double cores = effective_cores(kThreads);
-    fmt::print(bench.out, "  {}: {:.2f} effective cores beside the competitor\n", name, cores);
+    if (cores < kParallelCores) {
+        fmt::print(bench.out, "  {}: {:.2f} effective cores without the competitor\n", name, cores);
+    }
+    const Competitor competitor;
     std::vector<std::vector<double>> samples(contestants.size());
     interleave(contestants.size(), bench.options.rounds_or(9, 2), [&](size_t i, int) {
         const ActiveScope active(*contestants[i].executor);
@@ -56,7 +59,7 @@ void measure_graph(Bench& bench, std::vector<Contestant>& contestants, const std
     for (size_t i = 0; i < contestants.size(); ++i) {
         bench.results.add(
             {"contention", "time over ideal", contestants[i].name, name, "10-100us", kThreads},
-            spread_of(samples[i]), "x", cores);
+            spread_of(samples[i]), "x", cores, cores >= kParallelCores);
     }
 }
 
@@ -64,6 +67,9 @@ void measure_graph(Bench& bench, std::vector<Contestant>& contestants, const std
 
 void measure_contention(Bench& bench) {
     std::vector<Contestant> contestants = bench.contestants(kThreads);
+    if (std::thread::hardware_concurrency() > unsigned(kThreads)) {
+        fmt::print(bench.out, "contention: the ideal holds on two CPUs, use taskset -c 0,1\n");
+    }
     fmt::print(bench.out,
                "\ncontention: total time / ideal for {} cores, median (90th percentile)\n",
                kCapacityLeft);

@@ -8,9 +8,9 @@
 namespace leat::micro {
 
 void measure_efficiency(Bench& bench) {
-    constexpr int kThreads = 2;
+    const int threads = bench.most_threads();
     constexpr int32_t kNodes = 6'400;
-    std::vector<Contestant> contestants = bench.contestants(kThreads);
+    std::vector<Contestant> contestants = bench.contestants(threads);
     std::vector<std::string> header = {"executor"};
     std::vector<std::vector<std::string>> rows;
     rows.reserve(contestants.size());
@@ -26,18 +26,18 @@ void measure_efficiency(Bench& bench) {
                        {.section = "efficiency",
                         .graph = graph,
                         .body = body,
-                        .threads = kThreads,
+                        .threads = threads,
                         .nodes = bench.nodes(kNodes),
                         .rounds = bench.options.rounds_or(7, 3),
                         .budget_ns = bench.options.quick ? 5'000'000 : 30'000'000});
             header.push_back(fmt::format("{} {}", graph, body));
             for (size_t i = 0; i < rows.size(); ++i) {
                 rows[i].push_back(format_number(bench.results.median(
-                    {"efficiency", "efficiency", contestants[i].name, graph, body, kThreads})));
+                    {"efficiency", "efficiency", contestants[i].name, graph, body, threads})));
             }
         }
     }
-    fmt::print(bench.out, "\nefficiency: ideal / measured time, {} threads, {} nodes\n", kThreads,
+    fmt::print(bench.out, "\nefficiency: ideal / measured time, {} threads, {} nodes\n", threads,
                bench.nodes(kNodes));
     Table table(header);
     for (std::vector<std::string>& row : rows) {

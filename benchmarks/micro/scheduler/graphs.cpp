@@ -27,7 +27,8 @@ PredecessorLists binary_tree(int32_t nodes) {
 }
 
 PredecessorLists wavefront(int32_t nodes) {
-    const auto side = int32_t(std::lround(std::sqrt(double(nodes))));
+    constexpr int32_t kLargestSide = 300;
+    const int32_t side = std::min(kLargestSide, int32_t(std::lround(std::sqrt(double(nodes)))));
     PredecessorLists lists;
     lists.reserve(size_t(side) * size_t(side));
     for (int32_t row = 0; row < side; ++row) {

@@ -45,7 +45,7 @@ Graph make_graph(std::string name, std::vector<std::vector<int32_t>> predecessor
 //   chain      one node after another
 //   fan        1 -> n -> 1
 //   bintree    complete binary tree, root first
-//   wavefront  square grid; a node follows its upper and its left neighbour
+//   wavefront  square grid, at most 300 x 300; a node follows its upper and its left neighbour
 //   random4    0 to 4 predecessors drawn from the 1,000 nodes before (mean just below 4); seeded
 // and five of Task Bench (Slaughter et al., SC 2020), `width` points a step; point p at step t
 // follows these points of step t - 1:

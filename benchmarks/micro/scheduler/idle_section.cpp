@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bench.h"
+#include "capacity.h"
 #include "table.h"
 
 namespace leat::micro {
@@ -103,12 +104,13 @@ IdleResult measure_one(PreparedGraph* graph, bool quick) {
     return result;
 }
 
-void report(Bench& bench, Table& table, const std::string& name, const IdleResult& result) {
+void report(
+    Bench& bench, Table& table, const std::string& name, const IdleResult& result, double cores) {
     const auto add = [&](const char* metric, const char* unit, double value) {
         bench.results.add({"idle", metric, name, "random4", "empty", kThreads},
-                          {value, value, value, 1}, unit);
+                          {value, value, value, 1}, unit, cores, cores >= kParallelCores);
     };
-    add("cpu share", "", result.cpu_share);
+    add("cpu share", "%", result.cpu_share * 100);
     add("cpu in 5 ms after", "ns", result.tail_5_ns);
     add("cpu 5 to 50 ms after", "ns", result.tail_50_ns);
     add("slowdown", "x", result.slowdown);
@@ -124,7 +126,8 @@ void measure_idle(Bench& bench) {
     Table table({"executor", "CPU at 10 Hz", "us of CPU, 0-5 ms after", "us of CPU, 5-50 ms after",
                  "other work, x"});
     const bool quick = bench.options.quick;
-    report(bench, table, "none", measure_one(nullptr, quick));
+    const double cores = effective_cores(kThreads);
+    report(bench, table, "none", measure_one(nullptr, quick), cores);
     for (const ExecutorEntry& entry : bench.entries) {
         if (entry.serial_only) {
             continue;
@@ -135,7 +138,7 @@ void measure_idle(Bench& bench) {
         const std::unique_ptr<PreparedGraph> prepared =
             executor->prepare({.graph = &graph, .body = empty_body(), .costs_ns = {}});
         executor->activate();
-        report(bench, table, std::string(entry.name), measure_one(prepared.get(), quick));
+        report(bench, table, std::string(entry.name), measure_one(prepared.get(), quick), cores);
         executor->deactivate();
     }
     fmt::print(bench.out, "\nidle: random4 of 1,000 empty nodes ten times a second, {} threads\n",

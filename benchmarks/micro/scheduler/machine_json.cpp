@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "executor_list.h"
+
 namespace leat::micro {
 namespace {
 
@@ -54,7 +56,7 @@ std::string compiler() {
 
 }  // namespace
 
-Json machine_json(const std::vector<ExecutorEntry>& entries) {
+Json machine_json() {
     utsname system{};
     uname(&system);
     Json json = Json::object();
@@ -66,12 +68,20 @@ Json machine_json(const std::vector<ExecutorEntry>& entries) {
     json.set("usable_cpus", usable_cpus());
     json.set("kernel", std::string(system.sysname) + " " + system.release);
     json.set("compiler", compiler());
-    Json list = Json::array();
-    for (const std::string& version : versions(entries)) {
-        list.push(version);
-    }
-    json.set("peers", std::move(list));
     return json;
+}
+
+Json executors_json(const std::vector<ExecutorEntry>& entries) {
+    Json list = Json::array();
+    for (const ExecutorEntry& entry : entries) {
+        Json json = Json::object();
+        json.set("name", entry.name);
+        json.set("family", to_string(entry.family));
+        json.set("version", entry.version != nullptr ? entry.version() : "");
+        json.set("max_nodes", entry.max_nodes);
+        list.push(std::move(json));
+    }
+    return list;
 }
 
 void print_machine(std::FILE* out, const std::vector<ExecutorEntry>& entries) {

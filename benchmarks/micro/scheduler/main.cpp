@@ -32,7 +32,6 @@ struct Section {
     void (*measure)(Bench&) = nullptr;
 };
 
-// overhead first: it checks that every executor is right.
 constexpr Section kSections[] = {
     {"overhead", measure_overhead},
     {"metg", measure_metg},
@@ -47,7 +46,8 @@ constexpr Section kSections[] = {
 bool write_json(const Bench& bench, const std::vector<Gate>& gates) {
     bench::Json json = bench::Json::object();
     json.set("schema", 1);
-    json.set("machine", machine_json(bench.entries));
+    json.set("machine", machine_json());
+    json.set("executors", executors_json(bench.entries));
     json.set("quick", bench.options.quick);
     json.set("wrong_runs", bench.wrong_runs);
     json.set("results", bench.results.json());
@@ -74,10 +74,20 @@ int run(const Options& options) {
             bench.entries.push_back(entry);
         }
     }
+    if (bench.entries.size() < options.executors.size()) {
+        fmt::print(stderr, "--executors: this build has not all of them; it has");
+        for (const ExecutorEntry& entry : executor_entries()) {
+            fmt::print(stderr, " {}", entry.name);
+        }
+        fmt::print(stderr, "\n");
+        return 2;
+    }
     if (!options.memory_of.empty()) {
         return run_memory_child(bench);
     }
     print_machine(bench.out, bench.entries);
+    std::fflush(bench.out);
+    check_executors(bench);
     for (const Section& section : kSections) {
         if (options.has_section(section.name)) {
             section.measure(bench);

@@ -1,7 +1,7 @@
 // Peers on OpenMP tasks: hand-made counters, and `depend` clauses.
 #include "executor.h"
 
-#if defined(_OPENMP)
+#if defined(_OPENMP) && __has_include(<omp.h>)
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -80,6 +80,8 @@ class OpenMpExecutor final : public Executor {
     std::unique_ptr<PreparedGraph> prepare(const Workload& workload) override {
         return std::make_unique<Prepared>(workload, threads_);
     }
+    // Ends the pool's threads, which would spin for milliseconds.
+    void deactivate() override { omp_pause_resource_all(omp_pause_soft); }
 
   private:
     int threads_;

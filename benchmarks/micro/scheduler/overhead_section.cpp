@@ -1,6 +1,9 @@
 // Wall nanoseconds a task on the ten graphs, with geometric means and ratios to the peers.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "capacity.h"
 #include "ratios.h"
 #include "series.h"
 #include "table.h"
@@ -11,20 +14,38 @@ namespace {
 void print_walls(const Bench& bench, const std::vector<Contestant>& contestants, Key key) {
     const std::vector<std::string> graphs = chosen_graphs(bench.options);
     std::vector<std::string> header = {"executor"};
-    header.insert(header.end(), graphs.begin(), graphs.end());
+    bool all_parallel = true;
+    for (const std::string& graph : graphs) {
+        key.executor = contestants.empty() ? "" : contestants.front().name;
+        key.graph = graph;
+        const Measurement* first = bench.results.find(key);
+        const bool parallel = first == nullptr || first->is_parallel;
+        header.push_back(parallel ? graph : graph + "*");
+        all_parallel = all_parallel && parallel;
+    }
     header.emplace_back("geomean");
+    header.emplace_back("p90/p10");  // of the graph where it is largest
     Table table(header);
     for (const Contestant& contestant : contestants) {
         key.executor = contestant.name;
         std::vector<std::string> row = {contestant.name};
+        double spread = 1;
         for (const std::string& graph : graphs) {
             key.graph = graph;
             row.push_back(format_number(bench.results.median(key)));
+            if (const Measurement* found = bench.results.find(key)) {
+                spread = std::max(spread, found->value.p90 / found->value.p10);
+            }
         }
         row.push_back(format_number(bench.results.geometric_mean(key, graphs)));
+        row.push_back(format_number(spread));
         table.add(std::move(row));
     }
     table.print(bench.out);
+    if (!all_parallel) {
+        fmt::print(bench.out, "* fewer than {} effective cores: not a parallel series\n",
+                   kParallelCores);
+    }
 }
 
 void print_ratios(const Bench& bench, const std::vector<Contestant>& contestants, const Key& key) {
@@ -50,7 +71,6 @@ void measure_overhead(Bench& bench) {
     constexpr int32_t kNodesWithBody = 6'400;
     for (const int threads : bench.options.threads) {
         std::vector<Contestant> contestants = bench.contestants(threads);
-        check_all(bench, contestants);
         for (const std::string& body : bench.options.bodies) {
             const Key key{"overhead", "wall", "", "", body, threads};
             fmt::print(bench.out, "\noverhead: wall ns a task, body {}, {} thread{}\n", body,

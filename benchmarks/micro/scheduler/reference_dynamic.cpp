@@ -3,6 +3,7 @@
 //   - the first successor that becomes ready runs next, the others go to a private stack
 //   - a public batch of 32 is refilled only when thieves have emptied it
 //   - fans of more than 64 become trees; one last node, which follows all others, ends the run
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -37,23 +38,27 @@ struct Plan {
 
 Plan compile(const Workload& workload) {
     const BoundedGraph graph = bound_degrees(*workload.graph);
-    const size_t count = graph.successors.size();
+    const size_t count = graph.predecessor_count.size();
     Plan plan;
     plan.pending = std::vector<std::atomic<int32_t>>(count);
     plan.last_node = graph.last_node;
     plan.nodes.reserve(count);
+    plan.edges.reserve(graph.successors.size());
     for (size_t i = 0; i < count; ++i) {
         const bool real = int32_t(i) < graph.last_node;
-        const int32_t predecessors = graph.predecessor_count[i];
+        const uint32_t begin = graph.successor_begin[i];
+        const uint32_t end = graph.successor_begin[i + 1];
+        const uint8_t predecessors = graph.predecessor_count[i];
         plan.nodes.push_back({.body = real ? workload.body : NodeBody{do_nothing, nullptr},
-                              .successor_begin = uint32_t(plan.edges.size()),
-                              .successor_count = uint8_t(graph.successors[i].size()),
-                              .predecessor_count = uint8_t(predecessors)});
+                              .successor_begin = begin,
+                              .successor_count = uint8_t(end - begin),
+                              .predecessor_count = predecessors});
         plan.pending[i].store(predecessors, std::memory_order_relaxed);
         if (predecessors == 0) {
             plan.sources.push_back(int32_t(i));
         }
-        for (int32_t successor : graph.successors[i]) {
+        for (uint32_t edge = begin; edge < end; ++edge) {
+            const int32_t successor = graph.successors[edge];
             const bool sole = graph.predecessor_count[size_t(successor)] == 1;
             plan.edges.push_back(uint32_t(successor) | (sole ? kSoleEdge : 0));
         }
@@ -126,10 +131,10 @@ class DynamicReference final : public Executor {
                 continue;
             }
             while (node >= 0) {
-                node = execute<kShared>(self, node);
-                if (kShared && self.stack.count() > 1 && self.batch.is_empty()) {
-                    offer(self);
+                if (kShared && self.stack.count() > 0 && self.batch.is_empty()) {
+                    offer(self);  // before the body, which may be long
                 }
+                node = execute<kShared>(self, node);
             }
         }
     }
@@ -180,9 +185,9 @@ class DynamicReference final : public Executor {
         return true;
     }
 
-    // Moves the oldest half of the private stack to the empty public batch.
+    // Moves the oldest half of the private stack, up to a batch, to the empty public one.
     void offer(Worker& self) {
-        const uint32_t count = std::min(PublicBatch::kCapacity, self.stack.count() / 2);
+        const uint32_t count = std::min(PublicBatch::kCapacity, (self.stack.count() + 1) / 2);
         self.batch.refill(count, [&self](uint32_t) { return self.stack.pop_oldest(); });
         if (&self == workers_.data() && !started_helpers_) {
             started_helpers_ = true;

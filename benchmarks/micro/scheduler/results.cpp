@@ -24,6 +24,9 @@ void Results::add(const Key& key,
                   const char* unit,
                   double effective_cores,
                   bool is_parallel) {
+    if (value.samples == 0) {
+        return;
+    }
     Measurement measurement;
     measurement.key = key;
     measurement.value = value;
@@ -33,10 +36,15 @@ void Results::add(const Key& key,
     all_.push_back(std::move(measurement));
 }
 
-std::optional<double> Results::median(const Key& key) const {
+const Measurement* Results::find(const Key& key) const {
     const auto found = std::find_if(all_.begin(), all_.end(),
                                     [&key](const Measurement& m) { return m.key == key; });
-    return found == all_.end() ? std::nullopt : std::optional(found->value.median);
+    return found == all_.end() ? nullptr : &*found;
+}
+
+std::optional<double> Results::median(const Key& key) const {
+    const Measurement* found = find(key);
+    return found != nullptr ? std::optional(found->value.median) : std::nullopt;
 }
 
 std::optional<double> Results::geometric_mean(Key key,
@@ -51,11 +59,6 @@ std::optional<double> Results::geometric_mean(Key key,
         sum += std::log(*value);
     }
     return graphs.empty() ? std::nullopt : std::optional(std::exp(sum / double(graphs.size())));
-}
-
-bool Results::all_parallel() const {
-    return std::all_of(all_.begin(), all_.end(),
-                       [](const Measurement& m) { return m.is_parallel; });
 }
 
 Json Results::json() const {

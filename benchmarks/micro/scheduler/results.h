@@ -42,18 +42,18 @@ struct Measurement {
 
 class Results {
   public:
-    // effective_cores: as probed; 0 if it was not.
+    // Ignored without samples. effective_cores: as probed; 0 if it was not.
     void add(const Key& key,
              const Spread& value,
              const char* unit,
              double effective_cores = 0,
              bool is_parallel = true);
     const std::vector<Measurement>& all() const { return all_; }
+    const Measurement* find(const Key& key) const;  // null if there is none
     // The median, if there is one.
     std::optional<double> median(const Key& key) const;
     // Over `graphs`; none if one is missing.
     std::optional<double> geometric_mean(Key key, const std::vector<std::string>& graphs) const;
-    bool all_parallel() const;
     bench::Json json() const;
 
   private:

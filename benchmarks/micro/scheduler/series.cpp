@@ -58,7 +58,7 @@ class Series {
         graph.run();  // caches, and helpers awake
         const int64_t end = now_ns() + spec_.budget_ns;
         size_t runs = 0;
-        for (int64_t begin = now_ns(); runs < 2 || (begin < end && runs < kMaxRunsPerRound);
+        for (int64_t begin = now_ns(); runs < 1 || (begin < end && runs < kMaxRunsPerRound);
              ++runs) {
             graph.run();
             const int64_t now = now_ns();
@@ -91,19 +91,18 @@ double body_length_ns(const std::string& body) {
 void run_series(Bench& bench, std::vector<Contestant>& contestants, const SeriesSpec& spec) {
     Series series(contestants, spec);
     double cores = 0;
-    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    int attempts = 0;
+    do {
         const double before = spec.threads > 1 ? effective_cores(spec.threads) : 1;
         series.measure();
         const double after = spec.threads > 1 ? effective_cores(spec.threads) : 1;
         cores = std::min(before, after);
-        if (spec.threads == 1 || cores >= kParallelCores) {
-            break;
-        }
-        fmt::print(bench.out, "  {} {} on {} threads: {:.2f} effective cores{}\n", spec.graph,
-                   spec.body, spec.threads, cores,
-                   attempt + 1 < kMaxAttempts ? ", measuring again" : ", not a parallel series");
-    }
+    } while (++attempts < kMaxAttempts && spec.threads > 1 && cores < kParallelCores);
     const bool parallel = spec.threads == 1 || cores >= kParallelCores;
+    if (!parallel) {
+        fmt::print(bench.out, "  {} {}: {:.2f} effective cores on {} threads, also when repeated\n",
+                   spec.graph, spec.body, cores, spec.threads);
+    }
     for (size_t i = 0; i < contestants.size(); ++i) {
         const Key key{spec.section, "wall",    contestants[i].name,
                       spec.graph,   spec.body, spec.threads};

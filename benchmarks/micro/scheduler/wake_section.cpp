@@ -1,13 +1,16 @@
 // When the first and the second task of a run start after a pause: two independent tasks of 300 us
-// on two threads. Beside them, in the same rounds: a plain function call after the same pause (the
-// machine's own wake from idle) and a raw futex wake.
+// on two threads, after run() is called, and the first also after the pause should have ended,
+// which adds the machine's own wake from idle. Beside them, in the same rounds: a plain function
+// call after the same pause, and a raw futex wake.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "bench.h"
+#include "capacity.h"
 #include "futex_pair.h"
 #include "table.h"
 
@@ -39,6 +42,7 @@ struct Stamps {
 struct Samples {
     std::vector<double> first_ns;
     std::vector<double> second_ns;
+    std::vector<double> since_pause_ns;  // of the first task
 };
 
 class WakeTest {
@@ -59,9 +63,10 @@ class WakeTest {
 
     void measure(const Pause& pause) {
         samples_.assign(contestants_.size(), {});
-        plain_ns_.clear();
+        plain_ = {};
         futex_ns_.clear();
         stamps_.work.set_length_ns(kTaskNs, measure_ns_per_iteration());
+        cores_ = effective_cores(kThreads);
         // The two last indices are the yardsticks.
         interleave(contestants_.size() + 2, bench_.options.rounds_or(20, 5), [&](size_t i, int) {
             if (i < contestants_.size()) {
@@ -78,22 +83,26 @@ class WakeTest {
   private:
     static constexpr int kRunsPerRound = 3;
 
-    static void pause_for(int64_t length_ns) {
+    // Returns when the pause should have ended: waking from it is the machine's part.
+    static int64_t pause_for(int64_t length_ns) {
+        const int64_t end_ns = now_ns() + length_ns;
         if (length_ns > 0) {
-            sleep_ns(length_ns);
+            sleep_until_ns(end_ns);
         }
+        return end_ns;
     }
 
     void measure_executor(size_t i, int64_t pause_ns) {
         const ActiveScope active(*contestants_[i].executor);
         prepared_[i]->run();
         for (int run = 0; run < kRunsPerRound; ++run) {
-            pause_for(pause_ns);
+            const int64_t pause_end = pause_for(pause_ns);
             const int64_t begin = now_ns();
             prepared_[i]->run();
             const auto [first, second] = std::minmax(stamps_.started_ns[0], stamps_.started_ns[1]);
             samples_[i].first_ns.push_back(double(first - begin));
             samples_[i].second_ns.push_back(double(second - begin));
+            samples_[i].since_pause_ns.push_back(double(first - pause_end));
         }
     }
 
@@ -101,10 +110,11 @@ class WakeTest {
         void (*volatile call)(void*, int32_t) = Stamps::visit;
         call(&stamps_, 0);
         for (int run = 0; run < kRunsPerRound; ++run) {
-            pause_for(pause_ns);
+            const int64_t pause_end = pause_for(pause_ns);
             const int64_t begin = now_ns();
             call(&stamps_, 0);
-            plain_ns_.push_back(double(stamps_.started_ns[0] - begin));
+            plain_.first_ns.push_back(double(stamps_.started_ns[0] - begin));
+            plain_.since_pause_ns.push_back(double(stamps_.started_ns[0] - pause_end));
         }
     }
 
@@ -125,23 +135,28 @@ class WakeTest {
         const auto add = [&](const std::string& executor, const char* metric,
                              const std::vector<double>& samples) {
             bench_.results.add({"wake", metric, executor, name, "300us", kThreads},
-                               spread_of(samples), "ns");
+                               spread_of(samples), "ns", cores_, cores_ >= kParallelCores);
             return spread_of(samples);
         };
         const auto text = [](const Spread& spread) {
             return fmt::format("{} ({})", format_number(spread.median / 1e3),
                                format_number(spread.p90 / 1e3));
         };
-        Table table({"executor", "first task", "second task"});
-        table.add({"plain call", text(add("plain call", "first", plain_ns_)), "-"});
-        table.add({"futex wake", "-", text(add("futex wake", "second", futex_ns_))});
+        Table table({"executor", "first task", "second task", "first, from the pause's end"});
+        table.add({"plain call", text(add("plain call", "first", plain_.first_ns)), "-",
+                   text(add("plain call", "first since pause", plain_.since_pause_ns))});
+        table.add({"futex wake", "-", text(add("futex wake", "second", futex_ns_)), "-"});
         for (size_t i = 0; i < contestants_.size(); ++i) {
             const std::string& executor = contestants_[i].name;
             table.add({executor, text(add(executor, "first", samples_[i].first_ns)),
-                       text(add(executor, "second", samples_[i].second_ns))});
+                       text(add(executor, "second", samples_[i].second_ns)),
+                       text(add(executor, "first since pause", samples_[i].since_pause_ns))});
         }
         fmt::print(bench_.out, "\nwake: us after run(), median (90th percentile), {}\n", name);
         table.print(bench_.out);
+        if (cores_ < kParallelCores) {
+            fmt::print(bench_.out, "{:.2f} effective cores: second tasks say nothing\n", cores_);
+        }
     }
 
     Bench& bench_;
@@ -151,13 +166,15 @@ class WakeTest {
     Stamps stamps_;
     std::vector<std::unique_ptr<PreparedGraph>> prepared_;
     std::vector<Samples> samples_;
-    std::vector<double> plain_ns_;
+    Samples plain_;
     std::vector<double> futex_ns_;
+    double cores_ = 0;  // before the rounds
 };
 
 }  // namespace
 
 void measure_wake(Bench& bench) {
+    prctl(PR_SET_TIMERSLACK, 1);  // ns: pauses end when they should
     WakeTest test(bench);
     for (const Pause& pause : kPauses) {
         test.measure(pause);
