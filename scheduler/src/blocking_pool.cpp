@@ -1,7 +1,7 @@
 #include "blocking_pool.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "base/error.h"
 
@@ -20,19 +20,24 @@ BlockingPool::~BlockingPool() {
     }
 }
 
+Status BlockingPool::add_thread() {
+    try {
+        threads_.emplace_back([this] { live(); });
+    } catch (const std::exception& error) {
+        // With threads, the job waits for one of them.
+        if (threads_.empty()) {
+            return make_error(StatusCode::kBusy, "no thread for the blocking pool: {}",
+                              error.what());
+        }
+    }
+    return {};
+}
+
 Status BlockingPool::post(BlockingJob& job, BlockingGroup& group) {
     {
         const std::lock_guard lock(mutex_);
         if (queued_ >= idle_ && int(threads_.size()) < max_threads_) {
-            try {
-                threads_.emplace_back([this] { live(); });
-            } catch (const std::exception& error) {
-                // With threads, the job waits for one of them.
-                if (threads_.empty()) {
-                    return make_error(StatusCode::kBusy, "no thread for the blocking pool: {}",
-                                      error.what());
-                }
-            }
+            LEAT_RETURN_IF_ERROR(add_thread());
         }
         job.group_ = &group;
         job.next_ = nullptr;

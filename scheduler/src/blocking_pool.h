@@ -23,10 +23,8 @@ class BlockingJob {
     BlockingJob() = default;
     BlockingJob(const BlockingJob&) = delete;
     BlockingJob& operator=(const BlockingJob&) = delete;
+    virtual ~BlockingJob() = default;
     virtual void run() noexcept = 0;
-
-  protected:
-    ~BlockingJob() = default;
 
   private:
     friend class BlockingPool;
@@ -55,6 +53,8 @@ class BlockingPool {
 
   private:
     void live();
+    // With the lock held.
+    Status add_thread();
 
     const int max_threads_;
     mutable std::mutex mutex_;  // guards all below

@@ -155,7 +155,7 @@ std::string InstanceData::path_of(int32_t node) const {
 
 InstanceData& InstanceData::child_of(const NodeScope& scope, int32_t part) {
     const NodePlan& plan = scope.instance_.plan_->nodes[size_t(scope.node_)];
-    return *scope.instance_.children_[size_t(plan.first_child + part)];
+    return *scope.instance_.children_[size_t(plan.first_child) + size_t(part)];
 }
 
 }  // namespace detail
@@ -166,7 +166,9 @@ std::string_view NodeScope::name() const {
     return instance_.name_of(node_);
 }
 bool NodeScope::is_cancelled() const {
-    return (task_ != nullptr && task_->is_cancelled()) || !instance_.stop_reason().ok();
+    was_told_ =
+        was_told_ || (task_ != nullptr && task_->is_cancelled()) || !instance_.stop_reason().ok();
+    return was_told_;
 }
 Executor& NodeScope::executor() const {
     return instance_.executor();

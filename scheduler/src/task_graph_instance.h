@@ -82,7 +82,7 @@ class InstanceData {
         NodeJob(InstanceData& instance, const JobPlan& plan) : instance_(instance), plan_(plan) {}
         void run() noexcept override { instance_.run_job(*this); }
         const JobPlan& plan() const { return plan_; }
-        Status status;            // of the callable
+        Status status;             // of the callable
         bool was_skipped = false;  // the run was ending when its turn came
 
       private:

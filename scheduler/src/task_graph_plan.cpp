@@ -72,7 +72,7 @@ class PlanBuilder {
             to.input_count = from.input_count;
             to.has_value = from.has_value();
             for (int32_t i = 0; i < from.input_count; ++i) {
-                const int32_t producer = data_.inputs[size_t(from.first_input + i)].node;
+                const int32_t producer = data_.inputs[size_t(from.first_input) + size_t(i)].node;
                 plan_->inputs.push_back(producer);
                 ++planned(producer).readers;
             }
@@ -134,7 +134,7 @@ class PlanBuilder {
     // Whether input `index` of a node takes its value away.
     bool needs_only_consumer(int32_t node, int32_t index) const {
         const NodeRecord& from = record(node);
-        if (data_.inputs[size_t(from.first_input + index)].needs_only_consumer) {
+        if (data_.inputs[size_t(from.first_input) + size_t(index)].needs_only_consumer) {
             return true;
         }
         const auto* control = dynamic_cast<const ControlBody*>(from.body.get());
@@ -144,7 +144,7 @@ class PlanBuilder {
         const int32_t first = plan_->nodes[size_t(node)].first_child;
         for (size_t part = 0; part < control->parts().size(); ++part) {
             const int32_t source =
-                control->parts()[part].sources[size_t(index - control->leading_inputs())];
+                control->parts()[part].sources[size_t(index) - size_t(control->leading_inputs())];
             if (plan_->children[size_t(first) + part]->takes_source[size_t(source)]) {
                 return true;
             }
@@ -158,7 +158,8 @@ class PlanBuilder {
                 if (!needs_only_consumer(node, i)) {
                     continue;
                 }
-                const int32_t producer = plan_->inputs[size_t(planned(node).first_input + i)];
+                const int32_t producer =
+                    plan_->inputs[size_t(planned(node).first_input) + size_t(i)];
                 if (!planned(producer).may_move()) {
                     return not_the_only_consumer(node, producer);
                 }
@@ -239,7 +240,7 @@ class PlanBuilder {
         for (int32_t node = 0; node < data_.node_count(); ++node) {
             const NodePlan& to = planned(node);
             for (int32_t i = 0; i < to.input_count; ++i) {
-                precede(plan_->inputs[size_t(to.first_input + i)], node);
+                precede(plan_->inputs[size_t(to.first_input) + size_t(i)], node);
             }
         }
         for (const GraphData::Edge& edge : data_.order) {

@@ -51,6 +51,13 @@ Status InstanceData::call_node(int32_t node, TaskScope* scope) {
     if (!status.ok()) {
         return std::move(status).with_node(path_of(node));
     }
+    if (node_scope.was_told_) [[unlikely]] {
+        if (plan.has_value) {
+            graph_->nodes[size_t(node)].type.destroy(slot.address);
+        }
+        status = stop_reason();
+        return status.ok() ? make_error(StatusCode::kCancelled, "the run was cancelled") : status;
+    }
     // Readers see this because they start later.
     slot.readers_left.store(plan.readers, std::memory_order_relaxed);
     slot.is_alive = plan.has_value;
@@ -62,7 +69,7 @@ Status InstanceData::call_node(int32_t node, TaskScope* scope) {
 // readers did with the value (acq_rel).
 void InstanceData::release_inputs(const NodePlan& plan) {
     for (int32_t i = 0; i < plan.input_count; ++i) {
-        const int32_t producer = plan_->inputs[size_t(plan.first_input + i)];
+        const int32_t producer = plan_->inputs[size_t(plan.first_input) + size_t(i)];
         const NodePlan& from = plan_->nodes[size_t(producer)];
         ValueSlot& slot = slots_[producer];
         if (!from.is_kept &&

@@ -19,7 +19,7 @@ using testing_support::Counted;
 
 class SubgraphTest : public ::testing::TestWithParam<Gear> {
   protected:
-    ~SubgraphTest() override { EXPECT_EQ(Counted::live(), 0) << "values leaked"; }
+    void TearDown() override { EXPECT_EQ(Counted::live(), 0) << "values leaked"; }
 
     GraphOptions options() const { return {.gear = GetParam()}; }
     // x --> x + by
@@ -193,7 +193,12 @@ TEST_P(SubgraphTest, RepeatMovesItsStateAlong) {
     TaskGraph step(options());
     const auto x = step.source<Counted>("x");
     const auto y = step.add(
-        "y", [](Counted v) { return Counted(v.number() + 1); }, x);
+        "y",
+        [](Counted v) {
+            v.add(1);
+            return v;
+        },
+        x);
     TaskGraph graph(options());
     const auto start = graph.add("start", [] { return Counted(0); });
     const auto out =
@@ -223,7 +228,8 @@ TEST_P(SubgraphTest, AFailingLoopDestroysItsState) {
             if (v.number() == 5) {
                 return Status(StatusCode::kUnsupported, "five");
             }
-            return Counted(v.number() + 1);
+            v.add(1);
+            return v;
         },
         x);
     TaskGraph graph(options());

@@ -24,7 +24,7 @@ using testing_support::Counted;
 // Every gear of the program gives the same results.
 class TaskGraphTest : public ::testing::TestWithParam<Gear> {
   protected:
-    ~TaskGraphTest() override { EXPECT_EQ(Counted::live(), 0) << "values leaked"; }
+    void TearDown() override { EXPECT_EQ(Counted::live(), 0) << "values leaked"; }
 
     GraphOptions options() const { return {.gear = GetParam()}; }
 
@@ -84,7 +84,7 @@ TEST_P(TaskGraphTest, CopiesForAConsumerByValueOfASharedValue) {
     TaskGraph graph(options());
     const auto make = graph.add("make", [] { return Counted(7); });
     const auto a = graph.add(
-        "a", [](Counted v) { return v.number(); }, make);
+        "a", [](Counted v) { return v.take(); }, make);
     const auto b = graph.add(
         "b", [](const Counted& v) { return v.number(); }, make);
     Counted::reset_copies();
@@ -97,7 +97,7 @@ TEST_P(TaskGraphTest, TheSameValueTwiceIsShared) {
     TaskGraph graph(options());
     const auto make = graph.add("make", [] { return Counted(7); });
     const auto both = graph.add(
-        "both", [](Counted a, const Counted& b) { return a.number() + b.number(); }, make, make);
+        "both", [](Counted a, const Counted& b) { return a.take() + b.number(); }, make, make);
     ASSERT_TRUE(graph.run(executor_).ok());
     EXPECT_EQ(*graph.result(both), 14);
 }
@@ -105,6 +105,7 @@ TEST_P(TaskGraphTest, TheSameValueTwiceIsShared) {
 TEST_P(TaskGraphTest, GivesAListOfInputsAsValues) {
     TaskGraph graph(options());
     std::vector<Node<int>> parts;
+    parts.reserve(100);
     for (int i = 0; i < 100; ++i) {
         parts.push_back(graph.add("part", [i] { return i; }));
     }
@@ -328,6 +329,7 @@ TEST_P(TaskGraphTest, BlockingNodesRunBesideTheWorkers) {
     TaskGraph graph(options());
     std::atomic<int> arrived{0};
     std::vector<Node<int>> nodes;
+    nodes.reserve(kNodes);
     const auto before = graph.add("before", [] { return 100; });
     for (int i = 0; i < kNodes; ++i) {
         nodes.push_back(graph

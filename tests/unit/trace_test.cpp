@@ -53,7 +53,7 @@ TEST(TraceBuffer, ShowsWholeEventsToAReaderWhileItIsWritten) {
     TraceBuffer buffer(kEvents);
     std::thread writer([&] {
         for (int32_t i = 0; i < kEvents; ++i) {
-            buffer.record(i, 10 * i, 10 * i + 5);
+            buffer.record(i, int64_t{10} * i, int64_t{10} * i + 5);
         }
     });
     size_t seen = 0;

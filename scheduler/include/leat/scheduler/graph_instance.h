@@ -19,8 +19,8 @@
 namespace leat::scheduler {
 
 struct GraphOptions {
-    // Gear of the program; nothing: chosen by estimate. Only in the dynamic gear no worker ever waits
-    // for a node in the blocking pool: it is the choice for graphs that have one.
+    // Gear of the program; nothing: chosen by estimate. Only in the dynamic gear no worker ever
+    // waits for a node in the blocking pool: it is the choice for graphs that have one.
     std::optional<Gear> gear = {};
     // Threads that Domain::blocking() may use at once; made when they are needed.
     int max_blocking_threads = 64;

@@ -123,7 +123,8 @@ class LEAT_API NodeScope {
     std::string_view name() const;
     // As TaskScope::worker(), in the innermost sub-graph; -1 in the blocking pool.
     int worker() const { return worker_; }
-    // True when what this call computes is no longer wanted.
+    // True when what this call computes is no longer wanted: whatever the callable then returns,
+    // the node has no value and nothing that depends on it runs.
     bool is_cancelled() const;
     // The executor of the run: for runs of other graphs inside this node.
     Executor& executor() const;
@@ -173,6 +174,7 @@ class LEAT_API NodeScope {
     TaskScope* task_;
     int32_t node_;
     int worker_;
+    mutable bool was_told_ = false;  // is_cancelled() was true
 };
 
 }  // namespace leat::scheduler

@@ -47,7 +47,7 @@ struct NodeInputs {
 struct NodeCall {
     NodeScope& scope;
     NodeInputs inputs;
-    void* output;  // uninitialised memory for the value; null for none
+    void* output = nullptr;  // uninitialised memory for the value; null for none
 };
 
 // What one node does.
@@ -74,6 +74,7 @@ constexpr ValueType value_type() {
     if constexpr (std::is_void_v<T>) {
         return {};
     } else {
+        // NOLINTNEXTLINE(bugprone-sizeof-expression): a value may be a pointer
         ValueType type = {sizeof(T), alignof(T), [](void* value) { static_cast<T*>(value)->~T(); },
                           nullptr};
         if constexpr (std::is_move_constructible_v<T>) {
