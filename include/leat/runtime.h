@@ -109,9 +109,18 @@ struct StepTime {
     std::string op_type;
     std::string kernel;
     int64_t time_ns = 0;
+    double estimated_ns = 0;  // that the plan was made with
     double flops = 0;
     int64_t bytes = 0;
     std::string shapes;
+};
+
+// How well a plan fits what its runs measured.
+struct RunReport {
+    int64_t runs = 0;      // on several threads, that completed
+    double wall_ns = 0;    // mean, recent runs counting most
+    double imbalance = 0;  // share of the threads' time spent waiting for each other, recent runs
+    bool advises_recompile = false;  // imbalance stays above 10 %: see CompiledGraph::recompile
 };
 
 class LEAT_API Request {
@@ -159,6 +168,8 @@ class LEAT_API Request {
     int threads_used() const;
     // The plan of the last run or prepare.
     const PlanReport& plan_report() const;
+    // Of the runs with that plan.
+    RunReport run_report() const;
 
     struct Impl;
     explicit Request(std::unique_ptr<Impl> impl);
@@ -185,6 +196,10 @@ class LEAT_API CompiledGraph {
     Status prepare(const InputShapes& shapes) const;
     // All memory for the largest plan cached now is allocated here.
     Result<Request> make_request() const;
+    // The same graph planned again, order, division of work and memory included, with the times
+    // that Request::profile measured in place of estimates; for other shapes in proportion. Times
+    // of nodes that the graph does not have are an error. Shares the packed weights with this one.
+    Result<CompiledGraph> recompile(std::span<const StepTime> times) const;
     CompileReport report() const;
     // The graph after the passes, in text form.
     std::string to_text() const;

@@ -189,9 +189,8 @@ Task CompactDag::task(int32_t index) const {
 }
 
 std::span<const TaskDag::PointWait> CompactDag::point_waits_of(int32_t task) const {
-    const auto begin =
-        std::lower_bound(point_waits.begin(), point_waits.end(), TaskId(task),
-                         [](const auto& wait, TaskId id) { return wait.task < id; });
+    const auto begin = std::lower_bound(point_waits.begin(), point_waits.end(), TaskId(task),
+                                        [](const auto& wait, TaskId id) { return wait.task < id; });
     auto end = begin;
     while (end != point_waits.end() && end->task == TaskId(task)) {
         ++end;

@@ -27,12 +27,12 @@ struct CompactDag {
     // The task at a place of the order.
     int32_t at(int32_t place) const { return order.empty() ? place : order[size_t(place)]; }
 
-    std::vector<float> costs_ns;      // by task; negative: unknown
-    std::vector<int32_t> pred_begin;  // by task, and one more
-    std::vector<int32_t> preds;       // with duplicates, as given
-    std::vector<int32_t> order;       // topological; empty: the tasks' own numbers are
-    std::vector<std::pair<TaskId, Task>> special;    // ascending
-    std::vector<TaskDag::PointWait> point_waits;     // ascending by task
+    std::vector<float> costs_ns;                   // by task; negative: unknown
+    std::vector<int32_t> pred_begin;               // by task, and one more
+    std::vector<int32_t> preds;                    // with duplicates, as given
+    std::vector<int32_t> order;                    // topological; empty: the tasks' own numbers are
+    std::vector<std::pair<TaskId, Task>> special;  // ascending
+    std::vector<TaskDag::PointWait> point_waits;   // ascending by task
     int32_t point_count = 0;
 };
 

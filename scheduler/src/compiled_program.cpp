@@ -258,9 +258,9 @@ class ListWriter {
     // Tasks waited for, of all (task, list) in the order of the lists; where each one's end.
     std::vector<int32_t> waits_;
     std::vector<int32_t> wait_end_;
-    std::vector<int32_t> tile_item_;                // by task; -1: a plain task; empty: all are
-    std::vector<std::vector<bool>> waited_tiles_;   // [list][tile task]
-    std::optional<WaitReduction> reduction_;        // where divided tasks make it worth its time
+    std::vector<int32_t> tile_item_;               // by task; -1: a plain task; empty: all are
+    std::vector<std::vector<bool>> waited_tiles_;  // [list][tile task]
+    std::optional<WaitReduction> reduction_;       // where divided tasks make it worth its time
     std::vector<int32_t> reduced_;
     std::vector<std::vector<uint32_t>> lists_;
     std::vector<Segment> segments_;

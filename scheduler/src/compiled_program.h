@@ -23,7 +23,8 @@ enum class Opcode : uint32_t {
 };
 enum class OtherOp : uint32_t {
     kPublish,
-    kBoundary,   // end of a segment: cancellation, hand-over to the list's own worker, calling helpers
+    kBoundary,   // end of a segment: cancellation, hand-over to the list's own worker, calling
+                 // helpers
     kEnd,        // of the list; stays there
     kWaitTiles,  // until all tiles of tile_tasks[next word] have run
     kWaitPoint,  // until the point of point_waits[next word] has its value

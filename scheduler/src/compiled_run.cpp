@@ -15,6 +15,9 @@ constexpr int kHotLooks = 64;
 // a signal from outside can help: about as long as waking it takes.
 constexpr std::chrono::microseconds kPatience{30};
 
+// Of the thread, because what it learned holds for the next run too.
+thread_local Pacer t_pacer;
+
 TileRange lane_range(int64_t tiles, int lanes, int lane) {
     const int64_t share = tiles / lanes;
     const int64_t rest = tiles % lanes;
@@ -63,8 +66,8 @@ CompiledRun::Stop CompiledRun::go_through(Passage& passage) {
     ListState& state = counters_.lists[size_t(passage.list)];
     const uint32_t* const begin = program_.words.data() + state.next;
     const uint32_t* next = begin;
-    const Stop stop = record_.keeps_times() ? run_words<true>(passage, next)
-                                            : run_words<false>(passage, next);
+    const Stop stop =
+        record_.keeps_times() ? run_words<true>(passage, next) : run_words<false>(passage, next);
     passage.has_moved = next != begin || stop == Stop::kFinished;
     state.next = uint32_t(next - program_.words.data());
     if (stop == Stop::kFinished) {
@@ -199,8 +202,8 @@ bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item,
             if (claim.empty()) {
                 break;
             }
-            if (is_cancelled() || !caller.call_tiles(task, range.begin + claim.begin,
-                                                     range.begin + claim.end)) {
+            if (is_cancelled() ||
+                !caller.call_tiles(task, range.begin + claim.begin, range.begin + claim.end)) {
                 return false;  // the task stays unfinished; who waits for it sees the cancellation
             }
             finished += claim.end - claim.begin;
@@ -232,7 +235,7 @@ CompiledRun::Stop CompiledRun::at_boundary(const Passage& passage) {
     if (is_wanted || (passage.until != nullptr && is_over(*passage.until))) {
         return Stop::kAsked;
     }
-    return Stop::kNone;
+    return passage.pacer != nullptr && passage.pacer->wants_rest() ? Stop::kRest : Stop::kNone;
 }
 
 // kNone: it is over. Only a list's own worker waits in it: who adopted it has a list of its own.
@@ -300,8 +303,11 @@ bool CompiledRun::advance_lists(int worker, const Wait* until) {
         if (!counters_.lists[size_t(list)].owner.try_claim()) {
             continue;
         }
-        Passage passage{list, worker, until};
+        Passage passage{list, worker, until, &t_pacer};
         const Stop stop = go_through(passage);
+        if (stop == Stop::kRest) {
+            t_pacer.rest();
+        }
         has_moved = has_moved || passage.has_moved;
         if (stop == Stop::kCancelled || (until != nullptr && is_over(*until))) {
             return true;
@@ -330,8 +336,13 @@ bool CompiledRun::go_through_own_list(int worker) {
     while (!own.is_finished()) {
         if (is_mine || own.try_claim()) {
             own.ask_for(false);
-            Passage passage{worker, worker, nullptr};
-            return go_through(passage) == Stop::kFinished;
+            Passage passage{worker, worker, nullptr, is_mine ? nullptr : &t_pacer};
+            const Stop stop = go_through(passage);
+            if (stop != Stop::kRest) {
+                return stop == Stop::kFinished;
+            }
+            t_pacer.rest();
+            continue;
         }
         if (is_stopping()) {
             return false;

@@ -9,6 +9,7 @@
 
 #include "active_run.h"
 #include "list_counters.h"
+#include "pacer.h"
 #include "point_counters.h"
 #include "run_record.h"
 #include "spin.h"
@@ -35,7 +36,7 @@ class CompiledRun final : public ActiveRun {
     void work(int worker) noexcept override;
 
   private:
-    enum class Stop : uint8_t { kNone, kFinished, kBlocked, kAsked, kCancelled };
+    enum class Stop : uint8_t { kNone, kFinished, kBlocked, kAsked, kRest, kCancelled };
     enum class WaitFor : uint8_t { kList, kTiles, kPoint };
     struct Wait {
         WaitFor kind = WaitFor::kList;
@@ -52,6 +53,7 @@ class CompiledRun final : public ActiveRun {
         int list;
         int worker;
         const Wait* until;  // for which the list was adopted; null: goes as far as it gets
+        Pacer* pacer;       // null: stays, whoever wants the core
         bool has_moved = false;
     };
 

@@ -22,8 +22,7 @@ std::vector<ComputeDomain> read_numa_nodes() {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     if (hwloc_topology_load(topology) == 0) {
         hwloc_obj_t node = nullptr;
-        while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) !=
-               nullptr) {
+        while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
             ComputeDomain domain;
             domain.numa_node = int(node->os_index);
             for (int cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0;

@@ -51,8 +51,8 @@ size_t home_domain(const std::vector<ComputeDomain>& domains) {
 }  // namespace
 
 Crew::Crew(const ExecutorOptions& options)
-    : idle_budget_(std::clamp<std::chrono::nanoseconds>(options.spin, std::chrono::nanoseconds(0),
-                                                        ExecutorOptions::kMaxSpin)) {
+    : idle_budget_(std::clamp<std::chrono::nanoseconds>(
+          options.spin, std::chrono::nanoseconds(0), ExecutorOptions::kMaxSpin)) {
     domains_ = options.domains;
     if (domains_.empty() && options.threads > 1 && options.source != ThreadSource::kHostArena) {
         domains_ = compute_domains();
@@ -208,9 +208,8 @@ SharedRun* Crew::most_urgent_run() {
         if (shared.gate.missing() <= 0) {
             continue;
         }
-        const int rank =
-            int(shared.priority.load(std::memory_order_relaxed)) * kMaxThreads +
-            shared.gate.inside();
+        const int rank = int(shared.priority.load(std::memory_order_relaxed)) * kMaxThreads +
+                         shared.gate.inside();
         if (best == nullptr || rank < best_rank) {
             best = &shared;
             best_rank = rank;

@@ -25,7 +25,7 @@ struct alignas(128) SharedRun {
     // `run`, `busy_cpu` and `most_helpers` change only while the gate is closed and empty.
     ActiveRun* run = nullptr;
     std::atomic<Priority> priority{Priority::kNormal};
-    int busy_cpu = -1;         // where the caller works; -1: unknown or of no interest
+    int busy_cpu = -1;  // where the caller works; -1: unknown or of no interest
     int most_helpers = 0;
     Gate gate;
     std::vector<SlotFlag> slots;  // by worker
@@ -38,8 +38,8 @@ class Crew final : private HelperWork {
 
     const ExecutorReport& report() const { return report_; }
 
-    // Helpers may join from now on, at most `helpers` at once; none is called yet. Null if more runs
-    // are open than can be shared: the run then goes on without helpers.
+    // Helpers may join from now on, at most `helpers` at once; none is called yet. Null if more
+    // runs are open than can be shared: the run then goes on without helpers.
     SharedRun* open(ActiveRun& run, int helpers);
     // Calls up to `most` helpers, if the run has room for more than are on their way. Null: does
     // nothing.

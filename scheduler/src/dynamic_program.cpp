@@ -24,10 +24,11 @@ class DynamicCompiler {
     explicit DynamicCompiler(const CompactDag& dag) : dag_(dag) {}
 
     DynamicProgram make() {
+        SuccessorArrays successors(dag_);
+        reserve_nodes(successors);
         add_tasks();
         add_special_tasks();
         add_point_waits();
-        SuccessorArrays successors(dag_);
         connect_sinks(successors);
         for (int32_t node = 0; node < program_.task_count; ++node) {
             if (join_of(node) > kFan) {
@@ -55,6 +56,23 @@ class DynamicCompiler {
 
     int32_t join_of(int32_t node) const { return program_.nodes[size_t(node)].join; }
 
+    // Once: doubling would keep twice the memory.
+    void reserve_nodes(const SuccessorArrays& successors) {
+        constexpr int64_t kRounding = int64_t{kFan} * kFan;  // a node more on each of few levels
+        int64_t ends = 0;       // edges from the entry and to the final node
+        int64_t fan_edges = 0;  // of fans that get a tree
+        for (int32_t task = 0; task < dag_.task_count(); ++task) {
+            const auto before = int64_t(dag_.predecessors(task).size());
+            const auto after = int64_t(successors.of(task).size());
+            ends += int64_t(before == 0) + int64_t(after == 0);
+            fan_edges += before > kFan ? before + kRounding : 0;
+            fan_edges += after > kFan ? after + kRounding : 0;
+        }
+        constexpr int64_t kOthers = 2 + 4 * kFan;  // entry, final, nodes of small trees
+        program_.nodes.reserve(
+            size_t(dag_.task_count() + (ends + fan_edges) / (kFan - 1) + kOthers));
+    }
+
     void add_tasks() {
         program_.task_count = dag_.task_count();
         program_.entry = program_.task_count;
@@ -71,7 +89,6 @@ class DynamicCompiler {
             }
         }
         unknown_cost_ns_ = known > 0 ? float(known_ns / double(known)) : 0;
-        program_.nodes.reserve(size_t(program_.task_count) + roots_.size() / (kFan - 1) + 8);
         program_.nodes.resize(size_t(program_.task_count) + 2);
         for (int32_t task = 0; task < program_.task_count; ++task) {
             const auto join = int32_t(dag_.predecessors(task).size());
@@ -167,20 +184,22 @@ class DynamicCompiler {
             add_node(std::min(kFan, edges - i * kFan));
         }
         while (count > kFan) {
-            const int32_t first_above = int32_t(program_.nodes.size());
+            const auto first_above = int32_t(program_.nodes.size());
             const int32_t above = groups_of(count);
             for (int32_t i = 0; i < above; ++i) {
                 add_node(std::min(kFan, count - i * kFan));
             }
             for (int32_t i = 0; i < count; ++i) {
                 const int32_t parent = first_above + i / kFan;
-                program_.nodes[size_t(first + i)].first = DynamicEdge(parent, join_of(parent) == 1);
+                const int32_t below = first + i;
+                program_.nodes[size_t(below)].first = {parent, join_of(parent) == 1};
             }
             first = first_above;
             count = above;
         }
         for (int32_t i = 0; i < count; ++i) {
-            program_.nodes[size_t(first + i)].first = DynamicEdge(node, false);
+            const int32_t below = first + i;
+            program_.nodes[size_t(below)].first = {node, false};
         }
         tree.top_count = count;
     }

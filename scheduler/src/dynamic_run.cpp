@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "spin.h"
-
 namespace leat::scheduler {
 namespace {
 
@@ -13,14 +11,6 @@ constexpr int32_t kMostBetweenChecks = 256;
 constexpr int32_t kFirstInterval = 16;
 constexpr int64_t kSoonNs = 10'000;
 constexpr int64_t kLateNs = 40'000;
-// Nodes taken from another worker at once.
-constexpr uint32_t kMostTaken = 16;
-// A helper without work leaves after about what calling it again would cost
-// (docs/measurements/scheduler.md: 7-17 us).
-constexpr std::chrono::microseconds kHelperSpin{20};
-// Worker 0 waits for points with its eyes open that long, then sleeps.
-constexpr std::chrono::microseconds kCallerSpin{30};
-
 }  // namespace
 
 DynamicRun::DynamicRun(Crew& crew,
@@ -122,36 +112,40 @@ template <bool kPlain>
 void DynamicRun::work_shared(int worker) {
     DynamicWorker& self = counters_.worker(worker);
     TaskScope scope = scope_of(worker);
-    uint32_t next = kNone;
-    for (;;) {
+    uint32_t next = find<kPlain>(self, worker);
+    while (next != kNone) {
+        next = step<kPlain>(self, scope, worker, next);
         if (next == kNone) {
             next = find<kPlain>(self, worker);
-            if (next == kNone) {
-                return;
-            }
         }
-        const uint32_t node = next & ~PrivateStack::kTicket;
-        if (node < uint32_t(program_.task_count)) {
-            if (!run_node<kPlain>(self, scope, next)) {
-                if (is_stopping()) {
-                    return;
-                }
-                next = next_own<kPlain>(self, worker);
-                continue;
-            }
-            if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
-                return;
-            }
-        } else if (node == uint32_t(program_.final)) {
-            finish();
-            return;
-        }
-        next = release_successors<kPlain>(self, worker, node);
-        if (next == kNone) {
-            next = next_own<kPlain>(self, worker);
-        }
-        offer_surplus<kPlain>(self);
     }
+}
+
+// Runs a node and releases those that follow; returns the next of the worker's own, if there is
+// one and the run goes on.
+template <bool kPlain>
+inline uint32_t DynamicRun::step(DynamicWorker& self,
+                                 TaskScope& scope,
+                                 int worker,
+                                 uint32_t entry) {
+    const uint32_t node = entry & ~PrivateStack::kTicket;
+    if (node < uint32_t(program_.task_count)) [[likely]] {
+        if (!run_node<kPlain>(self, scope, entry)) {
+            return is_stopping() ? kNone : next_own<kPlain>(self, worker);
+        }
+        if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
+            return kNone;
+        }
+    } else if (node == uint32_t(program_.final)) {
+        finish();
+        return kNone;
+    }
+    uint32_t next = release_successors<kPlain>(self, worker, node);
+    if (next == kNone) {
+        next = next_own<kPlain>(self, worker);
+    }
+    offer_surplus<kPlain>(self);
+    return next;
 }
 
 // True: the whole node has run, and this worker is the one to release its successors.
@@ -314,7 +308,7 @@ bool DynamicRun::checkpoint(DynamicWorker& self) {
 
 // The next of the worker's own nodes.
 template <bool kPlain>
-inline uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
+uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
     if (kPlain) {
         return self.stacks[0].pop(counters_.cells());
     }
@@ -334,126 +328,10 @@ inline uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
     return kNone;
 }
 
-// Points that moved, and tasks for this thread that others made ready.
-void DynamicRun::take_from_outside(DynamicWorker& self, int worker) {
-    if (program_.point_count() > 0 && counters_.has_signals(points_)) {
-        counters_.take_signals(points_, [&](int32_t node) {
-            if (counters_.count_down(node)) {
-                make_ready(self, worker, node);
-            }
-        });
-    }
-    if (worker == 0 && program_.has_caller_tasks && counters_.caller_inbox.has_any()) {
-        uint32_t node = counters_.caller_inbox.take_all();
-        while (node != TokenInbox::kNone) {
-            const uint32_t next = counters_.cells()[node].link;
-            make_ready(self, worker, int32_t(node));
-            node = next;
-        }
-    }
-}
-
-// Takes nodes that a worker, also this one, offers: one to run and more to keep.
-uint32_t DynamicRun::take_from(DynamicWorker& self, int victim, int level) {
-    ReadyDeque& deque = counters_.worker(victim).deques[size_t(level)];
-    uint32_t nodes[kMostTaken];
-    uint32_t count = deque.offers() ? deque.take(nodes, kMostTaken) : 0;
-    if (count == 0) {
-        return kNone;
-    }
-    while (--count > 0) {
-        self.stacks[size_t(level)].push(nodes[count], counters_.cells());
-    }
-    return nodes[0];
-}
-
-template <bool kPlain>
-uint32_t DynamicRun::look_everywhere(DynamicWorker& self, int worker) {
-    uint32_t node = kPlain ? kNone : next_own<kPlain>(self, worker);
-    const int levels = kPlain ? 1 : program_.level_count;
-    for (int level = 0; level < levels && node == kNone; ++level) {
-        node = take_from(self, worker, level);
-        for (int i = 0; i < workers_ && node == kNone; ++i) {
-            node = take_from(self, self.victim, level);
-            if (node == kNone) {
-                self.victim = self.victim + 1 < workers_ ? self.victim + 1 : 0;
-            }
-        }
-    }
-    return node;
-}
-
-// A node to run. None: worker 0 has to leave because the run has ended, a helper because there is
-// nothing to do.
-template <bool kPlain>
-uint32_t DynamicRun::find(DynamicWorker& self, int worker) {
-    if (is_stopping()) {
-        return kNone;
-    }
-    const uint32_t node = look_everywhere<kPlain>(self, worker);
-    if (node != kNone || is_done()) {
-        return node;
-    }
-    return worker == 0 ? wait_as_caller<kPlain>(self) : wait_as_helper<kPlain>(self, worker);
-}
-
-template <bool kPlain>
-uint32_t DynamicRun::wait_as_caller(DynamicWorker& self) {
-    Backoff backoff;
-    uint32_t node = kNone;
-    while (node == kNone && !is_done() && !is_stopping()) {
-        node = look_everywhere<kPlain>(self, 0);
-        if (node == kNone && backoff.pause() && !is_cancelled() && !kPlain &&
-            backoff.waited() > kCallerSpin) {
-            sleep_until_signal();
-        }
-    }
-    record_.add_wait(backoff.waited());
-    return node;
-}
-
-template <bool kPlain>
-uint32_t DynamicRun::wait_as_helper(DynamicWorker& self, int worker) {
-    Backoff backoff;
-    uint32_t node = kNone;
-    while (backoff.waited() <= kHelperSpin) {
-        node = look_everywhere<kPlain>(self, worker);
-        if (node != kNone || is_done() || is_stopping()) {
-            record_.add_wait(backoff.waited());
-            return node;
-        }
-        backoff.pause();
-    }
-    record_.add_wait(backoff.waited());
-    hold_helpers();
-    wants_helpers_.store(true, std::memory_order_seq_cst);
-    // Who offered a node before this did not call; who offers one later does.
-    node = look_everywhere<kPlain>(self, worker);
-    if (node != kNone) {
-        resume_helpers();
-    }
-    return node;
-}
-
 void DynamicRun::call_helpers(int most) {
     wants_helpers_.store(false, std::memory_order_seq_cst);
     resume_helpers();
     recruit(most);
-}
-
-// Worker 0 has found nothing; if no helper is in the run either, it goes on by a signal only.
-void DynamicRun::sleep_until_signal() {
-    if (program_.point_count() == 0 || helpers_inside() > 0) {
-        return;
-    }
-    is_asleep_.store(true, std::memory_order_seq_cst);
-    const uint32_t seen = points_.events();
-    const bool has_work = counters_.has_signals(points_) || counters_.caller_inbox.has_any() ||
-                          done_.load(std::memory_order_seq_cst);
-    if (!has_work) {
-        points_.wait(seen, longest_sleep());
-    }
-    is_asleep_.store(false, std::memory_order_relaxed);
 }
 
 // It may sleep although a helper found a signal first.
@@ -462,6 +340,8 @@ void DynamicRun::wake_caller() {
         points_.wake();
     }
 }
+
+template uint32_t DynamicRun::next_own<false>(DynamicWorker& self, int worker);
 
 void DynamicRun::finish() {
     done_.store(true, is_plain_ ? std::memory_order_release : std::memory_order_seq_cst);

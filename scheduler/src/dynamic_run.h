@@ -45,6 +45,8 @@ class DynamicRun final : public ActiveRun {
     template <bool kPlain>
     void work_shared(int worker);
     template <bool kPlain>
+    uint32_t step(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
+    template <bool kPlain>
     bool run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry);
     bool run_body(DynamicWorker& self, TaskScope& scope, uint32_t node);
     bool run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry);

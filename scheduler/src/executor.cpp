@@ -28,8 +28,8 @@ class OpenRun {
             int helpers)
         : crew_(crew),
           state_(state.impl()),
-          helpers_(std::min(helpers, crew.report().threads - 1)),
-          begin_(Clock::now()) {
+          begin_(Clock::now()),
+          helpers_(std::min(helpers, crew.report().threads - 1)) {
         make_run(function, control);
     }
     ~OpenRun() {
@@ -95,13 +95,13 @@ class OpenRun {
         }
     }
 
+    std::variant<std::monostate, InlineRun, CompiledRun, DynamicRun> storage_;
     Crew& crew_;
     ProgramState::Impl& state_;
-    const int helpers_;
     const Clock::time_point begin_;
-    std::variant<std::monostate, InlineRun, CompiledRun, DynamicRun> storage_;
     ActiveRun* run_ = nullptr;
     SharedRun* shared_ = nullptr;
+    const int helpers_;
     int workers_ = 1;  // at most in this run
     bool is_finished_ = false;
 };

@@ -1,4 +1,5 @@
-// IdleBudget: how long a helper without work looks for the next run before it gives its thread back.
+// IdleBudget: how long a helper without work looks for the next run before it gives its thread
+// back.
 //
 // In `latency` mode it is what the user said. In the default mode it is learned: where runs follow
 // each other closely a helper waits for the next one, because waking it again would cost the caller

@@ -21,8 +21,7 @@ class ListProgress {
   public:
     // By the owner of the list.
     void publish() {
-        published_.store(published_.load(std::memory_order_relaxed) + 1,
-                         std::memory_order_release);
+        published_.store(published_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
     uint32_t published() const { return published_.load(std::memory_order_acquire); }
     void reset() { published_.store(0, std::memory_order_relaxed); }
@@ -86,7 +85,7 @@ struct CompiledCounters {
     static constexpr size_t kLineClaims = 128 / sizeof(TileClaims);
 
     std::vector<ListState> lists;
-    std::vector<StepProgress> tiles_done;  // by tile task
+    std::vector<StepProgress> tiles_done;                 // by tile task
     std::vector<std::vector<TileClaims>> claims_of_lane;  // each on cache lines of its own
     int64_t epoch = 0;
     bool needs_reset = false;

@@ -290,8 +290,7 @@ ListPlacement place_as_given(const CompactDag& dag,
         return starts_ns[size_t(a)] < starts_ns[size_t(b)];
     });
     for (int32_t task = 0; task < dag.task_count(); ++task) {
-        const double end =
-            starts_ns[size_t(task)] + assumed_cost_ns(dag.costs_ns[size_t(task)]);
+        const double end = starts_ns[size_t(task)] + assumed_cost_ns(dag.costs_ns[size_t(task)]);
         placement.parallel_ns = std::max(placement.parallel_ns, end);
     }
     move_to_caller(dag, placement);

@@ -54,16 +54,16 @@ ListPlacement place_lists(const CompactDag& dag, const CompileOptions& options) 
     if (options.workers == 1) {
         return place_on_one(dag);
     }
-    const bool has_tiles = std::any_of(dag.special.begin(), dag.special.end(), [](const auto& task) {
-        return task.second.tile_count != 1;
-    });
+    const bool has_tiles =
+        std::any_of(dag.special.begin(), dag.special.end(),
+                    [](const auto& task) { return task.second.tile_count != 1; });
     return options.keeps_order || has_tiles ? place_in_order(dag, options.workers)
                                             : place_by_levels(dag, options.workers);
 }
 
 Gear choose_gear(const CompactDag& dag, const ListPlacement& placement) {
-    const bool has_unknown = std::any_of(dag.costs_ns.begin(), dag.costs_ns.end(),
-                                         [](float cost) { return cost < 0; });
+    const bool has_unknown =
+        std::any_of(dag.costs_ns.begin(), dag.costs_ns.end(), [](float cost) { return cost < 0; });
     const double gain_ns = placement.serial_ns - placement.parallel_ns;
     if (has_unknown) {
         const bool is_small = dag.task_count() <= kMostInlineUnknown || gain_ns <= 0;
@@ -140,7 +140,8 @@ Result<Program> Program::compile(const TaskDag& dag, const CompileOptions& optio
 
 Result<Program> Program::recompile(std::span<const double> times_ns) const {
     if (int64_t(times_ns.size()) != task_count()) {
-        return invalid_argument("{} times for a program of {} tasks", times_ns.size(), task_count());
+        return invalid_argument("{} times for a program of {} tasks", times_ns.size(),
+                                task_count());
     }
     auto impl = std::make_shared<Impl>();
     impl->dag = impl_->dag;

@@ -22,7 +22,7 @@ struct Program::Impl {
     CompactDag dag;
     CompileOptions options;  // without the spans, which were the caller's
     ProgramStats stats;
-    CompiledProgram lists;   // inline and compiled
+    CompiledProgram lists;  // inline and compiled
     DynamicProgram dynamic;
 };
 

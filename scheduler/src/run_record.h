@@ -47,9 +47,9 @@ class RunRecord {
         std::vector<double> times;
         times.reserve(times_ns_.size());
         for (const std::atomic<int64_t>& sum : times_ns_) {
-            times.push_back(stats_.runs > 0 ? double(sum.load(std::memory_order_relaxed)) /
-                                                  double(stats_.runs)
-                                            : Task::kUnknownCost);
+            times.push_back(stats_.runs > 0
+                                ? double(sum.load(std::memory_order_relaxed)) / double(stats_.runs)
+                                : Task::kUnknownCost);
         }
         return times;
     }

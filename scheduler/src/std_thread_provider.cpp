@@ -22,8 +22,8 @@ class StdThreadProvider final : public ThreadProvider {
                 threads_.emplace_back([this, helper] { live(helper); });
             }
         } catch (const std::system_error& error) {
-            note =
-                fmt::format("{} of {} helper threads: {}", threads_.size(), range.count, error.what());
+            note = fmt::format("{} of {} helper threads: {}", threads_.size(), range.count,
+                               error.what());
         }
     }
     ~StdThreadProvider() override {

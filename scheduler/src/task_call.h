@@ -1,4 +1,5 @@
-// TaskCaller: calls the bodies of tasks for one worker; the one place where a body's exception ends.
+// TaskCaller: calls the bodies of tasks for one worker; the one place where a body's exception
+// ends.
 //
 // A traced program has its own instantiation, which records when each task began and ended; the
 // other one does not look at any flag.

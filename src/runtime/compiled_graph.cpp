@@ -154,9 +154,9 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     for (int input : deciding_inputs) {
         facts[size_t(input)].value = *values[size_t(input)];
     }
-    Result<std::shared_ptr<const Plan>> plan =
-        make_plan({graph, *backend, runtime->weights, runtime->executor->worker_count()},
-                  std::move(key), facts);
+    Result<std::shared_ptr<const Plan>> plan = make_plan(
+        {graph, *backend, runtime->weights, runtime->executor->worker_count(), cost_factors},
+        std::move(key), facts);
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }
@@ -220,6 +220,42 @@ Result<Request> CompiledGraph::make_request() const {
     auto request = std::make_unique<Request::Impl>(impl_);
     LEAT_RETURN_IF_ERROR(request->reserve());
     return Request(std::move(request));
+}
+
+Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) const {
+    auto again = std::make_shared<Impl>(impl_->runtime, impl_->source);
+    again->backend = impl_->backend;
+    again->options = impl_->options;
+    again->deciding_inputs = impl_->deciding_inputs;
+    again->base_report = impl_->base_report;
+    again->cost_factors = impl_->cost_factors;
+    again->cost_factors.resize(size_t(again->graph.node_count()), 1);
+    // Both are in the graph's order, and steps leave out nodes that only rename memory.
+    size_t node = 0;
+    for (const StepTime& time : times) {
+        const auto is_meant = [&](const NodeData& data) {
+            return data.name == time.node && data.op_type == time.op_type;
+        };
+        while (node < again->graph.nodes.size() && !is_meant(again->graph.nodes[node])) {
+            ++node;
+        }
+        if (node == again->graph.nodes.size()) {
+            return invalid_argument(
+                       "a time for node '{}' ({}), which is not the next one of the graph",
+                       time.node, time.op_type)
+                .with_needed("the steps of Request::profile, in their order");
+        }
+        if (time.estimated_ns > 0 && time.time_ns > 0) {
+            again->cost_factors[node] *= double(time.time_ns) / time.estimated_ns;
+        }
+        ++node;
+    }
+    for (const std::shared_ptr<const Plan>& plan : impl_->cached_plans()) {
+        if (impl_->deciding_inputs.empty()) {
+            LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}).error());
+        }
+    }
+    return CompiledGraph(std::move(again));
 }
 
 CompileReport CompiledGraph::report() const {

@@ -23,7 +23,8 @@ struct CompiledGraph::Impl {
     const Backend* backend = nullptr;
     CompileOptions options;
     std::vector<int> deciding_inputs;
-    CompileReport base_report;  // without plans
+    std::vector<double> cost_factors;  // see PlanContext
+    CompileReport base_report;         // without plans
 
     // The input's index; not_found with the names that exist.
     Result<int> find_input(std::string_view name) const;

@@ -499,17 +499,23 @@ class PlanBuilder {
         const std::vector<std::vector<int32_t>> waits = hazard_waits(accesses);
         scheduler::TaskDag dag;
         for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            const HostKernel& kernel = *plan_->steps[s].kernel;
+            PlanStep& step = plan_->steps[s];
+            const HostKernel& kernel = *step.kernel;
+            step.cost_ns = kernel.cost_ns;
+            if (!context_.cost_factors.empty()) {
+                step.cost_ns *= context_.cost_factors[size_t(step_nodes_[s])];
+            }
             const scheduler::TaskId task =
-                dag.add({.cost_ns = kernel.cost_ns, .tile_count = kernel.tile_count});
+                dag.add({.cost_ns = step.cost_ns, .tile_count = kernel.tile_count});
             for (const int32_t wait : waits[s]) {
                 dag.precede(scheduler::TaskId(wait), task);
             }
             plan_->report.tile_count += kernel.tile_count;
         }
-        LEAT_ASSIGN_OR_RETURN(plan_->program,
-                              scheduler::Program::compile(
-                                  dag, {.workers = context_.workers, .keeps_order = true}));
+        scheduler::CompileOptions options;
+        options.workers = context_.workers;
+        options.keeps_order = true;
+        LEAT_ASSIGN_OR_RETURN(plan_->program, scheduler::Program::compile(dag, options));
         return {};
     }
 

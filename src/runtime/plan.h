@@ -34,6 +34,7 @@ struct PlanStep {
     int32_t first_arg = 0;  // index of its inputs, then its outputs, in Plan::args
     int32_t input_count = 0;
     int32_t output_count = 0;
+    double cost_ns = 0;  // of the whole step on one worker, as the program was made with
 };
 
 // A graph output: a tensor somewhere, or (sequences, optionals) a bound input as it is.
@@ -74,6 +75,8 @@ struct PlanContext {
     const Backend& backend;
     WeightStore& weights;
     int workers;  // that a run may have
+    // By node: measured over estimated time; empty: nothing was measured.
+    std::span<const double> cost_factors;
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements

@@ -255,6 +255,7 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
         LEAT_RETURN_IF_ERROR(current->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
         StepTime& time = times.emplace_back();
+        time.estimated_ns = step.cost_ns;
         time.node = step.node->name;
         time.op_type = step.node->op_type;
         time.kernel = step.kernel->kernel_name;
@@ -352,6 +353,15 @@ const Tensor* Request::find_output(std::string_view name, DType dtype) const {
         }
     }
     return nullptr;
+}
+
+RunReport Request::run_report() const {
+    RunReport report;
+    if (impl_->current != nullptr) {
+        const scheduler::RunStats stats = impl_->current->run_stats();
+        report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile};
+    }
+    return report;
 }
 
 int Request::threads_used() const {

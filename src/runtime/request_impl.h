@@ -35,6 +35,7 @@ class Instance {
     const std::shared_ptr<const Arena>& arena() const { return arena_; }
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
+    scheduler::RunStats run_stats() const { return state_.run_stats(); }
 
   private:
     std::shared_ptr<const Plan> plan_;

@@ -58,12 +58,10 @@ class Workload {
         signaller.join();
         return status;
     }
-    // Signals that come after the end of a cancelled run would count for the next one.
+    // After a run that failed: cells are anything. A new state, because signals that came after the
+    // end of the run would count for the next one.
     void forget() {
-        for (auto& task : cells_) {
-            std::fill(task.begin(), task.end(), expected_);
-        }
-        trouble_ = Trouble::kNone;
+        keep_state_after_trouble();
         state_ = std::make_unique<ProgramState>(*program_);
     }
     void keep_state_after_trouble() {
@@ -106,7 +104,7 @@ class Workload {
                 properties.affinity = Affinity::kCaller;
             }
         }
-        callers_only_.push_back(properties.affinity == Affinity::kCaller);
+        callers_only_.push_back(char(properties.affinity == Affinity::kCaller));
         dag.add(properties);
         cells_.emplace_back(size_t(properties.tile_count), 0);
         waits_.emplace_back();
@@ -317,15 +315,20 @@ TEST(DynamicStress, RunsProgramsInsideTasks) {
 // Several threads run states of one program on one executor.
 TEST(DynamicStress, RunsStatesOfOneExecutorAtTheSameTime) {
     const std::unique_ptr<Executor> executor = make_executor(3);
+    constexpr int kCallers = 3;
     std::vector<std::thread> callers;
+    callers.reserve(kCallers);
     std::atomic<int> failures{0};
-    for (int caller = 0; caller < 3; ++caller) {
-        callers.emplace_back([&, caller] {
-            for (int seed = caller; seed < 60; seed += 3) {
-                Workload workload{uint32_t(seed), shape_of(seed)};
-                for (int i = 0; i < kRunsPerSeed; ++i) {
-                    failures += int(!workload.run(*executor).ok() || !workload.is_complete());
-                }
+    const auto run_some = [&](int seed) {
+        Workload workload{uint32_t(seed), shape_of(seed)};
+        for (int i = 0; i < kRunsPerSeed; ++i) {
+            failures += int(!workload.run(*executor).ok() || !workload.is_complete());
+        }
+    };
+    for (int caller = 0; caller < kCallers; ++caller) {
+        callers.emplace_back([&run_some, caller] {
+            for (int seed = caller; seed < 60; seed += kCallers) {
+                run_some(seed);
             }
         });
     }

@@ -102,8 +102,8 @@ class Workload {
 
   private:
     static bool call(void* self, TaskId step, TaskScope& scope) {
-        Status status = static_cast<Workload*>(self)->run_tiles(
-            int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
+        Status status = static_cast<Workload*>(self)->run_tiles(int32_t(step), scope.tile_begin(),
+                                                                scope.tile_end(), scope.worker());
         return status.ok() || scope.fail(std::move(status));
     }
     Status run_tiles(int32_t step, int64_t begin, int64_t end, int worker) {

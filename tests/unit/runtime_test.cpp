@@ -40,6 +40,37 @@ TEST(Request, RunsWithAnyBatch) {
     EXPECT_EQ(compiled.report().plans.size(), 2);
 }
 
+// Two products, whose times are reported as a thousand times and half the estimates.
+TEST(CompiledGraph, RecompilesWithMeasuredTimes) {
+    Graph graph("two");
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 2});
+    const ValueId w = graph.constant("w", floats({2, 2}, {1, 2, 3, 4}));
+    graph.output("y", graph.add("MatMul", {graph.add("MatMul", {x, w}), w}));
+    const Runtime runtime;
+    const CompiledGraph compiled = *runtime.compile(graph);
+    Request request = *compiled.make_request();
+    const std::vector<float> ones = {1, 1, 1, 1};
+    ASSERT_TRUE(request.bind("x", {2, 2}, std::span<const float>(ones)).ok());
+    std::vector<StepTime> times = *request.profile();
+    ASSERT_EQ(times.size(), 2);
+    times[0].time_ns = int64_t(times[0].estimated_ns * 1000);
+    times[1].time_ns = int64_t(times[1].estimated_ns / 2);
+    const Result<CompiledGraph> again = compiled.recompile(times);
+    ASSERT_TRUE(again.ok()) << again.error().message();
+    Request second = *again->make_request();
+    ASSERT_TRUE(second.bind("x", {2, 2}, std::span<const float>(ones)).ok());
+    const std::vector<StepTime> planned = *second.profile();
+    EXPECT_NEAR(planned[0].estimated_ns, times[0].estimated_ns * 1000, 1000);
+    EXPECT_NEAR(planned[1].estimated_ns, times[1].estimated_ns / 2, 1);
+    ASSERT_TRUE(second.run().ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_EQ(std::memcmp(second.get<float>("y").data(), request.get<float>("y").data(), 16), 0);
+
+    std::swap(times[0], times[1]);
+    times[0].node = "nobody";
+    EXPECT_THAT(compiled.recompile(times).error().message(), HasSubstr("a time for node 'nobody'"));
+}
+
 TEST(Request, EmptyBatchGivesAnEmptyResult) {
     const Runtime runtime;
     Request request = *runtime.compile(affine_graph())->make_request();

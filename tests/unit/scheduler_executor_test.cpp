@@ -223,8 +223,7 @@ TEST_P(ExecutorTest, StopsAtTheDeadlineAndAtAStopToken) {
         };
         RunControl control;
         control.stop = stop.get_token();
-        EXPECT_EQ(run_body(*executor, state, body, control).code(),
-                  StatusCode::kCancelled);
+        EXPECT_EQ(run_body(*executor, state, body, control).code(), StatusCode::kCancelled);
         EXPECT_LT(tiles, 1500);
 
         control = {};

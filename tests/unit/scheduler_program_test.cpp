@@ -70,10 +70,9 @@ TEST(Program, RejectsWhatCannotRun) {
 
 //  3 --> 1 --> 2 --> 3    0 is outside
 TEST(Program, NamesTheTasksOfACycle) {
-    EXPECT_THAT(compile_steps({{1, 0, {}}, {1, 0, {3, 0}}, {1, 0, {1}}, {1, 0, {2}}}, 2)
-                    .error()
-                    .message(),
-                HasSubstr("in a circle: 1 -> 2 -> 3 -> 1"));
+    EXPECT_THAT(
+        compile_steps({{1, 0, {}}, {1, 0, {3, 0}}, {1, 0, {1}}, {1, 0, {2}}}, 2).error().message(),
+        HasSubstr("in a circle: 1 -> 2 -> 3 -> 1"));
     EXPECT_THAT(compile_steps({{1, 0, {0}}}, 2).error().message(), HasSubstr("circle: 0 -> 0"));
 }
 

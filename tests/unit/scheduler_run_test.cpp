@@ -1,4 +1,5 @@
-// What a run can do beside its tasks: handles, signals from outside, nested runs, loops, priorities.
+// What a run can do beside its tasks: handles, signals from outside, nested runs, loops,
+// priorities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +16,11 @@
 namespace leat::scheduler {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using std::chrono::milliseconds;
 
-constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled};
+constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled, Gear::kDynamic};
 
 ExecutorOptions std_threads(int threads) {
     ExecutorOptions options;
@@ -320,8 +321,8 @@ TEST_P(RunTest, ARunWithHelpersThatWaitsForASignalIsIdle) {
     ASSERT_TRUE(executor.run(state, call_tasks(body)).ok());
     signaller.join();
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-    const double cpu_ms = double(after.tv_sec - before.tv_sec) * 1e3 +
-                          double(after.tv_nsec - before.tv_nsec) / 1e6;
+    const double cpu_ms =
+        double(after.tv_sec - before.tv_sec) * 1e3 + double(after.tv_nsec - before.tv_nsec) / 1e6;
     EXPECT_LT(cpu_ms, 100);  // spinning would take 300 or 600
 }
 

@@ -74,5 +74,6 @@ void measure_wake(Bench& bench);
 void measure_memory(Bench& bench);
 void measure_contention(Bench& bench);
 void measure_idle(Bench& bench);
+void measure_quota(Bench& bench);
 
 }  // namespace leat::micro

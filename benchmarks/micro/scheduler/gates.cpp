@@ -192,6 +192,11 @@ void other_process_gates(GateList& list) {
                 1.25);
         }
     }
+    for (const char* executor : {"leat-compiled", "leat-dynamic"}) {
+        list.at_least(fmt::format("{}: throughput under a quota of one CPU / best", executor),
+                      list.median({"quota", "share of best", executor, "random4", "10us", 1}),
+                      0.95);
+    }
     list.require_cores("idle", 2);
     for (const char* executor : {"leat-compiled", "leat-dynamic"}) {
         Key key{"idle", "cpu share", executor, "random4", "empty", 2};

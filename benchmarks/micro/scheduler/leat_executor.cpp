@@ -1,7 +1,5 @@
 // The gears of leat-scheduler. The gates look for the names leat-inline, leat-dynamic and
 // leat-compiled.
-#include "leat/scheduler/executor.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "executor.h"
+#include "leat/scheduler/executor.h"
 
 namespace leat::micro {
 namespace {

@@ -10,6 +10,7 @@
 //   wake        when tasks start after a pause, against a plain call and a raw futex wake
 //   memory      bytes and nanoseconds a node to prepare a graph, in a fresh process
 //   contention  total time while another process keeps one CPU busy
+//   quota       throughput under a cgroup's quota of one CPU, over the best number of threads
 //   idle        CPU time of a process that runs a graph ten times a second, and afterwards
 // Executors named leat-* are this library, ref-* and seq the minimal ones of this folder (what is
 // reachable), the others peers. Before times count, each must run every graph right. A series on
@@ -41,6 +42,7 @@ constexpr Section kSections[] = {
     {"memory", measure_memory},
     {"contention", measure_contention},
     {"idle", measure_idle},
+    {"quota", measure_quota},
 };
 
 bool write_json(const Bench& bench, const std::vector<Gate>& gates) {

@@ -12,8 +12,8 @@
 namespace leat::micro {
 namespace {
 
-constexpr std::array<std::string_view, 8> kSections = {"overhead", "metg",   "efficiency", "tiny",
-                                                       "wake",     "memory", "contention", "idle"};
+constexpr std::array<std::string_view, 9> kSections = {
+    "overhead", "metg", "efficiency", "tiny", "wake", "memory", "contention", "idle", "quota"};
 constexpr std::array<std::string_view, 3> kBodies = {"empty", "1us", "10us"};
 
 std::vector<std::string> split(const std::string& list) {
@@ -140,7 +140,8 @@ Result<Options> parse_options(int count, const char* const* arguments) {
 
 std::string_view usage() {
     return R"(usage: scheduler_overhead [options]
-  --section LIST    overhead metg efficiency tiny wake memory contention idle, or all (overhead)
+  --section LIST    overhead metg efficiency tiny wake memory contention idle quota,
+                    or all (overhead)
   --executors LIST  by name as in the tables (all)
   --graphs LIST     chain fan bintree wavefront random4 stencil fft tree nearest spread (all)
   --bodies LIST     empty 1us 10us, of section overhead (empty)

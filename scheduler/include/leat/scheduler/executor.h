@@ -78,8 +78,8 @@ struct RunControl {
 // How well the lists of a program fit what its runs measured.
 struct RunStats {
     int64_t runs = 0;
-    double wall_ns = 0;      // mean of a run, recent runs counting most
-    double imbalance = 0;    // share of the workers' time spent waiting for each other, recent runs
+    double wall_ns = 0;    // mean of a run, recent runs counting most
+    double imbalance = 0;  // share of the workers' time spent waiting for each other, recent runs
     bool advises_recompile = false;  // imbalance stays above 10 %
 };
 
@@ -130,8 +130,8 @@ struct ExecutorOptions {
 
 // What an executor turned out to be.
 struct ExecutorReport {
-    int threads = 1;      // workers of a run, the calling thread among them
-    bool pinned = false;  // helpers are bound to one CPU each
+    int threads = 1;                  // workers of a run, the calling thread among them
+    bool pinned = false;              // helpers are bound to one CPU each
     std::vector<int> worker_domains;  // by worker: its index in the list of domains
     // Why not pinned, or why fewer threads than asked for; empty if all is as asked.
     std::string note;

@@ -30,8 +30,8 @@ struct CompileOptions {
 
     int workers = 1;           // in [1, kMaxWorkers]: lists of the compiled gear
     std::optional<Gear> gear;  // nothing: chosen by estimate
-    // Lane of each task in [0, workers) and the start times that order each lane, both from place();
-    // for the compiled gear. Empty: workers are alike, and one pass decides.
+    // Lane of each task in [0, workers) and the start times that order each lane, both from
+    // place(); for the compiled gear. Empty: workers are alike, and one pass decides.
     std::span<const int32_t> lanes;
     std::span<const double> starts_ns;
     // Every list runs its tasks in the order in which they were added (where that is a valid one):
@@ -43,14 +43,14 @@ struct CompileOptions {
 
 struct ProgramStats {
     Gear gear = Gear::kInline;
-    int workers = 1;             // lists
+    int workers = 1;  // lists
     int64_t tasks = 0;
-    int64_t edges = 0;           // given and derived, without duplicates of the input removed
-    int64_t waits = 0;           // that are left in the lists
-    int64_t publishes = 0;       // places where a list tells its progress
-    int64_t bytes = 0;           // held by the program
-    double serial_ns = 0;        // estimated, on one worker
-    double parallel_ns = 0;      // estimated, on `workers`
+    int64_t edges = 0;       // given and derived, without duplicates of the input removed
+    int64_t waits = 0;       // that are left in the lists
+    int64_t publishes = 0;   // places where a list tells its progress
+    int64_t bytes = 0;       // held by the program
+    double serial_ns = 0;    // estimated, on one worker
+    double parallel_ns = 0;  // estimated, on `workers`
 };
 
 class LEAT_API Program {

@@ -1,0 +1,74 @@
+// Local search over sequences: tasks change lanes, operations change places, mostly on the
+// critical path. Threshold accepting: a step may worsen the makespan by a margin that shrinks to 0.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "placement_model.h"
+#include "placement_sequence.h"
+#include "split_mix.h"
+
+namespace leat::scheduler {
+
+class LocalSearch {
+  public:
+    LocalSearch(const PlacementModel& model, uint64_t seed);
+
+    // Continues from this sequence. best() stays the best of all starts.
+    void start_from(const Sequence& sequence);
+    // Tries one change and keeps it if the makespan stays at most (1 + margin) times the current.
+    void step(double margin);
+
+    const Sequence& best() const { return best_; }
+    double best_ns() const { return best_ns_; }
+    double current_ns() const { return current_ns_; }
+
+  private:
+    struct Insertion {
+        int32_t before = 0;  // position in the current sequence
+        int32_t op = 0;
+    };
+
+    void collect_critical_path();
+    bool propose();
+    bool propose_lane(int32_t task);
+    void propose_second(int32_t task);
+    bool propose_shift();
+    bool reads(int32_t reader, int32_t op) const;
+    void take_candidate();
+    bool propose_earlier(int32_t op, int32_t before);
+    void move_inputs(int32_t task, int32_t from, int32_t to);
+    void move_outputs(int32_t task, int32_t from, int32_t to);
+    bool is_read_elsewhere(int32_t value, int32_t domain, int32_t except) const;
+    int32_t first_reader(int32_t value, int32_t domain) const;
+    void remove(int32_t op);
+    void insert(int32_t before, int32_t op);
+    void build_candidate();
+    void need_inputs(int32_t op);
+    int32_t position(int32_t op) const { return position_[size_t(op)]; }
+    int32_t domain_of(int32_t task) const {
+        return model_.domain_of_lane[size_t(current_.lane_of_task[size_t(task)])];
+    }
+    void index_positions();
+
+    const PlacementModel& model_;
+    SplitMix random_;
+    SequenceTimes times_;
+    Sequence current_;
+    Sequence candidate_;
+    Sequence saved_;
+    Sequence best_;
+    double current_ns_ = 0;
+    double best_ns_;
+    std::vector<int32_t> critical_;  // operations, from the end of the run to its start
+    std::vector<int32_t> blocked_;   // those of critical_ that wait for their lane or link
+    std::vector<int32_t> blocker_;   // [i]: what blocked_[i] waits for
+    std::vector<int32_t> position_;  // [op] in current_; -1: not there
+    std::vector<Insertion> insertions_;
+    std::vector<int32_t> removed_;  // positions
+    std::vector<uint32_t> needed_;  // [op]: mark of the last proposal that needed it earlier
+    uint32_t mark_ = 0;
+};
+
+}  // namespace leat::scheduler

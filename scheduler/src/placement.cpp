@@ -1,0 +1,94 @@
+// place(): the rules that give starting points, and how far local search goes on from them.
+#include "leat/scheduler/placement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "local_search.h"
+#include "placement_model.h"
+#include "placement_portfolio.h"
+#include "placement_sequence.h"
+
+namespace leat::scheduler {
+namespace {
+
+constexpr PlacementRule kAllRules[] = {
+    PlacementRule::kHeft,      PlacementRule::kPeft,   PlacementRule::kEarliestFinish,
+    PlacementRule::kOneDomain, PlacementRule::kMinCut, PlacementRule::kLoadBalance,
+};
+
+// Few tasks: one schedule costs little and chance decides, so the search is hot and starts from
+// every start of the portfolio. Many tasks: it only has time to walk downhill from the best one.
+struct SearchPlan {
+    int64_t steps = 0;  // of all starts
+    int64_t starts = 1;
+    double first_margin = 0;  // falls to 0 from each start
+};
+
+SearchPlan plan_search(const PlacementModel& model, const PlacementOptions& options) {
+    constexpr int32_t kFewTasks = 50;
+    constexpr int64_t kStepsTimesTasks = 600'000;
+    const int32_t tasks = std::max(model.tasks, 1);
+    SearchPlan plan;
+    plan.steps = options.search_steps < 0 ? std::clamp<int64_t>(kStepsTimesTasks / tasks, 150, 5200)
+                                          : options.search_steps;
+    plan.starts = tasks < kFewTasks ? int64_t(Portfolio::kMaxStarts) : 1;
+    plan.first_margin = (tasks < kFewTasks ? 0.4 : 0.003) / std::sqrt(double(tasks));
+    return plan;
+}
+
+}  // namespace
+
+std::string_view name_of(PlacementRule rule) {
+    switch (rule) {
+        case PlacementRule::kHeft:
+            return "heft";
+        case PlacementRule::kPeft:
+            return "peft";
+        case PlacementRule::kEarliestFinish:
+            return "earliest_finish";
+        case PlacementRule::kOneDomain:
+            return "one_domain";
+        case PlacementRule::kMinCut:
+            return "min_cut";
+        case PlacementRule::kLoadBalance:
+            return "load_balance";
+    }
+    return "unknown";
+}
+
+Result<Schedule> place(const PlacementProblem& problem, const PlacementOptions& options) {
+    LEAT_ASSIGN_OR_RETURN(const PlacementModel model, PlacementModel::make(problem));
+    Portfolio portfolio(model, options.seed);
+    for (const PlacementRule rule : kAllRules) {
+        const auto& wanted = options.rules;
+        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), rule) != wanted.end()) {
+            portfolio.add(rule);
+        }
+    }
+    if (portfolio.starts().empty()) {
+        return invalid_argument("no domain can run all {} tasks", model.tasks)
+            .with_hint("ask for a rule besides one_domain");
+    }
+    const SearchPlan plan = plan_search(model, options);
+    const std::vector<Portfolio::Start>& starts = portfolio.starts();
+    LocalSearch search(model, options.seed);
+    search.start_from(starts.front().sequence);
+    for (int64_t i = 0; i < plan.starts; ++i) {
+        if (i > 0) {
+            search.start_from(size_t(i) < starts.size() ? starts[size_t(i)].sequence
+                                                        : Sequence(search.best()));
+        }
+        const int64_t steps = plan.steps / plan.starts;
+        for (int64_t step = 0; step < steps; ++step) {
+            search.step(plan.first_margin * double(steps - step) / double(steps));
+        }
+    }
+    Schedule schedule = make_schedule(model, search.best());
+    schedule.rule = starts.front().rule;
+    schedule.rule_makespan_ns = starts.front().makespan_ns;
+    return schedule;
+}
+
+}  // namespace leat::scheduler
