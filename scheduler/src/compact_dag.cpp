@@ -123,14 +123,15 @@ std::string name_cycle(const CompactDag& dag, const std::vector<int32_t>& missin
     size_t named = 0;
     for (size_t i = path.size(); i-- > 0;) {
         if (++named > kMostNames) {
-            return text + " -> ...";
+            return text.append(" -> ...");
         }
         if (path[i] == task) {
             break;
         }
-        text = text + " -> " + std::to_string(path[i]);
+        text += " -> ";
+        text += std::to_string(path[i]);
     }
-    return text + " -> " + std::to_string(task);
+    return text.append(" -> ").append(std::to_string(task));
 }
 
 // Kahn's algorithm, lowest number first among those found at the same time.

@@ -44,16 +44,16 @@ class CompiledRun final : public ActiveRun {
         uint32_t times = 0;  // that the list must have published
     };
     struct Instruction {
-        enum Kind : uint8_t { kTiles, kPublish, kBoundary, kWait, kEnd } kind;
-        int length;  // in words
-        Wait wait;   // kTiles: `index` is the tile item
+        enum Kind : uint8_t { kTiles, kPublish, kBoundary, kWait, kEnd } kind = kEnd;
+        int length = 1;  // in words
+        Wait wait;       // kTiles: `index` is the tile item
     };
     // One thread's passage through one list.
     struct Passage {
-        int list;
-        int worker;
-        const Wait* until;  // for which the list was adopted; null: goes as far as it gets
-        Pacer* pacer;       // null: stays, whoever wants the core
+        int list = 0;
+        int worker = 0;
+        const Wait* until = nullptr;  // for which the list was adopted; null: as far as it gets
+        Pacer* pacer = nullptr;       // null: stays, whoever wants the core
         bool has_moved = false;
     };
 

@@ -34,7 +34,7 @@ struct alignas(128) SharedRun {
 class Crew final : private HelperWork {
   public:
     explicit Crew(const ExecutorOptions& options);
-    ~Crew();
+    virtual ~Crew();
 
     const ExecutorReport& report() const { return report_; }
 

@@ -2,7 +2,7 @@
 //
 // The owner fills it only when it is empty, and works from its PrivateStack meanwhile; so a node
 // that nobody steals costs its share of one atomic operation for up to kCapacity nodes.
-// Thread safety: fill() and is_mine_to_fill by the owner, everything else by anybody.
+// Thread safety: fill() by the owner; clear() while nobody else uses it; the rest by anybody.
 // Memory ordering: what the owner wrote before fill() is visible to who takes a node afterwards;
 // fill() and offers() are sequentially consistent, so that of a worker who fills and then looks for
 // sleepers, and a sleeper who says that it sleeps and then looks here, one sees the other.
@@ -16,7 +16,7 @@ namespace leat::scheduler {
 
 class ReadyDeque {
   public:
-    // Enough that filling costs a tenth of what running the nodes does.
+    // One sequentially consistent store, 6 ns and a cache line on its way, for up to so many nodes.
     static constexpr uint32_t kCapacity = 32;
 
     // Owner. A relaxed load: others only ever take.
