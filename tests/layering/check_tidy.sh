@@ -12,7 +12,7 @@ one_target=--extra-arg=-DHWY_COMPILE_ONLY_STATIC
 git ls-files 'src/*.cpp' 'scheduler/*.cpp' 'benchmarks/*.cpp' | grep -v '_cases.cpp$' |
     xargs -P "$jobs" -n 2 "$tool" -p "$2" --quiet $one_target >>"$log" 2>&1 || code=1
 # Tests are exempt from the path-sensitive analyzer.
-git ls-files 'tests/*.cpp' 'src/*_cases.cpp' | grep -v '^tests/consumers/' |
+git ls-files 'tests/*.cpp' 'docs/*.cpp' 'src/*_cases.cpp' | grep -v '^tests/consumers/' |
     xargs -P "$jobs" -n 2 "$tool" -p "$2" --quiet $one_target --checks='-clang-analyzer-*' >>"$log" 2>&1 || code=1
 grep -v ' warnings generated\|^$' "$log"
 exit $code

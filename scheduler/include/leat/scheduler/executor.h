@@ -68,8 +68,8 @@ class LEAT_API TaskScope {
 };
 
 struct RunControl {
-    std::optional<std::chrono::steady_clock::time_point> deadline;
-    std::stop_token stop;
+    std::optional<std::chrono::steady_clock::time_point> deadline = {};
+    std::stop_token stop = {};
     // Helpers go to the most important run first. A run started inside a task has at least the
     // priority of that task's run.
     Priority priority = Priority::kNormal;
@@ -125,7 +125,7 @@ struct ExecutorOptions {
     static constexpr std::chrono::milliseconds kMaxSpin{10};
     // An arena for each; workers are dealt over them in this order, as many to each as it has CPUs.
     // Empty: compute_domains().
-    std::vector<ComputeDomain> domains;
+    std::vector<ComputeDomain> domains = {};
 };
 
 // What an executor turned out to be.

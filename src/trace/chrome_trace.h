@@ -1,0 +1,43 @@
+// ChromeTrace: events as JSON that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+//
+// Format: "Trace Event Format", JSON object form, complete events ("ph":"X") and thread names.
+// Thread safety: a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "leat/status.h"
+
+namespace leat {
+
+class ChromeTrace {
+  public:
+    // Shown as the name of the process.
+    explicit ChromeTrace(std::string_view process_name);
+
+    void name_thread(int32_t thread, std::string_view name);
+    // A half-open interval on a thread's row. Intervals of one row nest or are disjoint.
+    void add(std::string_view name,
+             std::string_view category,
+             int32_t thread,
+             int64_t begin_ns,
+             int64_t end_ns);
+    // A remark that the reader of the trace can find: `key` and `text` beside the events.
+    void add_note(std::string_view key, std::string_view text);
+
+    // The whole file.
+    std::string json() const;
+    // Errors: kNotFound where the file cannot be made or written.
+    Status write(const std::string& path) const;
+
+  private:
+    std::string events_;
+    std::string notes_;
+};
+
+// `text` with quotes, as JSON. Bytes that are not UTF-8 become U+FFFD: names come from anywhere.
+std::string json_string(std::string_view text);
+
+}  // namespace leat
