@@ -21,9 +21,9 @@
 // graph, a negative cost) is kept and returned by compile() or run(). The first error or exception
 // of a run cancels what has not started.
 //
-// Thread safety: a graph is built by one thread at a time, and not while it runs. Two runs of one
-// graph or instance at once: the second gets kBusy; make_instance() gives values of their own to
-// runs at the same time.
+// Thread safety: a graph is built by one thread at a time, and not while it or one of its instances
+// runs. Two runs of one graph or instance at once: the second gets kBusy; make_instance() gives
+// values of their own to runs at the same time.
 // Ownership: a graph owns its callables and values; a sub-graph belongs to the graph it is part of.
 #pragma once
 
@@ -50,7 +50,8 @@ class Subgraph;
 template <class... Ts>
 struct Sources;
 
-// Builds a graph, and holds one instance of it.
+// Builds a graph, and holds one instance of it. One that was moved from may only be assigned to or
+// destroyed.
 class LEAT_API TaskGraph {
   public:
     explicit TaskGraph(const GraphOptions& options = {});
@@ -84,7 +85,8 @@ class LEAT_API TaskGraph {
     Resource resource(std::string_view name);
 
     // --- control flow ---
-    // A graph as a node. Its inner nodes run on the same threads, with the priority of the run.
+    // A graph as a node. Its inner nodes run on the same threads, with the priority of the run. Of
+    // its options only the gear counts.
     template <class R, class... Ts>
     Node<R> add_subgraph(std::string_view name,
                          Subgraph<R(Ts...)> body,
