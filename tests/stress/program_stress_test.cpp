@@ -1,5 +1,6 @@
-// Random graphs in the dynamic gear: priorities, tiles, tasks of the calling thread, points that
-// other threads signal, delays, errors, exceptions, cancels, helpers that do not come.
+// Random graphs in the compiled and the dynamic gear: priorities, tiles, tasks of the calling
+// thread, points that other threads signal, delays, errors, exceptions, cancels, helpers that do
+// not come.
 //
 // Tasks write plain memory that their successors read, so that under the thread sanitizer a missing
 // order is a reported race; elsewhere stale values give it away.
@@ -12,6 +13,7 @@
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,10 +23,12 @@
 namespace leat::scheduler {
 namespace {
 
-constexpr int kSeeds = 200;
+// Graphs for each number of threads: a thousand for each gear.
+constexpr int kSeeds = 250;
 constexpr int kRunsPerSeed = 5;
 
 struct Shape {
+    Gear gear = Gear::kDynamic;
     bool is_plain = true;
     bool is_wide = false;  // fans of more than 64
     bool is_slow = false;
@@ -45,7 +49,7 @@ class Workload {
         }
         CompileOptions options;
         options.workers = 4;
-        options.gear = Gear::kDynamic;
+        options.gear = shape.gear;
         program_.emplace(Program::compile(dag, options).value());
         state_ = std::make_unique<ProgramState>(*program_);
     }
@@ -182,8 +186,11 @@ class Workload {
     int trouble_task_ = 0;
 };
 
-Shape shape_of(int seed) {
-    return {.is_plain = seed % 2 == 0, .is_wide = seed % 3 == 0, .is_slow = seed % 5 == 0};
+Shape shape_of(Gear gear, int seed) {
+    return {.gear = gear,
+            .is_plain = seed % 2 == 0,
+            .is_wide = seed % 3 == 0,
+            .is_slow = seed % 5 == 0};
 }
 
 std::unique_ptr<Executor> make_executor(int threads) {
@@ -194,14 +201,20 @@ std::unique_ptr<Executor> make_executor(int threads) {
     return std::make_unique<Executor>(options);
 }
 
-class DynamicStress : public testing::TestWithParam<int> {
-  protected:
-    std::unique_ptr<Executor> executor_ = make_executor(GetParam());
+struct Setting {
+    int threads;
+    Gear gear;
 };
 
-TEST_P(DynamicStress, RunsEveryTaskOnceAndInOrder) {
+class ProgramStress : public testing::TestWithParam<Setting> {
+  protected:
+    std::unique_ptr<Executor> executor_ = make_executor(GetParam().threads);
+    Shape shape(int seed) const { return shape_of(GetParam().gear, seed); }
+};
+
+TEST_P(ProgramStress, RunsEveryTaskOnceAndInOrder) {
     for (int seed = 0; seed < kSeeds; ++seed) {
-        Workload workload{uint32_t(seed), shape_of(seed)};
+        Workload workload{uint32_t(seed), shape(seed)};
         for (int i = 0; i < kRunsPerSeed; ++i) {
             const Status status = workload.run(*executor_);
             ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.message();
@@ -210,9 +223,9 @@ TEST_P(DynamicStress, RunsEveryTaskOnceAndInOrder) {
     }
 }
 
-TEST_P(DynamicStress, KeepsTheFirstErrorAndRunsAgain) {
+TEST_P(ProgramStress, KeepsTheFirstErrorAndRunsAgain) {
     for (int seed = 0; seed < kSeeds; ++seed) {
-        Workload workload{uint32_t(seed), shape_of(seed)};
+        Workload workload{uint32_t(seed), shape(seed)};
         const bool throws = seed % 4 < 2;
         workload.cause(throws ? Workload::Trouble::kException : Workload::Trouble::kError);
         const Status status = workload.run(*executor_);
@@ -222,7 +235,7 @@ TEST_P(DynamicStress, KeepsTheFirstErrorAndRunsAgain) {
                       throws ? StatusCode::kUserException : StatusCode::kInvalidArgument)
                 << "seed " << seed << ": " << status.message();
         }
-        if (shape_of(seed).is_plain) {
+        if (shape(seed).is_plain) {
             workload.keep_state_after_trouble();
         } else {
             workload.forget();
@@ -232,9 +245,9 @@ TEST_P(DynamicStress, KeepsTheFirstErrorAndRunsAgain) {
     }
 }
 
-TEST_P(DynamicStress, StopsWhenAskedAndRunsAgain) {
+TEST_P(ProgramStress, StopsWhenAskedAndRunsAgain) {
     for (int seed = 0; seed < kSeeds; ++seed) {
-        Workload workload{uint32_t(seed), shape_of(seed)};
+        Workload workload{uint32_t(seed), shape(seed)};
         std::stop_source stop;
         RunControl control;
         control.stop = stop.get_token();
@@ -260,9 +273,9 @@ TEST_P(DynamicStress, StopsWhenAskedAndRunsAgain) {
     }
 }
 
-TEST_P(DynamicStress, RunsWithoutTheCallerUntilItWaits) {
+TEST_P(ProgramStress, RunsWithoutTheCallerUntilItWaits) {
     for (int seed = 0; seed < kSeeds; ++seed) {
-        Workload workload{uint32_t(seed), {.is_wide = seed % 3 == 0}};
+        Workload workload{uint32_t(seed), {.gear = GetParam().gear, .is_wide = seed % 3 == 0}};
         workload.expect_run();
         RunHandle handle = executor_->start(workload.state(), workload.function());
         if (seed % 2 == 0) {
@@ -273,10 +286,23 @@ TEST_P(DynamicStress, RunsWithoutTheCallerUntilItWaits) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, DynamicStress, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Gears,
+                         ProgramStress,
+                         testing::Values(Setting{1, Gear::kCompiled},
+                                         Setting{2, Gear::kCompiled},
+                                         Setting{3, Gear::kCompiled},
+                                         Setting{4, Gear::kCompiled},
+                                         Setting{1, Gear::kDynamic},
+                                         Setting{2, Gear::kDynamic},
+                                         Setting{3, Gear::kDynamic},
+                                         Setting{4, Gear::kDynamic}),
+                         [](const auto& info) {
+                             return std::string(name_of(info.param.gear)) +
+                                    std::to_string(info.param.threads);
+                         });
 
 // Runs inside tasks of runs, on the same helpers.
-TEST(DynamicStress, RunsProgramsInsideTasks) {
+TEST(NestedStress, RunsProgramsInsideTasks) {
     const std::unique_ptr<Executor> executor = make_executor(3);
     struct Outer {
         std::vector<std::unique_ptr<Workload>> inner;
@@ -284,8 +310,9 @@ TEST(DynamicStress, RunsProgramsInsideTasks) {
     constexpr int kTasks = 24;
     TaskDag dag;
     for (int task = 0; task < kTasks; ++task) {
-        outer.inner.push_back(
-            std::make_unique<Workload>(uint32_t(task), Shape{.is_wide = task % 3 == 0}));
+        outer.inner.push_back(std::make_unique<Workload>(
+            uint32_t(task), Shape{.gear = task % 2 == 0 ? Gear::kDynamic : Gear::kCompiled,
+                                  .is_wide = task % 3 == 0}));
         dag.add({});
         if (task >= 4) {
             dag.precede(TaskId(task - 4), TaskId(task));
@@ -313,14 +340,15 @@ TEST(DynamicStress, RunsProgramsInsideTasks) {
 }
 
 // Several threads run states of one program on one executor.
-TEST(DynamicStress, RunsStatesOfOneExecutorAtTheSameTime) {
+TEST(NestedStress, RunsStatesOfOneExecutorAtTheSameTime) {
     const std::unique_ptr<Executor> executor = make_executor(3);
     constexpr int kCallers = 3;
     std::vector<std::thread> callers;
     callers.reserve(kCallers);
     std::atomic<int> failures{0};
     const auto run_some = [&](int seed) {
-        Workload workload{uint32_t(seed), shape_of(seed)};
+        Workload workload{uint32_t(seed),
+                          shape_of(seed % 2 == 0 ? Gear::kDynamic : Gear::kCompiled, seed)};
         for (int i = 0; i < kRunsPerSeed; ++i) {
             failures += int(!workload.run(*executor).ok() || !workload.is_complete());
         }
