@@ -6,7 +6,7 @@
 
 namespace leat::scheduler {
 
-thread_local ActiveRun* ActiveRun::t_innermost = nullptr;
+constinit thread_local ActiveRun* ActiveRun::t_innermost = nullptr;
 
 Status ActiveRun::interruption() const {
     if (parent_ != nullptr && parent_->is_cancelled()) {

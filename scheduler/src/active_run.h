@@ -94,7 +94,9 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     friend class InsideRun;
     Status interruption() const;
 
-    static thread_local ActiveRun* t_innermost;
+    // Known to need no initialisation, and in the part of a thread's memory that is found without a
+    // call, also from a shared library: a run of one task takes 20 ns, and each of the two costs 5.
+    static constinit thread_local ActiveRun* t_innermost [[gnu::tls_model("initial-exec")]];
 
     Crew& crew_;
     SharedRun* shared_ = nullptr;

@@ -217,6 +217,9 @@ class ListWriter {
     // the first wake-up.
     void end_segment(int list, float cost_ns) {
         Segment& segment = segments_[size_t(list)];
+        if (segment.is_first && list == 0) {
+            program_.starts_long = double(cost_ns) >= kWakeCostNs;
+        }
         segment.cost_ns += cost_ns < 0 ? 0 : double(cost_ns);
         ++segment.tasks;
         if (segment.is_first || segment.tasks >= kSegmentTasks || segment.cost_ns >= kSegmentNs) {

@@ -317,6 +317,9 @@ bool CompiledRun::advance_lists(int worker, const Wait* until) {
 }
 
 void CompiledRun::work(int worker) noexcept {
+    if (worker == 0 && program_.starts_long) {
+        recruit_first_helper();
+    }
     if (go_through_own_list(worker)) {
         finish_other_lists(worker);
     }

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "list_placement.h"
+
 namespace leat::scheduler {
 namespace {
 
@@ -270,6 +272,8 @@ class DynamicCompiler {
             return;
         }
         sort_by_rank(roots_.data(), roots_.data() + roots_.size());
+        program_.starts_long =
+            roots_.size() > 1 && double(dag_.costs_ns[size_t(roots_.back())]) >= kWakeCostNs;
         const auto begin = int32_t(program_.edges.size());
         program_.edges.reserve(program_.edges.size() + roots_.size() + roots_.size() / (kFan - 1) +
                                2);

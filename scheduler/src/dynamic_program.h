@@ -75,6 +75,7 @@ struct DynamicProgram {
     int32_t final = 0;
     int level_count = 1;
     bool has_caller_tasks = false;
+    bool starts_long = false;  // the first task is known to take longer than a wake-up
 };
 
 }  // namespace leat::scheduler

@@ -276,8 +276,10 @@ void DynamicRun::offer(DynamicWorker& self, int level) {
     if (!is_plain_) {
         wake_caller();
     }
-    // Before the first look at the clock this worker has not run a task: that comes first.
-    if (wants_helpers_.load(std::memory_order_seq_cst) && self.check_interval != 0) {
+    // Before the first look at the clock this worker has not run a task: that comes first, unless
+    // helpers would wait for the end of a long one.
+    if (wants_helpers_.load(std::memory_order_seq_cst) &&
+        (self.check_interval != 0 || program_.starts_long)) {
         call_helpers(int(std::min(count, 2U)));
     }
 }

@@ -148,7 +148,10 @@ struct RunHandle::Impl {
 
     const RunControl control;
     OpenRun run;
+    bool was_waited_for = false;
 };
+
+RunHandle::RunHandle() = default;
 
 RunHandle::RunHandle(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunHandle::~RunHandle() = default;
@@ -161,11 +164,10 @@ void RunHandle::cancel() {
     }
 }
 Status RunHandle::wait() {
-    if (impl_ == nullptr) {
+    if (impl_ == nullptr || std::exchange(impl_->was_waited_for, true)) {
         return invalid_argument("a run handle without a run, or one that was waited for");
     }
-    const std::unique_ptr<Impl> impl = std::move(impl_);
-    return impl->run.finish();
+    return impl_->run.finish();
 }
 
 Status TaskScope::run(ProgramState& state, TaskFunction function) {

@@ -5,7 +5,7 @@
 //   SlotFlag       gives numbers to helpers         free (release)    -> try_take (acquire)
 //   TileClaims     gives every tile to one worker   no data: relaxed
 //   StepProgress   tells that tiles are finished    publish (release) -> is_done (acquire)
-//   CancelFlag     stops a run, keeps one error     the error is read after the gate is empty
+//   CancelFlag     stops a run, keeps one error     set (release)     -> take (acquire)
 //   LookingCount   helpers on their way to a run    sequentially consistent with Gate::open and
 //   try_enter
 // Nothing else passes data between workers; the thread provider only brings threads.
@@ -134,17 +134,28 @@ class StepProgress {
 // The first error of a run.
 class CancelFlag {
   public:
-    bool is_set() const { return set_.load(std::memory_order_relaxed); }
+    bool is_set() const { return state_.load(std::memory_order_relaxed) != kNone; }
     void set(Status error) {
-        if (!set_.exchange(true, std::memory_order_relaxed)) {
+        uint8_t none = kNone;
+        if (state_.compare_exchange_strong(none, kSetting, std::memory_order_relaxed)) {
             error_ = std::move(error);
+            state_.store(kSet, std::memory_order_release);
         }
     }
-    // Only when nobody else is in the run.
-    Status take() { return std::move(error_); }
+    // Once, after is_set(), when no worker is in the run; who cancels from outside may be just
+    // doing so.
+    Status take() {
+        while (state_.load(std::memory_order_acquire) != kSet) {
+        }
+        return std::move(error_);
+    }
 
   private:
-    std::atomic<bool> set_{false};
+    static constexpr uint8_t kNone = 0;
+    static constexpr uint8_t kSetting = 1;
+    static constexpr uint8_t kSet = 2;
+
+    std::atomic<uint8_t> state_{kNone};
     Status error_;
 };
 

@@ -21,6 +21,9 @@ struct ListPlacement {
     double parallel_ns = 0;      // estimated end of the last task
 };
 
+// A sleeping thread runs 16-56 us after the system call that wakes it, which takes the caller 7-17
+// us (docs/measurements/scheduler.md).
+constexpr double kWakeCostNs = 20'000;
 // Transfer of a cache line between cores: what a wait for another worker costs
 // (docs/measurements/scheduler.md: 60-130 ns one way).
 constexpr double kTransferNs = 100;

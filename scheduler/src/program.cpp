@@ -10,9 +10,6 @@
 namespace leat::scheduler {
 namespace {
 
-// A sleeping thread runs 16-56 us after the futex call, which costs the caller 7-17 us
-// (docs/measurements/scheduler.md): helpers pay off from twice that.
-constexpr double kWakeCostNs = 20'000;
 // So few tasks of unknown cost are run where they are.
 constexpr int32_t kMostInlineUnknown = 8;
 
@@ -69,6 +66,7 @@ Gear choose_gear(const CompactDag& dag, const ListPlacement& placement) {
         const bool is_small = dag.task_count() <= kMostInlineUnknown || gain_ns <= 0;
         return is_small && dag.point_count == 0 ? Gear::kInline : Gear::kDynamic;
     }
+    // Helpers pay off from twice what waking them takes.
     return gain_ns < 2 * kWakeCostNs ? Gear::kInline : Gear::kCompiled;
 }
 

@@ -32,12 +32,16 @@ class TaskCaller {
     // Runs the plain tasks from `word` on. The first word that is none, or null: the run is
     // cancelled.
     const uint32_t* call_tasks(const uint32_t* word) noexcept {
+        // In registers: the compiler has to assume that a body changes any member.
+        const TaskCaller local = *this;
+        uint32_t task = *word;
         try {
-            for (; *word <= kOperandMask; ++word) {
-                if (!timed_call(TaskId(*word))) [[unlikely]] {
-                    run_.cancel_without_error(TaskId(*word));
+            while (task <= kOperandMask) {
+                if (!local.timed_call(TaskId(task))) [[unlikely]] {
+                    run_.cancel_without_error(TaskId(task));
                     return nullptr;
                 }
+                task = *++word;
             }
             return word;
         } catch (...) {
@@ -64,7 +68,7 @@ class TaskCaller {
     int worker() const { return scope_.worker(); }
 
   private:
-    bool timed_call(TaskId task) {
+    bool timed_call(TaskId task) const {
         if constexpr (is_traced) {
             const auto begin = std::chrono::steady_clock::now();
             const bool is_ok = call_(context_, task, scope_);

@@ -148,6 +148,23 @@ TEST_P(RunTest, DestroyingAHandleCancelsAndWaits) {
     EXPECT_TRUE(executor.run(state, call_tasks(quick)).ok());
 }
 
+TEST_P(RunTest, AHandleCancelsWhileAnotherThreadWaits) {
+    Executor executor(std_threads(2));
+    ProgramState state(chain_of(100'000, GetParam()));
+    const TaskBody body = [&](int32_t, TaskScope&) {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        return true;
+    };
+    RunHandle handle = executor.start(state, call_tasks(body));
+    std::thread canceller([&] {
+        std::this_thread::sleep_for(milliseconds(5));
+        handle.cancel();
+    });
+    EXPECT_EQ(handle.wait().code(), StatusCode::kCancelled);
+    canceller.join();
+    handle.cancel();  // too late, and harmless
+}
+
 TEST_P(RunTest, ATaskMayRunAnotherProgramAgainAndAgain) {
     Executor executor(std_threads(3));
     ProgramState outer(chain_of(3, GetParam()));

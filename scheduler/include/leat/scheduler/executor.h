@@ -141,12 +141,12 @@ struct ExecutorReport {
 // until everything that had started has ended.
 class LEAT_API RunHandle {
   public:
-    RunHandle() = default;
+    RunHandle();
     ~RunHandle();
     RunHandle(RunHandle&&) noexcept;
     RunHandle& operator=(RunHandle&&) noexcept;
 
-    // Ends the run with kCancelled; returns at once.
+    // Ends the run with kCancelled; returns at once. From any thread, also during wait().
     void cancel();
     // Takes part in the run until it has ended, and returns its result; once.
     Status wait();
