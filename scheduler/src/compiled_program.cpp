@@ -178,7 +178,7 @@ class ListWriter {
                     published[size_t(task)] = ++publishes[size_t(list)];
                     ++program_.publishes;
                 }
-                end_segment(list, dag_.costs_ns[size_t(task)]);
+                end_segment(list, task);
             });
         }
     }
@@ -215,10 +215,12 @@ class ListWriter {
     }
     // The first segment is one task long: helpers are called after it, so that work starts before
     // the first wake-up.
-    void end_segment(int list, float cost_ns) {
+    void end_segment(int list, int32_t task) {
+        const float cost_ns = dag_.costs_ns[size_t(task)];
         Segment& segment = segments_[size_t(list)];
         if (segment.is_first && list == 0) {
-            program_.starts_long = double(cost_ns) >= kWakeCostNs;
+            const int64_t pieces = lane_of(task) < 0 ? item_of(task)->tile_count : 1;
+            program_.starts_long = double(cost_ns) >= kWakeCostNs * double(pieces);
         }
         segment.cost_ns += cost_ns < 0 ? 0 : double(cost_ns);
         ++segment.tasks;

@@ -66,7 +66,8 @@ struct CompiledProgram {
     std::vector<TileItem> tile_items;
     std::vector<TaskDag::PointWait> point_waits;
     bool has_caller_tasks = false;  // list 0 is the calling thread's alone
-    bool starts_long = false;  // the caller's first task is known to take longer than a wake-up
+    // The caller's first task, or its first tile, is known to take longer than a wake-up.
+    bool starts_long = false;
     int64_t waits = 0;
     int64_t publishes = 0;
 };

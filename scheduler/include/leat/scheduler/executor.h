@@ -1,7 +1,8 @@
 // Executor: threads that run Programs.
 //
 // The calling thread is worker 0; helpers are called only when a program is worth it, and after the
-// first task has run. A program completes with any number of helpers, also none.
+// first task has run, unless that is known to take longer than a wake-up. A program completes with
+// any number of helpers, also none.
 #pragma once
 
 #include <chrono>
