@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "find_circle.h"
 
 namespace leat::scheduler {
 namespace {
@@ -102,40 +103,22 @@ void fill_predecessors(const TaskDag& dag, bool by_after, CompactDag& compact) {
     }
 }
 
-// The tasks of one cycle among those that no order reached.
-std::string name_cycle(const CompactDag& dag, const std::vector<int32_t>& missing) {
-    int32_t task = 0;
-    while (missing[size_t(task)] == 0) {
-        ++task;
-    }
-    // Going to an unreached predecessor again and again ends in a cycle.
-    std::vector<int32_t> path;
-    std::vector<bool> seen(missing.size(), false);
-    while (!seen[size_t(task)]) {
-        seen[size_t(task)] = true;
-        path.push_back(task);
-        const auto preds = dag.predecessors(task);
-        task = *std::find_if(preds.begin(), preds.end(),
-                             [&](int32_t pred) { return missing[size_t(pred)] > 0; });
-    }
-    std::string text = std::to_string(task);
+std::string name_cycle(const TaskDag& dag) {
     constexpr size_t kMostNames = 16;
+    std::string text;
     size_t named = 0;
-    for (size_t i = path.size(); i-- > 0;) {
+    for (const TaskId task : find_circle(dag.edges(), dag.task_count())) {
         if (++named > kMostNames) {
             return text.append(" -> ...");
         }
-        if (path[i] == task) {
-            break;
-        }
-        text += " -> ";
-        text += std::to_string(path[i]);
+        text.append(text.empty() ? "" : " -> ").append(std::to_string(int32_t(task)));
     }
-    return text.append(" -> ").append(std::to_string(task));
+    return text;
 }
 
 // Kahn's algorithm, lowest number first among those found at the same time.
-Status order_tasks(CompactDag& dag) {
+// False: there is a cycle.
+bool order_tasks(CompactDag& dag) {
     const SuccessorArrays successors(dag);
     const int32_t count = dag.task_count();
     std::vector<int32_t> missing(static_cast<size_t>(count));
@@ -153,12 +136,7 @@ Status order_tasks(CompactDag& dag) {
             }
         }
     }
-    if (dag.order.size() < size_t(count)) {
-        return invalid_argument("the tasks wait for each other in a circle: {}",
-                                name_cycle(dag, missing))
-            .with_needed("a graph without cycles");
-    }
-    return {};
+    return dag.order.size() == size_t(count);
 }
 
 }  // namespace
@@ -174,8 +152,9 @@ Result<CompactDag> CompactDag::make(const TaskDag& dag) {
                      [](const auto& a, const auto& b) { return a.task < b.task; });
     compact.point_count = dag.point_count();
     fill_predecessors(dag, edge_order.by_after, compact);
-    if (!edge_order.forward) {
-        LEAT_RETURN_IF_ERROR(order_tasks(compact));
+    if (!edge_order.forward && !order_tasks(compact)) {
+        return invalid_argument("the tasks wait for each other in a circle: {}", name_cycle(dag))
+            .with_needed("a graph without cycles");
     }
     return compact;
 }

@@ -1,7 +1,6 @@
 #include "dynamic_program.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -11,9 +10,6 @@ namespace leat::scheduler {
 namespace {
 
 constexpr int32_t kFan = DynamicProgram::kMaxFan;
-// A claim costs a cache-line transfer, 60-130 ns (docs/measurements/scheduler.md): tiles are
-// claimed by about 8 of them.
-constexpr double kMinClaimNs = 1'000;
 // Claims of a task whose cost nobody knows: enough for 64 workers to end within 1/8 of a share.
 constexpr int64_t kMostClaims = 512;
 
@@ -113,8 +109,7 @@ class DynamicCompiler {
             if (task.tile_count != 1) {
                 node.traits |= DynamicNode::kTiled;
                 program_.tiled.push_back(
-                    {int32_t(id), task.tile_count,
-                     tiles_a_claim(dag_.costs_ns[size_t(id)], task.tile_count)});
+                    {int32_t(id), task.tile_count, tiles_a_claim(dag_.task(int32_t(id)))});
             }
         }
         if ((priorities & (priorities - 1)) != 0) {
@@ -129,13 +124,9 @@ class DynamicCompiler {
         }
     }
 
-    static int64_t tiles_a_claim(float cost_ns, int64_t tile_count) {
-        const int64_t fewest = tile_count / kMostClaims + 1;
-        if (cost_ns <= 0) {
-            return fewest;
-        }
-        const double tiles = std::ceil(kMinClaimNs / double(cost_ns) * double(tile_count));
-        return std::max(fewest, int64_t(std::min(tiles, double(tile_count))));
+    static int64_t tiles_a_claim(const Task& task) {
+        const int64_t fewest = task.tile_count / kMostClaims + 1;
+        return std::max(fewest, std::min(grain_of(task), task.tile_count));
     }
 
     void add_point_waits() {
