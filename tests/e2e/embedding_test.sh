@@ -6,7 +6,7 @@ way=$1 source_root=$2 build_root=$3 graphbench=$(realpath "$4")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/consumer"
-cp "$source_root"/tests/consumers/* "$work/consumer/"
+cp "$source_root"/tests/consumers/* "$source_root"/docs/examples/ten_lines.cpp "$work/consumer/"
 cd "$work/consumer"
 
 has_protobuf() { pkg-config --exists protobuf && pkg-config --exists tbb; }
@@ -35,13 +35,19 @@ pkgconfig)
     export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$work/root
     lib=$(find "$work/root" -name libleat.so -printf '%h')
     flags=$(pkg-config --cflags --libs leat)
+    scheduler_flags=$(pkg-config --cflags --libs leat-scheduler)
     unset PKG_CONFIG_SYSROOT_DIR
     mkdir build
     for name in load_and_run build_and_run; do
         g++ -std=c++20 $name.cpp $flags -Wl,-rpath,"$lib" -o build/$name
     done
+    g++ -std=c++20 ten_lines.cpp $flags -Wl,-rpath,"$lib" -o build/task_graph
+    g++ -std=c++20 ten_lines.cpp $scheduler_flags -o build/task_graph_alone
     g++ -std=c++20 own_libraries.cpp $flags $(pkg-config --cflags --libs tbb protobuf) \
         -Wl,-rpath,"$lib" -o build/own_libraries
+for name in task_graph task_graph_alone; do
+    [ ! -x build/$name ] || build/$name
+done
     ;;
 cmake)
     command -v cmake >/dev/null || { echo "no cmake: skipped"; exit 77; }

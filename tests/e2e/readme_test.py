@@ -19,8 +19,16 @@ class Readme(unittest.TestCase):
             text = (ROOT / "tests/consumers" / name).read_text(encoding="utf-8")
             self.assertIn(f"```cpp\n{text}```", README, name)
 
+    def test_task_graph_is_the_tested_one(self):
+        def squeeze(text):
+            return re.sub(r"\s", "", text)
+        block = README[README.index("leat::scheduler::TaskGraph graph;"):README.index("leat::Status status = graph.run")]
+        program = (ROOT / "docs/examples/ten_lines.cpp").read_text(encoding="utf-8")
+        self.assertIn(squeeze(block), squeeze(program))
+
     def test_links_lead_to_files(self):
-        for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:]+)\)", prose):
             self.assertTrue((ROOT / target).exists(), target)
 
     def test_commands_and_options_exist(self):
