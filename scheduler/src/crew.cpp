@@ -103,6 +103,7 @@ void Crew::make_providers(const ExecutorOptions& options) {
         }
     }
     report_.threads = int(report_.worker_domains.size());
+    report_.domains = domains_;
 }
 
 SharedRun* Crew::open(ActiveRun& run, int helpers) {

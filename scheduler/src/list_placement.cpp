@@ -7,11 +7,48 @@
 namespace leat::scheduler {
 namespace {
 
+// The lanes that a task may be in.
+class AllowedLanes {
+  public:
+    AllowedLanes(const CompactDag& dag, int workers, std::span<const int> worker_domains)
+        : all_(static_cast<size_t>(workers)) {
+        std::iota(all_.begin(), all_.end(), 0);
+        for (size_t lane = 0; lane < worker_domains.size(); ++lane) {
+            const auto domain = size_t(std::max(worker_domains[lane], 0));
+            of_domain_.resize(std::max(of_domain_.size(), domain + 1));
+            of_domain_[domain].push_back(int(lane));
+        }
+        for (const auto& [task, properties] : dag.special) {
+            const int32_t domain = properties.domain;
+            if (domain >= 0 && size_t(domain) < of_domain_.size() &&
+                !of_domain_[size_t(domain)].empty()) {
+                domain_.resize(size_t(dag.task_count()), Task::kAnyDomain);
+                domain_[size_t(task)] = domain;
+            }
+        }
+    }
+    bool is_bound(int32_t task) const {
+        return !domain_.empty() && domain_[size_t(task)] != Task::kAnyDomain;
+    }
+    std::span<const int> of(int32_t task) const {
+        return is_bound(task) ? of_domain_[size_t(domain_[size_t(task)])] : all_;
+    }
+
+  private:
+    std::vector<int> all_;
+    std::vector<std::vector<int>> of_domain_;
+    std::vector<int32_t> domain_;  // by task; empty: no task is bound
+};
+
 // Earliest-finish-time placement of single tasks; what both rules share.
 class LaneClock {
   public:
-    LaneClock(const CompactDag& dag, int workers, ListPlacement& placement)
+    LaneClock(const CompactDag& dag,
+              int workers,
+              const AllowedLanes& allowed,
+              ListPlacement& placement)
         : dag_(dag),
+          allowed_(allowed),
           placement_(placement),
           ready_ns_(size_t(workers), 0),
           finish_ns_(size_t(dag.task_count()), 0),
@@ -39,10 +76,13 @@ class LaneClock {
     }
 
     void place_where_it_ends_first(int32_t task) {
-        const int preferred = preferred_lane(task);
-        double best_start = start_ns(task, preferred);
-        int best = preferred;
-        for (int lane = 0; lane < int(ready_ns_.size()); ++lane) {
+        const std::span<const int> lanes = allowed_.of(task);
+        int best = preferred_lane(task);
+        if (std::find(lanes.begin(), lanes.end(), best) == lanes.end()) {
+            best = lanes.front();
+        }
+        double best_start = start_ns(task, best);
+        for (const int lane : lanes) {
             const double start = start_ns(task, lane);
             if (start < best_start) {
                 best_start = start;
@@ -90,6 +130,7 @@ class LaneClock {
     }
 
     const CompactDag& dag_;
+    const AllowedLanes& allowed_;
     ListPlacement& placement_;
     std::vector<double> ready_ns_;  // by lane
     std::vector<float> finish_ns_;  // by task
@@ -148,8 +189,12 @@ void sort_levels_by_priority(const CompactDag& dag, Levels& levels) {
 // Cuts one level into a part for each lane so that all lanes are ready at about the same time.
 class LevelCut {
   public:
-    LevelCut(const CompactDag& dag, int workers, LaneClock& clock)
-        : dag_(dag), workers_(workers), clock_(clock), by_lane_(static_cast<size_t>(workers)) {}
+    LevelCut(const CompactDag& dag, int workers, const AllowedLanes& allowed, LaneClock& clock)
+        : dag_(dag),
+          workers_(workers),
+          allowed_(allowed),
+          clock_(clock),
+          by_lane_(static_cast<size_t>(workers)) {}
 
     void cut(std::span<const int32_t> level) {
         for (std::vector<int32_t>& tasks : by_lane_) {
@@ -157,6 +202,10 @@ class LevelCut {
         }
         double level_ns = 0;
         for (const int32_t task : level) {
+            if (allowed_.is_bound(task)) {
+                clock_.place_where_it_ends_first(task);
+                continue;
+            }
             by_lane_[size_t(clock_.preferred_lane(task))].push_back(task);
             level_ns += assumed_cost_ns(dag_.costs_ns[size_t(task)]);
         }
@@ -196,6 +245,7 @@ class LevelCut {
 
     const CompactDag& dag_;
     const int workers_;
+    const AllowedLanes& allowed_;
     LaneClock& clock_;
     std::vector<std::vector<int32_t>> by_lane_;  // tasks of the level by preferred lane
     std::vector<double> ready_;
@@ -230,14 +280,17 @@ int lanes_of(const Task& task, int workers) {
     return int(std::clamp<int64_t>(task.tile_count / grain_of(task), 1, workers));
 }
 
-ListPlacement place_by_levels(const CompactDag& dag, int workers) {
+ListPlacement place_by_levels(const CompactDag& dag,
+                              int workers,
+                              std::span<const int> worker_domains) {
     ListPlacement placement;
     placement.serial_ns = total_ns(dag);
     placement.lane.assign(size_t(dag.task_count()), 0);
     Levels levels = sort_by_level(dag);
     sort_levels_by_priority(dag, levels);
-    LaneClock clock(dag, workers, placement);
-    LevelCut level_cut(dag, workers, clock);
+    const AllowedLanes allowed(dag, workers, worker_domains);
+    LaneClock clock(dag, workers, allowed, placement);
+    LevelCut level_cut(dag, workers, allowed, clock);
     for (size_t level = 0; level + 1 < levels.begin.size(); ++level) {
         const std::span<const int32_t> tasks(levels.order.data() + levels.begin[level],
                                              levels.order.data() + levels.begin[level + 1]);
@@ -256,12 +309,15 @@ ListPlacement place_by_levels(const CompactDag& dag, int workers) {
     return placement;
 }
 
-ListPlacement place_in_order(const CompactDag& dag, int workers) {
+ListPlacement place_in_order(const CompactDag& dag,
+                             int workers,
+                             std::span<const int> worker_domains) {
     ListPlacement placement;
     placement.serial_ns = total_ns(dag);
     placement.order = dag.order;
     placement.lane.assign(size_t(dag.task_count()), 0);
-    LaneClock clock(dag, workers, placement);
+    const AllowedLanes allowed(dag, workers, worker_domains);
+    LaneClock clock(dag, workers, allowed, placement);
     for (int32_t place = 0; place < dag.task_count(); ++place) {
         const int32_t index = dag.at(place);
         const Task task = dag.task(index);

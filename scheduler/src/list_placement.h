@@ -41,11 +41,16 @@ int lanes_of(const Task& task, int workers);
 
 // Level by level: a wide level is cut into contiguous parts of equal cost, those tasks together
 // that prefer the same lane (the one of most predecessors); a narrow one is placed task by task
-// where it ends earliest (Topcuoglu et al. 2002, without insertion).
-ListPlacement place_by_levels(const CompactDag& dag, int workers);
+// where it ends earliest (Topcuoglu et al. 2002, without insertion), and so is a task that should
+// run in one domain. `worker_domains`: by worker; empty: domains do not count.
+ListPlacement place_by_levels(const CompactDag& dag,
+                              int workers,
+                              std::span<const int> worker_domains = {});
 // Every task where it ends earliest, in the order in which tasks were added (or the topological
 // order where that is not one); tiles are divided among all lanes.
-ListPlacement place_in_order(const CompactDag& dag, int workers);
+ListPlacement place_in_order(const CompactDag& dag,
+                             int workers,
+                             std::span<const int> worker_domains = {});
 // As place() decided. The caller has checked the sizes and lanes.
 ListPlacement place_as_given(const CompactDag& dag,
                              std::span<const int32_t> lanes,

@@ -18,6 +18,12 @@ Status check_options(const CompactDag& dag, const CompileOptions& options) {
         return invalid_argument("a program for {} workers", options.workers)
             .with_needed(fmt::format("1 to {}", CompileOptions::kMaxWorkers));
     }
+    if (!options.worker_domains.empty() &&
+        options.worker_domains.size() != size_t(options.workers)) {
+        return invalid_argument("{} domains for {} workers", options.worker_domains.size(),
+                                options.workers)
+            .with_needed("one for each worker, or none");
+    }
     if (options.lanes.empty() && options.starts_ns.empty()) {
         return {};
     }
@@ -54,8 +60,9 @@ ListPlacement place_lists(const CompactDag& dag, const CompileOptions& options) 
     const bool has_tiles =
         std::any_of(dag.special.begin(), dag.special.end(),
                     [](const auto& task) { return task.second.tile_count != 1; });
-    return options.keeps_order || has_tiles ? place_in_order(dag, options.workers)
-                                            : place_by_levels(dag, options.workers);
+    return options.keeps_order || has_tiles
+               ? place_in_order(dag, options.workers, options.worker_domains)
+               : place_by_levels(dag, options.workers, options.worker_domains);
 }
 
 Gear choose_gear(const CompactDag& dag, const ListPlacement& placement) {
@@ -94,9 +101,11 @@ std::string_view name_of(Gear gear) {
 // Fills everything but the graph itself.
 Status Program::Impl::compile(const CompileOptions& wanted) {
     LEAT_RETURN_IF_ERROR(check_options(dag, wanted));
+    worker_domains.assign(wanted.worker_domains.begin(), wanted.worker_domains.end());
     options = wanted;
     options.lanes = {};
     options.starts_ns = {};
+    options.worker_domains = worker_domains;
     const ListPlacement placement = place_lists(dag, wanted);
     stats.tasks = dag.task_count();
     stats.edges = int64_t(dag.preds.size());

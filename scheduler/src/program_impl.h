@@ -20,7 +20,8 @@ struct Program::Impl {
     Status compile(const CompileOptions& wanted);
 
     CompactDag dag;
-    CompileOptions options;  // without the spans, which were the caller's
+    CompileOptions options;  // `lanes` and `starts_ns` are the caller's and left out
+    std::vector<int> worker_domains;
     ProgramStats stats;
     CompiledProgram lists;  // inline and compiled
     DynamicProgram dynamic;

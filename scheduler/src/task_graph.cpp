@@ -228,7 +228,7 @@ Status TaskGraph::compile(const Executor& executor) {
     if (own_.data_->is_running()) {
         return make_error(StatusCode::kBusy, "a graph cannot be compiled while it runs");
     }
-    LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data_, executor.worker_count()));
+    LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data_, executor.report()));
     own_.data_->attach(std::move(plan));
     return {};
 }
@@ -253,7 +253,7 @@ Status TaskGraph::recompile() {
 Status TaskGraph::ensure_compiled(const Executor& executor) {
     const detail::GraphPlan* plan = own_.data_->plan();
     const bool is_current = plan != nullptr && plan->version == data_->version &&
-                            plan->workers == executor.worker_count();
+                            plan->worker_domains == executor.report().worker_domains;
     return is_current ? Status() : compile(executor);
 }
 
@@ -266,10 +266,10 @@ Result<GraphInstance> TaskGraph::make_instance(const Executor& executor) {
     const detail::GraphPlan* own = own_.data_->plan();
     std::shared_ptr<const detail::GraphPlan> plan;
     if (own != nullptr && own->version == data_->version &&
-        own->workers == executor.worker_count()) {
+        own->worker_domains == executor.report().worker_domains) {
         plan = own_.data_->shared_plan();
     } else {
-        LEAT_ASSIGN_OR_RETURN(plan, detail::compile_graph(data_, executor.worker_count()));
+        LEAT_ASSIGN_OR_RETURN(plan, detail::compile_graph(data_, executor.report()));
     }
     auto instance = std::make_shared<detail::InstanceData>(data_);
     instance->attach(std::move(plan));

@@ -18,7 +18,7 @@ constexpr double kFinishCostNs = 100;
 
 // What a graph and the graphs inside it have in common.
 struct Shared {
-    int workers = 1;
+    const ExecutorReport* executor = nullptr;
     bool is_traced = false;
     int max_blocking_threads = 1;
     std::shared_ptr<BlockingPool> pool;
@@ -88,6 +88,7 @@ class PlanBuilder {
         }
         plan_->takes_source.resize(data_.nodes.size(), false);
         domains_.reserve(data_.nodes.size());
+        domain_indices_.resize(data_.nodes.size(), Task::kAnyDomain);
     }
 
     // Compiles the sub-graphs of a node.
@@ -119,14 +120,21 @@ class PlanBuilder {
         if (domain.kind() != Domain::Kind::kNumaNode) {
             return {};
         }
-        if (numa_nodes_ == 0) {
-            numa_nodes_ = read_topology().numa_nodes;
-        }
-        if (domain.node() < 0 || (numa_nodes_ > 1 && domain.node() >= numa_nodes_)) {
-            return invalid_argument("a NUMA node that does not exist")
+        const std::vector<ComputeDomain>& known = shared_.executor->domains;
+        const auto found = std::find_if(
+            known.begin(), known.end(),
+            [&](const ComputeDomain& candidate) { return candidate.numa_node == domain.node(); });
+        if (domain.node() < 0 || (found == known.end() && !known.empty())) {
+            std::string nodes;
+            for (const ComputeDomain& candidate : known) {
+                nodes += fmt::format("{}{}", nodes.empty() ? "" : ", ", candidate.numa_node);
+            }
+            return invalid_argument("a NUMA node whose CPUs the executor does not have")
                 .with_found(std::to_string(domain.node()))
-                .with_needed(fmt::format("0 to {}", numa_nodes_ - 1));
+                .with_needed(nodes.empty() ? "0 or more" : nodes);
         }
+        domain_indices_[size_t(node)] =
+            known.empty() ? Task::kAnyDomain : int32_t(found - known.begin());
         ++numa_hints_;
         return {};
     }
@@ -202,6 +210,7 @@ class PlanBuilder {
             if (domains_[size_t(node)].kind() == Domain::Kind::kCaller) {
                 task.affinity = Affinity::kCaller;
             }
+            task.domain = domain_indices_[size_t(node)];
             const TaskId id = add_task(node, TaskPhase::kCall, task);
             tasks_.push_back({id, id});
         }
@@ -289,7 +298,8 @@ class PlanBuilder {
 
     Status compile_program() {
         CompileOptions options;
-        options.workers = shared_.workers;
+        options.workers = shared_.executor->threads;
+        options.worker_domains = shared_.executor->worker_domains;
         options.gear = data_.options.gear;
         if (!options.gear && !plan_->jobs.empty()) {
             options.gear = Gear::kDynamic;  // static lists would wait in their order
@@ -301,7 +311,8 @@ class PlanBuilder {
 
     void finish() {
         plan_->version = data_.version;
-        plan_->workers = shared_.workers;
+        plan_->workers = shared_.executor->threads;
+        plan_->worker_domains = shared_.executor->worker_domains;
         plan_->is_traced = shared_.is_traced;
         GraphReport& report = plan_->report;
         report.nodes = data_.node_count();
@@ -311,10 +322,13 @@ class PlanBuilder {
         }
         report.program = plan_->program.stats();
         if (numa_hints_ > 0) {
+            const char* effect = shared_.executor->domains.size() < 2
+                                     ? "no effect, the executor has one"
+                                 : report.program.gear == Gear::kCompiled
+                                     ? "placed there, unless its workers are late"
+                                     : "no effect without costs, only lists are placed";
             report.notes.push_back(
-                fmt::format("{} nodes ask for a NUMA node: {}", numa_hints_,
-                            numa_nodes_ == 1 ? "no effect, this machine has one"
-                                             : "no effect, workers are not placed by node yet"));
+                fmt::format("{} nodes ask for a NUMA node: {}", numa_hints_, effect));
         }
         for (const auto& child : plan_->children) {
             report.value_bytes += child->report.value_bytes;
@@ -327,18 +341,18 @@ class PlanBuilder {
     const GraphData& data_;
     Shared& shared_;
     TaskDag dag_;
-    std::vector<TaskPair> tasks_;  // by node
-    std::vector<Domain> domains_;  // by node: of its own, or what its sub-graphs need
-    int numa_nodes_ = 0;           // 0: not read yet
+    std::vector<TaskPair> tasks_;          // by node
+    std::vector<Domain> domains_;          // by node: of its own, or what its sub-graphs need
+    std::vector<int32_t> domain_indices_;  // by node: of the executor's domains
     int numa_hints_ = 0;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const GraphData> graph,
-                                                       int workers) {
+                                                       const ExecutorReport& executor) {
     Shared shared;
-    shared.workers = workers;
+    shared.executor = &executor;
     shared.is_traced = graph->options.is_traced;
     shared.max_blocking_threads = graph->options.max_blocking_threads;
     return PlanBuilder(std::move(graph), shared).build();

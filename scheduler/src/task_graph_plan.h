@@ -43,6 +43,7 @@ struct GraphPlan {
     std::shared_ptr<const GraphData> graph;  // keeps bodies and names
     int64_t version = 0;                     // of the graph
     int workers = 1;
+    std::vector<int> worker_domains;  // of the executors that it is for
     bool is_traced = false;
     bool has_caller_node = false;
     Program program;
@@ -58,9 +59,9 @@ struct GraphPlan {
     GraphReport report;
 };
 
-// Of a graph that is no part of another, for executors of `workers` workers.
+// Of a graph that is no part of another, for executors with such workers.
 // Errors: see TaskGraph::compile.
 Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const GraphData> graph,
-                                                       int workers);
+                                                       const ExecutorReport& executor);
 
 }  // namespace leat::scheduler::detail

@@ -367,6 +367,32 @@ TEST_P(TaskGraphTest, ChecksAndReportsNumaNodes) {
     EXPECT_TRUE(graph.report().notes.empty());
 }
 
+TEST(TaskGraph, NodesWithCostsArePlacedOnTheirNumaNode) {
+    ExecutorOptions executor_options;
+    executor_options.threads = 2;
+    executor_options.source = ThreadSource::kStdThread;
+    executor_options.pin = false;
+    executor_options.domains = {{0, {0}}, {4, {1}}};
+    Executor executor(executor_options);
+    GraphOptions options;
+    options.gear = Gear::kCompiled;
+    TaskGraph graph(options);
+    for (int i = 0; i < 8; ++i) {
+        graph.add(std::string("n").append(std::to_string(i)), [] {})
+            .on(Domain::numa_node(4))
+            .cost_ns(1e6);
+    }
+    ASSERT_TRUE(graph.compile(executor).ok());
+    EXPECT_THAT(graph.report().notes,
+                ::testing::ElementsAre(HasSubstr("8 nodes ask for a NUMA node: placed there")));
+    // All on one worker: nothing runs beside them.
+    EXPECT_NEAR(graph.report().program.parallel_ns, 8e6, 1e3);
+    ASSERT_TRUE(graph.run(executor).ok());
+    graph.add("bad", [] {}).on(Domain::numa_node(2));
+    EXPECT_THAT(graph.compile(executor).message(),
+                AllOf(HasSubstr("found 2"), HasSubstr("needed 0, 4")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Gears,
                          TaskGraphTest,
                          ::testing::Values(Gear::kInline, Gear::kCompiled, Gear::kDynamic),

@@ -131,9 +131,10 @@ struct ExecutorOptions {
 
 // What an executor turned out to be.
 struct ExecutorReport {
-    int threads = 1;                  // workers of a run, the calling thread among them
-    bool pinned = false;              // helpers are bound to one CPU each
-    std::vector<int> worker_domains;  // by worker: its index in the list of domains
+    int threads = 1;                     // workers of a run, the calling thread among them
+    bool pinned = false;                 // helpers are bound to one CPU each
+    std::vector<ComputeDomain> domains;  // an arena each; empty: one, and nothing known of it
+    std::vector<int> worker_domains;     // by worker: its index in `domains`; 0 if there are none
     // Why not pinned, or why fewer threads than asked for; empty if all is as asked.
     std::string note;
 };

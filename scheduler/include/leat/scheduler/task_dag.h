@@ -29,6 +29,7 @@ enum class Affinity : uint8_t { kAny, kCaller };
 
 struct Task {
     static constexpr double kUnknownCost = -1;
+    static constexpr int32_t kAnyDomain = -1;
     // Upper limit of tile_count.
     static constexpr int64_t kMaxTiles = (int64_t{1} << 40) - 1;
 
@@ -36,6 +37,10 @@ struct Task {
     int64_t tile_count = 1;         // independent parts that workers may divide among themselves
     Priority priority = Priority::kNormal;
     Affinity affinity = Affinity::kAny;  // kCaller: the thread that called run(); one tile only
+    // Index of the compute domain whose workers should run it, as in
+    // CompileOptions::worker_domains. A wish: the compiled gear places it there, and another worker
+    // takes it where those are late.
+    int32_t domain = kAnyDomain;
 };
 
 class LEAT_API TaskDag {
@@ -53,7 +58,7 @@ class LEAT_API TaskDag {
     TaskId add(const Task& task) {
         costs_ns_.push_back(float(task.cost_ns));
         if (task.tile_count != 1 || task.priority != Priority::kNormal ||
-            task.affinity != Affinity::kAny) {
+            task.affinity != Affinity::kAny || task.domain != Task::kAnyDomain) {
             special_.emplace_back(TaskId(costs_ns_.size() - 1), task);
         }
         return TaskId(costs_ns_.size() - 1);
