@@ -141,7 +141,8 @@ Status run_range(Crew& crew,
 
 }  // namespace
 
-struct RunHandle::Impl {
+// The run is aligned to cache lines, and needs `control` before it.
+struct RunHandle::Impl {  // NOLINT(clang-analyzer-optin.performance.Padding)
     Impl(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given)
         // The caller is not there yet: one helper more may do its part.
         : control(given), run(crew, state, function, control, state.program().stats().workers) {}

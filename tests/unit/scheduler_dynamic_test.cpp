@@ -60,6 +60,7 @@ TEST(ReadyDeque, GivesEveryEntryToOneThread) {
         return count;
     };
     std::vector<std::thread> thieves;
+    thieves.reserve(2);
     for (int i = 0; i < 2; ++i) {
         thieves.emplace_back([&] {
             while (!is_over) {
