@@ -152,6 +152,7 @@ TEST_F(TopologyTest, AnExplicitNumberWins) {
 
 std::vector<std::vector<int>> cpus_of(const std::vector<ComputeDomain>& domains) {
     std::vector<std::vector<int>> cpus;
+    cpus.reserve(domains.size());
     for (const ComputeDomain& domain : domains) {
         cpus.push_back(domain.cpus);
     }
