@@ -64,7 +64,7 @@ class ListWriter {
             if (is_divided) {
                 item.tile_task = int32_t(program_.tile_tasks.size());
                 program_.tile_tasks.push_back(
-                    {task.tile_count, item.grain, index, lanes_of(task, workers_)});
+                    {task.tile_count, item.grain, lanes_of(task, workers_)});
             }
             tile_item_[size_t(index)] = int32_t(program_.tile_items.size());
             program_.tile_items.push_back(item);

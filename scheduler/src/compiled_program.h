@@ -42,7 +42,6 @@ constexpr uint32_t encode(OtherOp op) {
 struct TileTask {
     int64_t tile_count = 0;
     int64_t grain = 1;  // tiles that are worth a claim
-    int32_t task = 0;
     int32_t lanes = 1;  // ranges that the tiles are divided into; list i takes range i first
 };
 // One list's part of it; or, with tile_task = -1, all tiles of a task that is not shared.

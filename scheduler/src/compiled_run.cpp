@@ -334,7 +334,7 @@ bool CompiledRun::go_through_own_list(int worker) {
         return true;  // one thread more than lists: see Executor::start
     }
     ListOwner& own = counters_.lists[size_t(worker)].owner;
-    bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
+    const bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
     Backoff backoff;
     while (!own.is_finished()) {
         if (is_mine || own.try_claim()) {

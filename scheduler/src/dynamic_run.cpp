@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/monotonic_clock.h"
+
 namespace leat::scheduler {
 namespace {
 
@@ -295,7 +297,7 @@ bool DynamicRun::checkpoint(DynamicWorker& self) {
     if (self.check_interval == 0) {
         self.check_interval = is_interruptible() ? 1 : kFirstInterval;
     } else {
-        const int64_t now_ns = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+        const int64_t now_ns = monotonic_ns();
         const int64_t passed_ns = now_ns - self.checked_ns;
         if (passed_ns < kSoonNs) {
             self.check_interval = std::min(self.check_interval * 2, kMostBetweenChecks);

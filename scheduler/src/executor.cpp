@@ -44,7 +44,6 @@ class OpenRun {
     // Helpers may join from now on.
     void open() {
         shared_ = crew_.open(*run_, helpers_);
-        workers_ = shared_ != nullptr ? shared_->most_helpers + 1 : 1;
         if (state_.points.count() > 0) {
             state_.set_shared(&crew_, shared_);
         }
@@ -68,7 +67,9 @@ class OpenRun {
         is_finished_ = true;
         Status status = run_->take_status();
         if (status.ok()) {
-            state_.end_complete_run(double((Clock::now() - begin_).count()), workers_);
+            // The pointer only tells whether helpers could join: its run may be another's by now.
+            state_.end_complete_run(double((Clock::now() - begin_).count()),
+                                    shared_ != nullptr ? helpers_ + 1 : 1);
         }
         return status;
     }
@@ -102,7 +103,6 @@ class OpenRun {
     ActiveRun* run_ = nullptr;
     SharedRun* shared_ = nullptr;
     const int helpers_;
-    int workers_ = 1;  // at most in this run
     bool is_finished_ = false;
 };
 

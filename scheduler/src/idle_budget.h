@@ -12,11 +12,12 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/monotonic_clock.h"
+
 namespace leat::scheduler {
 
 class IdleBudget {
   public:
-    using Clock = std::chrono::steady_clock;
     // Longest wait that is learned: about what three wake-ups take.
     static constexpr std::chrono::microseconds kMostLearned{200};
     static constexpr std::chrono::microseconds kLeastLearned{20};
@@ -30,14 +31,14 @@ class IdleBudget {
         }
         const int64_t ended = ended_ns_.load(std::memory_order_relaxed);
         if (ended != 0) {
-            const int64_t gap = std::min(now_ns() - ended, kMostGapNs);
+            const int64_t gap = std::min(monotonic_ns() - ended, kMostGapNs);
             const int64_t mean = gap_ns_.load(std::memory_order_relaxed);
             gap_ns_.store(mean + (gap - mean) / 4, std::memory_order_relaxed);
         }
     }
     void run_ended() {
         if (fixed_ns_ <= 0) {
-            ended_ns_.store(now_ns(), std::memory_order_relaxed);
+            ended_ns_.store(monotonic_ns(), std::memory_order_relaxed);
         }
     }
     std::chrono::nanoseconds current() const {
@@ -54,11 +55,6 @@ class IdleBudget {
 
   private:
     static constexpr int64_t kMostGapNs = 1'000'000;  // one long pause is forgotten after 6 runs
-
-    static int64_t now_ns() {
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-            .count();
-    }
 
     const int64_t fixed_ns_;
     std::atomic<int64_t> ended_ns_{0};

@@ -3,8 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
+
+#include "base/monotonic_clock.h"
 
 namespace leat::scheduler {
 namespace {
@@ -21,10 +22,6 @@ constexpr int64_t kOthersTurnNs = 100'000;
 // How long an interruption is taken as a sign of more.
 constexpr int64_t kContendedNs = 100'000'000;
 
-int64_t clock_ns() {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 int64_t interruptions_of_this_thread() {
     rusage usage{};
     return ::getrusage(RUSAGE_THREAD, &usage) == 0 ? int64_t(usage.ru_nivcsw) : 0;
@@ -33,7 +30,7 @@ int64_t interruptions_of_this_thread() {
 }  // namespace
 
 bool Pacer::look() {
-    const int64_t now_ns = clock_ns();
+    const int64_t now_ns = monotonic_ns();
     const int64_t passed_ns = now_ns - looked_ns_;
     looked_ns_ = now_ns;
     if (interruptions_ < 0) {
@@ -58,9 +55,9 @@ bool Pacer::look() {
 }
 
 void Pacer::rest() {
-    const int64_t began_ns = clock_ns();
+    const int64_t began_ns = monotonic_ns();
     std::this_thread::yield();
-    turn_began_ns_ = clock_ns();
+    turn_began_ns_ = monotonic_ns();
     if (turn_began_ns_ - began_ns > kOthersTurnNs) {
         contended_until_ns_ = turn_began_ns_ + kContendedNs;
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/monotonic_clock.h"
 #include "task_graph_instance.h"
 
 namespace leat::scheduler::detail {
@@ -90,9 +91,9 @@ Status InstanceData::call_task(const TaskPlan& task, TaskScope& scope) {
             break;
     }
     if constexpr (kTraced) {
-        const int64_t begin_ns = trace_now_ns();
+        const int64_t begin_ns = monotonic_ns();
         Status status = call_node(task.node, &scope);
-        trace_[size_t(scope.worker())]->record(task.node, begin_ns, trace_now_ns());
+        trace_[size_t(scope.worker())]->record(task.node, begin_ns, monotonic_ns());
         return status;
     } else {
         return call_node(task.node, &scope);
@@ -121,11 +122,11 @@ void InstanceData::run_job(NodeJob& job) noexcept {
     job.status = stop_reason();
     job.was_skipped = !job.status.ok();
     if (!job.was_skipped) {
-        const int64_t begin_ns = plan_->is_traced ? trace_now_ns() : 0;
+        const int64_t begin_ns = plan_->is_traced ? monotonic_ns() : 0;
         job.status = call_node(node, nullptr);
         const std::lock_guard lock(job_mutex_);
         if (plan_->is_traced) {
-            job_trace_->record(node, begin_ns, trace_now_ns());
+            job_trace_->record(node, begin_ns, monotonic_ns());
         }
         if (!job.status.ok() && job_error_.ok()) {
             job_error_ = job.status;
@@ -181,7 +182,7 @@ void InstanceData::begin_root(Executor& executor, const RunControl& control) {
     is_cancelled_.store(false, std::memory_order_relaxed);
     if (plan_->is_traced) {
         make_trace(executor.worker_count());
-        clear_trace(trace_now_ns());
+        clear_trace(monotonic_ns());
     }
 }
 

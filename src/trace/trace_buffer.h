@@ -5,26 +5,19 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 namespace leat {
 
-// Half-open, in nanoseconds of the steady clock.
+// Half-open, in of monotonic_ns().
 struct TraceEvent {
     int32_t id = 0;      // a task or node; its name is looked up when the trace is written
     int32_t thread = 0;  // trace_thread() of the thread that ran it
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
 };
-
-inline int64_t trace_now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 // A small number of the calling thread: the same as long as it lives, never given twice.
 int32_t trace_thread();

@@ -258,15 +258,18 @@ struct SignalledProgram {
         dag.precede(TaskId{3}, TaskId{4});
         dag.wait_for(TaskId{1}, point, 7);
     }
+    Program compile(Gear gear, int workers) const {
+        CompileOptions options;
+        options.workers = workers;
+        options.gear = gear;
+        return *Program::compile(dag, options);
+    }
 };
 
 TEST_P(RunTest, WaitsForASignalFromOutside) {
     const SignalledProgram source;
-    CompileOptions options;
-    options.workers = 2;
-    options.gear = GetParam();
     for (const int threads : {1, 2}) {
-        ProgramState state(*Program::compile(source.dag, options));
+        ProgramState state(source.compile(GetParam(), 2));
         Executor executor(std_threads(threads));
         for (int round = 0; round < 10; ++round) {
             int64_t value = 0;  // written by the signaller, read by the task
@@ -291,9 +294,7 @@ TEST_P(RunTest, WaitsForASignalFromOutside) {
 
 TEST_P(RunTest, ASignalMayComeBeforeTheRun) {
     const SignalledProgram source;
-    CompileOptions options;
-    options.gear = GetParam();
-    ProgramState state(*Program::compile(source.dag, options));
+    ProgramState state(source.compile(GetParam(), 1));
     Executor executor;
     const TaskBody body = [](int32_t, TaskScope&) { return true; };
     for (int round = 0; round < 3; ++round) {
@@ -304,10 +305,7 @@ TEST_P(RunTest, ASignalMayComeBeforeTheRun) {
 
 TEST_P(RunTest, TheDeadlinePassesWhileNothingSignals) {
     const SignalledProgram source;
-    CompileOptions options;
-    options.workers = 2;
-    options.gear = GetParam();
-    ProgramState state(*Program::compile(source.dag, options));
+    ProgramState state(source.compile(GetParam(), 2));
     Executor executor(std_threads(2));
     const TaskBody body = [](int32_t, TaskScope&) { return true; };
     RunControl control;
@@ -322,10 +320,7 @@ TEST_P(RunTest, TheDeadlinePassesWhileNothingSignals) {
 
 TEST_P(RunTest, ARunWithHelpersThatWaitsForASignalIsIdle) {
     const SignalledProgram source;
-    CompileOptions options;
-    options.workers = 2;
-    options.gear = GetParam();
-    ProgramState state(*Program::compile(source.dag, options));
+    ProgramState state(source.compile(GetParam(), 2));
     Executor executor(std_threads(2));
     const TaskBody body = [](int32_t, TaskScope&) { return true; };
     timespec before{};
