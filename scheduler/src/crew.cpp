@@ -51,7 +51,8 @@ size_t home_domain(const std::vector<ComputeDomain>& domains) {
 }  // namespace
 
 Crew::Crew(const ExecutorOptions& options)
-    : idle_budget_(std::clamp<std::chrono::nanoseconds>(
+    : binds_sleepers_(options.source != ThreadSource::kHostArena),
+      idle_budget_(std::clamp<std::chrono::nanoseconds>(
           options.spin, std::chrono::nanoseconds(0), ExecutorOptions::kMaxSpin)) {
     domains_ = options.domains;
     if (domains_.empty() && options.threads > 1 && options.source != ThreadSource::kHostArena) {
@@ -71,7 +72,7 @@ Crew::Crew(const ExecutorOptions& options)
 
 Crew::~Crew() {
     is_ending_.store(true, std::memory_order_relaxed);
-    providers_.clear();
+    helpers_.clear();
 }
 
 void Crew::add_note(const std::string& note) {
@@ -99,7 +100,7 @@ void Crew::make_providers(const ExecutorOptions& options) {
         report_.worker_domains.insert(report_.worker_domains.end(), size_t(provider->helpers()),
                                       int(domain));
         if (provider->helpers() > 0) {
-            providers_.push_back(std::move(provider));
+            helpers_.push_back({first, std::move(provider)});
         }
     }
     report_.threads = int(report_.worker_domains.size());
@@ -134,7 +135,7 @@ void Crew::recruit(SharedRun* shared, int most) {
     const int count = std::min(shared->gate.missing() - looking_.count(), most);
     if (count > 0) {
         looking_.add(count);
-        const int asked = recruit_from_domains(count);
+        const int asked = recruit_from_domains(count, shared->busy_cpu);
         if (asked < count) {
             looking_.add(asked - count);
         }
@@ -142,13 +143,16 @@ void Crew::recruit(SharedRun* shared, int most) {
 }
 
 // From the first domains that have helpers to spare.
-int Crew::recruit_from_domains(int count) {
+int Crew::recruit_from_domains(int count, int busy_cpu) {
     int asked = 0;
-    for (size_t domain = 1; domain <= providers_.size() && asked < count; ++domain) {
-        ThreadProvider& provider = *providers_[domain - 1];
-        const bool is_last = domain == providers_.size();
-        asked += provider.recruit(is_last ? count - asked
-                                          : std::min(provider.available(), count - asked));
+    for (size_t domain = 0; domain < helpers_.size() && asked < count; ++domain) {
+        const auto& [first, provider] = helpers_[domain];
+        const bool is_last = domain + 1 == helpers_.size();
+        const int wanted = is_last ? count - asked : std::min(provider->available(), count - asked);
+        if (binding_ != nullptr && binds_sleepers_) {
+            binding_->expect(first, provider->helpers(), wanted, busy_cpu);
+        }
+        asked += provider->recruit(wanted);
     }
     return asked;
 }
@@ -171,7 +175,7 @@ void Crew::serve(int helper) noexcept {
     // A task of the thread provider that a body's own waiting picked up: it must not join a run
     // below that body.
     if (ActiveRun::innermost() != nullptr) {
-        looking_.add(-1);
+        stop_looking();
         return;
     }
     if (binding_ != nullptr) {
@@ -188,7 +192,7 @@ void Crew::serve(int helper) noexcept {
             break;
         } else if (is_ending_.load(std::memory_order_relaxed) ||
                    (backoff.pause() && backoff.waited() > idle_budget_.current())) {
-            looking_.add(-1);
+            stop_looking();
             is_looking = false;  // one more look: see LookingCount
         }
     }
@@ -198,7 +202,15 @@ void Crew::serve(int helper) noexcept {
 }
 
 void Crew::decline() noexcept {
+    stop_looking();
+}
+
+void Crew::stop_looking() {
     looking_.add(-1);
+    // Nobody is on the way any more: who was bound to come and did not is free again.
+    if (binding_ != nullptr && looking_.count() == 0) {
+        binding_->expect_none();
+    }
 }
 
 // The run of the highest priority that wants helpers; among equals the one with the fewest.

@@ -48,6 +48,10 @@ class Crew final : private HelperWork {
     void close(SharedRun* shared);
 
   private:
+    struct DomainHelpers {
+        int first = 1;  // their numbers are [first, first + provider->helpers())
+        std::unique_ptr<ThreadProvider> provider;
+    };
     // More runs than this at once work, but without helpers.
     static constexpr int kMaxSharedRuns = 16;
 
@@ -55,18 +59,21 @@ class Crew final : private HelperWork {
     void add_note(const std::string& note);
     void serve(int helper) noexcept override;
     void decline() noexcept override;
-    int recruit_from_domains(int count);
+    int recruit_from_domains(int count, int busy_cpu);
+    void stop_looking();
     bool join_some_run(int helper, bool is_looking);
     SharedRun* most_urgent_run();
 
     ExecutorReport report_;
     std::vector<ComputeDomain> domains_;
     std::unique_ptr<HelperBinding> binding_;
+    // The program's own threads may be among those of its arena: where they sleep is its business.
+    const bool binds_sleepers_;
     std::array<SharedRun, kMaxSharedRuns> shared_runs_;
     LookingCount looking_;
     IdleBudget idle_budget_;
     std::atomic<bool> is_ending_{false};
-    std::vector<std::unique_ptr<ThreadProvider>> providers_;  // one for each domain with helpers
+    std::vector<DomainHelpers> helpers_;  // of each domain with helpers
 };
 
 }  // namespace leat::scheduler

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -19,8 +16,6 @@
 
 namespace leat::scheduler {
 namespace {
-
-constexpr int kWordBits = int(sizeof(unsigned long) * CHAR_BIT);  // NOLINT(google-runtime-int)
 
 #ifdef LEAT_HAVE_HWLOC
 // OS indices of all processing units, first the first one of every core, then the second ones.
@@ -110,16 +105,13 @@ std::unique_ptr<HelperBinding> HelperBinding::make(const std::vector<int>& worke
                            usable.size(), allowed.size(), cpus.size(), threads);
         return nullptr;
     }
-    const int last = *std::max_element(allowed.begin(), allowed.end());
-    std::unique_ptr<HelperBinding> binding(
-        new HelperBinding(std::move(cpus), size_t(last / kWordBits + 1)));
     // Setting the mask that is there already changes nothing, and shows whether it is allowed.
-    Mask mask = binding->helpers_[0].saved;
-    if (!get_mask(mask) || !set_mask(mask)) {
+    CpuMask mask;
+    if (!mask.read(0) || !mask.apply(0)) {
         note = fmt::format("not pinned: the system refuses ({})", std::strerror(errno));
         return nullptr;
     }
-    return binding;
+    return std::unique_ptr<HelperBinding>(new HelperBinding(cpus));
 #else
     (void)worker_domains;
     (void)domains;
@@ -128,53 +120,74 @@ std::unique_ptr<HelperBinding> HelperBinding::make(const std::vector<int>& worke
 #endif
 }
 
-HelperBinding::HelperBinding(std::vector<int> cpus, size_t mask_words) : cpus_(std::move(cpus)) {
-    for (const int cpu : cpus_) {
-        Mask mask(mask_words, 0);
-        mask[size_t(cpu / kWordBits)] |= 1UL << (cpu % kWordBits);
-        masks_.push_back(std::move(mask));
+HelperBinding::HelperBinding(const std::vector<int>& cpus) : helpers_(cpus.size()) {
+    for (size_t i = 0; i < cpus.size(); ++i) {
+        helpers_[i].cpu = cpus[i];
+        helpers_[i].mask = CpuMask(cpus[i]);
     }
-    Helper helper;
-    // The kernel refuses to fill a mask that is smaller than its own; 65,536 CPUs are enough.
-    helper.saved.resize(65536 / kWordBits);
-    helpers_.resize(cpus_.size(), helper);
-}
-
-// The system calls themselves: glibc's wrappers zero and copy, and its sets end at 1,024 CPUs.
-bool HelperBinding::get_mask(Mask& mask) {
-    std::fill(mask.begin(), mask.end(), 0);
-    return ::syscall(SYS_sched_getaffinity, 0, mask.size() * sizeof(mask[0]), mask.data()) > 0;
-}
-bool HelperBinding::set_mask(const Mask& mask) {
-    return ::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(mask[0]), mask.data()) == 0;
 }
 
 int HelperBinding::current_cpu() {
     return ::sched_getcpu();
 }
 
+HelperBinding::Helper& HelperBinding::place_of(int helper, int busy_cpu) {
+    Helper& own = helpers_[size_t(helper)];
+    return own.cpu == busy_cpu ? helpers_[0] : own;
+}
+
 void HelperBinding::enter(int helper) {
     Helper& self = helpers_[size_t(helper)];
-    self.cpu = -1;
-    self.has_saved = get_mask(self.saved);
+    std::shared_ptr<HelperThread> thread = HelperThread::of_this_thread();
+    if (thread != nullptr) {
+        thread->enter();
+    }
+    if (self.thread != thread) {  // nobody else changes it meanwhile
+        const std::lock_guard lock(self.mutex);
+        if (self.thread != nullptr) {
+            self.thread->release();  // it was called, and another one came
+        }
+        self.thread = std::move(thread);
+    }
 }
 
 void HelperBinding::place(int helper, int busy_cpu) {
-    Helper& self = helpers_[size_t(helper)];
-    const size_t choice = cpus_[size_t(helper)] == busy_cpu ? 0 : size_t(helper);
-    if (self.has_saved && self.cpu != cpus_[choice]) {
-        self.cpu = cpus_[choice];
-        (void)set_mask(masks_[choice]);  // a CPU that went offline: the helper runs where it may
+    const Helper& place = place_of(helper, busy_cpu);
+    const std::shared_ptr<HelperThread>& thread = helpers_[size_t(helper)].thread;
+    if (thread != nullptr) {
+        thread->bind(place.cpu, place.mask);
     }
 }
 
 void HelperBinding::leave(int helper) {
-    Helper& self = helpers_[size_t(helper)];
-    if (self.has_saved && self.cpu >= 0) {
-        (void)set_mask(self.saved);
+    const std::shared_ptr<HelperThread>& thread = helpers_[size_t(helper)].thread;
+    if (thread != nullptr) {
+        thread->leave();
     }
-    self.cpu = -1;
-    self.has_saved = false;
+}
+
+void HelperBinding::expect(int first, int size, int count, int busy_cpu) {
+    for (int helper = first; helper < first + size && count > 0; ++helper) {
+        Helper& own = helpers_[size_t(helper)];
+        const Helper& place = place_of(helper, busy_cpu);
+        const std::lock_guard lock(own.mutex);
+        if (own.thread == nullptr || own.thread->call(place.cpu, place.mask)) {
+            --count;
+        }
+    }
+    expects_.store(true, std::memory_order_relaxed);
+}
+
+void HelperBinding::expect_none() {
+    if (!expects_.exchange(false, std::memory_order_relaxed)) {
+        return;
+    }
+    for (Helper& helper : helpers_) {
+        const std::lock_guard lock(helper.mutex);
+        if (helper.thread != nullptr) {
+            helper.thread->release();
+        }
+    }
 }
 
 }  // namespace leat::scheduler

@@ -4,11 +4,14 @@
 // make().
 #pragma once
 
-#include <cstddef>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cpu_mask.h"
+#include "helper_thread.h"
 #include "leat/scheduler/topology.h"
 
 namespace leat::scheduler {
@@ -23,7 +26,7 @@ class HelperBinding {
                                                const std::vector<ComputeDomain>& domains,
                                                std::string& note);
 
-    // The calling thread becomes `helper`: remembers how it is bound.
+    // The calling thread becomes `helper`.
     void enter(int helper);
     // Binds it to its CPU, or to the spare one if `busy_cpu`, where the run's caller works, is its
     // own.
@@ -31,25 +34,28 @@ class HelperBinding {
     // Undoes what place() did since enter().
     void leave(int helper);
 
+    // `count` of the helpers [first, first + size) are about to be called: binds the threads that
+    // were these helpers last, where they sleep.
+    void expect(int first, int size, int count, int busy_cpu);
+    // Undoes expect() for all that did not enter.
+    void expect_none();
+
     // CPU of the calling thread, -1 if unknown.
     static int current_cpu();
 
   private:
-    // A kernel CPU mask of any size.
-    using Mask = std::vector<unsigned long>;  // NOLINT(google-runtime-int): the kernel's type
     struct Helper {
-        Mask saved;
-        bool has_saved = false;
-        int cpu = -1;  // bound to it; -1: as found
+        int cpu = 0;
+        CpuMask mask{0};                       // of `cpu`
+        std::mutex mutex;                      // guards the assignment of `thread`
+        std::shared_ptr<HelperThread> thread;  // that entered last
     };
 
-    HelperBinding(std::vector<int> cpus, size_t mask_words);
-    static bool get_mask(Mask& mask);
-    static bool set_mask(const Mask& mask);
+    explicit HelperBinding(const std::vector<int>& cpus);
+    Helper& place_of(int helper, int busy_cpu);
 
-    std::vector<int> cpus_;    // by worker; [0] is the spare one
-    std::vector<Mask> masks_;  // of cpus_
-    std::vector<Helper> helpers_;
+    std::vector<Helper> helpers_;  // by worker; [0] has the spare CPU
+    std::atomic<bool> expects_{false};
 };
 
 }  // namespace leat::scheduler

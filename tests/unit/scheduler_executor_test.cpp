@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -314,6 +317,39 @@ TEST_P(ExecutorTest, LeavesTheCallersAffinityAlone) {
     if (executor->report().pinned && widest_helper > 0) {  // 0: no helper came in time
         EXPECT_EQ(widest_helper, 1);
     }
+}
+
+// Of every thread of the process: the fewest CPUs that one may run on.
+int narrowest_mask() {
+    int fewest = CPU_SETSIZE;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        const int thread = std::stoi(entry.path().filename().string());
+        if (::sched_getaffinity(thread, sizeof set, &set) == 0) {
+            fewest = std::min(fewest, CPU_COUNT(&set));
+        }
+    }
+    return fewest;
+}
+
+TEST_P(ExecutorTest, LeavesNoThreadBound) {
+    const int before = narrowest_mask();
+    {
+        const auto executor = make(2);
+        const Program program = make_program({{64, 0, {}}}, 2);
+        ProgramState state(program);
+        for (int round = 0; round < 20; ++round) {
+            // Some helpers come, some late, some not at all.
+            const Body body = [&](int32_t, int64_t, int64_t, int) {
+                sleep_us(round % 2 == 0 ? 20 : 0);
+                return Status();
+            };
+            ASSERT_TRUE(run_body(*executor, state, body).ok());
+            sleep_us(round * 20);
+        }
+    }
+    EXPECT_EQ(narrowest_mask(), before);
 }
 
 TEST(Executor, SaysWhyItDoesNotPin) {

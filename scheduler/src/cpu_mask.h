@@ -1,0 +1,29 @@
+// CpuMask: on which CPUs a thread may run, as the kernel keeps it, of any size.
+//
+// The system calls themselves: glibc's wrappers zero and copy, and its sets end at 1,024 CPUs.
+// Nothing allocates after the constructor.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace leat::scheduler {
+
+class CpuMask {
+  public:
+    // Room for the mask of any thread. The kernel refuses to fill one that is smaller than its own;
+    // 65,536 CPUs are enough.
+    CpuMask();
+    // One CPU.
+    explicit CpuMask(int cpu);
+
+    // Of the thread `id`, 0: the calling one. False, with errno set: the system refuses.
+    bool read(int id);
+    bool apply(int id) const;
+
+  private:
+    std::vector<unsigned long> words_;  // NOLINT(google-runtime-int): the kernel's type
+    size_t bytes_ = 0;                  // that the kernel knows
+};
+
+}  // namespace leat::scheduler
