@@ -48,6 +48,7 @@ class DynamicRun final : public ActiveRun {
     uint32_t step(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
     template <bool kPlain>
     bool run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry);
+    void prefetch_successors(uint32_t node);
     bool run_body(DynamicWorker& self, TaskScope& scope, uint32_t node);
     bool run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry);
     static bool call_traced(void* run, TaskId task, TaskScope& scope);

@@ -23,6 +23,7 @@ HelperThread::HelperThread() : id_(::gettid()) {
 std::shared_ptr<HelperThread> HelperThread::of_this_thread() noexcept {
     // Ends with the thread, whose number another one may get.
     struct Owner {
+        // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): caught where it is used
         std::shared_ptr<HelperThread> thread{new HelperThread};
         Owner() = default;
         Owner(const Owner&) = delete;
@@ -30,8 +31,8 @@ std::shared_ptr<HelperThread> HelperThread::of_this_thread() noexcept {
         ~Owner() { thread->end(); }
     };
     try {
-        thread_local const Owner owner;
-        return owner.thread;
+        thread_local const Owner kOwner;
+        return kOwner.thread;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

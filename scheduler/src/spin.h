@@ -1,4 +1,5 @@
-// Waiting for a moment without a system call, then without keeping others from the core.
+// Waiting: for a moment without a system call, then without keeping others from the core; and for a
+// cache line in advance.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,16 @@ inline void pause_briefly() {
     _mm_pause();
 #elif defined(__aarch64__) || defined(__arm__)
     asm volatile("yield");
+#endif
+}
+
+// Asks for the cache line, to be changed here. For a line that another core has changed, a plain
+// prefetch would bring a copy only.
+inline void prefetch_to_write(const void* address) {
+#if defined(__x86_64__) || defined(__i386__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+    __builtin_prefetch(address, 1);
 #endif
 }
 
