@@ -14,6 +14,9 @@ constexpr int kHotLooks = 64;
 // How long a worker looks for something to do before it gives its thread back, or sleeps where only
 // a signal from outside can help: about as long as waking it takes.
 constexpr std::chrono::microseconds kPatience{30};
+// How long a worker waits for another one's task before it lets others have the core: who wants it
+// keeps it for some milliseconds.
+constexpr std::chrono::microseconds kTaskPatience{150};
 
 // Of the thread, because what it learned holds for the next run too.
 thread_local Pacer t_pacer;
@@ -248,7 +251,7 @@ CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait
             return Stop::kNone;
         }
     }
-    Backoff backoff;
+    Backoff backoff(passage.pacer != nullptr ? Backoff::kNeverYields : Backoff::kSpin);
     while (!is_over(wait)) {
         if (is_stopping()) {
             return Stop::kCancelled;
@@ -258,6 +261,7 @@ CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait
             wait.kind == WaitFor::kList && counters_.lists[wait.index].owner.is_free();
         const bool is_time = backoff.pause();
         if ((is_free || is_time) && advance_lists(passage.worker, &wait)) {
+            backoff.restart();
             continue;
         }
         if (is_time && is_cancelled()) {
@@ -266,8 +270,13 @@ CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait
         if (is_time && !stay(passage.worker, seen, backoff)) {
             return Stop::kBlocked;
         }
+        // Not with the list in its hands: while somebody else has the core, the wait may end.
+        if (passage.pacer != nullptr && backoff.waited() > kTaskPatience) {
+            record_.add_wait(backoff.waited_in_all());
+            return Stop::kRest;
+        }
     }
-    record_.add_wait(backoff.waited());
+    record_.add_wait(backoff.waited_in_all());
     return Stop::kNone;
 }
 
@@ -335,15 +344,17 @@ bool CompiledRun::go_through_own_list(int worker) {
     }
     ListOwner& own = counters_.lists[size_t(worker)].owner;
     const bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
-    Backoff backoff;
+    Backoff backoff(kTaskPatience);
     while (!own.is_finished()) {
         if (is_mine || own.try_claim()) {
             own.ask_for(false);
             Passage passage{worker, worker, nullptr, is_mine ? nullptr : &t_pacer};
             const Stop stop = go_through(passage);
             if (stop != Stop::kRest) {
+                record_.add_wait(backoff.waited_in_all());
                 return stop == Stop::kFinished;
             }
+            backoff.restart();
             t_pacer.rest();
             continue;
         }
@@ -351,7 +362,9 @@ bool CompiledRun::go_through_own_list(int worker) {
             return false;
         }
         own.ask_for(true);
-        if (!advance_lists(worker, nullptr)) {
+        if (advance_lists(worker, nullptr)) {
+            backoff.restart();
+        } else {
             backoff.pause();
         }
     }
@@ -365,6 +378,7 @@ void CompiledRun::finish_other_lists(int worker) {
     while (!is_finished() && !is_stopping()) {
         const uint32_t seen = points_.events();
         if (advance_lists(worker, nullptr)) {
+            backoff.restart();
             continue;
         }
         if (!backoff.pause()) {
@@ -375,7 +389,7 @@ void CompiledRun::finish_other_lists(int worker) {
             break;
         }
     }
-    record_.add_wait(backoff.waited());
+    record_.add_wait(backoff.waited_in_all());
 }
 
 bool CompiledRun::is_finished() const {

@@ -3,8 +3,8 @@
 // Where another process wants the same core, the system interrupts a worker in the middle of a task
 // for milliseconds, and everything that follows the task stands still. A worker that has lately
 // been interrupted therefore gives the core up by itself at the end of a segment, shortly before
-// its turn ends, with nothing in its hands that others could do. One for each worker of a run; not
-// thread-safe.
+// its turn ends, with nothing in its hands that others could do. Linux begins and ends turns
+// at its clock's ticks. One for each thread; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ class Pacer {
 
   private:
     bool look();
+    void space_looks(int64_t passed_ns, int64_t wanted_ns);
+    bool was_interrupted();
+    bool is_turn_over_before(int64_t now_ns, int64_t next_look_ns);
 
     int64_t segments_left_ = 1;
     int64_t segments_a_look_ = 1;

@@ -34,6 +34,13 @@ inline void prefetch_to_write(const void* address) {
 class Backoff {
   public:
     using Clock = std::chrono::steady_clock;
+    // As long as waking a sleeper takes; from then on somebody else may need the core more.
+    static constexpr std::chrono::microseconds kSpin{30};
+
+    // For who lets others have the core by itself.
+    static constexpr std::chrono::nanoseconds kNeverYields = std::chrono::nanoseconds::max();
+
+    explicit Backoff(std::chrono::nanoseconds spin = kSpin) : spin_(spin) {}
 
     // True about every microsecond: time for checks that cost more than a load.
     bool pause() {
@@ -46,21 +53,30 @@ class Backoff {
             start_ = now;
         }
         waited_ = now - start_;
-        if (waited_ > kSpin) {
+        if (waited_ > spin_) {
             std::this_thread::yield();
         }
         return true;
     }
+    // Since the first pause after the last restart.
     std::chrono::nanoseconds waited() const { return waited_; }
+    // Something was done meanwhile: the next pause begins another wait.
+    void restart() {
+        before_ += waited_;
+        waited_ = {};
+        start_ = {};
+        pauses_ = 0;
+    }
+    // Of all waits.
+    std::chrono::nanoseconds waited_in_all() const { return before_ + waited_; }
 
   private:
     static constexpr int kPausesPerCheck = 32;
-    // As long as waking a sleeper takes; from then on somebody else may need the core more.
-    static constexpr std::chrono::microseconds kSpin{30};
-
+    std::chrono::nanoseconds spin_;
     int pauses_ = 0;
     Clock::time_point start_{};
     std::chrono::nanoseconds waited_{0};
+    std::chrono::nanoseconds before_{0};
 };
 
 }  // namespace leat::scheduler
