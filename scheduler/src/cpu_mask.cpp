@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 namespace leat::scheduler {
@@ -29,6 +30,34 @@ bool CpuMask::read(int id) {
 
 bool CpuMask::apply(int id) const {
     return bytes_ > 0 && ::syscall(SYS_sched_setaffinity, id, bytes_, words_.data()) == 0;
+}
+
+void CpuMask::copy_without(const CpuMask& other, int cpu) {
+    const size_t words = other.bytes_ / sizeof(words_[0]);
+    std::copy_n(other.words_.begin(), words, words_.begin());
+    bytes_ = other.bytes_;
+    const auto word = size_t(cpu / kWordBits);
+    if (cpu >= 0 && word < words) {
+        words_[word] &= ~(1UL << (cpu % kWordBits));
+    }
+    const auto end = words_.begin() + ptrdiff_t(words);
+    if (std::all_of(words_.begin(), end, [](auto bits) { return bits == 0; })) {
+        std::copy_n(other.words_.begin(), words, words_.begin());
+    }
+}
+
+// CPUs beyond a mask's size are not in it.
+bool CpuMask::operator==(const CpuMask& other) const {
+    const auto word = [](const CpuMask& mask, size_t i) {
+        return i < mask.bytes_ / sizeof(words_[0]) ? mask.words_[i] : 0;
+    };
+    const size_t words = std::max(bytes_, other.bytes_) / sizeof(words_[0]);
+    for (size_t i = 0; i < words; ++i) {
+        if (word(*this, i) != word(other, i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 }  // namespace leat::scheduler

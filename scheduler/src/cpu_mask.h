@@ -21,6 +21,10 @@ class CpuMask {
     bool read(int id);
     bool apply(int id) const;
 
+    // Becomes `other` without `cpu`, or `other` where that leaves none.
+    void copy_without(const CpuMask& other, int cpu);
+    bool operator==(const CpuMask& other) const;
+
   private:
     std::vector<unsigned long> words_;  // NOLINT(google-runtime-int): the kernel's type
     size_t bytes_ = 0;                  // that the kernel knows

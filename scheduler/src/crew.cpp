@@ -73,6 +73,9 @@ Crew::Crew(const ExecutorOptions& options)
 Crew::~Crew() {
     is_ending_.store(true, std::memory_order_relaxed);
     helpers_.clear();
+    if (binding_ != nullptr) {
+        binding_->release();
+    }
 }
 
 void Crew::add_note(const std::string& note) {
@@ -197,7 +200,7 @@ void Crew::serve(int helper) noexcept {
         }
     }
     if (binding_ != nullptr) {
-        binding_->leave(helper);
+        binding_->leave(helper, binds_sleepers_);
     }
 }
 

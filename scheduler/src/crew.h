@@ -20,15 +20,16 @@
 namespace leat::scheduler {
 
 // A run that helpers may join.
-struct alignas(128) SharedRun {
+struct alignas(128) SharedRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<bool> is_taken{false};
     // `run`, `busy_cpu` and `most_helpers` change only while the gate is closed and empty.
     ActiveRun* run = nullptr;
     std::atomic<Priority> priority{Priority::kNormal};
     int busy_cpu = -1;  // where the caller works; -1: unknown or of no interest
     int most_helpers = 0;
-    Gate gate;
     std::vector<SlotFlag> slots;  // by worker
+    // Who looks for a run reads it all the time: not beside what the caller is about to write.
+    alignas(128) Gate gate;
 };
 
 class Crew final : private HelperWork {

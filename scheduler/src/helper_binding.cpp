@@ -153,16 +153,17 @@ void HelperBinding::enter(int helper) {
 
 void HelperBinding::place(int helper, int busy_cpu) {
     const Helper& place = place_of(helper, busy_cpu);
-    const std::shared_ptr<HelperThread>& thread = helpers_[size_t(helper)].thread;
-    if (thread != nullptr) {
-        thread->bind(place.cpu, place.mask);
+    Helper& self = helpers_[size_t(helper)];
+    self.busy_cpu = busy_cpu;
+    if (self.thread != nullptr) {
+        self.thread->bind(place.cpu, place.mask);
     }
 }
 
-void HelperBinding::leave(int helper) {
-    const std::shared_ptr<HelperThread>& thread = helpers_[size_t(helper)].thread;
-    if (thread != nullptr) {
-        thread->leave();
+void HelperBinding::leave(int helper, bool keeps_away) {
+    Helper& self = helpers_[size_t(helper)];
+    if (self.thread != nullptr) {
+        self.thread->leave(keeps_away ? self.busy_cpu : -1);
     }
 }
 
@@ -171,7 +172,7 @@ void HelperBinding::expect(int first, int size, int count, int busy_cpu) {
         Helper& own = helpers_[size_t(helper)];
         const Helper& place = place_of(helper, busy_cpu);
         const std::lock_guard lock(own.mutex);
-        if (own.thread == nullptr || own.thread->call(place.cpu, place.mask)) {
+        if (own.thread == nullptr || own.thread->call(busy_cpu, place.cpu, place.mask)) {
             --count;
         }
     }
@@ -182,10 +183,19 @@ void HelperBinding::expect_none() {
     if (!expects_.exchange(false, std::memory_order_relaxed)) {
         return;
     }
+    for_each_thread([](HelperThread& thread) { thread.call_off(); });
+}
+
+void HelperBinding::release() {
+    for_each_thread([](HelperThread& thread) { thread.release(); });
+}
+
+template <class Do>
+void HelperBinding::for_each_thread(const Do& what) {
     for (Helper& helper : helpers_) {
         const std::lock_guard lock(helper.mutex);
         if (helper.thread != nullptr) {
-            helper.thread->release();
+            what(*helper.thread);
         }
     }
 }

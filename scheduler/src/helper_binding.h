@@ -31,14 +31,17 @@ class HelperBinding {
     // Binds it to its CPU, or to the spare one if `busy_cpu`, where the run's caller works, is its
     // own.
     void place(int helper, int busy_cpu);
-    // Undoes what place() did since enter().
-    void leave(int helper);
+    // The thread may run where it did before enter(), but, if `keeps_away`, not where it was called
+    // from, so that it does not wake up there.
+    void leave(int helper, bool keeps_away);
 
-    // `count` of the helpers [first, first + size) are about to be called: binds the threads that
-    // were these helpers last, where they sleep.
+    // `count` of the helpers [first, first + size) are about to be called from `busy_cpu`: the
+    // threads that were these helpers last will not wake up there.
     void expect(int first, int size, int count, int busy_cpu);
-    // Undoes expect() for all that did not enter.
+    // Nobody is on the way any more.
     void expect_none();
+    // Every thread that was a helper may run where it did before.
+    void release();
 
     // CPU of the calling thread, -1 if unknown.
     static int current_cpu();
@@ -46,6 +49,7 @@ class HelperBinding {
   private:
     struct Helper {
         int cpu = 0;
+        int busy_cpu = -1;                     // of place(); the helper's own
         CpuMask mask{0};                       // of `cpu`
         std::mutex mutex;                      // guards the assignment of `thread`
         std::shared_ptr<HelperThread> thread;  // that entered last
@@ -53,6 +57,8 @@ class HelperBinding {
 
     explicit HelperBinding(const std::vector<int>& cpus);
     Helper& place_of(int helper, int busy_cpu);
+    template <class Do>
+    void for_each_thread(const Do& what);
 
     std::vector<Helper> helpers_;  // by worker; [0] has the spare CPU
     std::atomic<bool> expects_{false};

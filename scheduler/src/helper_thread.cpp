@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
 namespace leat::scheduler {
 namespace {
@@ -49,53 +50,89 @@ int64_t HelperThread::cpu_time_ns() const {
     return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+// Nothing but sleep since it left, as far as its CPU time tells.
+bool HelperThread::is_asleep() const {
+    return left_at_ns_ >= 0 && cpu_time_ns() - left_at_ns_ < kMostWorkAsleepNs;
+}
+
+// Nobody else has bound it since give().
+bool HelperThread::is_as_given() {
+    return work_mask_.read(id_) && work_mask_ == given_mask_;
+}
+
+// `mask`, without a CPU. Setting what it has already would cost 8 us after a pause.
+void HelperThread::give(const CpuMask& mask, int but_not) {
+    work_mask_.copy_without(mask, but_not);
+    if (!(work_mask_ == given_mask_)) {
+        std::swap(work_mask_, given_mask_);
+        (void)given_mask_.apply(id_);  // a CPU that went offline: it runs where it may
+    }
+}
+
 void HelperThread::enter() {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kAway) {
+    const bool is_ours = (state_ == State::kAway || state_ == State::kCalled) && is_as_given();
+    if (!is_ours) {
         cpu_ = kNoCpu;
-        has_own_mask_ = own_mask_.read(0);
+        has_own_mask_ = own_mask_.read(id_);
+        given_mask_.copy_without(own_mask_, kNoCpu);
     }
     state_ = State::kHelping;
 }
 
 void HelperThread::bind(int cpu, const CpuMask& mask) {
+    if (cpu_ == cpu) {  // others do not change it between enter() and leave()
+        return;
+    }
     const std::lock_guard lock(mutex_);
-    if (has_own_mask_ && cpu_ != cpu) {
+    if (has_own_mask_) {
         cpu_ = cpu;
-        (void)mask.apply(0);  // a CPU that went offline: it runs where it may
+        give(mask);
     }
 }
 
-void HelperThread::leave() {
+void HelperThread::leave(int caller_cpu) {
     const std::lock_guard lock(mutex_);
-    if (cpu_ != kNoCpu) {
-        (void)own_mask_.apply(0);
-        cpu_ = kNoCpu;
+    if (has_own_mask_) {
+        give(own_mask_, caller_cpu);
     }
+    cpu_ = kNoCpu;
+    away_from_ = caller_cpu;
     left_at_ns_ = cpu_time_ns();
     state_ = State::kAway;
 }
 
-bool HelperThread::call(int cpu, const CpuMask& mask) {
+bool HelperThread::call(int caller_cpu, int cpu, const CpuMask& mask) {
     const std::lock_guard lock(mutex_);
-    const bool is_asleep = state_ == State::kAway && left_at_ns_ >= 0 &&
-                           cpu_time_ns() - left_at_ns_ < kMostWorkAsleepNs;
-    if (is_asleep) {
-        has_own_mask_ = own_mask_.read(id_);
-        if (has_own_mask_ && mask.apply(id_)) {
-            cpu_ = cpu;
-            state_ = State::kCalled;
-        }
+    if (state_ == State::kAway && away_from_ != caller_cpu && has_own_mask_ && is_asleep() &&
+        is_as_given()) {
+        give(mask);
+        cpu_ = cpu;
+        away_from_ = caller_cpu;
+        state_ = State::kCalled;
     }
     return state_ != State::kHelping;
 }
 
-void HelperThread::release() {
+void HelperThread::call_off() {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kCalled) {
-        (void)own_mask_.apply(id_);
+        if (is_as_given()) {
+            give(own_mask_, away_from_);
+        }
         cpu_ = kNoCpu;
         state_ = State::kAway;
+    }
+}
+
+void HelperThread::release() {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kAway || state_ == State::kCalled) {
+        if (has_own_mask_ && is_as_given()) {
+            give(own_mask_);
+        }
+        cpu_ = kNoCpu;
+        state_ = State::kFree;
     }
 }
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -19,6 +20,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int kNoCpu = -1;
+
 int cpus_of(int thread) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -26,16 +29,16 @@ int cpus_of(int thread) {
     return CPU_COUNT(&set);
 }
 
-// A thread that helped once, sleeps, helps again and ends.
+// A thread that helped once, called from CPU `from`, sleeps, helps again and ends.
 class Sleeper {
   public:
-    explicit Sleeper(milliseconds other_work = milliseconds(0)) {
+    explicit Sleeper(int from, milliseconds other_work = milliseconds(0)) {
         std::promise<std::pair<int, std::shared_ptr<HelperThread>>> ready;
         auto is_ready = ready.get_future();
-        thread_ = std::thread([this, &ready, other_work] {
+        thread_ = std::thread([this, &ready, from, other_work] {
             const std::shared_ptr<HelperThread> self = HelperThread::of_this_thread();
             self->enter();
-            self->leave();
+            self->leave(from);
             const auto end = std::chrono::steady_clock::now() + other_work;
             while (std::chrono::steady_clock::now() < end) {
             }
@@ -44,7 +47,7 @@ class Sleeper {
             self->enter();
             self->bind(cpu_, CpuMask(cpu_));
             cpus_inside_ = cpus_of(0);
-            self->leave();
+            self->leave(kNoCpu);
             cpus_after_ = cpus_of(0);
         });
         std::tie(id_, helper_) = is_ready.get();
@@ -61,8 +64,9 @@ class Sleeper {
         wake_.set_value();
         thread_.join();
     }
-    bool call() { return helper_->call(cpu_, CpuMask(cpu_)); }
+    bool call(int from) { return helper_->call(from, cpu_, CpuMask(cpu_)); }
     HelperThread& helper() { return *helper_; }
+    int id() const { return id_; }
     int cpus() const { return cpus_of(id_); }
     int cpus_inside() const { return cpus_inside_; }
     int cpus_after() const { return cpus_after_; }
@@ -77,13 +81,42 @@ class Sleeper {
     std::thread thread_;
 };
 
+constexpr int kElsewhere = 60'000;  // no CPU of this machine
+
+TEST(HelperThread, SleepsAwayFromItsCaller) {
+    const int all = cpus_of(0);
+    if (all == 1) {
+        GTEST_SKIP() << "one CPU";
+    }
+    const int here = HelperBinding::current_cpu();
+    Sleeper sleeper(here);
+    EXPECT_EQ(sleeper.cpus(), all - 1);
+    EXPECT_TRUE(sleeper.call(here));  // it is away already
+    EXPECT_EQ(sleeper.cpus(), all - 1);
+    sleeper.helper().release();
+    EXPECT_EQ(sleeper.cpus(), all);
+    sleeper.end();
+    EXPECT_EQ(sleeper.cpus_after(), all);
+}
+
+TEST(HelperThread, KeepsTheOnlyCpuThatItHas) {
+    CpuMask all;
+    ASSERT_TRUE(all.read(0));
+    const int here = HelperBinding::current_cpu();
+    CpuMask others;
+    others.copy_without(CpuMask(here), here);
+    EXPECT_EQ(others, CpuMask(here));
+    others.copy_without(all, kElsewhere);
+    EXPECT_EQ(others, all);
+}
+
 TEST(HelperThread, IsBoundByTheCallAndFreeAfterwards) {
     const int all = cpus_of(0);
-    Sleeper sleeper;
+    Sleeper sleeper(kElsewhere);
     EXPECT_EQ(sleeper.cpus(), all);
-    EXPECT_TRUE(sleeper.call());
+    EXPECT_TRUE(sleeper.call(0));
     EXPECT_EQ(sleeper.cpus(), 1);
-    EXPECT_TRUE(sleeper.call());  // again, by another run
+    EXPECT_TRUE(sleeper.call(0));  // again, by another run
     sleeper.end();
     EXPECT_EQ(sleeper.cpus_inside(), 1);
     EXPECT_EQ(sleeper.cpus_after(), all);
@@ -91,26 +124,39 @@ TEST(HelperThread, IsBoundByTheCallAndFreeAfterwards) {
 
 TEST(HelperThread, IsFreeAgainIfItDoesNotCome) {
     const int all = cpus_of(0);
-    Sleeper sleeper;
-    EXPECT_TRUE(sleeper.call());
+    Sleeper sleeper(kElsewhere);
+    EXPECT_TRUE(sleeper.call(0));
+    sleeper.helper().call_off();
+    EXPECT_EQ(sleeper.cpus(), std::max(all - 1, 1));
     sleeper.helper().release();
     EXPECT_EQ(sleeper.cpus(), all);
-    sleeper.helper().release();  // nothing is left to undo
+    sleeper.helper().call_off();  // nothing is left to undo
     EXPECT_EQ(sleeper.cpus(), all);
 }
 
 TEST(HelperThread, IsLeftAloneWhileItHasOtherWork) {
     const int all = cpus_of(0);
-    Sleeper sleeper(milliseconds(20));
-    EXPECT_TRUE(sleeper.call());
+    Sleeper sleeper(kElsewhere, milliseconds(20));
+    EXPECT_TRUE(sleeper.call(0));
     EXPECT_EQ(sleeper.cpus(), all);
+}
+
+TEST(HelperThread, IsLeftAsSomebodyElseBoundIt) {
+    const int here = HelperBinding::current_cpu();
+    Sleeper sleeper(kElsewhere);
+    ASSERT_TRUE(CpuMask(here).apply(sleeper.id()));
+    EXPECT_TRUE(sleeper.call(kElsewhere + 1));
+    sleeper.helper().release();
+    EXPECT_EQ(sleeper.cpus(), 1);
+    sleeper.end();
+    EXPECT_EQ(sleeper.cpus_after(), 1);
 }
 
 TEST(HelperThread, IsNotTouchedOnceItsThreadIsGone) {
     const int all = cpus_of(0);
-    Sleeper sleeper;
+    Sleeper sleeper(kElsewhere);
     sleeper.end();
-    EXPECT_TRUE(sleeper.call());
+    EXPECT_TRUE(sleeper.call(0));
     sleeper.helper().release();
     EXPECT_EQ(cpus_of(0), all);
 }
@@ -120,13 +166,13 @@ TEST(HelperThread, NeedsNoCallWhileItHelps) {
     const int cpu = HelperBinding::current_cpu();
     const int all = cpus_of(0);
     self->enter();
-    EXPECT_FALSE(self->call(cpu, CpuMask(cpu)));
+    EXPECT_FALSE(self->call(kElsewhere, cpu, CpuMask(cpu)));
     EXPECT_EQ(cpus_of(0), all);
     self->bind(cpu, CpuMask(cpu));
     EXPECT_EQ(cpus_of(0), 1);
     self->release();  // for who was called and did not come
     EXPECT_EQ(cpus_of(0), 1);
-    self->leave();
+    self->leave(kNoCpu);
     EXPECT_EQ(cpus_of(0), all);
 }
 

@@ -117,7 +117,9 @@ enum class ThreadSource : uint8_t { kDefault, kTbb, kStdThread, kHostArena };
 
 struct ExecutorOptions {
     int threads = 1;  // workers of a run; more than the CPUs of the process is honoured, unpinned
-    bool pin = true;  // binds helpers, never the calling thread, to one CPU each
+    // Binds helpers, never the calling thread, to one CPU each. Until the executor is destroyed a
+    // thread that helped may not run, between runs, on the CPU that it was called from.
+    bool pin = true;
     ThreadSource source = ThreadSource::kDefault;
     // `latency` mode: how long an idle helper looks for the next run before it gives its thread
     // back; 0: the default mode, which gives it back at once or learns a short wait from the time
