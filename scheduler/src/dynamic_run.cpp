@@ -171,9 +171,9 @@ inline bool DynamicRun::run_body(DynamicWorker& self, TaskScope& scope, uint32_t
 
 bool DynamicRun::call_traced(void* context, TaskId task, TaskScope& scope) {
     const DynamicRun& run = *static_cast<const DynamicRun*>(context);
-    const Clock::time_point begin = Clock::now();
+    const int64_t begin_ns = monotonic_ns();
     const bool is_ok = run.function_.call(run.function_.context, task, scope);
-    run.record_.add_task(task, scope.worker(), begin, Clock::now());
+    run.record_.add_call(task, scope, begin_ns, monotonic_ns());
     return is_ok;
 }
 

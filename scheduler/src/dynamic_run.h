@@ -38,7 +38,6 @@ class DynamicRun final : public ActiveRun {
     bool is_done() const { return done_.load(std::memory_order_acquire); }
 
   private:
-    using Clock = std::chrono::steady_clock;
     static constexpr uint32_t kNone = PrivateStack::kNone;
 
     void work_alone();

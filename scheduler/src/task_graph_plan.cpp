@@ -305,6 +305,7 @@ class PlanBuilder {
             options.gear = Gear::kDynamic;  // static lists would wait in their order
         }
         options.is_traced = shared_.is_traced;
+        options.trace_events_per_worker = data_.options.trace_events_per_worker;
         LEAT_ASSIGN_OR_RETURN(plan_->program, Program::compile(dag_, options));
         return {};
     }

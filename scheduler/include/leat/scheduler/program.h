@@ -40,8 +40,11 @@ struct CompileOptions {
     // Every list runs its tasks in the order in which they were added (where that is a valid one):
     // for programs whose order is a decision already. Programs with divided tasks always do.
     bool keeps_order = false;
-    // Runs record when each task began and ended. A second kind of program: others pay nothing.
+    // Runs record what ran where and when: see ProgramState::trace. A second kind of program:
+    // others pay nothing.
     bool is_traced = false;
+    // Events that a traced ProgramState keeps for each worker; more are counted and dropped.
+    int64_t trace_events_per_worker = 16'384;
 };
 
 struct ProgramStats {
