@@ -248,7 +248,9 @@ inline uint32_t DynamicRun::release_successors(DynamicWorker& self, int worker, 
 void DynamicRun::make_ready(DynamicWorker& self, int worker, int32_t node) {
     const DynamicNode& ready = program_.nodes[size_t(node)];
     DynamicCell& cell = counters_.cells()[node];
-    if ((ready.traits & DynamicNode::kCaller) == 0) {
+    if ((ready.traits & DynamicNode::kWished) != 0) {
+        make_wished_ready(node);
+    } else if ((ready.traits & DynamicNode::kCaller) == 0) {
         self.stacks[ready.level].push(uint32_t(node), counters_.cells());
     } else if (worker == 0) {
         cell.link = self.caller_tasks[ready.level];
@@ -267,6 +269,9 @@ inline void DynamicRun::offer_surplus(DynamicWorker& self) {
         if (self.deques[size_t(level)].is_empty() && self.stacks[size_t(level)].offerable() > 0) {
             offer(self, level);
         }
+    }
+    if (!kPlain && program_.has_wishes()) {
+        offer_wished(self);
     }
 }
 
@@ -291,7 +296,8 @@ bool DynamicRun::checkpoint(DynamicWorker& self) {
     if (is_cancelled()) {
         return false;
     }
-    if (wants_helpers_.load(std::memory_order_relaxed) && self.deques[0].offers()) {
+    if (wants_helpers_.load(std::memory_order_relaxed) &&
+        (self.deques[0].offers() || has_wished_nodes())) {
         call_helpers(1);
     }
     if (self.check_interval == 0) {
@@ -324,7 +330,10 @@ uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
             caller_task = counters_.cells()[node].link;
             return node;
         }
-        const uint32_t node = self.stacks[size_t(level)].pop(counters_.cells());
+        uint32_t node = program_.has_wishes() ? take_wished(worker, level) : kNone;
+        if (node == kNone) {
+            node = self.stacks[size_t(level)].pop(counters_.cells());
+        }
         if (node != kNone) {
             return node;
         }

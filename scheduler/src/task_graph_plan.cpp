@@ -323,11 +323,12 @@ class PlanBuilder {
         }
         report.program = plan_->program.stats();
         if (numa_hints_ > 0) {
-            const char* effect = shared_.executor->domains.size() < 2
-                                     ? "no effect, the executor has one"
-                                 : report.program.gear == Gear::kCompiled
-                                     ? "placed there, unless its workers are late"
-                                     : "no effect without costs, only lists are placed";
+            const char* effect =
+                shared_.executor->domains.size() < 2 ? "no effect, the executor has one"
+                : report.program.gear == Gear::kCompiled
+                    ? "placed there, unless its workers are late"
+                : report.program.gear == Gear::kDynamic ? "run there, unless its workers are busy"
+                                                        : "no effect, one thread runs everything";
             report.notes.push_back(
                 fmt::format("{} nodes ask for a NUMA node: {}", numa_hints_, effect));
         }

@@ -159,7 +159,7 @@ double best_share(const Executor& executor,
     return best;
 }
 
-constexpr Gear kGears[] = {Gear::kCompiled};
+constexpr Gear kGears[] = {Gear::kCompiled, Gear::kDynamic};
 constexpr double kMost = 0.9;
 
 TEST_P(NumaTest, TasksRunInTheDomainThatTheyWish) {

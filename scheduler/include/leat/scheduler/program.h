@@ -35,7 +35,7 @@ struct CompileOptions {
     std::span<const int32_t> lanes;
     std::span<const double> starts_ns;
     // The domain of each worker (ExecutorReport::worker_domains). Empty: Task::domain has no
-    // effect, as in the other gears and for divided tasks.
+    // effect, as in the inline gear.
     std::span<const int> worker_domains;
     // Every list runs its tasks in the order in which they were added (where that is a valid one):
     // for programs whose order is a decision already. Programs with divided tasks always do.
