@@ -32,12 +32,13 @@ struct BenchState {
     std::optional<InterruptGuard> guard;  // from the first measurement on
 };
 
-// Loads and compiles one target for one set of --shape values.
+// Loads and compiles one target for one set of --shape values; traced, for Request::trace_json.
 int open_case(BenchState& state,
               const std::string& spec,
               const Options& options,
               const SweepCase& sweep,
-              int streams = 1) {
+              int streams = 1,
+              bool is_traced = false) {
     Result<Target> target = load_target(spec);
     if (!target.ok()) {
         return report_error(target.error());
@@ -53,6 +54,7 @@ int open_case(BenchState& state,
     if (!inputs.ok()) {
         return report_error(inputs.error());
     }
+    compile->is_traced = is_traced;
     target->name += sweep.label;
     if (wants_json(options) && !target->file.empty()) {
         Result<std::string> sum = sha256_of_file(target->file);
@@ -162,6 +164,34 @@ int measure_targets(BenchState& state,
     return interleave ? measure_sessions(state, options, how) : kExitOk;
 }
 
+// A run of every target in every case, of programs that record it: measured ones do not.
+int write_traces(BenchState& state, const Options& options, const std::vector<SweepCase>& sweep) {
+    constexpr int kRuns = 10;  // the last one is written: caches and helpers are warm
+    const size_t count = options.positional().size() * sweep.size();
+    for (size_t i = 0; i < count; ++i) {
+        state.sessions.clear();
+        const std::string& spec = options.positional()[i / sweep.size()];
+        if (int code = open_case(state, spec, options, sweep[i % sweep.size()], 1, true);
+            code != kExitOk) {
+            return code;
+        }
+        Request& request = state.sessions[0]->request;
+        Status status;
+        for (int run = 0; run < kRuns && status.ok(); ++run) {
+            status = request.run();
+        }
+        if (!status.ok()) {
+            return report_error(status, true);
+        }
+        const std::string file = options.text("trace") + (count > 1 ? fmt::format(".{}", i) : "");
+        status = write_text_file(file, request.trace_json());
+        if (!status.ok()) {
+            return report_error(status);
+        }
+    }
+    return kExitOk;
+}
+
 void print_results(const BenchState& state, const Options& options) {
     std::string format = options.text("format");
     if (format == "md" || format == "csv" || state.results.size() > 1) {
@@ -190,8 +220,9 @@ int bench_command(const Options& options) {
                            "--percentiles needs numbers from 0 to 100 with commas between");
     }
     if (options.integer("repeat") > 1) {
-        return options.given("samples")
-                   ? usage_error(options, "writes --samples of one process: not with --repeat")
+        return options.given("samples") || options.given("trace")
+                   ? usage_error(options,
+                                 "writes --samples and --trace of one process: not with --repeat")
                    : bench_in_processes(options);
     }
     BenchState state;
@@ -202,6 +233,11 @@ int bench_command(const Options& options) {
     }
     if (int code = measure_targets(state, options, *how, *sweep); code != kExitOk) {
         return code;
+    }
+    if (options.given("trace") && interruption() == Interruption::kNone) {
+        if (int code = write_traces(state, options, *sweep); code != kExitOk) {
+            return code;
+        }
     }
     if (!write_json(options, results_document(state.results), &state.exit_code)) {
         print_results(state, options);

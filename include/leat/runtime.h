@@ -63,6 +63,7 @@ struct CompileOptions {
     int64_t memory_limit_bytes = 0;       // 0: none. Weights, packed weights and one request.
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
     bool optimize = true;                 // false: only the passes that correctness needs
+    bool is_traced = false;  // runs record what ran where and when: see Request::trace_json
 };
 
 // One pass of compile().
@@ -170,6 +171,9 @@ class LEAT_API Request {
     const PlanReport& plan_report() const;
     // Of the runs with that plan.
     RunReport run_report() const;
+    // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
+    // opens; without events if the graph was compiled without CompileOptions::is_traced.
+    std::string trace_json() const;
 
     struct Impl;
     explicit Request(std::unique_ptr<Impl> impl);

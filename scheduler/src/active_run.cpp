@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/monotonic_clock.h"
 #include "crew.h"
 
 namespace leat::scheduler {
@@ -33,6 +34,17 @@ std::chrono::nanoseconds ActiveRun::longest_sleep() const {
     }
     const bool has_silent_end = parent_ != nullptr || control_.stop.stop_possible();
     return has_silent_end ? std::min(most, kShort) : most;
+}
+
+int64_t ActiveRun::trace_begin_ns() {
+    if (parent_ != nullptr) {
+        return parent_->trace_begin_ns();
+    }
+    int64_t begin_ns = 0;
+    const int64_t now_ns = monotonic_ns();
+    const bool is_first =
+        trace_begin_ns_.compare_exchange_strong(begin_ns, now_ns, std::memory_order_relaxed);
+    return is_first ? now_ns : begin_ns;
 }
 
 void ActiveRun::cancel_without_error(TaskId task) {

@@ -69,6 +69,10 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // Only when nobody else is in the run.
     Status take_status() { return cancel_.is_set() ? cancel_.take() : Status(); }
     Priority priority() const { return priority_; }
+    // For traces: when the outermost run around this one began, or when a traced run in it did
+    // first. From any worker. No two runs of one state have the same: reading the clock takes
+    // longer than its step.
+    int64_t trace_begin_ns();
 
     // The run whose task the calling thread is in; null outside.
     static ActiveRun* innermost() { return t_innermost; }
@@ -105,6 +109,7 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     const bool is_interruptible_;
     Priority priority_ = Priority::kNormal;
     alignas(64) CancelFlag cancel_;
+    std::atomic<int64_t> trace_begin_ns_{0};  // of an outermost run; 0: nobody asked
 };
 
 // The calling thread works on a run until the end of the scope.

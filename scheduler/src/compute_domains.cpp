@@ -18,8 +18,12 @@ std::vector<ComputeDomain> read_numa_nodes() {
     if (hwloc_topology_init(&topology) != 0) {
         return nodes;
     }
-    // Caches and devices are not needed, and finding them is most of the time of the load.
+    // It would visit every CPU and leave the thread on the last one; Linux itself tells as much.
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    // Caches and devices are not needed, and finding them is most of the time of the load. Groups
+    // are: a node has the CPUs of the object above it, which without groups is the whole machine.
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
     if (hwloc_topology_load(topology) == 0) {
         hwloc_obj_t node = nullptr;
         while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {

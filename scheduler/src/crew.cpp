@@ -36,9 +36,8 @@ std::unique_ptr<ThreadProvider> make_provider(HelperWork& work,
 #endif
 }
 
-// The domain of the calling thread's CPU; 0 if it is in none.
-size_t home_domain(const std::vector<ComputeDomain>& domains) {
-    const int cpu = HelperBinding::current_cpu();
+// The domain of a CPU; 0 if it is in none.
+size_t home_domain(const std::vector<ComputeDomain>& domains, int cpu) {
     for (size_t domain = 0; domain < domains.size(); ++domain) {
         const std::vector<int>& cpus = domains[domain].cpus;
         if (std::find(cpus.begin(), cpus.end(), cpu) != cpus.end()) {
@@ -54,11 +53,13 @@ Crew::Crew(const ExecutorOptions& options)
     : binds_sleepers_(options.source != ThreadSource::kHostArena),
       idle_budget_(std::clamp<std::chrono::nanoseconds>(
           options.spin, std::chrono::nanoseconds(0), ExecutorOptions::kMaxSpin)) {
+    // Now: the system may move the thread while it reads the topology.
+    const int cpu = HelperBinding::current_cpu();
     domains_ = options.domains;
     if (domains_.empty() && options.threads > 1 && options.source != ThreadSource::kHostArena) {
         domains_ = compute_domains();
     }
-    make_providers(options);
+    make_providers(options, home_domain(domains_, cpu));
     if (options.pin && report_.threads > 1) {
         std::string reason;
         binding_ = HelperBinding::make(report_.worker_domains, domains_, reason);
@@ -84,12 +85,11 @@ void Crew::add_note(const std::string& note) {
     }
 }
 
-// The caller is worker 0, of the domain where it is now; that domain's helpers come first. A domain
-// has as many workers as CPUs; more threads than CPUs go to the last one.
-void Crew::make_providers(const ExecutorOptions& options) {
+// The caller is worker 0, of the domain `home` where it is now; that domain's helpers come first. A
+// domain has as many workers as CPUs; more threads than CPUs go to the last one.
+void Crew::make_providers(const ExecutorOptions& options, size_t home) {
     const int threads = std::clamp(options.threads, 1, kMaxThreads);
     const size_t count = std::max<size_t>(domains_.size(), 1);
-    const size_t home = home_domain(domains_);
     report_.worker_domains.push_back(int(home));
     for (size_t turn = 0; turn < count; ++turn) {
         const size_t domain = (home + turn) % count;

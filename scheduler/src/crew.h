@@ -56,7 +56,7 @@ class Crew final : private HelperWork {
     // More runs than this at once work, but without helpers.
     static constexpr int kMaxSharedRuns = 16;
 
-    void make_providers(const ExecutorOptions& options);
+    void make_providers(const ExecutorOptions& options, size_t home);
     void add_note(const std::string& note);
     void serve(int helper) noexcept override;
     void decline() noexcept override;

@@ -20,6 +20,10 @@ DynamicCounters::DynamicCounters(const DynamicProgram& program)
       tiles_(std::make_unique<Tiles[]>(program.tiled.size())),
       next_waits_(static_cast<size_t>(program.point_count())) {
     reset_cells();
+    if (program.has_wishes()) {
+        wishes = std::make_unique<DomainStacks>(program.domain_count(), program.level_count,
+                                                program.task_count);
+    }
 }
 
 void DynamicCounters::begin(int workers, const PointCounters& points) {
@@ -44,6 +48,9 @@ void DynamicCounters::end(bool is_complete) {
     }
     if (!is_complete) {
         caller_inbox.take_all();
+        if (wishes != nullptr) {
+            wishes->clear();
+        }
         reset_cells();
     }
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "domain_stacks.h"
 #include "dynamic_program.h"
 #include "handover.h"
 #include "point_counters.h"
@@ -115,6 +116,8 @@ class DynamicCounters {
 
     // Tasks that became ready for worker 0 elsewhere.
     TokenInbox caller_inbox;
+    // Null: no task wishes a domain.
+    std::unique_ptr<DomainStacks> wishes;
 
   private:
     void reset_cells();

@@ -48,8 +48,9 @@ uint32_t DynamicRun::take_from(DynamicWorker& self, int victim, int level) {
     return nodes[0];
 }
 
+// With `takes_others` also nodes that wish a domain which this worker is not of.
 template <bool kPlain>
-uint32_t DynamicRun::look_everywhere(DynamicWorker& self, int worker) {
+uint32_t DynamicRun::look_everywhere(DynamicWorker& self, int worker, bool takes_others) {
     uint32_t node = kPlain ? kNone : next_own<kPlain>(self, worker);
     const int levels = kPlain ? 1 : program_.level_count;
     for (int level = 0; level < levels && node == kNone; ++level) {
@@ -61,6 +62,9 @@ uint32_t DynamicRun::look_everywhere(DynamicWorker& self, int worker) {
             }
         }
     }
+    if (!kPlain && takes_others && node == kNone && program_.has_wishes()) {
+        node = take_others_wished(worker);
+    }
     return node;
 }
 
@@ -71,7 +75,10 @@ uint32_t DynamicRun::find(DynamicWorker& self, int worker) {
     if (is_stopping() || is_done()) {
         return kNone;
     }
-    const uint32_t node = look_everywhere<kPlain>(self, worker);
+    // A worker of the wished domain may be looking right now: others leave it a microsecond, which
+    // is about what the way of the data costs.
+    const bool takes_others = !kPlain && helpers_inside() == 0;
+    const uint32_t node = look_everywhere<kPlain>(self, worker, takes_others);
     if (node != kNone || is_done()) {
         return node;
     }
@@ -82,10 +89,11 @@ template <bool kPlain>
 uint32_t DynamicRun::wait_as_caller(DynamicWorker& self) {
     Backoff backoff;
     uint32_t node = kNone;
+    bool is_time = false;
     while (node == kNone && !is_done() && !is_stopping()) {
-        node = look_everywhere<kPlain>(self, 0);
-        if (node == kNone && backoff.pause() && !is_cancelled() && !kPlain &&
-            backoff.waited() > kCallerSpin) {
+        node = look_everywhere<kPlain>(self, 0, is_time);
+        is_time = node == kNone && backoff.pause();
+        if (is_time && !is_cancelled() && !kPlain && backoff.waited() > kCallerSpin) {
             sleep_until_signal();
         }
     }
@@ -97,19 +105,20 @@ template <bool kPlain>
 uint32_t DynamicRun::wait_as_helper(DynamicWorker& self, int worker) {
     Backoff backoff;
     uint32_t node = kNone;
+    bool is_time = false;
     while (backoff.waited() <= kHelperSpin) {
-        node = look_everywhere<kPlain>(self, worker);
+        node = look_everywhere<kPlain>(self, worker, is_time);
         if (node != kNone || is_done() || is_stopping()) {
             record_.add_wait(backoff.waited());
             return node;
         }
-        backoff.pause();
+        is_time = backoff.pause();
     }
     record_.add_wait(backoff.waited());
     hold_helpers();
     wants_helpers_.store(true, std::memory_order_seq_cst);
     // Who offered a node before this did not call; who offers one later does.
-    node = look_everywhere<kPlain>(self, worker);
+    node = look_everywhere<kPlain>(self, worker, true);
     if (node != kNone) {
         resume_helpers();
     }
@@ -124,7 +133,7 @@ void DynamicRun::sleep_until_signal() {
     is_asleep_.store(true, std::memory_order_seq_cst);
     const uint32_t seen = points_.events();
     const bool has_work = counters_.has_signals(points_) || counters_.caller_inbox.has_any() ||
-                          done_.load(std::memory_order_seq_cst);
+                          has_wished_nodes() || done_.load(std::memory_order_seq_cst);
     if (!has_work) {
         points_.wait(seen, longest_sleep());
     }

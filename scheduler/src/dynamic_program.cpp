@@ -19,13 +19,15 @@ int32_t groups_of(int64_t edges) {
 
 class DynamicCompiler {
   public:
-    explicit DynamicCompiler(const CompactDag& dag) : dag_(dag) {}
+    DynamicCompiler(const CompactDag& dag, std::span<const int> worker_domains)
+        : dag_(dag), worker_domains_(worker_domains) {}
 
     DynamicProgram make() {
         SuccessorArrays successors(dag_);
         reserve_nodes(successors);
         add_tasks();
         add_special_tasks();
+        add_wishes();
         add_point_waits();
         connect_sinks(successors);
         for (int32_t node = 0; node < program_.task_count; ++node) {
@@ -121,6 +123,26 @@ class DynamicCompiler {
         for (const auto& [id, task] : dag_.special) {
             program_.nodes[size_t(id)].level =
                 program_.level_count > 1 ? uint8_t(task.priority) : uint8_t(0);
+        }
+    }
+
+    // A wish has an effect where some workers are of that domain and some are not. Tiles are for
+    // all, and the calling thread is where it is.
+    void add_wishes() {
+        for (const auto& [id, task] : dag_.special) {
+            const bool can_move = task.tile_count == 1 && task.affinity == Affinity::kAny;
+            const auto fitting =
+                std::count(worker_domains_.begin(), worker_domains_.end(), task.domain);
+            if (!can_move || task.domain < 0 || fitting == 0 ||
+                size_t(fitting) == worker_domains_.size()) {
+                continue;
+            }
+            if (program_.wished_domains.empty()) {
+                program_.wished_domains.assign(size_t(program_.task_count), Task::kAnyDomain);
+                program_.worker_domains.assign(worker_domains_.begin(), worker_domains_.end());
+            }
+            program_.wished_domains[size_t(id)] = task.domain;
+            program_.nodes[size_t(id)].traits |= DynamicNode::kWished;
         }
     }
 
@@ -297,6 +319,7 @@ class DynamicCompiler {
     }
 
     const CompactDag& dag_;
+    const std::span<const int> worker_domains_;
     DynamicProgram program_;
     std::vector<int32_t> roots_;
     std::vector<float> ranks_;
@@ -306,8 +329,13 @@ class DynamicCompiler {
 
 }  // namespace
 
-DynamicProgram DynamicProgram::make(const CompactDag& dag) {
-    return DynamicCompiler(dag).make();
+DynamicProgram DynamicProgram::make(const CompactDag& dag, std::span<const int> worker_domains) {
+    return DynamicCompiler(dag, worker_domains).make();
+}
+
+int DynamicProgram::domain_count() const {
+    const auto most = std::max_element(worker_domains.begin(), worker_domains.end());
+    return most == worker_domains.end() ? 0 : *most + 1;
 }
 
 const DynamicProgram::TiledTask& DynamicProgram::tiled_task(int32_t node) const {
@@ -316,10 +344,11 @@ const DynamicProgram::TiledTask& DynamicProgram::tiled_task(int32_t node) const 
 }
 
 int64_t DynamicProgram::bytes() const {
-    return int64_t(nodes.capacity() * sizeof(DynamicNode) + edges.capacity() * sizeof(DynamicEdge) +
-                   tiled.capacity() * sizeof(TiledTask) +
-                   point_waits.capacity() * sizeof(PointWait) +
-                   waits_begin.capacity() * sizeof(int32_t));
+    return int64_t(
+        nodes.capacity() * sizeof(DynamicNode) + edges.capacity() * sizeof(DynamicEdge) +
+        tiled.capacity() * sizeof(TiledTask) + point_waits.capacity() * sizeof(PointWait) +
+        waits_begin.capacity() * sizeof(int32_t) + wished_domains.capacity() * sizeof(int32_t) +
+        worker_domains.capacity() * sizeof(int));
 }
 
 }  // namespace leat::scheduler

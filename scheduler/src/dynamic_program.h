@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compact_dag.h"
@@ -31,6 +32,7 @@ struct DynamicNode {
     static constexpr uint8_t kCaller = 1;  // worker 0 only
     static constexpr uint8_t kTiled = 2;   // more or fewer tiles than one
     static constexpr uint8_t kWaits = 4;   // for points
+    static constexpr uint8_t kWished = 8;  // in a domain: see DynamicProgram::wished_domains
 
     DynamicEdge first;         // to the successor with the longest way to the end
     int32_t others_begin = 0;  // the other successors, from the shortest way to the longest
@@ -55,12 +57,20 @@ struct DynamicProgram {
         int32_t node;
     };
 
-    static DynamicProgram make(const CompactDag& dag);
+    // `worker_domains`: as in CompileOptions.
+    static DynamicProgram make(const CompactDag& dag, std::span<const int> worker_domains);
 
-    // No priorities, tiles, points or tasks for the calling thread.
+    // No priorities, tiles, points, wished domains or tasks for the calling thread.
     bool is_plain() const {
-        return level_count == 1 && tiled.empty() && point_count() == 0 && !has_caller_tasks;
+        return level_count == 1 && tiled.empty() && point_count() == 0 && !has_caller_tasks &&
+               !has_wishes();
     }
+    bool has_wishes() const { return !wished_domains.empty(); }
+    // -1: unknown.
+    int domain_of(int worker) const {
+        return size_t(worker) < worker_domains.size() ? worker_domains[size_t(worker)] : -1;
+    }
+    int domain_count() const;
     int32_t point_count() const { return int32_t(waits_begin.size()) - 1; }
     const TiledTask& tiled_task(int32_t node) const;
     int64_t bytes() const;
@@ -70,6 +80,8 @@ struct DynamicProgram {
     std::vector<TiledTask> tiled;            // ascending by node
     std::vector<PointWait> point_waits;      // of each point in turn, ascending by value
     std::vector<int32_t> waits_begin = {0};  // by point, and one more
+    std::vector<int32_t> wished_domains;     // by task; empty: no wish has an effect
+    std::vector<int> worker_domains;         // where there are wishes
     int32_t task_count = 0;                  // lower nodes are tasks
     int32_t entry = 0;
     int32_t final = 0;

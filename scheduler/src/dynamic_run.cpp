@@ -195,9 +195,9 @@ inline bool DynamicRun::run_body(DynamicWorker& self, TaskScope& scope, uint32_t
 
 bool DynamicRun::call_traced(void* context, TaskId task, TaskScope& scope) {
     const DynamicRun& run = *static_cast<const DynamicRun*>(context);
-    const Clock::time_point begin = Clock::now();
+    const int64_t begin_ns = monotonic_ns();
     const bool is_ok = run.function_.call(run.function_.context, task, scope);
-    run.record_.add_task(task, scope.worker(), begin, Clock::now());
+    run.record_.add_call(task, scope, begin_ns, monotonic_ns());
     return is_ok;
 }
 
@@ -272,7 +272,9 @@ inline uint32_t DynamicRun::release_successors(DynamicWorker& self, int worker, 
 void DynamicRun::make_ready(DynamicWorker& self, int worker, int32_t node) {
     const DynamicNode& ready = program_.nodes[size_t(node)];
     DynamicCell& cell = counters_.cells()[node];
-    if ((ready.traits & DynamicNode::kCaller) == 0) {
+    if ((ready.traits & DynamicNode::kWished) != 0) {
+        make_wished_ready(node);
+    } else if ((ready.traits & DynamicNode::kCaller) == 0) {
         self.stacks[ready.level].push(uint32_t(node), counters_.cells());
     } else if (worker == 0) {
         cell.link = self.caller_tasks[ready.level];
@@ -291,6 +293,9 @@ inline void DynamicRun::offer_surplus(DynamicWorker& self) {
         if (self.deques[size_t(level)].is_empty() && self.stacks[size_t(level)].offerable() > 0) {
             offer(self, level);
         }
+    }
+    if (!kPlain && program_.has_wishes()) {
+        offer_wished(self);
     }
 }
 
@@ -315,7 +320,8 @@ bool DynamicRun::checkpoint(DynamicWorker& self) {
     if (is_cancelled()) {
         return false;
     }
-    if (wants_helpers_.load(std::memory_order_relaxed) && self.deques[0].offers()) {
+    if (wants_helpers_.load(std::memory_order_relaxed) &&
+        (self.deques[0].offers() || has_wished_nodes())) {
         call_helpers(1);
     }
     if (self.check_interval == 0) {
@@ -348,7 +354,10 @@ uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
             caller_task = counters_.cells()[node].link;
             return node;
         }
-        const uint32_t node = self.stacks[size_t(level)].pop(counters_.cells());
+        uint32_t node = program_.has_wishes() ? take_wished(worker, level) : kNone;
+        if (node == kNone) {
+            node = self.stacks[size_t(level)].pop(counters_.cells());
+        }
         if (node != kNone) {
             return node;
         }

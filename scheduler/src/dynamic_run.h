@@ -3,9 +3,9 @@
 // A worker runs a node, counts down those that follow, continues with the last that became ready
 // and keeps the others in its private stack; while its public deque is empty it moves some there.
 // The worker that makes the final node ready ends the run; no count is shared by all.
-// Memory ordering: nodes pass between workers by DynamicCounters::count_down, ReadyDeque and
-// TokenInbox only, whose contracts say what is visible; done_ (release -> acquire) gives worker 0
-// what every task wrote.
+// Memory ordering: nodes pass between workers by DynamicCounters::count_down, ReadyDeque,
+// DomainStacks and TokenInbox only, whose contracts say what is visible; done_ (release -> acquire)
+// gives worker 0 what every task wrote.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,6 @@ class DynamicRun final : public ActiveRun {
     bool is_done() const { return done_.load(std::memory_order_acquire); }
 
   private:
-    using Clock = std::chrono::steady_clock;
     static constexpr uint32_t kNone = PrivateStack::kNone;
 
     void work_alone();
@@ -56,6 +55,13 @@ class DynamicRun final : public ActiveRun {
     template <bool kPlain>
     uint32_t release_successors(DynamicWorker& self, int worker, uint32_t node);
     void make_ready(DynamicWorker& self, int worker, int32_t node);
+    void make_wished_ready(int32_t node);
+    uint32_t take_wished(int worker, int level);
+    uint32_t take_others_wished(int worker);
+    void offer_wished(DynamicWorker& self);
+    bool has_wished_nodes() const {
+        return counters_.wishes != nullptr && counters_.wishes->has_any();
+    }
     template <bool kPlain>
     void offer_surplus(DynamicWorker& self);
     void offer(DynamicWorker& self, int level);
@@ -66,7 +72,7 @@ class DynamicRun final : public ActiveRun {
     void take_from_outside(DynamicWorker& self, int worker);
     uint32_t take_from(DynamicWorker& self, int victim, int level);
     template <bool kPlain>
-    uint32_t look_everywhere(DynamicWorker& self, int worker);
+    uint32_t look_everywhere(DynamicWorker& self, int worker, bool takes_others);
     template <bool kPlain>
     uint32_t find(DynamicWorker& self, int worker);
     template <bool kPlain>

@@ -31,6 +31,9 @@ class OpenRun {
           begin_(Clock::now()),
           helpers_(std::min(helpers, crew.report().threads - 1)) {
         make_run(function, control);
+        if (state_.record.keeps_times()) {
+            state_.record.begin_trace(run_->trace_begin_ns());
+        }
     }
     ~OpenRun() {
         if (!is_finished_) {

@@ -25,6 +25,8 @@ std::vector<int> cpus_by_core() {
     if (hwloc_topology_init(&topology) != 0) {
         return cpus;
     }
+    // It would visit every CPU and leave the thread on the last one; Linux itself tells as much.
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     // Caches and devices are not needed, and finding them is most of the time of the load.
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);

@@ -1,5 +1,6 @@
 #include "inline_run.h"
 
+#include "base/monotonic_clock.h"
 #include "task_call.h"
 
 namespace leat::scheduler {
@@ -52,11 +53,12 @@ Status run_inline(Crew& crew,
         run.go_through(0);
         return run.take_status();
     }
-    const auto begin = RunRecord::Clock::now();
+    record.begin_trace(run.trace_begin_ns());
+    const int64_t begin_ns = monotonic_ns();
     run.go_through(0);
     Status status = run.take_status();
     if (status.ok()) {
-        record.end_run(double((RunRecord::Clock::now() - begin).count()), 1);
+        record.end_run(double(monotonic_ns() - begin_ns), 1);
     }
     return status;
 }

@@ -119,7 +119,7 @@ Status Program::Impl::compile(const CompileOptions& wanted) {
     }
     stats.workers = is_inline ? 1 : wanted.workers;
     if (stats.gear == Gear::kDynamic) {
-        dynamic = DynamicProgram::make(dag);
+        dynamic = DynamicProgram::make(dag, worker_domains);
         stats.bytes = bytes_of(dag) + dynamic.bytes();
         return {};
     }

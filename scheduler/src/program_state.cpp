@@ -4,9 +4,7 @@
 namespace leat::scheduler {
 
 ProgramState::Impl::Impl(const Program& from)
-    : program(from),
-      points(from.impl().dag.point_count),
-      record(from.task_count(), from.impl().options.is_traced) {
+    : program(from), points(from.impl().dag.point_count), record(from.impl()) {
     if (from.gear() == Gear::kCompiled) {
         lists = std::make_unique<CompiledCounters>(from.impl().lists);
     } else if (from.gear() == Gear::kDynamic) {
@@ -55,6 +53,9 @@ RunStats ProgramState::run_stats() const {
 }
 std::vector<double> ProgramState::task_times_ns() const {
     return impl_->record.times_ns();
+}
+RunTrace ProgramState::trace() const {
+    return impl_->record.trace();
 }
 
 }  // namespace leat::scheduler

@@ -1,24 +1,25 @@
 // RunRecord: what the runs of one ProgramState measured.
 //
-// Thread-safe for the workers of a run (add_wait, add_task); the rest by
-// the thread that owns the run.
+// Thread-safe for the workers of a run (add_wait, add_call), and trace() for anybody except while
+// begin_trace() runs; the rest by the thread that owns the run.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "leat/scheduler/executor.h"
+#include "trace/trace_buffer.h"
 
 namespace leat::scheduler {
 
 class RunRecord {
   public:
-    using Clock = std::chrono::steady_clock;
-
-    // Task times are kept only for traced programs.
-    RunRecord(int64_t tasks, bool keeps_times) : times_ns_(keeps_times ? size_t(tasks) : 0) {}
+    // Times and events of tasks are kept only for traced programs, whose runs then allocate
+    // nothing.
+    explicit RunRecord(const Program::Impl& program);
 
     // Time that a worker waited for others in this run.
     void add_wait(std::chrono::nanoseconds time) {
@@ -26,12 +27,18 @@ class RunRecord {
             waited_ns_.fetch_add(time.count(), std::memory_order_relaxed);
         }
     }
-    bool keeps_times() const { return !times_ns_.empty(); }
-    // One call of a task, whose tiles several workers may have; `begin` and `end` of the clock.
-    void add_task(TaskId task, int worker, Clock::time_point begin, Clock::time_point end) {
-        (void)worker;
-        times_ns_[size_t(task)].fetch_add((end - begin).count(), std::memory_order_relaxed);
+    // Whether the program is traced.
+    bool keeps_times() const { return !trace_.empty(); }
+    // A run begins inside an outermost run that began at `begin_ns`: what was recorded in another
+    // one is forgotten.
+    void begin_trace(int64_t begin_ns);
+    // One call of a task, whose tiles several workers may have; times of monotonic_ns().
+    void add_call(TaskId task, const TaskScope& scope, int64_t begin_ns, int64_t end_ns) {
+        times_ns_[size_t(task)].fetch_add(end_ns - begin_ns, std::memory_order_relaxed);
+        trace_[size_t(scope.worker())]->record(int32_t(task), begin_ns, end_ns,
+                                               {scope.tile_begin(), scope.tile_end()});
     }
+    RunTrace trace() const;
     void end_run(double wall_ns, int workers) {
         const auto waited = double(waited_ns_.exchange(0, std::memory_order_relaxed));
         const double share = wall_ns > 0 ? waited / (wall_ns * workers) : 0;
@@ -43,16 +50,7 @@ class RunRecord {
     }
     const RunStats& stats() const { return stats_; }
     // Mean of all complete runs; Task::kUnknownCost before the first.
-    std::vector<double> times_ns() const {
-        std::vector<double> times;
-        times.reserve(times_ns_.size());
-        for (const std::atomic<int64_t>& sum : times_ns_) {
-            times.push_back(stats_.runs > 0
-                                ? double(sum.load(std::memory_order_relaxed)) / double(stats_.runs)
-                                : Task::kUnknownCost);
-        }
-        return times;
-    }
+    std::vector<double> times_ns() const;
 
   private:
     static constexpr double kMemory = 8;  // runs that a mean remembers
@@ -61,7 +59,9 @@ class RunRecord {
 
     std::atomic<int64_t> waited_ns_{0};
     RunStats stats_;
-    std::vector<std::atomic<int64_t>> times_ns_;  // by task, of all runs
+    std::vector<std::atomic<int64_t>> times_ns_;       // by task, of all runs
+    std::vector<std::unique_ptr<TraceBuffer>> trace_;  // by worker: who has its number writes
+    int64_t trace_begin_ns_ = 0;
 };
 
 }  // namespace leat::scheduler

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 
 #include "active_run.h"
+#include "base/monotonic_clock.h"
 #include "compiled_program.h"
 #include "run_record.h"
 
@@ -70,9 +70,9 @@ class TaskCaller {
   private:
     bool timed_call(TaskId task) const {
         if constexpr (is_traced) {
-            const auto begin = std::chrono::steady_clock::now();
+            const int64_t begin_ns = monotonic_ns();
             const bool is_ok = call_(context_, task, scope_);
-            record_->add_task(task, scope_.worker(), begin, std::chrono::steady_clock::now());
+            record_->add_call(task, scope_, begin_ns, monotonic_ns());
             return is_ok;
         } else {
             return call_(context_, task, scope_);

@@ -77,9 +77,10 @@ void InstanceData::attach(std::shared_ptr<const GraphPlan> plan) {
         jobs_.push_back(std::make_unique<NodeJob>(*this, job));
     }
     make_children();
-    if (plan_->is_traced) {
-        make_trace(plan_->workers);
-    }
+    const bool traces_jobs = plan_->is_traced && !jobs_.empty();
+    job_trace_ = traces_jobs
+                     ? std::make_unique<TraceBuffer>(graph_->options.trace_events_per_worker)
+                     : nullptr;
 }
 
 void InstanceData::make_children() {

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -15,7 +14,6 @@
 #include "leat/scheduler/executor.h"
 #include "task_graph_control.h"
 #include "task_graph_plan.h"
-#include "trace/chrome_trace.h"
 #include "trace/trace_buffer.h"
 
 namespace leat::scheduler::detail {
@@ -92,7 +90,6 @@ class InstanceData {
 
     void grow(int32_t node_count);
     void make_children();
-    void make_trace(int workers);
     void destroy(ValueSlot& slot, int32_t node);
 
     // Reserves the instance for a run; ok: end() has to follow.
@@ -103,18 +100,16 @@ class InstanceData {
     void destroy_after_failure();
     TaskFunction task_function();
 
-    template <bool kTraced>
     static bool run_task(void* context, TaskId task, TaskScope& scope);
-    template <bool kTraced>
     Status call_task(const TaskPlan& task, TaskScope& scope);
     Status call_node(int32_t node, TaskScope* scope);
     void run_job(NodeJob& job) noexcept;
     Status finish_job(NodeJob& job);
     void release_inputs(const NodePlan& plan);
 
-    void add_events(ChromeTrace& trace, std::map<int32_t, std::string>& threads) const;
-    int64_t dropped_events() const;
-    void clear_trace(int64_t begin_ns);
+    struct GraphTrace;
+    void clear_job_trace();
+    void add_events(GraphTrace& trace) const;
 
     std::shared_ptr<const GraphData> graph_;
     std::shared_ptr<const GraphPlan> plan_;
@@ -147,9 +142,9 @@ class InstanceData {
     std::atomic<int64_t> number_{0};
     Status last_status_;
 
-    std::vector<std::unique_ptr<TraceBuffer>> trace_;  // by worker
+    // What jobs did in the last run of the root; nodes on workers are in the trace of state_. Null:
+    // not traced, or no jobs.
     std::unique_ptr<TraceBuffer> job_trace_;
-    int64_t trace_begin_ns_ = 0;
 };
 
 }  // namespace leat::scheduler::detail

@@ -305,6 +305,7 @@ class PlanBuilder {
             options.gear = Gear::kDynamic;  // static lists would wait in their order
         }
         options.is_traced = shared_.is_traced;
+        options.trace_events_per_worker = data_.options.trace_events_per_worker;
         LEAT_ASSIGN_OR_RETURN(plan_->program, Program::compile(dag_, options));
         return {};
     }
@@ -322,11 +323,12 @@ class PlanBuilder {
         }
         report.program = plan_->program.stats();
         if (numa_hints_ > 0) {
-            const char* effect = shared_.executor->domains.size() < 2
-                                     ? "no effect, the executor has one"
-                                 : report.program.gear == Gear::kCompiled
-                                     ? "placed there, unless its workers are late"
-                                     : "no effect without costs, only lists are placed";
+            const char* effect =
+                shared_.executor->domains.size() < 2 ? "no effect, the executor has one"
+                : report.program.gear == Gear::kCompiled
+                    ? "placed there, unless its workers are late"
+                : report.program.gear == Gear::kDynamic ? "run there, unless its workers are busy"
+                                                        : "no effect, one thread runs everything";
             report.notes.push_back(
                 fmt::format("{} nodes ask for a NUMA node: {}", numa_hints_, effect));
         }

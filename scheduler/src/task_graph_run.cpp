@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/monotonic_clock.h"
+#include "program_impl.h"
 #include "task_graph_instance.h"
 
 namespace leat::scheduler::detail {
@@ -80,33 +81,23 @@ void InstanceData::release_inputs(const NodePlan& plan) {
     }
 }
 
-template <bool kTraced>
 Status InstanceData::call_task(const TaskPlan& task, TaskScope& scope) {
     switch (task.phase) {
         case TaskPhase::kPost:
             return plan_->pool->post(*jobs_[size_t(plan_->nodes[size_t(task.node)].job)], group_);
         case TaskPhase::kFinish:
             return finish_job(*jobs_[size_t(plan_->nodes[size_t(task.node)].job)]);
-        case TaskPhase::kCall:
-            break;
-    }
-    if constexpr (kTraced) {
-        const int64_t begin_ns = monotonic_ns();
-        Status status = call_node(task.node, &scope);
-        trace_[size_t(scope.worker())]->record(task.node, begin_ns, monotonic_ns());
-        return status;
-    } else {
-        return call_node(task.node, &scope);
+        default:
+            return call_node(task.node, &scope);
     }
 }
 
-template <bool kTraced>
 bool InstanceData::run_task(void* context, TaskId task, TaskScope& scope) {
     auto& self = *static_cast<InstanceData*>(context);
     if (self.root_->is_cancelled_.load(std::memory_order_relaxed)) [[unlikely]] {
         return scope.fail(self.stop_reason());
     }
-    Status status = self.call_task<kTraced>(self.plan_->tasks[size_t(task)], scope);
+    Status status = self.call_task(self.plan_->tasks[size_t(task)], scope);
     if (!status.ok()) [[unlikely]] {
         scope.fail(std::move(status));
         self.is_failed_.store(true, std::memory_order_relaxed);
@@ -122,10 +113,10 @@ void InstanceData::run_job(NodeJob& job) noexcept {
     job.status = stop_reason();
     job.was_skipped = !job.status.ok();
     if (!job.was_skipped) {
-        const int64_t begin_ns = plan_->is_traced ? monotonic_ns() : 0;
+        const int64_t begin_ns = job_trace_ != nullptr ? monotonic_ns() : 0;
         job.status = call_node(node, nullptr);
         const std::lock_guard lock(job_mutex_);
-        if (plan_->is_traced) {
+        if (job_trace_ != nullptr) {
             job_trace_->record(node, begin_ns, monotonic_ns());
         }
         if (!job.status.ok() && job_error_.ok()) {
@@ -150,7 +141,7 @@ Status InstanceData::finish_job(NodeJob& job) {
 // --- runs ---
 
 TaskFunction InstanceData::task_function() {
-    return {plan_->is_traced ? &run_task<true> : &run_task<false>, this};
+    return {&run_task, this};
 }
 
 Status InstanceData::begin() {
@@ -181,8 +172,7 @@ void InstanceData::begin_root(Executor& executor, const RunControl& control) {
     control_ = control;
     is_cancelled_.store(false, std::memory_order_relaxed);
     if (plan_->is_traced) {
-        make_trace(executor.worker_count());
-        clear_trace(monotonic_ns());
+        clear_job_trace();
     }
 }
 
@@ -191,7 +181,7 @@ Status InstanceData::end(Status status) {
         plan_->pool->wait(group_);
         if (!status.ok() && !jobs_.empty()) {
             // Jobs may have signalled after the run: its points are not 0 again.
-            state_.emplace(plan_->program);
+            state_->impl().points.reset();
         }
     }
     if (!status.ok()) {

@@ -1,75 +1,78 @@
-// The trace of an instance: which node ran where and when.
+// The trace of an instance: which node ran where and when. What ran on workers is in the traces of
+// the programs, its own and those of its sub-graphs; what ran in the blocking pool is recorded
+// here.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "task_graph_instance.h"
+#include "trace/chrome_trace.h"
 
 namespace leat::scheduler::detail {
 
-// One buffer a worker: each has one writer at a time. More workers than before get theirs.
-void InstanceData::make_trace(int workers) {
-    const int64_t capacity = graph_->options.trace_events_per_worker;
-    while (int(trace_.size()) < workers) {
-        trace_.push_back(std::make_unique<TraceBuffer>(capacity));
+struct InstanceData::GraphTrace {
+    void add(const std::string& node,
+             int32_t row,
+             const std::string& row_name,
+             int64_t from_ns,
+             int64_t to_ns) {
+        rows.try_emplace(row, row_name);
+        events.add(node, "node", row, from_ns - begin_ns, to_ns - begin_ns);
     }
-    if (job_trace_ == nullptr) {
-        job_trace_ = std::make_unique<TraceBuffer>(jobs_.empty() ? 0 : capacity);
+
+    ChromeTrace events{"leat task graph"};
+    std::map<int32_t, std::string> rows;  // by thread: what it was first
+    int64_t begin_ns = 0;                 // of the run
+    int64_t dropped = 0;
+};
+
+void InstanceData::clear_job_trace() {
+    if (job_trace_ != nullptr) {
+        job_trace_->clear();
     }
     for (const auto& child : children_) {
-        child->make_trace(workers);
+        child->clear_job_trace();
     }
 }
 
-void InstanceData::clear_trace(int64_t begin_ns) {
-    trace_begin_ns_ = begin_ns;
-    for (const auto& buffer : trace_) {
-        buffer->clear();
-    }
-    job_trace_->clear();
-    for (const auto& child : children_) {
-        child->clear_trace(begin_ns);
-    }
-}
-
-void InstanceData::add_events(ChromeTrace& trace, std::map<int32_t, std::string>& threads) const {
-    const auto add = [&](const TraceBuffer& buffer, const std::string& thread) {
-        for (const TraceEvent& event : buffer.events()) {
-            threads.try_emplace(event.thread, thread);
-            trace.add(path_of(event.id), "node", event.thread, event.begin_ns - trace_begin_ns_,
-                      event.end_ns - trace_begin_ns_);
+void InstanceData::add_events(GraphTrace& trace) const {
+    const RunTrace run = state_->trace();
+    // Else a sub-graph that had no turn in the last run.
+    if (run.begin_ns == trace.begin_ns) {
+        for (const TaskEvent& event : run.events) {
+            const TaskPlan& task = plan_->tasks[size_t(event.task)];
+            if (task.phase == TaskPhase::kCall) {
+                // A sub-graph has its own numbers of workers; they say nothing about the thread.
+                trace.add(path_of(task.node), event.thread,
+                          parent_ == nullptr ? fmt::format("worker {}", event.worker) : "thread",
+                          event.begin_ns, event.end_ns);
+            }
         }
-    };
-    // A sub-graph has its own numbers of workers; they say nothing about the thread.
-    for (size_t worker = 0; worker < trace_.size(); ++worker) {
-        add(*trace_[worker], parent_ == nullptr ? fmt::format("worker {}", worker) : "thread");
+        trace.dropped += run.dropped;
     }
-    add(*job_trace_, "blocking pool");
-    for (const auto& child : children_) {
-        child->add_events(trace, threads);
-    }
-}
-
-int64_t InstanceData::dropped_events() const {
-    int64_t dropped = job_trace_->dropped();
-    for (const auto& buffer : trace_) {
-        dropped += buffer->dropped();
+    if (job_trace_ != nullptr) {
+        for (const TraceEvent& event : job_trace_->events()) {
+            trace.add(path_of(event.id), event.thread, "blocking pool", event.begin_ns,
+                      event.end_ns);
+        }
+        trace.dropped += job_trace_->dropped();
     }
     for (const auto& child : children_) {
-        dropped += child->dropped_events();
+        child->add_events(trace);
     }
-    return dropped;
 }
 
 std::string InstanceData::trace_json() const {
-    ChromeTrace trace("leat task graph");
+    GraphTrace trace;
     if (plan_ != nullptr && plan_->is_traced && !is_running()) {
-        std::map<int32_t, std::string> threads;
-        add_events(trace, threads);
-        for (const auto& [thread, name] : threads) {
-            trace.name_thread(thread, name);
+        trace.begin_ns = state_->trace().begin_ns;
+        add_events(trace);
+        for (const auto& [row, name] : trace.rows) {
+            trace.events.name_thread(row, name);
         }
-        trace.add_note("dropped_events", std::to_string(dropped_events()));
+        trace.events.add_note("dropped_events", std::to_string(trace.dropped));
     }
-    return trace.json();
+    return trace.events.json();
 }
 
 }  // namespace leat::scheduler::detail

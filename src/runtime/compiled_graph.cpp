@@ -154,9 +154,10 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     for (int input : deciding_inputs) {
         facts[size_t(input)].value = *values[size_t(input)];
     }
-    Result<std::shared_ptr<const Plan>> plan = make_plan(
-        {graph, *backend, runtime->weights, runtime->executor->worker_count(), cost_factors},
-        std::move(key), facts);
+    Result<std::shared_ptr<const Plan>> plan =
+        make_plan({graph, *backend, runtime->weights, runtime->executor->worker_count(),
+                   cost_factors, options.is_traced},
+                  std::move(key), facts);
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }

@@ -95,6 +95,16 @@ int Instance::workers_used() const {
     }));
 }
 
+std::string Instance::trace_json() const {
+    std::vector<std::string> names;
+    names.reserve(plan_->steps.size());
+    for (const PlanStep& step : plan_->steps) {
+        const NodeData& node = *step.node;
+        names.push_back(node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")");
+    }
+    return state_.trace_json(names);
+}
+
 const std::byte* Instance::output_data(int output, std::span<const Value> inputs) const {
     const Storage& storage = plan_->outputs[size_t(output)].storage;
     switch (storage.kind) {

@@ -515,6 +515,7 @@ class PlanBuilder {
         scheduler::CompileOptions options;
         options.workers = context_.workers;
         options.keeps_order = true;
+        options.is_traced = context_.is_traced;
         LEAT_ASSIGN_OR_RETURN(plan_->program, scheduler::Program::compile(dag, options));
         return {};
     }

@@ -77,6 +77,7 @@ struct PlanContext {
     int workers;  // that a run may have
     // By node: measured over estimated time; empty: nothing was measured.
     std::span<const double> cost_factors;
+    bool is_traced;  // the program
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements

@@ -364,6 +364,10 @@ RunReport Request::run_report() const {
     return report;
 }
 
+std::string Request::trace_json() const {
+    return impl_->current == nullptr ? "{\"traceEvents\":[]}\n" : impl_->current->trace_json();
+}
+
 int Request::threads_used() const {
     return impl_->current == nullptr ? 0 : impl_->current->workers_used();
 }

@@ -36,6 +36,8 @@ class Instance {
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
+    // Of the last run, with the names of the nodes.
+    std::string trace_json() const;
 
   private:
     std::shared_ptr<const Plan> plan_;

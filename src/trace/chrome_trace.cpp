@@ -92,12 +92,15 @@ void ChromeTrace::add(std::string_view name,
                       std::string_view category,
                       int32_t thread,
                       int64_t begin_ns,
-                      int64_t end_ns) {
+                      int64_t end_ns,
+                      std::string_view detail) {
+    const std::string args =
+        detail.empty() ? "" : fmt::format(R"(,"args":{{"detail":{}}})", json_string(detail));
     fmt::format_to(std::back_inserter(events_),
                    ",\n"
-                   R"({{"name":{},"cat":{},"ph":"X","pid":1,"tid":{},"ts":{},"dur":{}}})",
+                   R"({{"name":{},"cat":{},"ph":"X","pid":1,"tid":{},"ts":{},"dur":{}{}}})",
                    json_string(name), json_string(category), thread, microseconds(begin_ns),
-                   microseconds(end_ns - begin_ns));
+                   microseconds(end_ns - begin_ns), args);
 }
 
 void ChromeTrace::add_note(std::string_view key, std::string_view text) {

@@ -18,12 +18,14 @@ class ChromeTrace {
     explicit ChromeTrace(std::string_view process_name);
 
     void name_thread(int32_t thread, std::string_view name);
-    // A half-open interval on a thread's row. Intervals of one row nest or are disjoint.
+    // A half-open interval on a thread's row. Intervals of one row nest or are disjoint. `detail`
+    // is shown with it, unless it is empty.
     void add(std::string_view name,
              std::string_view category,
              int32_t thread,
              int64_t begin_ns,
-             int64_t end_ns);
+             int64_t end_ns,
+             std::string_view detail = {});
     // A remark that the reader of the trace can find: `key` and `text` beside the events.
     void add_note(std::string_view key, std::string_view text);
 

@@ -11,12 +11,19 @@
 
 namespace leat {
 
+// Tiles [begin, end) of a task.
+struct TraceTiles {
+    int64_t begin = 0;
+    int64_t end = 1;
+};
+
 // Half-open, in of monotonic_ns().
 struct TraceEvent {
     int32_t id = 0;      // a task or node; its name is looked up when the trace is written
     int32_t thread = 0;  // trace_thread() of the thread that ran it
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
+    TraceTiles tiles;
 };
 
 // A small number of the calling thread: the same as long as it lives, never given twice.
@@ -28,13 +35,13 @@ class alignas(64) TraceBuffer {
     explicit TraceBuffer(int64_t capacity_events);
 
     // For the one writer. Memory ordering: the event is visible to who sees its place in events().
-    void record(int32_t id, int64_t begin_ns, int64_t end_ns) {
+    void record(int32_t id, int64_t begin_ns, int64_t end_ns, TraceTiles tiles = {}) {
         const int64_t place = count_.load(std::memory_order_relaxed);
         if (place == capacity_) [[unlikely]] {
             dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
             return;
         }
-        events_[size_t(place)] = {id, trace_thread(), begin_ns, end_ns};
+        events_[size_t(place)] = {id, trace_thread(), begin_ns, end_ns, tiles};
         count_.store(place + 1, std::memory_order_release);
     }
     // Forgets everything; only while nobody writes or reads.

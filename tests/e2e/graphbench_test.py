@@ -164,6 +164,17 @@ class Bench(unittest.TestCase):
             with open(trace, encoding="utf-8") as file:
                 self.assertGreater(len(json.load(file)["traceEvents"]), 20)
 
+    def test_bench_and_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            self.assertEqual(call("bench", SMALL, *FAST, "--trace", trace)[0], 0)
+            with open(trace, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            self.assertGreater(sum("Conv" in event["name"] for event in events), 10)
+            self.assertEqual(call("bench", SMALL, SMALL, *FAST, "--trace", trace)[0], 0)
+            self.assertTrue(os.path.exists(trace + ".1"))
+            self.assertEqual(call("bench", SMALL, *FAST, "--trace", trace, "--repeat", "2")[0], 2)
+
 
 class Files(unittest.TestCase):
     def setUp(self):

@@ -1,5 +1,5 @@
-// A task graph allocates nothing from its second run on. Counts every malloc of the process, on any
-// thread.
+// A task graph, traced or not, allocates nothing from its second run on. Counts every malloc of the
+// process, on any thread.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,7 +32,9 @@ using Block = std::array<double, 64>;
 //  x --> double (three times) --> pool --> square --> sum      x has two consumers
 //   \-------------------------------------------------^
 TEST(TaskGraphAllocation, IsNoneFromTheSecondRunOn) {
-    for (const int threads : {1, 4}) {
+    for (const int variant : {0, 1, 2, 3}) {
+        const int threads = variant % 2 == 0 ? 1 : 4;
+        const bool is_traced = variant >= 2;
         TaskGraph step;
         const auto s = step.source<Block>("s");
         const auto twice = step.add(
@@ -42,7 +44,7 @@ TEST(TaskGraphAllocation, IsNoneFromTheSecondRunOn) {
                 return v;
             },
             s);
-        TaskGraph graph;
+        TaskGraph graph(GraphOptions{.is_traced = is_traced});
         const auto x = graph.source<Block>("x");
         const auto repeated =
             graph.add_repeat("repeat", 3, Subgraph(std::move(step), Sources(s), twice), x);
@@ -63,7 +65,7 @@ TEST(TaskGraphAllocation, IsNoneFromTheSecondRunOn) {
             counting = false;
             EXPECT_EQ(graph.take(sum).value(), 64.0 * run * run + run);
         }
-        EXPECT_EQ(allocations, 0) << threads << " threads";
+        EXPECT_EQ(allocations, 0) << threads << " threads" << (is_traced ? ", traced" : "");
     }
 }
 

@@ -1,6 +1,6 @@
 // Random graphs in the compiled and the dynamic gear: priorities, tiles, tasks of the calling
-// thread, points that other threads signal, delays, errors, exceptions, cancels, helpers that do
-// not come.
+// thread, wished domains, points that other threads signal, delays, errors, exceptions, cancels,
+// helpers that do not come.
 //
 // Tasks write plain memory that their successors read, so that under the thread sanitizer a missing
 // order is a reported race; elsewhere stale values give it away.
@@ -32,6 +32,7 @@ struct Shape {
     bool is_plain = true;
     bool is_wide = false;  // fans of more than 64
     bool is_slow = false;
+    bool has_domains = false;
 };
 
 class Workload {
@@ -50,6 +51,10 @@ class Workload {
         CompileOptions options;
         options.workers = 4;
         options.gear = shape.gear;
+        constexpr int kDomains[] = {0, 0, 1, 2};
+        if (shape.has_domains) {
+            options.worker_domains = kDomains;
+        }
         program_.emplace(Program::compile(dag, options).value());
         state_ = std::make_unique<ProgramState>(*program_);
     }
@@ -107,6 +112,9 @@ class Workload {
             if (properties.tile_count == 1 && pick(6) == 0) {
                 properties.affinity = Affinity::kCaller;
             }
+        }
+        if (shape_.has_domains) {
+            properties.domain = pick(5) - 1;  // any, one of three, or one that nobody is of
         }
         callers_only_.push_back(char(properties.affinity == Affinity::kCaller));
         dag.add(properties);
@@ -190,7 +198,8 @@ Shape shape_of(Gear gear, int seed) {
     return {.gear = gear,
             .is_plain = seed % 2 == 0,
             .is_wide = seed % 3 == 0,
-            .is_slow = seed % 5 == 0};
+            .is_slow = seed % 5 == 0,
+            .has_domains = seed % 4 >= 2};
 }
 
 std::unique_ptr<Executor> make_executor(int threads) {

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Tensor floats(const Shape& shape, const std::vector<float>& values) {
     return *Tensor::from<float>(shape, values);
@@ -39,6 +40,26 @@ TEST(Request, RunsWithAnyBatch) {
     ASSERT_TRUE(request.run().ok());
     EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 6));
     EXPECT_EQ(compiled.report().plans.size(), 2);
+}
+
+TEST(Request, ShowsTheTraceOfTheLastRun) {
+    const Runtime runtime;
+    for (const bool is_traced : {true, false}) {
+        CompileOptions options;
+        options.is_traced = is_traced;
+        const CompiledGraph compiled = *runtime.compile(affine_graph(), options);
+        Request request = *compiled.make_request();
+        EXPECT_THAT(request.trace_json(), Not(HasSubstr("MatMul")));
+        const std::vector<float> row = {1, 1};
+        ASSERT_TRUE(request.bind("x", {1, 2}, std::span<const float>(row)).ok());
+        for (int run = 0; run < 2; ++run) {
+            ASSERT_TRUE(request.run().ok());
+        }
+        const std::string trace = request.trace_json();
+        const size_t first = trace.find("MatMul");
+        EXPECT_EQ(first != std::string::npos, is_traced) << trace;
+        EXPECT_EQ(trace.find("\"ph\":\"X\"", first), trace.rfind("\"ph\":\"X\""));
+    }
 }
 
 // Two products, whose times are reported as a thousand times and half the estimates.

@@ -141,7 +141,7 @@ TEST(PrivateStack, ForgetsTicketsThatItHasNoPlaceFor) {
 }
 
 DynamicProgram compile_dynamic(const TaskDag& dag) {
-    return DynamicProgram::make(CompactDag::make(dag).value());
+    return DynamicProgram::make(CompactDag::make(dag).value(), {});
 }
 
 TaskDag dag_of(int tasks, const std::vector<std::pair<int, int>>& edges) {

@@ -400,6 +400,28 @@ TEST_P(TaskGraphRunTest, ATracedGraphRecordsItsNodes) {
     EXPECT_TRUE(graph.run(executor_).ok());
 }
 
+TEST_P(TaskGraphRunTest, ATraceShowsOnlyTheBranchOfTheLastRun) {
+    const auto branch = [this](const char* name) {
+        TaskGraph inner(options());
+        const auto x = inner.source<int>("x");
+        const auto y = inner.add(
+            name, [](int v) { return v; }, x);
+        return Subgraph(std::move(inner), Sources(x), y);
+    };
+    GraphOptions traced = options();
+    traced.is_traced = true;
+    TaskGraph graph(traced);
+    const auto x = graph.source<int>("x");
+    const auto is_large = graph.add(
+        "is_large", [](int v) { return v > 10; }, x);
+    graph.add_if("if", is_large, branch("large"), branch("small"), x);
+    for (const int value : {50, 1}) {
+        ASSERT_TRUE(graph.set(x, value).ok());
+        ASSERT_TRUE(graph.run(executor_).ok());
+    }
+    EXPECT_THAT(graph.trace_json(), AllOf(HasSubstr("small"), Not(HasSubstr("/large"))));
+}
+
 TEST_P(TaskGraphRunTest, AnUntracedGraphRecordsNothing) {
     TaskGraph graph(options());
     graph.add("a", [] {});

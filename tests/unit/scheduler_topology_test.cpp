@@ -187,6 +187,22 @@ TEST(ComputeDomains, OfThisMachineAreItsAffinityMask) {
     EXPECT_THAT(all, testing::UnorderedElementsAreArray(affinity_cpus()));
 }
 
+#ifdef LEAT_HAVE_HWLOC
+// hwloc is told of an invented machine with two nodes.
+TEST(ComputeDomains, HaveTheCpusOfTheirNode) {
+    const std::vector<int> cpus = affinity_cpus();
+    const int half = cpus.back() / 2 + 1;
+    std::vector<ComputeDomain> nodes{{0, std::vector<int>(size_t(half))},
+                                     {1, std::vector<int>(size_t(half))}};
+    std::iota(nodes[0].cpus.begin(), nodes[0].cpus.end(), 0);
+    std::iota(nodes[1].cpus.begin(), nodes[1].cpus.end(), half);
+    ::setenv("HWLOC_SYNTHETIC", ("numa:2 pu:" + std::to_string(half)).c_str(), 1);
+    const std::vector<ComputeDomain> domains = compute_domains();
+    ::unsetenv("HWLOC_SYNTHETIC");
+    EXPECT_EQ(cpus_of(domains), cpus_of(divide_into_domains(nodes, cpus)));
+}
+#endif
+
 TEST(Topology, OfThisMachineMakesSense) {
     const HostTopology host = read_topology();
     EXPECT_GE(host.hardware_cpus, int(host.affinity_cpus.size()));

@@ -19,13 +19,16 @@ using ::testing::IsEmpty;
 TEST(TraceBuffer, KeepsEventsInOrderWithTheirThread) {
     TraceBuffer buffer(4);
     buffer.record(7, 100, 250);
-    buffer.record(8, 250, 300);
+    buffer.record(8, 250, 300, {4, 6});
     ASSERT_EQ(buffer.events().size(), 2U);
     EXPECT_EQ(buffer.events()[0].id, 7);
     EXPECT_EQ(buffer.events()[0].begin_ns, 100);
     EXPECT_EQ(buffer.events()[0].end_ns, 250);
     EXPECT_EQ(buffer.events()[0].thread, trace_thread());
+    EXPECT_EQ(buffer.events()[0].tiles.end, 1);
     EXPECT_EQ(buffer.events()[1].id, 8);
+    EXPECT_EQ(buffer.events()[1].tiles.begin, 4);
+    EXPECT_EQ(buffer.events()[1].tiles.end, 6);
     EXPECT_EQ(buffer.dropped(), 0);
 }
 
@@ -100,6 +103,7 @@ TEST(ChromeTrace, WritesCompleteEventsInMicroseconds) {
     ChromeTrace trace("my \"app\"");
     trace.name_thread(3, "worker 0");
     trace.add("load", "node", 3, 1'234'567, 1'234'600);
+    trace.add("sum", "node", 3, 0, 1'000, "tiles [0, 2)");
     trace.add_note("dropped_events", "0");
     EXPECT_EQ(trace.json(),
               "{\"traceEvents\":[\n"
@@ -108,6 +112,9 @@ TEST(ChromeTrace, WritesCompleteEventsInMicroseconds) {
               R"({"name":"thread_name","ph":"M","pid":1,"tid":3,"args":{"name":"worker 0"}})"
               ",\n"
               R"({"name":"load","cat":"node","ph":"X","pid":1,"tid":3,"ts":1234.567,"dur":0.033})"
+              ",\n"
+              R"({"name":"sum","cat":"node","ph":"X","pid":1,"tid":3,"ts":0.000,"dur":1.000,)"
+              R"x("args":{"detail":"tiles [0, 2)"}})x"
               "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_events\":\"0\"}}\n");
 }
 

@@ -84,6 +84,26 @@ struct RunStats {
     bool advises_recompile = false;  // imbalance stays above 10 %
 };
 
+// One call of a task's body, in [begin_ns, end_ns) of a clock that all threads and traces share.
+struct TaskEvent {
+    TaskId task{};
+    int32_t worker = 0;      // of the run
+    int32_t thread = 0;      // a small number of the thread, the same in all traces of the process
+    int64_t tile_begin = 0;  // what the call ran
+    int64_t tile_end = 1;
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
+
+// What the last run of a traced program did. Of a program that runs inside a task: all its runs
+// within the last outermost run.
+struct RunTrace {
+    std::vector<TaskEvent> events;  // by worker; of one worker in the order in which they ended
+    int64_t dropped = 0;            // calls for which there was no room
+    int64_t begin_ns =
+        0;  // start of the outermost run, the same in all traces of it; 0: no run yet
+};
+
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
 // Keeps the program alive.
 class LEAT_API ProgramState {
@@ -102,6 +122,12 @@ class LEAT_API ProgramState {
     // Time of each task in the last runs of a traced program, in nanoseconds, smoothed; negative
     // where none was measured. For Program::recompile.
     std::vector<double> task_times_ns() const;
+    // Calls that returned; one that threw is left out. Empty where the program is not traced.
+    // During a run: what has ended so far. Not while a run begins.
+    RunTrace trace() const;
+    // The same as JSON that Perfetto opens, with the names of the tasks; those that have none are
+    // called "task 7".
+    std::string trace_json(std::span<const std::string> task_names = {}) const;
 
     struct Impl;
     Impl& impl() { return *impl_; }

@@ -35,13 +35,16 @@ struct CompileOptions {
     std::span<const int32_t> lanes;
     std::span<const double> starts_ns;
     // The domain of each worker (ExecutorReport::worker_domains). Empty: Task::domain has no
-    // effect, as in the other gears and for divided tasks.
+    // effect, as in the inline gear.
     std::span<const int> worker_domains;
     // Every list runs its tasks in the order in which they were added (where that is a valid one):
     // for programs whose order is a decision already. Programs with divided tasks always do.
     bool keeps_order = false;
-    // Runs record when each task began and ended. A second kind of program: others pay nothing.
+    // Runs record what ran where and when: see ProgramState::trace. A second kind of program:
+    // others pay nothing.
     bool is_traced = false;
+    // Events that a traced ProgramState keeps for each worker; more are counted and dropped.
+    int64_t trace_events_per_worker = 16'384;
 };
 
 struct ProgramStats {

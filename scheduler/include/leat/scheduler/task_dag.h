@@ -38,8 +38,9 @@ struct Task {
     Priority priority = Priority::kNormal;
     Affinity affinity = Affinity::kAny;  // kCaller: the thread that called run(); one tile only
     // Index of the compute domain whose workers should run it, as in
-    // CompileOptions::worker_domains. A wish: the compiled gear places it there, and another worker
-    // takes it where those are late.
+    // CompileOptions::worker_domains. A wish: the compiled gear places it there, the dynamic gear
+    // offers it to them first, and another worker takes it where those are late or busy. Tasks of
+    // several tiles and of the calling thread have none.
     int32_t domain = kAnyDomain;
 };
 
