@@ -100,8 +100,8 @@ struct TaskEvent {
 struct RunTrace {
     std::vector<TaskEvent> events;  // by worker; of one worker in the order in which they ended
     int64_t dropped = 0;            // calls for which there was no room
-    int64_t begin_ns =
-        0;  // start of the outermost run, the same in all traces of it; 0: no run yet
+    // When the outermost run began, the same in all traces of it; 0: no run yet.
+    int64_t begin_ns = 0;
 };
 
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
