@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "list_scheduling.h"
@@ -11,8 +10,6 @@
 
 namespace leat::scheduler {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double mean_finite_cost(const PlacementModel& model) {
     double sum = 0;
@@ -49,7 +46,7 @@ void Portfolio::add(PlacementRule rule) {
 }
 
 void Portfolio::consider(PlacementRule rule, Sequence sequence) {
-    const double ns = times_.evaluate(sequence, kInfinity);
+    const double ns = times_.evaluate(sequence);
     const auto next = std::lower_bound(
         starts_.begin(), starts_.end(), ns,
         [](const Start& start, double limit_ns) { return start.makespan_ns < limit_ns; });
