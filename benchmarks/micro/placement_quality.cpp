@@ -1,14 +1,16 @@
-// Time and quality of place() over the corpora of the unit test:
-//   placement_quality                              the tables of docs/measurements/placement.md
-//   placement_quality --anneal SECONDS --write FILE  best known makespans, SECONDS a graph
+// Time and quality of place() over the corpora of tests/support/placement_corpus.h:
+//   placement_quality                    the tables of docs/measurements/placement.md
+//   placement_quality --corpus tuning    the same of the corpus on which place() is tuned
+//   placement_quality [--corpus tuning] --anneal SECONDS --write FILE
+//                                        best known makespans, SECONDS of processor time a graph
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "local_search.h"
 #include "placement_best_known.h"
 #include "placement_portfolio.h"
+#include "placement_tuning_known.h"
 #include "support/exact_placement.h"
 #include "support/placement_corpus.h"
 
@@ -27,11 +30,6 @@ constexpr PlacementRule kRules[] = {
     PlacementRule::kHeft,      PlacementRule::kPeft,   PlacementRule::kEarliestFinish,
     PlacementRule::kOneDomain, PlacementRule::kMinCut, PlacementRule::kLoadBalance,
 };
-
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 // Of this thread: place() uses no other, and other programs of the machine do not count.
 double cpu_seconds_now() {
@@ -64,8 +62,8 @@ double annealed_ns(const PlacementProblem& problem, double seconds) {
         portfolio.add(rule);
     }
     SplitMix random(1);
-    double begin = seconds_now();
-    while (seconds_now() - begin < seconds / 3) {
+    double begin = cpu_seconds_now();
+    while (cpu_seconds_now() - begin < seconds / 3) {
         constexpr double kNarrowest = 10;
         const double widest = std::max(kNarrowest + 1, double(model->tasks));
         const double width = kNarrowest * std::pow(widest / kNarrowest, random.unit());
@@ -76,22 +74,29 @@ double annealed_ns(const PlacementProblem& problem, double seconds) {
     search.start_from(portfolio.starts().front().sequence);
     constexpr double kFirstMargins[] = {0.3, 0.1, 0.03, 0.01};
     for (const double first_margin : kFirstMargins) {
-        begin = seconds_now();
+        begin = cpu_seconds_now();
         search.start_from(Sequence(search.best()));
         double left = 1;
         while (left > 0) {
             for (int i = 0; i < 100; ++i) {
                 search.step(first_margin / std::sqrt(double(model->tasks)) * left);
             }
-            left = 1 - (seconds_now() - begin) / (seconds / 6);
+            left = 1 - (cpu_seconds_now() - begin) / (seconds / 6);
         }
     }
     return search.best_ns();
 }
 
-constexpr const char* kTableHead =
-    R"(// Best known makespans of large_corpus(): the least of all rules, local search and {0:.0f} s of
-// annealing a graph. Written by placement_quality --anneal {0:.0f} --write FILE.
+// What differs between the two tables of best known makespans.
+struct KnownTable {
+    Corpus corpus = Corpus::kChecking;
+    std::span<const BestKnownPlacement> placements;
+    std::string_view head;
+};
+
+constexpr const char* kCheckingHead =
+    R"(// Best known makespans of large_corpus(Corpus::kChecking): the least of all rules, local search and
+// {0:.0f} s of annealing a graph. Written by placement_quality --anneal {0:.0f} --write FILE.
 #pragma once
 
 #include <cstdint>
@@ -110,14 +115,32 @@ struct BestKnownPlacement {{
 inline constexpr BestKnownPlacement kBestKnownPlacements[] = {{
 )";
 
-int write_best_known(double seconds, const std::string& path) {
+constexpr const char* kTuningHead =
+    R"(// Best known makespans of large_corpus(Corpus::kTuning), of corpus version {1}: the least of all
+// rules, local search and {0:.0f} s of annealing a graph. Written by
+// placement_quality --corpus tuning --anneal {0:.0f} --write FILE.
+#pragma once
+
+#include "placement_best_known.h"
+
+namespace leat::scheduler {{
+
+inline constexpr BestKnownPlacement kTuningKnownPlacements[] = {{
+)";
+
+KnownTable table_of(Corpus corpus) {
+    return corpus == Corpus::kTuning ? KnownTable{corpus, kTuningKnownPlacements, kTuningHead}
+                                     : KnownTable{corpus, kBestKnownPlacements, kCheckingHead};
+}
+
+int write_best_known(const KnownTable& table, double seconds, const std::string& path) {
     std::FILE* file = std::fopen(path.c_str(), "w");
     if (file == nullptr) {
         fmt::print(stderr, "{}: cannot be written\n", path);
         return 1;
     }
-    fmt::print(file, fmt::runtime(kTableHead), seconds, kPlacementCorpusVersion);
-    for (const CorpusGraph& graph : large_corpus()) {
+    fmt::print(file, fmt::runtime(table.head), seconds, kPlacementCorpusVersion);
+    for (const CorpusGraph& graph : large_corpus(table.corpus)) {
         const PlacementProblem problem = corpus_problem(graph);
         const double placed = place(problem)->makespan_ns;
         const double annealed = annealed_ns(problem, seconds);
@@ -158,11 +181,11 @@ struct Summary {
     }
 };
 
-void measure_small() {
+void measure_small(Corpus corpus) {
     Summary all;
     for (const double ratio : {0.1, 0.5, 2.0}) {
         Summary summary;
-        for (const CorpusGraph& graph : small_corpus(12, 100)) {
+        for (const CorpusGraph& graph : small_corpus(corpus, 12, 100)) {
             if (graph.transfer_ratio != ratio) {
                 continue;
             }
@@ -177,7 +200,7 @@ void measure_small() {
     all.print("12 tasks, to the optimum");
 }
 
-void measure_large() {
+void measure_large(const KnownTable& table) {
     Summary all;
     fmt::print("| tasks | ratio |");
     for (const PlacementRule rule : kRules) {
@@ -188,7 +211,7 @@ void measure_large() {
         fmt::print("---:|");
     }
     fmt::print("\n");
-    for (const BestKnownPlacement& known : kBestKnownPlacements) {
+    for (const BestKnownPlacement& known : table.placements) {
         const CorpusGraph graph{known.seed, known.tasks, known.transfer_ratio};
         const PlacementProblem problem = corpus_problem(graph);
         fmt::print("| {} | {} |", graph.tasks, graph.transfer_ratio);
@@ -206,26 +229,39 @@ void measure_large() {
     all.print("100 to 2,000 tasks, to the best known");
 }
 
+int print_usage() {
+    fmt::print(stderr,
+               "usage: placement_quality [--corpus tuning|checking] [--anneal SECONDS --write "
+               "FILE]\n");
+    return 2;
+}
+
 int run(int count, char** arguments) {
     double seconds = 0;
     std::string path;
-    for (int i = 1; i + 1 < count; i += 2) {
+    Corpus corpus = Corpus::kChecking;
+    for (int i = 1; i < count; i += 2) {
         const std::string_view name = arguments[i];
-        if (name == "--anneal") {
+        const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
+        if (name == "--anneal" && !value.empty()) {
             seconds = std::atof(arguments[i + 1]);
-        } else if (name == "--write") {
-            path = arguments[i + 1];
+        } else if (name == "--write" && !value.empty()) {
+            path = value;
+        } else if (name == "--corpus" && (value == "tuning" || value == "checking")) {
+            corpus = value == "tuning" ? Corpus::kTuning : Corpus::kChecking;
+        } else {
+            return print_usage();
         }
     }
-    if (count != 1 && (count != 5 || !(seconds > 0) || path.empty())) {
-        fmt::print(stderr, "usage: placement_quality [--anneal SECONDS --write FILE]\n");
-        return 2;
+    if (path.empty() != !(seconds > 0)) {
+        return print_usage();
     }
+    const KnownTable table = table_of(corpus);
     if (!path.empty()) {
-        return write_best_known(seconds, path);
+        return write_best_known(table, seconds, path);
     }
-    measure_small();
-    measure_large();
+    measure_small(corpus);
+    measure_large(table);
     return 0;
 }
 

@@ -16,19 +16,21 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What one lane or link does, in order of time.
 class Timeline {
   public:
-    // Start of the first gap that holds `duration` at or after `ready`.
-    double first_gap(double ready, double duration) const {
-        auto next = std::lower_bound(busy_.begin(), busy_.end(), ready,
-                                     [](const Busy& b, double t) { return b.finish <= t; });
+    struct Gap {
+        double start = 0;
+        size_t next = 0;  // what follows it
+    };
+    // The first gap that holds `duration` at or after `ready`.
+    Gap first_gap(double ready, double duration) const {
+        size_t next = first_after(ready);
         double start = ready;
-        for (; next != busy_.end() && next->start < start + duration; ++next) {
-            start = std::max(start, next->finish);
+        for (; next < busy_.size() && busy_[next].start < start + duration; ++next) {
+            start = std::max(start, busy_[next].finish);
         }
-        return start;
+        return {start, next};
     }
-    void add(double start, double finish) {
-        const Busy busy{start, finish};
-        busy_.insert(std::upper_bound(busy_.begin(), busy_.end(), busy), busy);
+    void add(const Gap& gap, double finish) {
+        busy_.insert(busy_.begin() + int64_t(gap.next), {gap.start, finish});
     }
     void remove(double start, double finish) {
         const Busy busy{start, finish};
@@ -43,6 +45,22 @@ class Timeline {
             return start != other.start ? start < other.start : finish < other.finish;
         }
     };
+    // The first that finishes after `time`: most often it is among the last.
+    size_t first_after(double time) const {
+        constexpr size_t kLast = 8;
+        size_t next = busy_.size();
+        const size_t near = next > kLast ? next - kLast : 0;
+        while (next > near && busy_[next - 1].finish > time) {
+            --next;
+        }
+        if (next > near || near == 0) {
+            return next;
+        }
+        const auto found = std::lower_bound(busy_.begin(), busy_.begin() + int64_t(next), time,
+                                            [](const Busy& b, double t) { return b.finish <= t; });
+        return size_t(found - busy_.begin());
+    }
+
     std::vector<Busy> busy_;
 };
 
@@ -65,16 +83,16 @@ class ListScheduler {
         const int32_t domain = rule.domain_of_task.empty() ? best_domain(task, rule)
                                                            : rule.domain_of_task[size_t(task)];
         const double ready = bring_inputs(task, domain);
-        const int32_t lane = best_lane(task, domain, ready).lane;
+        const Choice choice = best_lane(task, domain, ready);
+        const int32_t lane = choice.lane;
         LEAT_CHECK(lane >= 0, "task {} has no lane in domain {}", task, domain);
         for (const TimedOp& transfer : brought_) {
             timed_.push_back(transfer);
             arrival_[size_t(transfer.op - model_.tasks)] = transfer.finish;
         }
-        const double start = lanes_[size_t(lane)].first_gap(ready, model_.cost(task, lane));
-        const double finish = start + model_.cost(task, lane);
-        lanes_[size_t(lane)].add(start, finish);
-        timed_.push_back({start, finish, task});
+        const double finish = choice.finish_ns;
+        lanes_[size_t(lane)].add(choice.gap, finish);
+        timed_.push_back({choice.gap.start, finish, task});
         lane_of_task_[size_t(task)] = lane;
         for (const int32_t value : model_.outputs[task]) {
             for (int32_t to = 0; to < model_.domains; ++to) {
@@ -110,6 +128,7 @@ class ListScheduler {
     struct Choice {
         int32_t lane = -1;
         double finish_ns = kInfinity;
+        Timeline::Gap gap;
     };
 
     int32_t best_domain(int32_t task, const ListRule& rule) {
@@ -136,9 +155,9 @@ class ListScheduler {
             if (model_.domain_of_lane[size_t(lane)] != domain || !std::isfinite(cost)) {
                 continue;
             }
-            const double finish = lanes_[size_t(lane)].first_gap(ready, cost) + cost;
-            if (finish < best.finish_ns) {
-                best = {lane, finish};
+            const Timeline::Gap gap = lanes_[size_t(lane)].first_gap(ready, cost);
+            if (gap.start + cost < best.finish_ns) {
+                best = {lane, gap.start + cost, gap};
             }
         }
         return best;
@@ -168,8 +187,9 @@ class ListScheduler {
             const double duration = model_.transfer(value, from, domain);
             const auto link = size_t(model_.link(from, domain));
             if (model_.links[link].is_exclusive) {
-                transfer.start = links_[link].first_gap(transfer.start, duration);
-                links_[link].add(transfer.start, transfer.start + duration);
+                const Timeline::Gap gap = links_[link].first_gap(transfer.start, duration);
+                links_[link].add(gap, gap.start + duration);
+                transfer.start = gap.start;
             }
             transfer.finish = transfer.start + duration;
             ready = std::max(ready, transfer.finish);

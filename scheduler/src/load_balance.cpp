@@ -17,151 +17,236 @@ constexpr double kOtherLoads = 0.05;
 }  // namespace
 
 LoadBalance::LoadBalance(const PlacementModel& model,
-                         std::vector<int32_t> window_of_task,
-                         int32_t window_count,
-                         std::vector<int32_t> domain_of_task)
+                         std::vector<int32_t> tasks_in_order,
+                         int32_t tasks_per_window,
+                         std::span<const int32_t> domain_of_task)
     : model_(model),
-      resources_(model.domains + int32_t(model.links.size())),
-      window_of_task_(std::move(window_of_task)),
-      domain_of_task_(std::move(domain_of_task)),
-      load_per_ns_(size_t(model.domains), 0),
-      least_cost_ns_(size_t(model.tasks) * size_t(model.domains), kInfinity),
-      reader_count_(size_t(model.values) * size_t(model.domains), 0),
-      load_ns_(size_t(window_count) * size_t(resources_), 0),
-      window_ns_(size_t(window_count), 0) {
-    for (const int32_t domain : model.domain_of_lane) {
-        load_per_ns_[size_t(domain)] += 1;
+      domains_(size_t(model.domains)),
+      resources_(domains_ + model.links.size() + 1),
+      task_of_rank_(std::move(tasks_in_order)) {
+    const size_t windows = std::max<size_t>(1, task_of_rank_.size() / size_t(tasks_per_window));
+    std::vector<int32_t> rank_of_task(task_of_rank_.size());
+    for (size_t rank = 0; rank < task_of_rank_.size(); ++rank) {
+        const int32_t task = task_of_rank_[rank];
+        rank_of_task[size_t(task)] = int32_t(rank);
+        window_of_rank_.push_back(std::min(windows - 1, rank / size_t(tasks_per_window)) *
+                                  resources_);
+        domain_.push_back(domain_of_task[size_t(task)]);
     }
-    for (double& lanes : load_per_ns_) {
-        lanes = 1 / std::max(lanes, 1.0);
-    }
-    for (int32_t task = 0; task < model.tasks; ++task) {
-        for (int32_t lane = 0; lane < model.lanes; ++lane) {
-            double& least = least_cost_ns_[size_t(task) * size_t(model.domains) +
-                                           size_t(model.domain_of_lane[size_t(lane)])];
-            least = std::min(least, model.cost(task, lane));
+    number_values(rank_of_task);
+    copy_costs();
+    load_ns_.assign(windows * resources_, 0);
+    window_ns_.assign(load_ns_.size(), 0);
+    count_loads();
+}
+
+// Values in order of their producers, and the uses of tasks in these numbers.
+void LoadBalance::number_values(const std::vector<int32_t>& rank_of_task) {
+    std::vector<int32_t> number(size_t(model_.values));
+    for (const int32_t task : task_of_rank_) {
+        outputs_begin_.push_back(int32_t(producer_.size()));
+        for (const int32_t value : model_.outputs[task]) {
+            number[size_t(value)] = int32_t(producer_.size());
+            producer_.push_back(rank_of_task[size_t(task)]);
         }
-        const int32_t domain = domain_of_task_[size_t(task)];
-        add_load(window_of_task_[size_t(task)], domain,
-                 least_cost_ns_[size_t(task) * size_t(model.domains) + size_t(domain)] *
-                     load_per_ns_[size_t(domain)]);
     }
-    for (int32_t value = 0; value < model.values; ++value) {
-        const int32_t from = domain_of_task_[size_t(model.producer[size_t(value)])];
-        for (const int32_t reader : model.readers[value]) {
-            const int32_t to = domain_of_task_[size_t(reader)];
-            if (reader_count_[size_t(value) * size_t(model.domains) + size_t(to)]++ == 0) {
-                add_transfer(value, from, to, 1);
+    outputs_begin_.push_back(int32_t(producer_.size()));
+    size_t most_changes = 0;
+    for (const int32_t task : task_of_rank_) {
+        inputs_begin_.push_back(int32_t(inputs_.size()));
+        for (const int32_t value : model_.inputs[task]) {
+            inputs_.push_back(number[size_t(value)]);
+        }
+        const size_t uses = model_.inputs[task].size() + model_.outputs[task].size() * domains_ + 1;
+        most_changes = std::max(most_changes, 2 * uses);
+    }
+    inputs_begin_.push_back(int32_t(inputs_.size()));
+    changes_.resize(most_changes);
+    touched_.resize(most_changes);
+}
+
+void LoadBalance::copy_costs() {
+    std::vector<double> lanes_in(domains_, 0);
+    for (const int32_t domain : model_.domain_of_lane) {
+        lanes_in[size_t(domain)] += 1;
+    }
+    load_of_task_.assign(task_of_rank_.size() * domains_, kInfinity);
+    transfer_ns_.assign(producer_.size() * domains_ * domains_, 0);
+    for (const int32_t link : model_.link_between) {
+        const bool is_booked =
+            link != PlacementProblem::kNoLink && model_.links[size_t(link)].is_exclusive;
+        link_slot_.push_back(is_booked ? domains_ + size_t(link) : resources_ - 1);
+    }
+    size_t cell = 0;
+    for (size_t rank = 0; rank < task_of_rank_.size(); ++rank) {
+        const int32_t task = task_of_rank_[rank];
+        for (int32_t lane = 0; lane < model_.lanes; ++lane) {
+            const auto domain = size_t(model_.domain_of_lane[size_t(lane)]);
+            double& least = load_of_task_[rank * domains_ + domain];
+            least = std::min(least, model_.cost(task, lane) / lanes_in[domain]);
+        }
+        for (const int32_t value : model_.outputs[task]) {
+            const double* from = &model_.transfer_ns[size_t(value) * domains_ * domains_];
+            for (size_t pair = 0; pair < domains_ * domains_; ++pair, ++cell) {
+                transfer_ns_[cell] = link_slot_[pair] == resources_ - 1 ? 0 : from[pair];
             }
         }
     }
-    for (int32_t window = 0; window < window_count; ++window) {
-        window_ns_[size_t(window)] = window_estimate(window);
+}
+
+void LoadBalance::count_loads() {
+    reader_count_.assign(producer_.size() * domains_, 0);
+    for (size_t rank = 0; rank < task_of_rank_.size(); ++rank) {
+        const auto domain = size_t(domain_[rank]);
+        load_ns_[window_of(rank) + domain] += load_of_task_[rank * domains_ + domain];
+        for (int32_t i = inputs_begin_[rank]; i < inputs_begin_[rank + 1]; ++i) {
+            ++reader_count_[size_t(inputs_[size_t(i)]) * domains_ + domain];
+        }
+    }
+    for (size_t value = 0; value < producer_.size(); ++value) {
+        const auto producer = size_t(producer_[value]);
+        const size_t row = size_t(domain_[producer]) * domains_;
+        for (size_t to = 0; to < domains_; ++to) {
+            if (reader_count_[value * domains_ + to] > 0) {
+                load_ns_[window_of(producer) + link_slot_[row + to]] +=
+                    transfer_ns_[value * domains_ * domains_ + row + to];
+            }
+        }
+    }
+    for (size_t window = 0; window < load_ns_.size(); window += resources_) {
+        window_ns_[window] = window_estimate(window);
     }
 }
 
-void LoadBalance::anneal(int64_t trials, double temperature_ns, SplitMix& random) {
-    if (model_.domains < 2 || model_.tasks < 1) {
+std::vector<int32_t> LoadBalance::domain_of_task() const {
+    std::vector<int32_t> domain_of_task(task_of_rank_.size());
+    for (size_t rank = 0; rank < task_of_rank_.size(); ++rank) {
+        domain_of_task[size_t(task_of_rank_[rank])] = domain_[rank];
+    }
+    return domain_of_task;
+}
+
+void LoadBalance::anneal(int64_t trials,
+                         double temperature_ns,
+                         const ExponentialQuantiles& quantiles,
+                         SplitMix& random) {
+    if (domains_ < 2 || task_of_rank_.empty()) {
         return;
     }
-    const double per_trial = 1 / double(trials);
+    const double cooling = temperature_ns / double(trials);
+    size_t rank = 0;
     for (int64_t trial = 0; trial < trials; ++trial) {
-        const int32_t task = random.below(model_.tasks);
-        const int32_t from = domain_of_task_[size_t(task)];
-        int32_t to = random.below(model_.domains - 1);
+        const auto from = size_t(domain_[rank]);
+        size_t to = domains_ == 2 ? 0 : size_t(random.below(int32_t(domains_) - 1));
         to += to >= from ? 1 : 0;
-        if (least_cost_ns_[size_t(task) * size_t(model_.domains) + size_t(to)] == kInfinity) {
-            continue;
-        }
-        touched_.clear();
-        changes_.clear();
-        load_move(task, to);
-        double change = 0;
-        for (Touched& touched : touched_) {
-            touched.estimate_ns = window_estimate(touched.window);
-            change += touched.estimate_ns - window_ns_[size_t(touched.window)];
-        }
-        const double heat = temperature_ns * (1 - double(trial) * per_trial);
-        // Threshold accepting with an exponential threshold is the rule of Metropolis.
-        if (change <= 0 || change < -heat * std::log(1 - random.unit())) {
-            count_move(task, to);
-            for (const Touched& touched : touched_) {
-                window_ns_[size_t(touched.window)] = touched.estimate_ns;
+        if (load_of_task_[rank * domains_ + to] != kInfinity) {
+            const double change = try_move(rank, to);
+            const double heat = temperature_ns - cooling * double(trial);
+            // Threshold accepting with an exponential threshold is the rule of Metropolis.
+            if (change <= 0 || change < heat * quantiles.draw(random)) {
+                keep_move(rank, to);
+            } else {
+                take_back();
             }
-        } else {
-            for (size_t i = changes_.size(); i-- > 0;) {
-                load_ns_[changes_[i].slot] = changes_[i].old_ns;
+        }
+        rank = rank + 1 < task_of_rank_.size() ? rank + 1 : 0;
+    }
+}
+
+// Changes the loads as if the task were in `to`; returns by how much the estimate grows.
+double LoadBalance::try_move(size_t rank, size_t to) {
+    collect_changes(rank, to);
+    for (size_t i = 0; i < change_count_; ++i) {
+        double& load = load_ns_[changes_[i].slot];
+        changes_[i].ns = std::exchange(load, load + changes_[i].ns);
+    }
+    double growth = 0;
+    for (size_t i = 0; i < touched_count_; ++i) {
+        touched_[i].estimate_ns = window_estimate(touched_[i].window);
+        growth += touched_[i].estimate_ns - window_ns_[touched_[i].window];
+    }
+    return growth;
+}
+
+void LoadBalance::collect_changes(size_t rank, size_t to) {
+    const auto from = size_t(domain_[rank]);
+    const size_t window = window_of(rank);
+    change_count_ = 0;
+    touched_count_ = 0;
+    add_change(window, from, -load_of_task_[rank * domains_ + from]);
+    add_change(window, to, load_of_task_[rank * domains_ + to]);
+    for (int32_t i = inputs_begin_[rank]; i < inputs_begin_[rank + 1]; ++i) {
+        const auto value = size_t(inputs_[size_t(i)]);
+        const auto producer = size_t(producer_[value]);
+        const size_t row = size_t(domain_[producer]) * domains_;
+        const double* ns = &transfer_ns_[value * domains_ * domains_ + row];
+        const int32_t* readers = &reader_count_[value * domains_];
+        const double saved = readers[from] == 1 ? ns[from] : 0;
+        const double spent = readers[to] == 0 ? ns[to] : 0;
+        if (saved != 0) {
+            add_change(window_of(producer), link_slot_[row + from], -saved);
+        }
+        if (spent != 0) {
+            add_change(window_of(producer), link_slot_[row + to], spent);
+        }
+    }
+    for (int32_t i = outputs_begin_[rank]; i < outputs_begin_[rank + 1]; ++i) {
+        const auto value = size_t(i);
+        const double* ns = &transfer_ns_[value * domains_ * domains_];
+        for (size_t domain = 0; domain < domains_; ++domain) {
+            if (reader_count_[value * domains_ + domain] == 0) {
+                continue;
+            }
+            if (domain != from) {
+                const size_t pair = from * domains_ + domain;
+                add_change(window, link_slot_[pair], -ns[pair]);
+            }
+            if (domain != to) {
+                const size_t pair = to * domains_ + domain;
+                add_change(window, link_slot_[pair], ns[pair]);
             }
         }
     }
 }
 
-// Changes the loads as if `task` were in `to`.
-void LoadBalance::load_move(int32_t task, int32_t to) {
-    const int32_t from = domain_of_task_[size_t(task)];
-    const auto row = size_t(task) * size_t(model_.domains);
-    const int32_t window = window_of_task_[size_t(task)];
-    add_load(window, from, -least_cost_ns_[row + size_t(from)] * load_per_ns_[size_t(from)]);
-    add_load(window, to, least_cost_ns_[row + size_t(to)] * load_per_ns_[size_t(to)]);
-    for (const int32_t value : model_.inputs[task]) {
-        const int32_t written = domain_of_task_[size_t(model_.producer[size_t(value)])];
-        const int32_t* readers = reader_count_.data() + size_t(value) * size_t(model_.domains);
-        if (readers[from] == 1) {
-            add_transfer(value, written, from, -1);
-        }
-        if (readers[to] == 0) {
-            add_transfer(value, written, to, 1);
+void LoadBalance::add_change(size_t window, size_t resource, double ns) {
+    changes_[change_count_++] = {window + resource, ns};
+    for (size_t i = 0; i < touched_count_; ++i) {
+        if (touched_[i].window == window) {
+            return;
         }
     }
-    for (const int32_t value : model_.outputs[task]) {
-        const int32_t* readers = reader_count_.data() + size_t(value) * size_t(model_.domains);
-        for (int32_t domain = 0; domain < model_.domains; ++domain) {
-            if (readers[domain] > 0) {
-                add_transfer(value, from, domain, -1);
-                add_transfer(value, to, domain, 1);
-            }
-        }
+    touched_[touched_count_++].window = window;
+}
+
+void LoadBalance::take_back() {
+    while (change_count_ > 0) {
+        --change_count_;
+        load_ns_[changes_[change_count_].slot] = changes_[change_count_].ns;
     }
 }
 
-// Puts `task` into `to`, whose loads are changed already.
-void LoadBalance::count_move(int32_t task, int32_t to) {
-    for (const int32_t value : model_.inputs[task]) {
-        int32_t* readers = reader_count_.data() + size_t(value) * size_t(model_.domains);
-        --readers[domain_of_task_[size_t(task)]];
+// Puts the task into `to`, whose loads are changed already.
+void LoadBalance::keep_move(size_t rank, size_t to) {
+    for (int32_t i = inputs_begin_[rank]; i < inputs_begin_[rank + 1]; ++i) {
+        int32_t* readers = &reader_count_[size_t(inputs_[size_t(i)]) * domains_];
+        --readers[domain_[rank]];
         ++readers[to];
     }
-    domain_of_task_[size_t(task)] = to;
-}
-
-void LoadBalance::add_transfer(int32_t value, int32_t from, int32_t to, double sign) {
-    if (!needs_transfer(model_, from, to)) {
-        return;
-    }
-    const int32_t link = model_.link(from, to);
-    if (model_.links[size_t(link)].is_exclusive) {
-        add_load(window_of_task_[size_t(model_.producer[size_t(value)])], model_.domains + link,
-                 sign * model_.transfer(value, from, to));
+    domain_[rank] = int32_t(to);
+    for (size_t i = 0; i < touched_count_; ++i) {
+        window_ns_[touched_[i].window] = touched_[i].estimate_ns;
     }
 }
 
-void LoadBalance::add_load(int32_t window, int32_t resource, double ns) {
-    const size_t slot = size_t(window) * size_t(resources_) + size_t(resource);
-    changes_.push_back({slot, load_ns_[slot]});
-    load_ns_[slot] += ns;
-    const auto is_same = [&](const Touched& touched) { return touched.window == window; };
-    if (std::none_of(touched_.begin(), touched_.end(), is_same)) {
-        touched_.push_back({window, 0});
-    }
-}
-
-double LoadBalance::window_estimate(int32_t window) const {
-    const double* load = load_ns_.data() + size_t(window) * size_t(resources_);
+double LoadBalance::window_estimate(size_t window) const {
+    const double* load = &load_ns_[window];
     double powers = 0;
     double sum = 0;
-    for (int32_t resource = 0; resource < resources_; ++resource) {
+    for (size_t resource = 0; resource + 1 < resources_; ++resource) {
         const double square = load[resource] * load[resource];
-        powers += square * square * square * square;
+        const double fourth = square * square;
+        powers += fourth * fourth;
         sum += load[resource];
     }
     return std::sqrt(std::sqrt(std::sqrt(powers))) + kOtherLoads * sum;

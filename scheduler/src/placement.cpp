@@ -19,7 +19,8 @@ constexpr PlacementRule kAllRules[] = {
 };
 
 // Few tasks: one schedule costs little and chance decides, so the search is hot and starts from
-// every start of the portfolio. Many tasks: it only has time to walk downhill from the best one.
+// every start of the portfolio, and then as often again from the best schedule so far. Many tasks:
+// it only has time to walk downhill from the best one.
 struct SearchPlan {
     int64_t steps = 0;  // of all starts
     int64_t starts = 1;
@@ -28,13 +29,17 @@ struct SearchPlan {
 
 SearchPlan plan_search(const PlacementModel& model, const PlacementOptions& options) {
     constexpr int32_t kFewTasks = 50;
-    constexpr int64_t kStepsTimesTasks = 600'000;
+    constexpr int64_t kStepsOfFew = 2'300;
+    constexpr int64_t kStepsTimesTasks = 1'000'000;
     const int32_t tasks = std::max(model.tasks, 1);
+    const bool are_few = tasks < kFewTasks;
     SearchPlan plan;
-    plan.steps = options.search_steps < 0 ? std::clamp<int64_t>(kStepsTimesTasks / tasks, 150, 5200)
-                                          : options.search_steps;
-    plan.starts = tasks < kFewTasks ? int64_t(Portfolio::kMaxStarts) : 1;
-    plan.first_margin = (tasks < kFewTasks ? 0.4 : 0.003) / std::sqrt(double(tasks));
+    plan.starts = are_few ? 2 * int64_t(Portfolio::kMaxStarts) : 1;
+    plan.first_margin = (are_few ? 0.5 : 0.003) / std::sqrt(double(tasks));
+    plan.steps = are_few ? kStepsOfFew : std::max<int64_t>(kStepsTimesTasks / tasks, 150);
+    if (options.search_steps >= 0) {
+        plan.steps = options.search_steps;
+    }
     return plan;
 }
 

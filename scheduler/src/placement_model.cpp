@@ -124,6 +124,34 @@ void index_values(const PlacementProblem& problem, PlacementModel& model) {
     model.readers = IntRows(model.values, std::move(readers));
 }
 
+// A lane joins the first pool whose first lane is its equal.
+void pool_lanes(PlacementModel& model) {
+    std::vector<int32_t> first_lane;
+    std::vector<IntRows::Entry> lanes;
+    const auto are_equal = [&](int32_t a, int32_t b) {
+        if (model.domain_of_lane[size_t(a)] != model.domain_of_lane[size_t(b)]) {
+            return false;
+        }
+        for (int32_t task = 0; task < model.tasks; ++task) {
+            if (model.cost(task, a) != model.cost(task, b)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    for (int32_t lane = 0; lane < model.lanes; ++lane) {
+        const auto pool = std::find_if(first_lane.begin(), first_lane.end(),
+                                       [&](int32_t first) { return are_equal(first, lane); });
+        model.pool_of_lane.push_back(int32_t(pool - first_lane.begin()));
+        lanes.push_back({model.pool_of_lane.back(), lane});
+        if (pool == first_lane.end()) {
+            first_lane.push_back(lane);
+        }
+    }
+    model.pools = int32_t(first_lane.size());
+    model.lanes_of_pool = IntRows(model.pools, std::move(lanes));
+}
+
 void fill_transfers(const PlacementProblem& problem, PlacementModel& model) {
     for (const PlacementValue& value : problem.values) {
         for (const int32_t index : model.link_between) {
@@ -133,6 +161,12 @@ void fill_transfers(const PlacementProblem& problem, PlacementModel& model) {
                 ns = link.latency_ns + double(value.bytes) * 1e9 / link.bytes_per_s;
             }
             model.transfer_ns.push_back(ns);
+        }
+    }
+    model.transfers.reserve(size_t(model.values) * size_t(model.domains));
+    for (int32_t value = 0; value < model.values; ++value) {
+        for (int32_t domain = 0; domain < model.domains; ++domain) {
+            model.transfers.push_back({value, domain});
         }
     }
 }
@@ -195,6 +229,7 @@ Result<PlacementModel> PlacementModel::make(const PlacementProblem& problem) {
     for (int32_t domain = 0; domain < model.domains; ++domain) {
         model.link_between[size_t(domain) * size_t(model.domains + 1)] = PlacementProblem::kNoLink;
     }
+    pool_lanes(model);
     index_values(problem, model);
     fill_transfers(problem, model);
     LEAT_RETURN_IF_ERROR(order_tasks(model));

@@ -64,6 +64,11 @@ struct PlacementModel {
     int32_t domains = 0;
     int32_t values = 0;
     std::vector<int32_t> domain_of_lane;
+    // A pool is the lanes of one domain on which every task costs the same: schedules that differ
+    // by an exchange of its lanes are one.
+    int32_t pools = 0;
+    std::vector<int32_t> pool_of_lane;
+    IntRows lanes_of_pool;
     std::vector<double> cost_ns;    // [task][lane]
     IntRows inputs;                 // task -> values that it reads
     IntRows outputs;                // task -> values that it writes
@@ -72,7 +77,13 @@ struct PlacementModel {
     std::vector<PlacementLink> links;
     std::vector<int32_t> link_between;  // [from][to], kNoLink on the diagonal
     std::vector<double> transfer_ns;    // [value][from][to]
-    std::vector<int32_t> topological;   // tasks, producers before readers
+    // [value * domains + to_domain]: both numbers again, to spare divisions.
+    struct Transfer {
+        int32_t value = 0;
+        int32_t to_domain = 0;
+    };
+    std::vector<Transfer> transfers;
+    std::vector<int32_t> topological;  // tasks, producers before readers
 };
 
 }  // namespace leat::scheduler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 #include "list_scheduling.h"
@@ -11,8 +11,6 @@
 
 namespace leat::scheduler {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double mean_finite_cost(const PlacementModel& model) {
     double sum = 0;
@@ -49,7 +47,7 @@ void Portfolio::add(PlacementRule rule) {
 }
 
 void Portfolio::consider(PlacementRule rule, Sequence sequence) {
-    const double ns = times_.evaluate(sequence, kInfinity);
+    const double ns = times_.evaluate(sequence);
     const auto next = std::lower_bound(
         starts_.begin(), starts_.end(), ns,
         [](const Start& start, double limit_ns) { return start.makespan_ns < limit_ns; });
@@ -88,20 +86,17 @@ void Portfolio::add_single_domains() {
 }
 
 void Portfolio::balance(int32_t tasks_per_window, int64_t trials, double temperature_ns) {
-    const int32_t windows = std::max(1, model_.tasks / std::max(1, tasks_per_window));
-    std::vector<int32_t> window_of_task(size_t(model_.tasks), 0);
-    std::vector<int32_t> domain_of_task(size_t(model_.tasks), 0);
     const Sequence& best = starts_.front().sequence;
-    int32_t seen = 0;
-    for (const int32_t op : best.ops) {
-        if (is_task(model_, op)) {
-            const int32_t lane = best.lane_of_task[size_t(op)];
-            window_of_task[size_t(op)] = std::min(windows - 1, seen++ / tasks_per_window);
-            domain_of_task[size_t(op)] = model_.domain_of_lane[size_t(lane)];
-        }
+    std::vector<int32_t> tasks_in_order;
+    std::vector<int32_t> domain_of_task;
+    tasks_in_order.reserve(size_t(model_.tasks));
+    std::copy_if(best.ops.begin(), best.ops.end(), std::back_inserter(tasks_in_order),
+                 [&](int32_t op) { return is_task(model_, op); });
+    for (const int32_t lane : best.lane_of_task) {
+        domain_of_task.push_back(model_.domain_of_lane[size_t(lane)]);
     }
-    LoadBalance loads(model_, std::move(window_of_task), windows, std::move(domain_of_task));
-    loads.anneal(trials, temperature_ns, random_);
+    LoadBalance loads(model_, std::move(tasks_in_order), tasks_per_window, domain_of_task);
+    loads.anneal(trials, temperature_ns, quantiles_, random_);
     consider_domains(PlacementRule::kLoadBalance, loads.domain_of_task());
 }
 
@@ -121,7 +116,7 @@ void Portfolio::add_balanced() {
     constexpr double kRestartHeat = 0.8;
     constexpr double kCooling = 0.7;
     const int64_t tasks = model_.tasks;
-    const int64_t trials = tasks * std::clamp<int64_t>(40'000 / tasks, 20, 30);
+    const int64_t trials = tasks * std::clamp<int64_t>(24'000 / tasks, 12, 18);
     const int64_t rounds = std::clamp<int64_t>(std::min(9'000 / tasks, tasks / 3), kWidths, 30);
     double heat = kFirstHeat;
     for (int64_t round = 0; round < rounds; ++round) {

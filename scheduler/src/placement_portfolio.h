@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "exponential_quantiles.h"
 #include "placement_model.h"
 #include "placement_sequence.h"
 #include "split_mix.h"
@@ -41,6 +42,7 @@ class Portfolio {
 
     const PlacementModel& model_;
     SplitMix random_;
+    ExponentialQuantiles quantiles_;
     SequenceTimes times_;
     double mean_cost_ns_ = 0;
     std::vector<Start> starts_;

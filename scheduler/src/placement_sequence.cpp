@@ -31,123 +31,221 @@ std::vector<double> least_tails(const PlacementModel& model) {
 SequenceTimes::SequenceTimes(const PlacementModel& model)
     : model_(model),
       tail_ns_(least_tails(model)),
-      start_(size_t(model.tasks) + size_t(model.values) * size_t(model.domains), 0),
-      finish_(start_.size(), 0),
-      before_(start_.size(), kNone),
       arrival_(size_t(model.values) * size_t(model.domains), 0),
-      lane_free_(size_t(model.lanes)),
-      link_free_(model.links.size()),
-      lane_last_(size_t(model.lanes)),
-      link_last_(model.links.size()) {}
+      trial_arrival_(arrival_),
+      resources_(size_t(model.lanes) + model.links.size()),
+      group_of_(model.pool_of_lane),
+      groups_(size_t(model.pools) + model.links.size()) {
+    for (int32_t link = 0; link < int32_t(model.links.size()); ++link) {
+        group_of_.push_back(model.pools + link);
+    }
+    for (int32_t pool = 0; pool < model.pools; ++pool) {
+        groups_[size_t(pool)].lanes = double(model.lanes_of_pool[pool].size());
+    }
+}
 
-double SequenceTimes::evaluate(const Sequence& sequence, double limit_ns) {
-    std::fill(lane_free_.begin(), lane_free_.end(), 0.0);
-    std::fill(link_free_.begin(), link_free_.end(), 0.0);
-    std::fill(lane_last_.begin(), lane_last_.end(), kNone);
-    std::fill(link_last_.begin(), link_last_.end(), kNone);
-    double makespan = 0;
-    last_task_ = kNone;
+std::vector<double> SequenceTimes::loads(const Sequence& sequence) const {
+    std::vector<double> load_ns(groups_.size(), 0);
     for (const int32_t op : sequence.ops) {
-        if (!is_task(model_, op)) {
-            run_transfer(op, sequence);
+        if (is_task(model_, op)) {
+            const int32_t lane = sequence.lane_of_task[size_t(op)];
+            load_ns[size_t(model_.pool_of_lane[size_t(lane)])] += model_.cost(op, lane);
             continue;
         }
-        const double finish = run_task(op, sequence.lane_of_task[size_t(op)]);
-        if (finish + tail_ns_[size_t(op)] > limit_ns) {
+        const int32_t value = value_of(model_, op);
+        const int32_t lane = sequence.lane_of_task[size_t(model_.producer[size_t(value)])];
+        const int32_t from = model_.domain_of_lane[size_t(lane)];
+        const int32_t to = to_domain_of(model_, op);
+        const auto link = size_t(model_.link(from, to));
+        if (model_.links[link].is_exclusive) {
+            load_ns[size_t(model_.pools) + link] += model_.transfer(value, from, to);
+        }
+    }
+    return load_ns;
+}
+
+double SequenceTimes::evaluate(const Sequence& sequence) {
+    const double makespan = try_change(sequence, 0, {}, kInfinity);
+    keep(sequence);
+    return makespan;
+}
+
+double SequenceTimes::try_change(const Sequence& changed,
+                                 size_t first,
+                                 std::span<const double> load_ns,
+                                 double limit_ns) {
+    trial_.resize(changed.ops.size());
+    first_ = first;
+    resume(first);
+    // Loads are sums of changes, whose rounding must not exclude a makespan that equals the limit.
+    constexpr double kRounding = 1 + 1e-9;
+    for (size_t group = 0; group < groups_.size(); ++group) {
+        groups_[group].room_ns = load_ns.empty()
+                                     ? kInfinity
+                                     : groups_[group].lanes * limit_ns * kRounding - load_ns[group];
+    }
+    const auto length = int32_t(changed.ops.size());
+    for (auto position = int32_t(first); position < length; ++position) {
+        const int32_t op = changed.ops[size_t(position)];
+        const bool is_within =
+            is_task(model_, op) ? run_task(position, op, changed.lane_of_task[size_t(op)], limit_ns)
+                                : run_transfer(position, op, changed);
+        if (!is_within) {
+            copy_arrivals({changed.ops.data() + first, changed.ops.data() + position + 1}, arrival_,
+                          trial_arrival_);
             return kInfinity;
         }
-        if (finish >= makespan) {
-            makespan = finish;
-            last_task_ = op;
-        }
+    }
+    double makespan = 0;
+    for (int32_t lane = 0; lane < model_.lanes; ++lane) {
+        makespan = std::max(makespan, resources_[size_t(lane)].free_ns);
     }
     return makespan;
 }
 
-double SequenceTimes::run_task(int32_t task, int32_t lane) {
-    const int32_t domain = model_.domain_of_lane[size_t(lane)];
-    double start = lane_free_[size_t(lane)];
-    for (const int32_t value : model_.inputs[task]) {
-        start = std::max(start, arrival_[size_t(value) * size_t(model_.domains) + size_t(domain)]);
-    }
-    const double finish = start + model_.cost(task, lane);
-    start_[size_t(task)] = start;
-    finish_[size_t(task)] = finish;
-    before_[size_t(task)] = lane_last_[size_t(lane)];
-    lane_last_[size_t(lane)] = task;
-    lane_free_[size_t(lane)] = finish;
-    for (const int32_t value : model_.outputs[task]) {
-        const size_t row = size_t(value) * size_t(model_.domains);
-        for (int32_t to = 0; to < model_.domains; ++to) {
-            // Where a transfer is needed, it stands later in the sequence and writes its finish.
-            arrival_[row + size_t(to)] = finish;
-        }
-    }
-    return finish;
+void SequenceTimes::keep(const Sequence& changed) {
+    times_.resize(trial_.size());
+    std::copy(trial_.begin() + int64_t(first_), trial_.end(), times_.begin() + int64_t(first_));
+    copy_arrivals({changed.ops.data() + first_, changed.ops.data() + changed.ops.size()},
+                  trial_arrival_, arrival_);
 }
 
-void SequenceTimes::run_transfer(int32_t op, const Sequence& sequence) {
+// What the operations before `first` leave of resources and groups.
+void SequenceTimes::resume(size_t first) {
+    std::fill(resources_.begin(), resources_.end(), Resource());
+    for (Group& group : groups_) {
+        group.idle_ns = 0;
+    }
+    size_t missing = resources_.size();
+    for (size_t i = first; i-- > 0 && missing > 0;) {
+        const OpTimes& op = times_[i];
+        if (op.resource == kNone || resources_[size_t(op.resource)].last != kNone) {
+            continue;
+        }
+        resources_[size_t(op.resource)] = {op.finish_ns, int32_t(i)};
+        double& idle = groups_[size_t(group_of_[size_t(op.resource)])].idle_ns;
+        idle = std::max(idle, op.idle_ns);
+        --missing;
+    }
+}
+
+bool SequenceTimes::run_task(int32_t position, int32_t task, int32_t lane, double limit_ns) {
+    const auto domain = size_t(model_.domain_of_lane[size_t(lane)]);
+    double ready = 0;
+    for (const int32_t value : model_.inputs[task]) {
+        ready = std::max(ready, trial_arrival_[size_t(value) * size_t(model_.domains) + domain]);
+    }
+    const int32_t free = free_lane(lane, ready);
+    const double start = std::max(ready, resources_[size_t(free)].free_ns);
+    const double finish = start + model_.cost(task, lane);
+    for (const int32_t value : model_.outputs[task]) {
+        // Where a transfer is needed, it stands later in the sequence and writes its finish.
+        double* arrivals = &trial_arrival_[slot(value, 0)];
+        for (int32_t to = 0; to < model_.domains; ++to) {
+            arrivals[to] = finish;
+        }
+    }
+    return book(position, free, start, finish) && finish + tail_ns_[size_t(task)] <= limit_ns;
+}
+
+// The lane of the pool that is free last among those free at `ready_ns`: it wastes least. If none
+// is, the first to be free.
+int32_t SequenceTimes::free_lane(int32_t lane, double ready_ns) const {
+    const auto lanes = model_.lanes_of_pool[model_.pool_of_lane[size_t(lane)]];
+    if (lanes.size() == 1) {
+        return lane;
+    }
+    int32_t best = lanes[0];
+    double best_ns = resources_[size_t(best)].free_ns;
+    for (size_t i = 1; i < lanes.size(); ++i) {
+        const double free_ns = resources_[size_t(lanes[i])].free_ns;
+        const bool is_better =
+            best_ns <= ready_ns ? free_ns > best_ns && free_ns <= ready_ns : free_ns < best_ns;
+        best = is_better ? lanes[i] : best;
+        best_ns = is_better ? free_ns : best_ns;
+    }
+    return best;
+}
+
+bool SequenceTimes::run_transfer(int32_t position, int32_t op, const Sequence& sequence) {
     const int32_t value = value_of(model_, op);
     const int32_t to = to_domain_of(model_, op);
-    const int32_t producer = model_.producer[size_t(value)];
-    const int32_t lane = sequence.lane_of_task[size_t(producer)];
+    const int32_t lane = sequence.lane_of_task[size_t(model_.producer[size_t(value)])];
     const int32_t from = model_.domain_of_lane[size_t(lane)];
-    const auto link = size_t(model_.link(from, to));
-    const bool is_exclusive = model_.links[link].is_exclusive;
-    double start = finish_[size_t(producer)];
-    before_[size_t(op)] = kNone;
-    if (is_exclusive) {
-        start = std::max(start, link_free_[link]);
-        before_[size_t(op)] = link_last_[link];
+    const int32_t link = model_.link(from, to);
+    double start = trial_arrival_[slot(value, from)];
+    bool is_within = true;
+    double finish = 0;
+    if (model_.links[size_t(link)].is_exclusive) {
+        const int32_t resource = model_.lanes + link;
+        start = std::max(start, resources_[size_t(resource)].free_ns);
+        finish = start + model_.transfer(value, from, to);
+        is_within = book(position, resource, start, finish);
+    } else {
+        finish = start + model_.transfer(value, from, to);
+        trial_[size_t(position)] = {start, finish, 0, kNone, kNone};
     }
-    const double finish = start + model_.transfer(value, from, to);
-    start_[size_t(op)] = start;
-    finish_[size_t(op)] = finish;
-    link_free_[link] = finish;
-    link_last_[link] = op;
-    arrival_[size_t(value) * size_t(model_.domains) + size_t(to)] = finish;
+    trial_arrival_[slot(value, to)] = finish;
+    return is_within;
 }
 
-int32_t SequenceTimes::critical_parent(const Sequence& sequence, int32_t op) const {
-    const double start = start_[size_t(op)];
-    if (start <= 0) {
-        return kNone;
+// False if the resource's group cannot do the rest of its work within the limit.
+bool SequenceTimes::book(int32_t position, int32_t resource, double start_ns, double finish_ns) {
+    Resource& booked = resources_[size_t(resource)];
+    Group& group = groups_[size_t(group_of_[size_t(resource)])];
+    group.idle_ns += start_ns - booked.free_ns;
+    trial_[size_t(position)] = {start_ns, finish_ns, group.idle_ns, booked.last, resource};
+    booked = {finish_ns, position};
+    return group.idle_ns <= group.room_ns;
+}
+
+void SequenceTimes::copy_arrivals(std::span<const int32_t> ops,
+                                  const std::vector<double>& from,
+                                  std::vector<double>& to) const {
+    if (4 * ops.size() > from.size()) {
+        std::copy(from.begin(), from.end(), to.begin());
+        return;
     }
-    const int32_t before = before_[size_t(op)];
-    if (before != kNone && finish_[size_t(before)] >= start) {
-        return before;
-    }
-    if (!is_task(model_, op)) {
-        return model_.producer[size_t(value_of(model_, op))];
-    }
-    const int32_t domain = model_.domain_of_lane[size_t(sequence.lane_of_task[size_t(op)])];
-    for (const int32_t value : model_.inputs[op]) {
-        const size_t slot = size_t(value) * size_t(model_.domains) + size_t(domain);
-        if (arrival_[slot] >= start) {
-            const int32_t producer = model_.producer[size_t(value)];
-            const int32_t lane = sequence.lane_of_task[size_t(producer)];
-            return needs_transfer(model_, model_.domain_of_lane[size_t(lane)], domain)
-                       ? transfer_op(model_, value, domain)
-                       : producer;
+    for (const int32_t op : ops) {
+        if (!is_task(model_, op)) {
+            to[size_t(op - model_.tasks)] = from[size_t(op - model_.tasks)];
+            continue;
+        }
+        for (const int32_t value : model_.outputs[op]) {
+            for (int32_t domain = 0; domain < model_.domains; ++domain) {
+                to[slot(value, domain)] = from[slot(value, domain)];
+            }
         }
     }
-    return kNone;
+}
+
+int32_t SequenceTimes::last_task() const {
+    int32_t last = kNone;
+    for (int32_t lane = 0; lane < model_.lanes; ++lane) {
+        const int32_t position = resources_[size_t(lane)].last;
+        if (position != kNone && (last == kNone || at(position).finish_ns > at(last).finish_ns)) {
+            last = position;
+        }
+    }
+    return last;
 }
 
 Schedule make_schedule(const PlacementModel& model, const Sequence& sequence) {
     SequenceTimes times(model);
     Schedule schedule;
-    schedule.makespan_ns = times.evaluate(sequence, kInfinity);
-    schedule.lane_of_task = sequence.lane_of_task;
+    schedule.makespan_ns = times.evaluate(sequence);
+    schedule.lane_of_task.resize(size_t(model.tasks));
     schedule.start_ns.resize(size_t(model.tasks));
     schedule.finish_ns.resize(size_t(model.tasks));
     schedule.order_of_lane.resize(size_t(model.lanes));
-    for (const int32_t op : sequence.ops) {
+    for (size_t i = 0; i < sequence.ops.size(); ++i) {
+        const int32_t op = sequence.ops[i];
+        const SequenceTimes::OpTimes& op_times = times.at(int32_t(i));
         if (is_task(model, op)) {
-            const int32_t lane = sequence.lane_of_task[size_t(op)];
-            schedule.start_ns[size_t(op)] = times.start(op);
-            schedule.finish_ns[size_t(op)] = times.finish(op);
-            schedule.order_of_lane[size_t(lane)].push_back(op);
+            schedule.lane_of_task[size_t(op)] = op_times.resource;
+            schedule.start_ns[size_t(op)] = op_times.start_ns;
+            schedule.finish_ns[size_t(op)] = op_times.finish_ns;
+            schedule.order_of_lane[size_t(op_times.resource)].push_back(op);
             continue;
         }
         Transfer transfer;
@@ -157,8 +255,8 @@ Schedule make_schedule(const PlacementModel& model, const Sequence& sequence) {
         transfer.from_domain =
             model.domain_of_lane[size_t(sequence.lane_of_task[size_t(producer)])];
         transfer.link = model.link(transfer.from_domain, transfer.to_domain);
-        transfer.start_ns = times.start(op);
-        transfer.finish_ns = times.finish(op);
+        transfer.start_ns = op_times.start_ns;
+        transfer.finish_ns = op_times.finish_ns;
         schedule.transfers.push_back(transfer);
     }
     std::stable_sort(schedule.transfers.begin(), schedule.transfers.end(),

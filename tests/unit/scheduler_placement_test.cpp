@@ -275,7 +275,8 @@ TEST_F(ScheduleCheck, FindsAWrongMakespan) {
 
 TEST(ExactPlacement, AgreesWithTryingEverything) {
     for (const int32_t tasks : {1, 3, 4}) {
-        for (const CorpusGraph& graph : small_corpus(tasks, kSmallGraphsPerRatio / 5)) {
+        for (const CorpusGraph& graph :
+             small_corpus(Corpus::kChecking, tasks, kSmallGraphsPerRatio / 5)) {
             const PlacementProblem problem = corpus_problem(graph);
             const Schedule worst = place_checked(problem, only(PlacementRule::kOneDomain));
             const Schedule exact = exact_schedule(problem, worst);
@@ -311,7 +312,7 @@ struct Quality {
 
 TEST(PlacementQuality, IsNearTheOptimumOfTwelveTasks) {
     Quality quality;
-    for (const CorpusGraph& graph : small_corpus(12, kSmallGraphsPerRatio)) {
+    for (const CorpusGraph& graph : small_corpus(Corpus::kChecking, 12, kSmallGraphsPerRatio)) {
         const PlacementProblem problem = corpus_problem(graph);
         const Schedule schedule = place_checked(problem);
         const Schedule exact = exact_schedule(problem, schedule);
@@ -327,7 +328,7 @@ TEST(PlacementQuality, IsNearTheBestKnownOfLargeGraphs) {
     static_assert(kBestKnownCorpusVersion == kPlacementCorpusVersion);
     Quality quality;
     size_t i = 0;
-    for (const CorpusGraph& graph : large_corpus()) {
+    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
         ASSERT_LT(i, std::size(kBestKnownPlacements));
         const BestKnownPlacement& known = kBestKnownPlacements[i++];
         ASSERT_EQ(known.seed, graph.seed);
@@ -371,7 +372,7 @@ double best_baseline_ns(const PlacementProblem& problem) {
 }
 
 TEST(PlacementQuality, IsNeverWorseThanTheBaselines) {
-    for (const CorpusGraph& graph : small_corpus(10, kSmallGraphsPerRatio / 5)) {
+    for (const CorpusGraph& graph : small_corpus(Corpus::kChecking, 10, kSmallGraphsPerRatio / 5)) {
         const PlacementProblem problem = corpus_problem(graph);
         const double baseline = best_baseline_ns(problem);
         EXPECT_LE(place_checked(problem).makespan_ns, baseline * kExact) << "seed " << graph.seed;
@@ -386,7 +387,7 @@ TEST(PlacementQuality, IsNeverWorseThanTheBaselines) {
         }
         EXPECT_LE(serial, baseline * kExact) << "seed " << graph.seed;
     }
-    for (const CorpusGraph& graph : large_corpus()) {
+    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
         if (graph.tasks <= kLargestGraph) {
             const PlacementProblem problem = corpus_problem(graph);
             const double placed = place_checked(problem).makespan_ns;
