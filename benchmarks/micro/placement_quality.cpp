@@ -67,8 +67,8 @@ double annealed_ns(const PlacementProblem& problem, double seconds) {
         constexpr double kNarrowest = 10;
         const double widest = std::max(kNarrowest + 1, double(model->tasks));
         const double width = kNarrowest * std::pow(widest / kNarrowest, random.unit());
-        portfolio.balance(int32_t(width), int64_t{50} * model->tasks,
-                          portfolio.mean_cost_ns() * (0.05 + random.unit()));
+        portfolio.balance({int32_t(width), int64_t{50} * model->tasks,
+                           portfolio.mean_cost_ns() * (0.05 + random.unit())});
     }
     LocalSearch search(*model, 1);
     search.start_from(portfolio.starts().front().sequence);

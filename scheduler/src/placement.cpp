@@ -43,6 +43,15 @@ SearchPlan plan_search(const PlacementModel& model, const PlacementOptions& opti
     return plan;
 }
 
+// Load balancing continues from the other rules, so it needs them all: alone it is then what it is
+// in place(), which therefore is never worse.
+bool is_wanted(const PlacementOptions& options, PlacementRule rule) {
+    const auto& rules = options.rules;
+    return rules.empty() || std::any_of(rules.begin(), rules.end(), [&](PlacementRule wanted) {
+               return wanted == rule || wanted == PlacementRule::kLoadBalance;
+           });
+}
+
 }  // namespace
 
 std::string_view name_of(PlacementRule rule) {
@@ -67,8 +76,7 @@ Result<Schedule> place(const PlacementProblem& problem, const PlacementOptions& 
     LEAT_ASSIGN_OR_RETURN(const PlacementModel model, PlacementModel::make(problem));
     Portfolio portfolio(model, options.seed);
     for (const PlacementRule rule : kAllRules) {
-        const auto& wanted = options.rules;
-        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), rule) != wanted.end()) {
+        if (is_wanted(options, rule)) {
             portfolio.add(rule);
         }
     }

@@ -1,6 +1,7 @@
 #include "placement_portfolio.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -24,7 +25,32 @@ double mean_finite_cost(const PlacementModel& model) {
     return sum / std::max(count, 1.0);
 }
 
+constexpr double kFirstHeat = 0.5;  // times the mean cost of a task
+constexpr double kRestartHeat = 0.8;
+constexpr double kCooling = 0.7;
+
 }  // namespace
+
+struct Portfolio::BalancePlan {
+    std::array<int32_t, 3> tasks_per_window = {};
+    int64_t trials = 0;      // of a round
+    int64_t rounds = 0;      // after the lines
+    bool has_lines = false;  // a pass of all widths from each of two starts
+};
+
+// Chosen on random graphs with dear transfers (docs/measurements/placement.md).
+Portfolio::BalancePlan Portfolio::plan_balance(int64_t tasks) {
+    constexpr int64_t kFewTasks = 50;
+    BalancePlan plan;
+    plan.tasks_per_window = {tasks < 750 ? 320 : 640, 160, 80};
+    if (tasks < 250) {
+        plan.tasks_per_window = {160, 80, 40};
+    }
+    plan.trials = tasks * std::clamp<int64_t>(24'000 / tasks, 12, 18);
+    plan.has_lines = tasks >= kFewTasks;
+    plan.rounds = plan.has_lines ? std::clamp<int64_t>(6'000 / tasks - 3, 0, 30) : 4;
+    return plan;
+}
 
 Portfolio::Portfolio(const PlacementModel& model, uint64_t seed)
     : model_(model), random_(seed), times_(model), mean_cost_ns_(mean_finite_cost(model)) {}
@@ -48,13 +74,18 @@ void Portfolio::add(PlacementRule rule) {
 
 void Portfolio::consider(PlacementRule rule, Sequence sequence) {
     const double ns = times_.evaluate(sequence);
+    consider({ns, rule, std::move(sequence)});
+}
+
+void Portfolio::consider(Start candidate) {
+    const double ns = candidate.makespan_ns;
     const auto next = std::lower_bound(
         starts_.begin(), starts_.end(), ns,
         [](const Start& start, double limit_ns) { return start.makespan_ns < limit_ns; });
     if (next != starts_.end() && next->makespan_ns == ns) {
         return;
     }
-    starts_.insert(next, {ns, rule, std::move(sequence)});
+    starts_.insert(next, std::move(candidate));
     if (starts_.size() > kMaxStarts) {
         starts_.pop_back();
     }
@@ -85,43 +116,62 @@ void Portfolio::add_single_domains() {
     }
 }
 
-void Portfolio::balance(int32_t tasks_per_window, int64_t trials, double temperature_ns) {
-    const Sequence& best = starts_.front().sequence;
+Portfolio::Start Portfolio::balanced(const Sequence& from, const BalanceRound& round) {
     std::vector<int32_t> tasks_in_order;
     std::vector<int32_t> domain_of_task;
     tasks_in_order.reserve(size_t(model_.tasks));
-    std::copy_if(best.ops.begin(), best.ops.end(), std::back_inserter(tasks_in_order),
+    std::copy_if(from.ops.begin(), from.ops.end(), std::back_inserter(tasks_in_order),
                  [&](int32_t op) { return is_task(model_, op); });
-    for (const int32_t lane : best.lane_of_task) {
+    for (const int32_t lane : from.lane_of_task) {
         domain_of_task.push_back(model_.domain_of_lane[size_t(lane)]);
     }
-    LoadBalance loads(model_, std::move(tasks_in_order), tasks_per_window, domain_of_task);
-    loads.anneal(trials, temperature_ns, quantiles_, random_);
-    consider_domains(PlacementRule::kLoadBalance, loads.domain_of_task());
+    LoadBalance loads(model_, std::move(tasks_in_order), round.tasks_per_window, domain_of_task);
+    loads.anneal(round.trials, round.temperature_ns, quantiles_, random_);
+    Sequence sequence = list_schedule(model_, domain_rule(model_, loads.domain_of_task()));
+    const double ns = times_.evaluate(sequence);
+    return {ns, PlacementRule::kLoadBalance, std::move(sequence)};
 }
 
+void Portfolio::balance(const BalanceRound& round) {
+    consider(balanced(starts_.front().sequence, round));
+}
+
+// From wide windows to narrow ones and cooler each time. The first round is hot enough to lose
+// the start's makespan, so what it finds is kept even if it is longer.
+void Portfolio::balance_from(Start start, const BalancePlan& plan) {
+    double heat = kFirstHeat;
+    for (size_t i = 0; i < plan.tasks_per_window.size(); ++i) {
+        Start next =
+            balanced(start.sequence, {plan.tasks_per_window[i], plan.trials, heat * mean_cost_ns_});
+        consider(next);
+        if (i == 0 || next.makespan_ns < start.makespan_ns) {
+            start = std::move(next);
+        }
+        heat *= kCooling;
+    }
+}
+
+// Many tasks: one line of rounds from the best rule and one from the minimum cut, as either may
+// end in a valley that the other does not. Then rounds from the best sequence of all, each pass of
+// widths as hot as the first.
 void Portfolio::add_balanced() {
     if (model_.domains < 2 || model_.tasks < 2) {
         return;
     }
-    if (starts_.empty()) {
-        consider_domains(PlacementRule::kLoadBalance, min_cut_domains(model_));
+    const BalancePlan plan = plan_balance(model_.tasks);
+    if (plan.has_lines) {
+        std::vector<Start> lines = {starts_.front()};
+        std::copy_if(starts_.begin() + 1, starts_.end(), std::back_inserter(lines),
+                     [](const Start& start) { return start.rule == PlacementRule::kMinCut; });
+        for (Start& line : lines) {
+            balance_from(std::move(line), plan);
+        }
     }
-    // From wide windows to narrow ones and cooler each time, then again from wide and hot ones to
-    // leave what the first pass found. Restarting at 0.5 instead of 0.8 of the mean cost leaves one
-    // large graph 18 % above the best known (docs/measurements/placement.md).
-    constexpr int32_t kTasksPerWindow[] = {640, 320, 160, 80};
-    constexpr int32_t kWidths = 4;
-    constexpr double kFirstHeat = 0.5;
-    constexpr double kRestartHeat = 0.8;
-    constexpr double kCooling = 0.7;
-    const int64_t tasks = model_.tasks;
-    const int64_t trials = tasks * std::clamp<int64_t>(24'000 / tasks, 12, 18);
-    const int64_t rounds = std::clamp<int64_t>(std::min(9'000 / tasks, tasks / 3), kWidths, 30);
-    double heat = kFirstHeat;
-    for (int64_t round = 0; round < rounds; ++round) {
-        balance(kTasksPerWindow[round % kWidths], trials, heat * mean_cost_ns_);
-        heat = round % kWidths == kWidths - 1 ? kRestartHeat : heat * kCooling;
+    const size_t widths = plan.tasks_per_window.size();
+    double heat = plan.has_lines ? kRestartHeat : kFirstHeat;
+    for (size_t round = 0; round < size_t(plan.rounds); ++round) {
+        balance({plan.tasks_per_window[round % widths], plan.trials, heat * mean_cost_ns_});
+        heat = round % widths == widths - 1 ? kRestartHeat : heat * kCooling;
     }
 }
 

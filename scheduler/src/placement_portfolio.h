@@ -18,11 +18,18 @@ class Portfolio {
 
     Portfolio(const PlacementModel& model, uint64_t seed);
 
+    // kLoadBalance continues from what the rules added before it found: at least one sequence.
     void add(PlacementRule rule);
-    // One round of load balancing from the best sequence so far: windows of `tasks_per_window`
-    // consecutive tasks of it, `trials` moves from `temperature_ns` down to 0, then list
-    // scheduling in the domains found.
-    void balance(int32_t tasks_per_window, int64_t trials, double temperature_ns);
+
+    // Load balancing of a sequence: windows of `tasks_per_window` consecutive tasks of it, `trials`
+    // moves from `temperature_ns` down to 0, then list scheduling in the domains found.
+    struct BalanceRound {
+        int32_t tasks_per_window = 1;
+        int64_t trials = 0;
+        double temperature_ns = 0;
+    };
+    // One round from the best sequence so far.
+    void balance(const BalanceRound& round);
 
     struct Start {
         double makespan_ns = 0;
@@ -35,7 +42,13 @@ class Portfolio {
     double mean_cost_ns() const { return mean_cost_ns_; }
 
   private:
+    struct BalancePlan;
+
+    static BalancePlan plan_balance(int64_t tasks);
+    Start balanced(const Sequence& from, const BalanceRound& round);
+    void balance_from(Start start, const BalancePlan& plan);
     void consider(PlacementRule rule, Sequence sequence);
+    void consider(Start candidate);
     void consider_domains(PlacementRule rule, std::vector<int32_t> domain_of_task);
     void add_single_domains();
     void add_balanced();

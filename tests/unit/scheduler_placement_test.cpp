@@ -371,6 +371,22 @@ double best_baseline_ns(const PlacementProblem& problem) {
     return best;
 }
 
+TEST(PlacementQuality, IsNeverWorseThanAnyRuleAlone) {
+    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
+        if (graph.tasks > std::min(kLargestGraph, 600)) {
+            continue;
+        }
+        const PlacementProblem problem = corpus_problem(graph);
+        const double placed = place(problem)->makespan_ns;
+        for (const PlacementRule rule :
+             {PlacementRule::kHeft, PlacementRule::kPeft, PlacementRule::kEarliestFinish,
+              PlacementRule::kOneDomain, PlacementRule::kMinCut, PlacementRule::kLoadBalance}) {
+            EXPECT_LE(placed, place(problem, only(rule))->makespan_ns)
+                << name_of(rule) << ", seed " << graph.seed;
+        }
+    }
+}
+
 TEST(PlacementQuality, IsNeverWorseThanTheBaselines) {
     for (const CorpusGraph& graph : small_corpus(Corpus::kChecking, 10, kSmallGraphsPerRatio / 5)) {
         const PlacementProblem problem = corpus_problem(graph);

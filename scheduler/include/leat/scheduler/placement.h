@@ -60,7 +60,8 @@ enum class PlacementRule : uint8_t {
     kEarliestFinish,  // tasks as they become ready, each where it finishes first
     kOneDomain,       // all tasks in the one domain where that is fastest
     kMinCut,          // domains of the serial placement: least sum of task and transfer times
-    kLoadBalance,     // loads of domains and links balanced in windows of time, by annealing
+    kLoadBalance,     // loads of domains and links balanced in windows of time, by annealing from
+                      // what the other rules find: they run too
 };
 // Name of a rule in snake case, for example "min_cut".
 LEAT_API std::string_view name_of(PlacementRule rule);
