@@ -14,6 +14,7 @@ int conformance_command(const Options& options);
 int inspect_command(const Options& options);
 int gen_command(const Options& options);
 int devices_command(const Options& options);
+int plan_command(const Options& options);
 int compare_command(const Options& options);
 int doctor_command(const Options& options);
 

@@ -35,6 +35,8 @@ int run_command_named(const CommandInfo& command, const Options& options) {
             return gen_command(options);
         case kDevices:
             return devices_command(options);
+        case kPlan:
+            return plan_command(options);
         case kCompare:
             return compare_command(options);
         default:

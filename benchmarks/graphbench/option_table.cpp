@@ -20,6 +20,7 @@ constexpr CommandInfo kCommands[] = {
     {"gen", kGen, "[NAME] --save FILE",
      "writes a network of the zoo as ONNX; lists them without NAME"},
     {"devices", kDevices, "", "the machine, its limits on this process, and the backends"},
+    {"plan", kPlan, "FILE.csv", "packs buffers with lifetimes: columns id, lower, upper, size"},
     {"compare", kCompare, "BASE NEW", "two results, or commands run in turn with --exec"},
     {"doctor", kDoctor, "", "whether this machine is fit to measure now"},
 };
@@ -99,8 +100,8 @@ constexpr OptionInfo kOptions[] = {
      "exit 1 when the interval lies beyond"},
     {"require-stable", kFlag, "", "", kBench, false, "exit 9 when the measurement was noisy"},
     // run, check, conformance, inspect, gen
-    {"save", kText, "PATH", "", kRun | kGen, false,
-     "folder for inputs and outputs, or the ONNX file"},
+    {"save", kText, "PATH", "", kRun | kGen | kPlan, false,
+     "folder for inputs and outputs, the ONNX file, or the CSV file with offsets"},
     {"save-format", kChoice, "pb|npy", "pb", kRun, false, "of --save"},
     {"against", kText, "BACKEND", "", kCheck, false, "compare with another backend"},
     {"threads-sweep", kText, "1,2,4", "", kCheck, false, "outputs must be the same bits"},
@@ -116,6 +117,10 @@ constexpr OptionInfo kOptions[] = {
     {"passes", kFlag, "", "", kInspect, false, "compile, and show the passes"},
     {"text", kFlag, "", "", kInspect, false,
      "the graph in text form (after the passes with --passes)"},
+    // plan
+    {"capacity", OptionKind::kBytes, "N", "", kPlan, false,
+     "exit 5 unless the buffers fit; without it: as low as found"},
+    {"nodes", kInteger, "N", "10000000", kPlan, false, "of the search, at most"},
     // compare
     {"exec", kText, "COMMAND", "", kCompare, true, "a command that prints graphbench's JSON"},
     {"rounds", kInteger, "N", "10", kCompare, false, "of --exec"},

@@ -38,7 +38,8 @@ enum CommandBit : uint32_t {
     kDevices = 1U << 7,
     kCompare = 1U << 8,
     kDoctor = 1U << 9,
-    kAll = (1U << 10) - 1,
+    kPlan = 1U << 10,
+    kAll = (1U << 11) - 1,
 };
 
 // The order is that of a table row.

@@ -268,6 +268,81 @@ class Files(unittest.TestCase):
         self.assertEqual((code, json.loads(out)["latency_ns"]["n"]), (0, 3))
 
 
+class Plan(unittest.TestCase):
+    # Buffers 0 and 1 are alive together, and so are 1 and 2: 30 bytes.
+    CHAIN = "id,lower,upper,size\nfirst,0,20,10\nsecond,10,3000000000,20\nthird,20,40,10\n"
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+
+    def file(self, text):
+        name = os.path.join(self.folder, "problem.csv")
+        with open(name, "w", encoding="utf-8") as out:
+            out.write(text)
+        return name
+
+    def plan(self, text, *options):
+        return call("plan", self.file(text), *options)
+
+    def test_json_and_the_lowest_plan(self):
+        code, out, _ = self.plan(self.CHAIN, "--json", "-")
+        result = json.loads(out)
+        self.assertEqual(code, 0)
+        self.assertEqual((result["buffers"], result["height_bytes"], result["bound_bytes"]), (3, 30, 30))
+        self.assertIsNone(result["capacity_bytes"])
+        self.assertTrue(result["proved"])
+        self.assertGreaterEqual(result["nodes"], 0)
+
+    def test_capacity_and_saved_offsets(self):
+        saved = os.path.join(self.folder, "offsets.csv")
+        code, out, _ = self.plan(self.CHAIN, "--capacity", "1KiB", "--save", saved)
+        self.assertEqual(code, 0)
+        self.assertIn("3 buffers: 30 bytes", out)
+        with open(saved, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["id"] for row in rows], ["first", "second", "third"])
+        places = {row["id"]: (int(row["offset"]), int(row["offset"]) + int(row["size"])) for row in rows}
+        for a, b in (("first", "second"), ("second", "third")):
+            self.assertTrue(places[a][1] <= places[b][0] or places[b][1] <= places[a][0], places)
+
+    def test_a_capacity_below_the_bound_is_impossible(self):
+        code, out, err = self.plan(self.CHAIN, "--capacity", "29")
+        self.assertEqual((code, out), (5, ""))
+        self.assertIn("impossible: 30 bytes are alive at once, 1 too many", err)
+        code, out, _ = self.plan(self.CHAIN, "--capacity", "29", "--json", "-")
+        self.assertEqual(code, 5)
+        self.assertEqual((json.loads(out)["height_bytes"], json.loads(out)["proved"]), (None, True))
+
+    def test_bad_files_are_named_with_line_and_need(self):
+        for text, message in (
+            ("", "no header"),
+            ("id,lower,size\n", "no column 'upper'"),
+            ("id,lower,upper,size\n0,1,2\n", ":2: 3 fields"),
+            ("id,lower,upper,size\n0,1,2,3\n\n1,5,5,3\n", ":4: alive in [5, 5)"),
+            ("id,lower,upper,size\n0,1,2,many\n", ":2: size is 'many'"),
+            ("id,lower,upper,size\n0,-1,2,3\n", ":2: lower is '-1'"),
+            ("id,lower,upper,size\n" + 3 * "0,1,2,9223372036854775807\n", "more than"),
+        ):
+            code, out, err = self.plan(text)
+            self.assertEqual(out, "", text)
+            self.assertIn(code, (3, 5), text)
+            self.assertIn(message, err)
+        self.assertEqual(call("plan", os.path.join(self.folder, "none.csv"))[0], 3)
+        self.assertEqual(call("plan")[0], 2)
+
+    def test_the_problems_of_minimalloc_fit(self):
+        folder = os.path.join(os.environ.get("LEAT_TEST_DATA", ""), "data", "minimalloc")
+        if not os.path.isdir(folder):
+            self.skipTest("LEAT_TEST_DATA is unset: no problems of MiniMalloc")
+        # Steps, not seconds; docs/measurements/packing.md has how many are needed.
+        nodes = {"A": 1_000, "B": 1_000, "C": 1_000, "D": 20_000, "E": 200_000, "F": 40_000}
+        for name, most in nodes.items():
+            code, out, err = call("plan", os.path.join(folder, name + ".1048576.csv"), "--capacity", "1048576",
+                                  "--nodes", str(most), "--json", "-")
+            self.assertEqual(code, 0, err)
+            self.assertLessEqual(json.loads(out)["height_bytes"], 1048576)
+
+
 class Machine(unittest.TestCase):
     def test_devices_and_doctor(self):
         code, out, _ = call("devices", "--json", "-")
