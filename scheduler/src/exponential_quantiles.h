@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "split_mix.h"
+#include "base/split_mix.h"
 
 namespace leat::scheduler {
 

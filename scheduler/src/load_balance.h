@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/split_mix.h"
 #include "exponential_quantiles.h"
 #include "placement_model.h"
-#include "split_mix.h"
 
 namespace leat::scheduler {
 

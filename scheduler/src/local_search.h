@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/split_mix.h"
 #include "exponential_quantiles.h"
 #include "placement_model.h"
 #include "placement_sequence.h"
-#include "split_mix.h"
 
 namespace leat::scheduler {
 

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/split_mix.h"
+
 namespace leat {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-uint64_t mixed(uint64_t value) {
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
-    return value ^ (value >> 31);
-}
 
 SectionRange hull(const SectionRange& a, const SectionRange& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};

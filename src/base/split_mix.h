@@ -3,16 +3,21 @@
 
 #include <cstdint>
 
-namespace leat::scheduler {
+namespace leat {
+
+// Its finalizer: every bit of the result depends on every bit of `z`.
+inline uint64_t mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
 
 class SplitMix {
   public:
     explicit SplitMix(uint64_t seed) : state_(seed) {}
     uint64_t next() {
         state_ += 0x9e3779b97f4a7c15;
-        uint64_t z = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        return z ^ (z >> 31);
+        return mixed(state_);
     }
     // In [0, bound); bound >= 1.
     int32_t below(int32_t bound) {
@@ -25,4 +30,4 @@ class SplitMix {
     uint64_t state_;
 };
 
-}  // namespace leat::scheduler
+}  // namespace leat
