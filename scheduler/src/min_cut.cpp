@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "max_flow.h"
+#include "base/max_flow.h"
 #include "placement_sequence.h"
 
 namespace leat::scheduler {

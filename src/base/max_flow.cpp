@@ -1,8 +1,8 @@
-#include "max_flow.h"
+#include "base/max_flow.h"
 
 #include <algorithm>
 
-namespace leat::scheduler {
+namespace leat {
 
 int32_t MaxFlow::add_node() {
     arcs_of_.emplace_back();
@@ -92,4 +92,4 @@ size_t MaxFlow::push_path(const std::vector<int32_t>& path) {
     return narrowest;
 }
 
-}  // namespace leat::scheduler
+}  // namespace leat

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace leat::scheduler {
+namespace leat {
 
 class MaxFlow {
   public:
@@ -37,4 +37,4 @@ class MaxFlow {
     std::vector<size_t> next_;                   // [node]: first arc that may still carry flow
 };
 
-}  // namespace leat::scheduler
+}  // namespace leat
