@@ -1,5 +1,4 @@
-// Offsets for buffers with known lifetimes, so that those never alive together share memory. Pure
-// integers.
+// Offsets for buffers, so that those never alive together share memory. Pure integers.
 //
 // All functions are pure: the same input gives the same output on every machine (every search is
 // bounded by its work, not by the clock).
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "leat/status.h"
+#include "memory/step_order.h"
 
 namespace leat {
 
@@ -23,21 +23,41 @@ struct PlannedBuffer {
     int32_t end_step = 1;
 };
 
-struct MemoryPlan {
-    std::vector<int64_t> offsets;  // by buffer
-    int64_t height_bytes = 0;      // of the arena: the largest end of a buffer
-    int64_t lower_bound_bytes =
-        0;  // the most that is alive at once, alignment counted: no plan is below
-    int64_t unplanned_bytes = 0;  // the sum of all buffers
-    std::string algorithm;        // what found it, for the report
+// Alive from the first to the last of the steps that use it, whatever order they run in: a may
+// share memory with b if a is not kept and every user of a precedes every user of b, or the other
+// way round.
+struct UsedBuffer {
+    int64_t size_bytes = 0;
+    int64_t alignment_bytes = 64;  // a power of two
+    std::vector<int32_t> users;    // steps that read or write it, ascending; none: takes no place
+    bool is_kept = false;          // alive after the last step, as a graph's output is
 };
 
-// Best of several greedy orders, then a local search; stops at the lower bound. Error: a negative
-// size or lifetime, an alignment that is no power of two, or a sum that does not fit in int64_t.
-Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
+struct MemoryPlan {
+    std::vector<int64_t> offsets;   // by buffer
+    int64_t height_bytes = 0;       // of the arena: the largest end of a buffer
+    int64_t lower_bound_bytes = 0;  // the most alive at once, alignment counted: no plan is below
+    std::vector<int32_t> bound_buffers;  // ascending: all alive at once, they make the bound
+    int64_t proved_bytes =
+        0;  // no plan is below: the bound, or more where an exact search proved it
+    int64_t unplanned_bytes = 0;  // the sum of all buffers
+    std::string algorithm;        // what found it, for the report
 
-// An independent proof: no two buffers that are alive together overlap, all are aligned and inside
-// the height. Shares no code with plan_offsets. The error names the buffers.
+    bool is_optimal() const { return height_bytes == proved_bytes; }
+};
+
+// Best of several greedy orders, then a local search, then an exact one where lifetimes are
+// intervals; stops at the lower bound. Error: a negative size or lifetime, an alignment that is no
+// power of two, users that are not ascending steps of the order, or a sum of more than 2^60 bytes.
+Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
+Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order);
+
+// An independent proof: no two buffers that may be alive together overlap, all are aligned and
+// inside the height. Shares no code with plan_offsets. The error names the buffers.
 Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan);
+// The order as the steps that each step waits for, all of them smaller.
+Status check_plan(std::span<const UsedBuffer> buffers,
+                  std::span<const std::vector<int32_t>> predecessors,
+                  const MemoryPlan& plan);
 
 }  // namespace leat

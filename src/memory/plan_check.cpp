@@ -1,8 +1,11 @@
-// check_plan: walks over time and keeps what is alive in a map by offset. Knows nothing of how
-// plans are made.
+// check_plan: of intervals, walks over time and keeps what is alive in a map by offset; of a
+// partial order, walks over offsets and keeps what lies there in a map by first step. Knows nothing
+// of how plans are made.
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
 #include "memory/plan.h"
@@ -10,21 +13,28 @@
 namespace leat {
 namespace {
 
-Status check_one(size_t index, const PlannedBuffer& buffer, int64_t offset, int64_t height_bytes) {
+bool takes_place(const PlannedBuffer& buffer) {
+    return buffer.size_bytes > 0;
+}
+bool takes_place(const UsedBuffer& buffer) {
+    return buffer.size_bytes > 0 && !buffer.users.empty();
+}
+
+template <class Buffer>
+Status check_one(size_t index, const Buffer& buffer, int64_t offset, int64_t height_bytes) {
     if (offset < 0 || offset % buffer.alignment_bytes != 0) {
         return internal_error("memory plan: buffer {} at {} needs alignment {}", index, offset,
                               buffer.alignment_bytes);
     }
-    if (offset > height_bytes - buffer.size_bytes) {
+    if (takes_place(buffer) && offset > height_bytes - buffer.size_bytes) {
         return internal_error("memory plan: buffer {} at [{}, {}) is outside the height {}", index,
                               offset, offset + buffer.size_bytes, height_bytes);
     }
     return {};
 }
 
-}  // namespace
-
-Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {
+template <class Buffer>
+Status check_alone(std::span<const Buffer> buffers, const MemoryPlan& plan) {
     if (plan.offsets.size() != buffers.size()) {
         return internal_error("memory plan: {} offsets for {} buffers", plan.offsets.size(),
                               buffers.size());
@@ -33,11 +43,121 @@ Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan
         return internal_error("memory plan: height {} is below the lower bound {}",
                               plan.height_bytes, plan.lower_bound_bytes);
     }
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        LEAT_RETURN_IF_ERROR(check_one(i, buffers[i], plan.offsets[i], plan.height_bytes));
+    }
+    return {};
+}
+
+// That what shares bytes is ordered.
+class SharingCheck {
+  public:
+    SharingCheck(std::span<const UsedBuffer> buffers,
+                 std::span<const std::vector<int32_t>> predecessors,
+                 const MemoryPlan& plan)
+        : buffers_(buffers),
+          predecessors_(predecessors),
+          plan_(plan),
+          reached_from_(predecessors.size(), 0) {}
+
+    // What lies at one offset is one line in the order before: so only neighbours are compared.
+    Status run() {
+        // Ends first, as ranges are half-open.
+        std::vector<std::tuple<int64_t, bool, size_t>> events;
+        events.reserve(2 * buffers_.size());
+        for (size_t i = 0; i < buffers_.size(); ++i) {
+            if (takes_place(buffers_[i])) {
+                events.emplace_back(plan_.offsets[i], true, i);
+                events.emplace_back(plan_.offsets[i] + buffers_[i].size_bytes, false, i);
+            }
+        }
+        std::sort(events.begin(), events.end());
+        std::multimap<int32_t, size_t> line;  // first step -> buffer
+        for (const auto& [offset, is_begin, index] : events) {
+            const int32_t first = buffers_[index].users.front();
+            if (!is_begin) {
+                const auto same = line.equal_range(first);
+                line.erase(std::find_if(same.first, same.second, [index = index](const auto& at) {
+                    return at.second == index;
+                }));
+                continue;
+            }
+            const auto at = line.emplace(first, index);
+            if (at != line.begin()) {
+                LEAT_RETURN_IF_ERROR(check_pair(std::prev(at)->second, index));
+            }
+            if (std::next(at) != line.end()) {
+                LEAT_RETURN_IF_ERROR(check_pair(index, std::next(at)->second));
+            }
+        }
+        return {};
+    }
+
+  private:
+    Status check_pair(size_t before, size_t after) {
+        const UsedBuffer& a = buffers_[before];
+        const UsedBuffer& b = buffers_[after];
+        const int64_t a_begin = plan_.offsets[before];
+        const int64_t b_begin = plan_.offsets[after];
+        if (a.is_kept) {
+            return internal_error(
+                "memory plan: buffer {} at [{}, {}) is kept, and {} at [{}, {}) shares its memory",
+                before, a_begin, a_begin + a.size_bytes, after, b_begin, b_begin + b.size_bytes);
+        }
+        for (const int32_t late : b.users) {
+            mark_before(late, a.users.front());
+            for (const int32_t early : a.users) {
+                if (reached_from_[size_t(early)] != mark_) {
+                    return internal_error(
+                        "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
+                        "step {}, which uses the one, need not end before step {}, which uses the "
+                        "other",
+                        before, a_begin, a_begin + a.size_bytes, after, b_begin,
+                        b_begin + b.size_bytes, early, late);
+                }
+            }
+        }
+        return {};
+    }
+
+    // Marks the steps from `first` on that `step` waits for, directly or not.
+    void mark_before(int32_t step, int32_t first) {
+        ++mark_;
+        std::vector<int32_t> stack = {step};
+        while (!stack.empty()) {
+            const int32_t next = stack.back();
+            stack.pop_back();
+            for (const int32_t before : predecessors_[size_t(next)]) {
+                if (before >= first && reached_from_[size_t(before)] != mark_) {
+                    reached_from_[size_t(before)] = mark_;
+                    stack.push_back(before);
+                }
+            }
+        }
+    }
+
+    std::span<const UsedBuffer> buffers_;
+    std::span<const std::vector<int32_t>> predecessors_;
+    const MemoryPlan& plan_;
+    std::vector<int64_t> reached_from_;  // by step: the last mark
+    int64_t mark_ = 0;
+};
+
+}  // namespace
+
+Status check_plan(std::span<const UsedBuffer> buffers,
+                  std::span<const std::vector<int32_t>> predecessors,
+                  const MemoryPlan& plan) {
+    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
+    return SharingCheck(buffers, predecessors, plan).run();
+}
+
+Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {
+    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
     std::multimap<int32_t, size_t> begins;
     std::multimap<int32_t, size_t> ends;
     for (size_t i = 0; i < buffers.size(); ++i) {
-        LEAT_RETURN_IF_ERROR(check_one(i, buffers[i], plan.offsets[i], plan.height_bytes));
-        if (buffers[i].size_bytes > 0) {
+        if (takes_place(buffers[i])) {
             begins.emplace(buffers[i].begin_step, i);
             ends.emplace(buffers[i].end_step, i);
         }

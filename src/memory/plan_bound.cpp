@@ -1,0 +1,106 @@
+#include "memory/plan_bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+#include "memory/antichain.h"
+
+namespace leat {
+namespace {
+
+// Each round leaves out what is padded most. In practice one or two are enough; fewer than all only
+// make the bound a few bytes weaker.
+constexpr int kMaxPaddingRounds = 16;
+
+struct RoundedSizes {
+    std::vector<int64_t> rounded_bytes;
+    std::vector<int64_t> padding_bytes;
+};
+
+RoundedSizes rounded_sizes(const PlanProblem& problem) {
+    int64_t grain = std::numeric_limits<int64_t>::max();
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        grain = std::min(grain, problem.item(number).alignment_bytes);
+    }
+    RoundedSizes sizes;
+    sizes.rounded_bytes.reserve(size_t(problem.size()));
+    sizes.padding_bytes.reserve(size_t(problem.size()));
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        const int64_t bytes = problem.item(number).size_bytes;
+        sizes.rounded_bytes.push_back((bytes + grain - 1) & ~(grain - 1));
+        sizes.padding_bytes.push_back(sizes.rounded_bytes.back() - bytes);
+    }
+    return sizes;
+}
+
+}  // namespace
+
+PlanBound peak_bound(const PlanProblem& problem) {
+    const RoundedSizes sizes = rounded_sizes(problem);
+    std::vector<int32_t> by_end(size_t(problem.size()));
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        by_end[size_t(number)] = number;
+    }
+    std::sort(by_end.begin(), by_end.end(), [&](int32_t a, int32_t b) {
+        return problem.item(a).end_step < problem.item(b).end_step;
+    });
+    PlanBound bound;
+    int32_t at = -1;
+    int64_t alive = 0;
+    std::multiset<int64_t> paddings;
+    auto next_end = by_end.begin();
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        for (; problem.item(*next_end).end_step <= problem.item(number).begin_step; ++next_end) {
+            alive -= sizes.rounded_bytes[size_t(*next_end)];
+            paddings.erase(paddings.find(sizes.padding_bytes[size_t(*next_end)]));
+        }
+        alive += sizes.rounded_bytes[size_t(number)];
+        paddings.insert(sizes.padding_bytes[size_t(number)]);
+        if (alive - *paddings.rbegin() > bound.bytes) {
+            bound.bytes = alive - *paddings.rbegin();
+            at = number;
+        }
+    }
+    for (int32_t number = 0; number <= at; ++number) {
+        if (problem.item(number).end_step > problem.item(at).begin_step) {
+            bound.items.push_back(number);
+        }
+    }
+    return bound;
+}
+
+// The heaviest antichain is not always the best, as its padding counts. A better one has less
+// padding than it, and weighs more than what is known: so leave out what is padded as much, again
+// and again.
+PlanBound antichain_bound(const PlanProblem& problem) {
+    const RoundedSizes sizes = rounded_sizes(problem);
+    std::vector<int64_t> weights = sizes.rounded_bytes;
+    PlanBound bound;
+    Antichains antichains(problem);
+    for (int round = 0; round < kMaxPaddingRounds; ++round) {
+        const std::vector<int32_t> heaviest = antichains.heaviest(weights);
+        int64_t bytes = 0;
+        int64_t padding = 0;
+        for (const int32_t number : heaviest) {
+            bytes += weights[size_t(number)];
+            padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
+        }
+        if (bytes <= bound.bytes) {
+            break;
+        }
+        if (bytes - padding > bound.bytes) {
+            bound = {bytes - padding, heaviest};
+        }
+        if (padding == 0) {
+            break;
+        }
+        for (size_t number = 0; number < weights.size(); ++number) {
+            weights[number] = sizes.padding_bytes[number] >= padding ? 0 : weights[number];
+        }
+    }
+    return bound;
+}
+
+}  // namespace leat

@@ -1,0 +1,28 @@
+// Lower bounds of a plan: the most bytes that may be alive at once.
+//
+// Items that pairwise conflict are an antichain of the order before; no two of them share a byte.
+// Every offset is a multiple of the least alignment, so all of them but the topmost take their size
+// rounded up to it: an antichain needs the sum of rounded sizes less its largest padding. Pure
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/plan_problem.h"
+
+namespace leat {
+
+struct PlanBound {
+    int64_t bytes = 0;
+    std::vector<int32_t> items;  // the antichain, ascending
+};
+
+// Of the items that meet in the order of step numbers: cheap, and all there is to know of
+// intervals.
+PlanBound peak_bound(const PlanProblem& problem);
+
+// Of all antichains, by a maximum flow (Dilworth's theorem with weights). At least peak_bound().
+PlanBound antichain_bound(const PlanProblem& problem);
+
+}  // namespace leat

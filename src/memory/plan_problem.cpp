@@ -1,0 +1,223 @@
+#include "memory/plan_problem.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace leat {
+namespace {
+
+// Steps after every user of a buffer.
+std::vector<uint64_t> steps_after(const UsedBuffer& buffer, const StepOrder& order) {
+    const std::span<const uint64_t> first = order.successors(buffer.users.front());
+    std::vector<uint64_t> steps(first.begin(), first.end());
+    for (const int32_t user : buffer.users) {
+        const std::span<const uint64_t> more = order.successors(user);
+        for (size_t word = 0; word < steps.size(); ++word) {
+            steps[word] &= more[word];
+        }
+    }
+    return steps;
+}
+
+// Users that no other user precedes: what precedes these precedes all.
+void add_first_users(const UsedBuffer& buffer,
+                     const StepOrder& order,
+                     std::vector<int32_t>& first_users) {
+    const size_t begin = first_users.size();
+    for (const int32_t user : buffer.users) {
+        const bool is_first =
+            std::none_of(first_users.begin() + ptrdiff_t(begin), first_users.end(),
+                         [&](int32_t other) { return order.precedes(other, user); });
+        if (is_first) {
+            first_users.push_back(user);
+        }
+    }
+}
+
+bool has_bit(std::span<const uint64_t> bits, int32_t at) {
+    return ((bits[size_t(at) / 64] >> (size_t(at) % 64)) & 1U) != 0;
+}
+
+}  // namespace
+
+PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
+    items_.reserve(buffers.size());
+    for (const PlannedBuffer& buffer : buffers) {
+        if (buffer.size_bytes > 0) {
+            items_.push_back({buffer.size_bytes, buffer.alignment_bytes, buffer.begin_step,
+                              buffer.end_step, int32_t(&buffer - buffers.data())});
+        }
+    }
+    sort_items();
+    find_meeting();
+}
+
+PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order) {
+    items_.reserve(buffers.size());
+    for (const UsedBuffer& buffer : buffers) {
+        if (buffer.size_bytes > 0 && !buffer.users.empty()) {
+            items_.push_back({buffer.size_bytes, buffer.alignment_bytes, buffer.users.front(),
+                              buffer.is_kept ? order.step_count() : buffer.users.back() + 1,
+                              int32_t(&buffer - buffers.data())});
+        }
+    }
+    sort_items();
+    if (!order.is_serial()) {
+        find_after(buffers, order);
+        if (!make_intervals()) {
+            find_conflicts();
+            return;
+        }
+    }
+    find_meeting();
+}
+
+void PlanProblem::sort_items() {
+    std::stable_sort(items_.begin(), items_.end(), [](const PlanItem& a, const PlanItem& b) {
+        return a.begin_step < b.begin_step;
+    });
+}
+
+// Conflicts of intervals.
+void PlanProblem::find_meeting() {
+    std::vector<std::pair<int32_t, int32_t>> pairs;
+    std::vector<int32_t> alive;
+    for (int32_t number = 0; number < size(); ++number) {
+        const int32_t now = item(number).begin_step;
+        alive.erase(std::remove_if(alive.begin(), alive.end(),
+                                   [&](int32_t other) { return item(other).end_step <= now; }),
+                    alive.end());
+        for (const int32_t other : alive) {
+            pairs.emplace_back(other, number);
+        }
+        alive.push_back(number);
+    }
+    set_conflicts(pairs);
+}
+
+void PlanProblem::find_after(std::span<const UsedBuffer> buffers, const StepOrder& order) {
+    words_ = (items_.size() + 63) / 64;
+    after_.assign(items_.size() * words_, 0);
+    std::vector<int32_t> first_users;
+    std::vector<size_t> begins = {0};
+    for (const PlanItem& item : items_) {
+        add_first_users(buffers[size_t(item.index)], order, first_users);
+        begins.push_back(first_users.size());
+    }
+    for (int32_t number = 0; number < size(); ++number) {
+        const UsedBuffer& buffer = buffers[size_t(item(number).index)];
+        if (buffer.is_kept) {
+            continue;
+        }
+        const std::vector<uint64_t> steps = steps_after(buffer, order);
+        const auto begin = std::partition_point(
+            items_.begin() + number, items_.end(),
+            [&](const PlanItem& other) { return other.begin_step < item(number).end_step; });
+        uint64_t* row = &after_[size_t(number) * words_];
+        for (auto other = size_t(begin - items_.begin()); other < items_.size(); ++other) {
+            size_t at = begins[other];
+            while (at < begins[other + 1] && has_bit(steps, first_users[at])) {
+                ++at;
+            }
+            if (at == begins[other + 1]) {
+                row[other / 64] |= uint64_t{1} << (other % 64);
+            }
+        }
+    }
+}
+
+void PlanProblem::find_conflicts() {
+    std::vector<std::pair<int32_t, int32_t>> pairs;
+    for (int32_t number = 0; number < size(); ++number) {
+        const std::span<const uint64_t> row = after(number);
+        for (size_t word = size_t(number) / 64; word < words_; ++word) {
+            const int32_t base = int32_t(word) * 64;
+            uint64_t others = ~row[word];
+            if (base <= number) {
+                others &= ~uint64_t{0} << 1 << (number - base);
+            }
+            if (size() - base < 64) {
+                others &= (uint64_t{1} << (size() - base)) - 1;
+            }
+            for (; others != 0; others &= others - 1) {
+                pairs.emplace_back(number, base + std::countr_zero(others));
+            }
+        }
+    }
+    set_conflicts(pairs);
+}
+
+void PlanProblem::set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs) {
+    first_conflict_.assign(items_.size() + 1, 0);
+    for (const auto& [a, b] : pairs) {
+        ++first_conflict_[size_t(a) + 1];
+        ++first_conflict_[size_t(b) + 1];
+    }
+    std::partial_sum(first_conflict_.begin(), first_conflict_.end(), first_conflict_.begin());
+    conflicts_.resize(pairs.size() * 2);
+    std::vector<int64_t> next(first_conflict_.begin(), first_conflict_.end() - 1);
+    for (const auto& [a, b] : pairs) {
+        conflicts_[size_t(next[size_t(a)]++)] = b;
+        conflicts_[size_t(next[size_t(b)]++)] = a;
+    }
+}
+
+// An order is one of intervals if the sets of what comes after its items contain one another
+// (Fishburn, Journal of Mathematical Psychology 7, 1970). With the different sets numbered from the
+// largest, an item ends at the number of its own set and begins at that of the last set it is in.
+bool PlanProblem::make_intervals() {
+    std::vector<int32_t> counts(items_.size());
+    for (int32_t number = 0; number < size(); ++number) {
+        for (const uint64_t word : after(number)) {
+            counts[size_t(number)] += std::popcount(word);
+        }
+    }
+    std::vector<int32_t> by_count(items_.size());
+    std::iota(by_count.begin(), by_count.end(), 0);
+    std::stable_sort(by_count.begin(), by_count.end(),
+                     [&](int32_t a, int32_t b) { return counts[size_t(a)] > counts[size_t(b)]; });
+    for (size_t i = 1; i < by_count.size(); ++i) {
+        const std::span<const uint64_t> larger = after(by_count[i - 1]);
+        const std::span<const uint64_t> smaller = after(by_count[i]);
+        for (size_t word = 0; word < words_; ++word) {
+            if ((smaller[word] & ~larger[word]) != 0) {
+                return false;
+            }
+        }
+    }
+    for (PlanItem& item : items_) {
+        item.begin_step = 0;
+    }
+    int32_t set = 1;
+    for (size_t i = 0; i < by_count.size(); ++i) {
+        items_[size_t(by_count[i])].end_step = set;
+        if (i + 1 < by_count.size() &&
+            counts[size_t(by_count[i])] > counts[size_t(by_count[i + 1])]) {
+            begin_where_left_out(after(by_count[i]), after(by_count[i + 1]), set);
+            ++set;
+        }
+    }
+    if (!by_count.empty()) {
+        begin_where_left_out(after(by_count.back()), {}, set);
+    }
+    after_ = {};
+    sort_items();
+    return true;
+}
+
+// Items of `larger` that are not in `smaller` begin at `step`.
+void PlanProblem::begin_where_left_out(std::span<const uint64_t> larger,
+                                       std::span<const uint64_t> smaller,
+                                       int32_t step) {
+    for (size_t word = 0; word < larger.size(); ++word) {
+        uint64_t bits = larger[word] & ~(smaller.empty() ? 0 : smaller[word]);
+        for (; bits != 0; bits &= bits - 1) {
+            items_[word * 64 + size_t(std::countr_zero(bits))].begin_step = step;
+        }
+    }
+}
+
+}  // namespace leat

@@ -1,0 +1,69 @@
+// PlanProblem: the buffers of a plan that take a place, and which of them may be alive together.
+//
+// Before is a strict partial order of buffers: a before b if a is not kept and every step that uses
+// a precedes every step that uses b. Two buffers conflict if neither is before the other. Items are
+// numbered by first step, so that a before b implies a < b. Immutable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "memory/plan.h"
+
+namespace leat {
+
+struct PlanItem {
+    int64_t size_bytes = 0;
+    int64_t alignment_bytes = 1;
+    // [begin, end) in the order of step numbers, which is one that the steps may run in: items that
+    // meet there conflict. Where lifetimes are intervals, and only there, no others do.
+    int32_t begin_step = 0;
+    int32_t end_step = 0;
+    int32_t index = 0;  // of the buffer as given
+};
+
+class PlanProblem {
+  public:
+    // What plan_offsets accepts.
+    explicit PlanProblem(std::span<const PlannedBuffer> buffers);
+    PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order);
+
+    int32_t size() const { return int32_t(items_.size()); }
+    const PlanItem& item(int32_t number) const { return items_[size_t(number)]; }
+    std::span<const int32_t> conflicts(int32_t number) const {
+        return std::span(conflicts_)
+            .subspan(size_t(first_conflict_[size_t(number)]), size_t(conflict_count(number)));
+    }
+    int32_t conflict_count(int32_t number) const {
+        return int32_t(first_conflict_[size_t(number) + 1] - first_conflict_[size_t(number)]);
+    }
+    // Items conflict just where their [begin, end) meet.
+    bool is_interval() const { return after_.empty(); }
+    // Where is_interval() is not: bit j % 64 of word j / 64 for each item j that `number` is
+    // before.
+    std::span<const uint64_t> after(int32_t number) const {
+        return std::span(after_).subspan(size_t(number) * words_, words_);
+    }
+
+  private:
+    void sort_items();
+    void find_meeting();
+    void find_after(std::span<const UsedBuffer> buffers, const StepOrder& order);
+    void find_conflicts();
+    bool make_intervals();
+    void begin_where_left_out(std::span<const uint64_t> larger,
+                              std::span<const uint64_t> smaller,
+                              int32_t step);
+    void set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs);
+
+    std::vector<PlanItem> items_;
+    std::vector<int64_t> first_conflict_;  // one more than items
+    std::vector<int32_t> conflicts_;
+    size_t words_ = 0;
+    std::vector<uint64_t> after_;
+};
+
+}  // namespace leat

@@ -1,0 +1,38 @@
+#include "memory/step_order.h"
+
+#include "base/check.h"
+
+namespace leat {
+
+StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
+    : steps_(int32_t(predecessors.size())),
+      words_((predecessors.size() + 63) / 64),
+      bits_(predecessors.size() * words_) {
+    for (int32_t step = steps_; step-- > 0;) {
+        const uint64_t* after = &bits_[size_t(step) * words_];  // complete: successors are larger
+        for (const int32_t before : predecessors[size_t(step)]) {
+            LEAT_CHECK(before >= 0 && before < step, "step {} waits for step {}", step, before);
+            uint64_t* row = &bits_[size_t(before) * words_];
+            row[size_t(step) / 64] |= uint64_t{1} << (size_t(step) % 64);
+            for (size_t word = size_t(step) / 64; word < words_; ++word) {
+                row[word] |= after[word];
+            }
+        }
+    }
+    if (is_line()) {
+        bits_ = {};
+        words_ = 0;
+    }
+}
+
+// Each step precedes the next one.
+bool StepOrder::is_line() const {
+    for (int32_t step = 0; step + 1 < steps_; ++step) {
+        if (!precedes(step, step + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace leat
