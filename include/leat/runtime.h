@@ -60,7 +60,11 @@ struct CompileOptions {
     Fallback fallback = Fallback::kWarn;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
-    int64_t memory_limit_bytes = 0;       // 0: none. Weights, packed weights and one request.
+    // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it
+    // is met, or there is no plan. Steps then wait for more others than their data demands, if need
+    // be.
+    int64_t memory_limit_bytes = 0;
+    int max_requests = 1;                 // at a time; with a limit, make_request refuses one more
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
     bool optimize = true;                 // false: only the passes that correctness needs
     bool is_traced = false;  // runs record what ran where and when: see Request::trace_json
@@ -74,14 +78,39 @@ struct PassReport {
     std::string detail;
 };
 
+// Where a value lies in the memory of a plan; others may share its bytes, views and results that
+// are written over it.
+struct BufferReport {
+    std::string value;
+    int64_t size_bytes = 0;
+    int64_t offset_bytes = 0;
+    int begin_step = 0;  // needed in [begin_step, end_step), counted in the order of the plan
+    int end_step = 0;
+};
+
+// A plan with more or fewer waits: fewer bytes against steps that overlap.
+struct MemoryTradeOff {
+    // Steps begin when all that stand so many places before them have ended; 1: one after the
+    // other, 0: only data orders them.
+    int run_ahead = 0;
+    int64_t arena_bytes = 0;
+    int64_t lower_bound_bytes = 0;
+    int64_t added_waits = 0;  // between steps that data does not order
+    double estimated_ns = 0;  // of a run on the runtime's threads
+};
+
 struct PlanReport {
     InputShapes shapes;
     int64_t arena_bytes = 0;        // planned activations and scratch
-    int64_t lower_bound_bytes = 0;  // the most bytes alive at once under the chosen order
-    int64_t unplanned_bytes = 0;    // the sum of all buffers, without any reuse
+    int64_t lower_bound_bytes = 0;  // no plan is below, where as many steps overlap as may
+    // The most bytes alive at once where steps run one after the other, in the order of the plan.
+    int64_t serial_bound_bytes = 0;
+    int64_t added_waits = 0;  // between steps that data does not order, for the memory they share
+    int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
     int step_count = 0;
     int64_t tile_count = 0;
     int64_t plan_time_ns = 0;
+    std::vector<BufferReport> buffers;  // in CompileReport::plans only
 };
 
 struct CompileReport {
@@ -154,7 +183,7 @@ class LEAT_API Request {
     // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
     // the values of shape-deciding inputs, are those of a plan that this request holds.
     Status run(const RunOptions& options = {});
-    // Runs step by step on the calling thread, timing each.
+    // Runs step by step on the calling thread, timing each. In the order of the graph's nodes.
     Result<std::vector<StepTime>> profile();
 
     // Result of the last run; a view that is valid until the next run, prepare or destruction.
@@ -205,6 +234,9 @@ class LEAT_API CompiledGraph {
     // of nodes that the graph does not have are an error. Shares the packed weights with this one.
     Result<CompiledGraph> recompile(std::span<const StepTime> times) const;
     CompileReport report() const;
+    // What other plans for these input shapes would need, from the most parallel one to the one
+    // that runs steps one after the other. Nothing is kept.
+    Result<std::vector<MemoryTradeOff>> memory_dial(const InputShapes& shapes = {}) const;
     // The graph after the passes, in text form.
     std::string to_text() const;
 

@@ -109,6 +109,14 @@ struct Cost {
     int64_t bytes = 0;  // read and written
 };
 
+// Where one operand of a copy lies in another: part[i..] = whole[begin + i..].
+struct CopiedBox {
+    int input = 0;
+    int output = 0;
+    bool is_output_whole = false;           // the input is the part (Concat); else the output is
+    std::array<int64_t, kMaxRank> begin{};  // by axis of the whole
+};
+
 // How an operator treats layouts other than row-major.
 enum class LayoutRule : uint8_t {
     kRowMajorOnly,
@@ -137,6 +145,12 @@ struct OpDef {
     // Output 0 is input 0 under another shape: no kernel runs (Reshape, Flatten, Squeeze, Identity,
     // ...).
     bool is_view = false;
+    // Set where the operator only copies: its boxes, which cover all outputs; none if some output
+    // is no box (a slice with steps). Constant operands have data. Where a box is contiguous memory
+    // the copy may be saved.
+    std::vector<CopiedBox> (*copied_boxes)(const NodeData& node,
+                                           std::span<const TensorArg> inputs,
+                                           std::span<const TensorArg> outputs) = nullptr;
     LayoutRule layout_rule = LayoutRule::kRowMajorOnly;
     // Element-wise, may be an epilogue step of MatMul, Gemm and Conv (unary, or binary with one
     // operand).

@@ -65,6 +65,10 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
 Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions& options) const {
     const auto start = Clock::now();
     LEAT_ASSIGN_OR_RETURN(const Backend* backend, choose_backend(options.devices));
+    if (options.max_requests < 1) {
+        return invalid_argument("max_requests is {}", options.max_requests)
+            .with_needed("1 or more");
+    }
     LEAT_RETURN_IF_ERROR(graph.verify());
 
     Graph optimized = graph;

@@ -135,6 +135,48 @@ Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShape
     return complete;
 }
 
+Status CompiledGraph::Impl::check_shapes_decide() const {
+    if (!deciding_inputs.empty()) {
+        return invalid_argument("shapes depend on the values of inputs")
+            .with_hint("bind them and call Request::prepare");
+    }
+    return {};
+}
+
+PlanContext CompiledGraph::Impl::plan_context() const {
+    return {graph,
+            *backend,
+            runtime->weights,
+            runtime->executor->worker_count(),
+            cost_factors,
+            options.is_traced,
+            {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests}};
+}
+
+std::vector<ValueFact> CompiledGraph::Impl::input_facts(
+    std::span<const Shape> shapes, std::span<const Tensor* const> values) const {
+    std::vector<ValueFact> facts(graph.inputs.size());
+    for (size_t i = 0; i < facts.size(); ++i) {
+        const TypeInfo& declared = graph.value(graph.inputs[i]).type;
+        facts[i].type =
+            declared.is_tensor() ? TypeInfo::tensor(declared.dtype, shapes[i]) : declared;
+    }
+    for (const int input : deciding_inputs) {
+        facts[size_t(input)].value = *values[size_t(input)];
+    }
+    return facts;
+}
+
+Result<std::vector<MemoryTradeOff>> CompiledGraph::Impl::trade_offs(
+    std::span<const Shape> shapes) const {
+    Result<std::vector<MemoryTradeOff>> rows =
+        leat::trade_offs(plan_context(), input_facts(shapes, {}));
+    if (!rows.ok()) {
+        return std::move(rows).error().with_file(graph.file);
+    }
+    return rows;
+}
+
 Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     std::span<const Shape> shapes, std::span<const Tensor* const> values) {
     PlanKey key{{shapes.begin(), shapes.end()}, deciding_bytes(deciding_inputs, values)};
@@ -145,23 +187,11 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
             return plans_.front();
         }
     }
-    std::vector<ValueFact> facts(graph.inputs.size());
-    for (size_t i = 0; i < facts.size(); ++i) {
-        const TypeInfo& declared = graph.value(graph.inputs[i]).type;
-        facts[i].type =
-            declared.is_tensor() ? TypeInfo::tensor(declared.dtype, shapes[i]) : declared;
-    }
-    for (int input : deciding_inputs) {
-        facts[size_t(input)].value = *values[size_t(input)];
-    }
     Result<std::shared_ptr<const Plan>> plan =
-        make_plan({graph, *backend, runtime->weights, runtime->executor->worker_count(),
-                   cost_factors, options.is_traced},
-                  std::move(key), facts);
+        make_plan(plan_context(), std::move(key), input_facts(shapes, values));
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }
-    LEAT_RETURN_IF_ERROR(check_memory_limit(**plan));
     plans_.push_front(*plan);
     int64_t bytes = 0;
     for (auto at = plans_.begin(); at != plans_.end();) {
@@ -170,25 +200,6 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
         at = evict ? plans_.erase(at) : std::next(at);
     }
     return plan;
-}
-
-Status CompiledGraph::Impl::check_memory_limit(const Plan& plan) const {
-    if (options.memory_limit_bytes <= 0) {
-        return {};
-    }
-    const int64_t slab = plan.arena_bytes + plan.scratch_bytes * runtime->executor->worker_count();
-    const int64_t packed = runtime->weights.packed_bytes();
-    const int64_t wanted = base_report.weight_bytes + packed + slab;
-    if (wanted <= options.memory_limit_bytes) {
-        return {};
-    }
-    return out_of_memory("the graph does not fit the memory limit")
-        .with_file(graph.file)
-        .with_found(fmt::format(
-            "{} bytes: weights {}, packed weights {}, one request {} (its lower bound {})", wanted,
-            base_report.weight_bytes, packed, slab, plan.report.lower_bound_bytes))
-        .with_needed(fmt::format("at most {} bytes", options.memory_limit_bytes))
-        .with_hint("raise memory_limit_bytes, or use smaller shapes");
 }
 
 std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
@@ -209,16 +220,20 @@ std::vector<ValueInfo> CompiledGraph::outputs() const {
 }
 
 Status CompiledGraph::prepare(const InputShapes& shapes) const {
-    if (!impl_->deciding_inputs.empty()) {
-        return invalid_argument("shapes depend on the values of inputs")
-            .with_hint("bind them and call Request::prepare");
-    }
+    LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
     LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
     return impl_->plan_for(complete, {}).error();
 }
 
+Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes& shapes) const {
+    LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
+    return impl_->trade_offs(complete);
+}
+
 Result<Request> CompiledGraph::make_request() const {
     auto request = std::make_unique<Request::Impl>(impl_);
+    LEAT_RETURN_IF_ERROR(request->check_count());
     LEAT_RETURN_IF_ERROR(request->reserve());
     return Request(std::move(request));
 }
@@ -264,7 +279,12 @@ CompileReport CompiledGraph::report() const {
     report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
     for (const std::shared_ptr<const Plan>& plan : plans) {
-        report.plans.push_back(plan->report);
+        PlanReport& planned = report.plans.emplace_back(plan->report);
+        planned.buffers.reserve(plan->buffers.size());
+        for (const PlacedBuffer& buffer : plan->buffers) {
+            planned.buffers.push_back({impl_->graph.value({buffer.value}).name, buffer.size_bytes,
+                                       buffer.offset_bytes, buffer.begin_step, buffer.end_step});
+        }
     }
     if (!plans.empty()) {
         report.reference_kernels = plans.front()->reference_kernels;

@@ -1,6 +1,7 @@
 // What a CompiledGraph owns: the graph after the passes and the cache of plans. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -23,8 +24,9 @@ struct CompiledGraph::Impl {
     const Backend* backend = nullptr;
     CompileOptions options;
     std::vector<int> deciding_inputs;
-    std::vector<double> cost_factors;  // see PlanContext
-    CompileReport base_report;         // without plans
+    std::vector<double> cost_factors;   // see PlanContext
+    CompileReport base_report;          // without plans
+    std::atomic<int> request_count{0};  // that live
 
     // The input's index; not_found with the names that exist.
     Result<int> find_input(std::string_view name) const;
@@ -37,9 +39,13 @@ struct CompiledGraph::Impl {
     // fixed extents, and equal extents for equal names.
     Status check_shapes(std::span<const Shape> shapes) const;
 
+    // An error where shapes of inputs alone do not make a plan.
+    Status check_shapes_decide() const;
+
     // The cached plan, or a new one. `values`: by input, defined for the shape-deciding ones.
     Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                  std::span<const Tensor* const> values);
+    Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
     // The plans in the cache, most recently used first.
     std::vector<std::shared_ptr<const Plan>> cached_plans() const;
 
@@ -47,7 +53,9 @@ struct CompiledGraph::Impl {
     Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
 
   private:
-    Status check_memory_limit(const Plan& plan) const;
+    PlanContext plan_context() const;
+    std::vector<ValueFact> input_facts(std::span<const Shape> shapes,
+                                       std::span<const Tensor* const> values) const;
 
     mutable std::mutex mutex_;
     std::list<std::shared_ptr<const Plan>> plans_;

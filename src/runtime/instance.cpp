@@ -33,20 +33,21 @@ void Instance::link(std::shared_ptr<const Arena> arena, std::byte* scratch) {
     for (size_t b = 0; b < buffers_.size(); ++b) {
         buffers_[b] = arena_->data() + plan_->buffer_offsets[b];
         for (int32_t arg : args_of_buffer_[b]) {
-            args_[size_t(arg)].data = buffers_[b];
+            args_[size_t(arg)].data = buffers_[b] + offset_bytes(arg);
         }
     }
 }
 
 void Instance::set_input(int input, const std::byte* data) {
     for (int32_t arg : args_of_input_[size_t(input)]) {
-        args_[size_t(arg)].data = const_cast<std::byte*>(data);  // inputs are only read
+        // Inputs are only read.
+        args_[size_t(arg)].data = const_cast<std::byte*>(data) + offset_bytes(arg);
     }
 }
 
 bool Instance::set_output(int output, std::byte* data) {
     const Storage& storage = plan_->outputs[size_t(output)].storage;
-    if (storage.kind != Storage::Kind::kArena) {
+    if (!plan_->outputs[size_t(output)].fills_buffer) {
         return false;
     }
     const auto buffer = size_t(storage.index);
@@ -54,7 +55,7 @@ bool Instance::set_output(int output, std::byte* data) {
     if (buffers_[buffer] != address) {
         buffers_[buffer] = address;
         for (int32_t arg : args_of_buffer_[buffer]) {
-            args_[size_t(arg)].data = address;
+            args_[size_t(arg)].data = address + offset_bytes(arg);
         }
     }
     return true;
@@ -109,11 +110,11 @@ const std::byte* Instance::output_data(int output, std::span<const Value> inputs
     const Storage& storage = plan_->outputs[size_t(output)].storage;
     switch (storage.kind) {
         case Storage::Kind::kArena:
-            return buffers_[size_t(storage.index)];
+            return buffers_[size_t(storage.index)] + storage.offset_bytes;
         case Storage::Kind::kStrings:
             return reinterpret_cast<const std::byte*>(strings_[size_t(storage.index)].data());
         case Storage::Kind::kInput:
-            return inputs[size_t(storage.index)].tensor().bytes();
+            return inputs[size_t(storage.index)].tensor().bytes() + storage.offset_bytes;
         case Storage::Kind::kConstant:
             return plan_->constants[size_t(storage.index)].bytes();
         case Storage::Kind::kNone:

@@ -4,10 +4,9 @@
 #include <chrono>
 #include <limits>
 
-#include "base/check.h"
-#include "memory/hazards.h"
-#include "memory/plan.h"
-#include "runtime/value_storage.h"
+#include "base/error.h"
+#include "memory/memory_planner.h"
+#include "runtime/value_views.h"
 
 namespace leat {
 namespace {
@@ -15,59 +14,63 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kAlignmentBytes = 64;
-constexpr int32_t kAfterLastStep = std::numeric_limits<int32_t>::max() - 1;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
-// String buffers take part in hazards under fake addresses far above any arena.
-constexpr int64_t kStringHazardBase = int64_t{1} << 60;
+
+// How far steps may run ahead, from the most parallel to the smallest plan.
+constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
+                                   RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
 
 int64_t align_up(int64_t bytes) {
     return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
 
-// True if both strides put every element of the shape at the same place.
-bool same_memory_order(const Shape& shape, const Strides& a, const Strides& b) {
-    if (shape.element_count() == 0) {
-        return true;
-    }
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-        if (shape[axis] > 1 && a[size_t(axis)] != b[size_t(axis)]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 class PlanBuilder {
   public:
     PlanBuilder(const PlanContext& context, PlanKey key)
-        : context_(context),
-          graph_(context.graph),
-          storage_(graph_.value_count()),
-          plan_(std::make_shared<Plan>()) {
+        : context_(context), graph_(context.graph), plan_(std::make_shared<Plan>()) {
         plan_->key = std::move(key);
     }
 
     Result<std::shared_ptr<const Plan>> build(std::span<const ValueFact> input_facts) {
         const auto start = Clock::now();
-        LEAT_ASSIGN_OR_RETURN(facts_, infer_graph(graph_, input_facts, InferenceOptions{}));
-        find_needed_nodes();
-        LEAT_RETURN_IF_ERROR(check_facts());
-        set_origins();
-        join_views();
-        LEAT_RETURN_IF_ERROR(prepare_steps());
-        note_lifetimes();
-        join_in_place();
-        LEAT_RETURN_IF_ERROR(place_buffers());
+        LEAT_RETURN_IF_ERROR(prepare(input_facts));
+        const MemoryPlanner planner(problem_);
+        order_steps(planner);
+        LEAT_RETURN_IF_ERROR(choose_layout(planner));
+        place_values();
         fill_arguments();
         fill_outputs();
-        LEAT_RETURN_IF_ERROR(make_program());
         fill_report(
             std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
         return std::shared_ptr<const Plan>(plan_);
     }
 
+    Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const ValueFact> input_facts) {
+        LEAT_RETURN_IF_ERROR(prepare(input_facts));
+        const MemoryPlanner planner(problem_);
+        order_steps(planner);
+        std::vector<MemoryTradeOff> rows;
+        for (const RunAhead run_ahead : kRunAheads) {
+            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, planner.lay_out(run_ahead));
+            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(layout));
+            rows.push_back({int(run_ahead), layout.plan.height_bytes, layout.plan.lower_bound_bytes,
+                            layout.added_waits, program.stats().parallel_ns});
+        }
+        return rows;
+    }
+
   private:
+    // From shapes to steps with kernels.
+    Status prepare(std::span<const ValueFact> input_facts) {
+        LEAT_ASSIGN_OR_RETURN(facts_, infer_graph(graph_, input_facts, InferenceOptions{}));
+        find_needed_nodes();
+        LEAT_RETURN_IF_ERROR(check_facts());
+        LEAT_RETURN_IF_ERROR(prepare_steps());
+        describe_memory();
+        return {};
+    }
+
     const ValueFact& fact(ValueId id) const { return facts_[size_t(id.index)]; }
     bool is_known(ValueId id) const {
         return graph_.value(id).constant.has_value() || fact(id).value.has_value();
@@ -130,12 +133,6 @@ class PlanBuilder {
         return {};
     }
 
-    void set_origins() {
-        for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-            storage_.set_origin(graph_.inputs[i], {Storage::Kind::kInput, int32_t(i)});
-        }
-    }
-
     // A constant of the plan for a known value; made once.
     int32_t constant_index(ValueId id) {
         auto [at, added] =
@@ -146,46 +143,18 @@ class PlanBuilder {
         return at->second;
     }
 
+    // Output 0 is input 0's memory; further outputs are not wanted.
     bool is_view(const NodeData& node) const {
-        if (!node.epilogue.empty() || node.inputs.empty() || !node.inputs[0].valid() ||
-            is_known(node.inputs[0])) {
+        if (node.inputs.empty() || !node.inputs[0].valid() || is_known(node.inputs[0])) {
             return false;
         }
-        const ValueId in = node.inputs[0];
-        const ValueId out = node.outputs[0];
         for (size_t i = 1; i < node.outputs.size(); ++i) {
             if (node.outputs[i].valid() && !is_known(node.outputs[i]) &&
                 has_reader(node.outputs[i])) {
                 return false;  // Dropout with a mask
             }
         }
-        const auto from = size_t(in.index);
-        const auto to = size_t(out.index);
-        if (node.def->is_view) {
-            const bool plain =
-                same_memory_order(shapes_[from], strides_[from],
-                                  row_major_strides(shapes_[from])) &&
-                same_memory_order(shapes_[to], strides_[to], row_major_strides(shapes_[to]));
-            return plain || (shapes_[from] == shapes_[to] &&
-                             same_memory_order(shapes_[from], strides_[from], strides_[to]));
-        }
-        if (node.domain.empty() && node.op_type == "Transpose") {
-            return same_memory_order(shapes_[to], transposed(node, strides_[from]), strides_[to]);
-        }
-        return node.domain == "leat" && node.op_type == "Layout" &&
-               same_memory_order(shapes_[from], strides_[from], strides_[to]);
-    }
-
-    // Strides of a Transpose's result over the memory of its input.
-    Strides transposed(const NodeData& node, const Strides& strides) const {
-        const int rank = shapes_[size_t(node.inputs[0].index)].rank();
-        const std::vector<int64_t>* perm = node.ints("perm");
-        Strides result{};
-        for (int axis = 0; axis < rank; ++axis) {
-            result[size_t(axis)] =
-                strides[perm == nullptr ? size_t(rank - 1 - axis) : size_t((*perm)[size_t(axis)])];
-        }
-        return result;
+        return renames_memory(node, argument(node.inputs[0]), argument(node.outputs[0]));
     }
 
     bool has_reader(ValueId id) {
@@ -196,22 +165,7 @@ class PlanBuilder {
     }
     bool has_reader(ValueId id) const { return const_cast<PlanBuilder*>(this)->has_reader(id); }
 
-    void join_views() {
-        step_nodes_.clear();
-        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            if (!needed_[n]) {
-                continue;
-            }
-            const NodeData& node = graph_.nodes[n];
-            if (is_view(node)) {
-                storage_.join(node.inputs[0], node.outputs[0]);
-            } else {
-                step_nodes_.push_back(int32_t(n));
-            }
-        }
-    }
-
-    TensorArg argument(ValueId id) {
+    TensorArg argument(ValueId id) const {
         TensorArg arg;
         if (!id.valid()) {
             return arg;
@@ -250,8 +204,13 @@ class PlanBuilder {
     }
 
     Status prepare_steps() {
-        for (int32_t n : step_nodes_) {
-            LEAT_RETURN_IF_ERROR(prepare_step(graph_.nodes[size_t(n)]));
+        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            const NodeData& node = graph_.nodes[n];
+            if (needed_[n] && is_view(node)) {
+                problem_.views.push_back({node.outputs[0].index, node.inputs[0].index, 0});
+            } else if (needed_[n]) {
+                LEAT_RETURN_IF_ERROR(prepare_step(node));
+            }
         }
         return {};
     }
@@ -298,10 +257,6 @@ class PlanBuilder {
         if (step.kernel->cost_ns == 0) {
             step.kernel->cost_ns = estimate_ns(node, prepare);
         }
-        if (step.kernel->is_reference) {
-            plan_->reference_kernels.push_back(node.label());
-        }
-        plan_->scratch_bytes = std::max(plan_->scratch_bytes, align_up(step.kernel->scratch_bytes));
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
         plan_->steps.push_back(std::move(step));
         return {};
@@ -327,67 +282,77 @@ class PlanBuilder {
         return plan_->args[size_t(step.first_arg) + size_t(step.input_count) + size_t(output)];
     }
 
-    void note_lifetimes() {
-        for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            const PlanStep& step = plan_->steps[s];
-            for (ValueId id : step.node->inputs) {
-                if (id.valid()) {
-                    storage_.note_read(id, int32_t(s));
-                }
-            }
-            for (int32_t i = 0; i < step.output_count; ++i) {
-                const TensorArg& arg = output_arg(step, i);
-                if (arg.present()) {
-                    storage_.note_write(
-                        step.node->outputs[size_t(i)], int32_t(s),
-                        storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0));
-                }
-            }
+    void describe_memory() {
+        problem_.alignment_bytes = kAlignmentBytes;
+        problem_.values.resize(graph_.values.size());
+        for (size_t i = 0; i < problem_.values.size(); ++i) {
+            MemoryValue& value = problem_.values[i];
+            const TypeInfo& type = facts_[i].type;
+            value.is_placed = !is_known({int32_t(i)}) && type.dtype != DType::kString;
+            value.size_bytes =
+                value.is_placed ? storage_bytes(type.dtype, shapes_[i].element_count()).value_or(0)
+                                : 1;
         }
-        for (ValueId id : graph_.outputs) {
-            storage_.note_read(id, kAfterLastStep);
+        for (const ValueId id : graph_.inputs) {
+            problem_.values[size_t(id.index)].is_placed = false;
         }
-    }
-
-    void join_in_place() {
-        for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            const PlanStep& step = plan_->steps[s];
-            if (!step.kernel->allows_in_place) {
-                continue;
-            }
-            for (int32_t i = 0; i < step.input_count; ++i) {
-                if (may_run_in_place(step, i, int32_t(s))) {
-                    storage_.join(step.node->inputs[size_t(i)], step.node->outputs[0]);
-                    break;
-                }
-            }
+        for (const ValueId id : graph_.outputs) {
+            problem_.values[size_t(id.index)].is_kept = true;
+        }
+        for (const PlanStep& step : plan_->steps) {
+            problem_.steps.push_back(describe_step(step));
         }
     }
 
-    bool may_run_in_place(const PlanStep& step, int32_t input, int32_t index) const {
+    MemoryStep describe_step(const PlanStep& step) const {
+        const NodeData& node = *step.node;
+        MemoryStep described;
+        for (int32_t i = 0; i < step.input_count; ++i) {
+            const ValueId id = node.inputs[size_t(i)];
+            if (id.valid() && !is_known(id)) {
+                described.reads.push_back(id.index);
+                if (may_run_in_place(step, i)) {
+                    described.in_place.push_back(id.index);
+                }
+            }
+        }
+        for (int32_t i = 0; i < step.output_count; ++i) {
+            if (output_arg(step, i).present()) {
+                described.writes.push_back(node.outputs[size_t(i)].index);
+            }
+        }
+        const std::span<const TensorArg> args =
+            std::span(plan_->args).subspan(size_t(step.first_arg));
+        const DType dtype = output_arg(step, 0).dtype;
+        for (const ContiguousBox& box :
+             contiguous_boxes(node, args.subspan(0, size_t(step.input_count)),
+                              args.subspan(size_t(step.input_count), size_t(step.output_count)))) {
+            const int32_t input = node.inputs[size_t(box.input)].index;
+            const int32_t output = node.outputs[size_t(box.output)].index;
+            const std::optional<int64_t> offset = storage_bytes(dtype, box.element_offset);
+            // Elements of less than a byte have no address, strings no bytes here.
+            if (dtype == DType::kString || bits_of(dtype) % 8 != 0 || !offset) {
+                described.views.clear();
+                break;
+            }
+            described.views.push_back(box.is_output_whole ? ValueView{input, output, *offset}
+                                                          : ValueView{output, input, *offset});
+        }
+        return described;
+    }
+
+    // As far as the kernel is concerned.
+    bool may_run_in_place(const PlanStep& step, int32_t input) const {
         const NodeData& node = *step.node;
         const bool allowed = input < 32 && ((node.def->in_place_inputs >> input) & 1U) != 0;
         const bool operand_of_epilogue =
             step.kernel->epilogue_in_place && is_epilogue_operand(node, input);
-        if (!allowed && !operand_of_epilogue) {
+        if (!step.kernel->allows_in_place || (!allowed && !operand_of_epilogue)) {
             return false;
-        }
-        const ValueId in = node.inputs[size_t(input)];
-        const ValueId out = node.outputs[0];
-        if (!in.valid() || is_known(in) || storage_.origin(in).kind != Storage::Kind::kNone ||
-            storage_.origin(out).kind != Storage::Kind::kNone || storage_.last_read(in) != index) {
-            return false;
-        }
-        for (int32_t other = 0; other < step.input_count; ++other) {
-            const ValueId id = node.inputs[size_t(other)];
-            if (other != input && id.valid() && storage_.find(id) == storage_.find(in)) {
-                return false;
-            }
         }
         const TensorArg& from = plan_->args[size_t(step.first_arg) + size_t(input)];
         const TensorArg& to = output_arg(step, 0);
         return from.dtype == to.dtype && from.dtype != DType::kString && from.shape == to.shape &&
-               storage_.bytes(in) == storage_.bytes(out) &&
                same_memory_order(from.shape, from.strides, to.strides);
     }
 
@@ -397,37 +362,141 @@ class PlanBuilder {
             [input](const EpilogueStep& step) { return step.operand_input == input; });
     }
 
-    Status place_buffers() {
-        buffer_of_group_.assign(graph_.values.size(), Storage{});
-        const auto last_step = int32_t(plan_->steps.size());
+    // Leaves out the steps that became views.
+    void order_steps(const MemoryPlanner& planner) {
+        std::vector<PlanStep> ordered;
+        ordered.reserve(planner.order().size());
+        for (const int32_t index : planner.order()) {
+            ordered.push_back(std::move(plan_->steps[size_t(index)]));
+        }
+        plan_->steps = std::move(ordered);
+        for (PlanStep& step : plan_->steps) {
+            const HostKernel& kernel = *step.kernel;
+            step.cost_ns = kernel.cost_ns;
+            if (!context_.cost_factors.empty()) {
+                const auto node = size_t(step.node - graph_.nodes.data());
+                step.cost_ns *= context_.cost_factors[node];
+            }
+            plan_->scratch_bytes = std::max(plan_->scratch_bytes, align_up(kernel.scratch_bytes));
+            if (kernel.is_reference) {
+                plan_->reference_kernels.push_back(step.node->label());
+            }
+        }
+    }
+
+    // Without a limit data alone orders the steps of several workers. With one, steps wait for more
+    // and more others, until the plan fits.
+    Status choose_layout(const MemoryPlanner& planner) {
+        const int64_t limit = arena_limit();
+        int64_t least = std::numeric_limits<int64_t>::max();
+        for (const RunAhead run_ahead : run_aheads()) {
+            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead));
+            least = std::min(least, layout_.plan.height_bytes);
+            if (layout_.plan.height_bytes <= limit) {
+                LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_));
+                plan_->report.serial_bound_bytes = planner.peak_bytes();
+                return {};
+            }
+        }
+        return limit_error(planner, limit, least);
+    }
+
+    // One worker runs steps one after the other in any case.
+    std::span<const RunAhead> run_aheads() const {
+        const std::span<const RunAhead> all(kRunAheads);
+        return context_.workers == 1 ? all.last(1) : all;
+    }
+
+    // What the memory limit leaves for the arena of one request; may be negative.
+    int64_t arena_limit() const {
+        const MemoryLimit& limit = context_.memory_limit;
+        if (limit.total_bytes <= 0) {
+            return std::numeric_limits<int64_t>::max();
+        }
+        const int64_t slabs =
+            limit.total_bytes - limit.weight_bytes - context_.weights.packed_bytes();
+        return (slabs >= 0 ? slabs / limit.requests : slabs) -
+               plan_->scratch_bytes * context_.workers;
+    }
+
+    // The answer where no layout fits.
+    Status limit_error(const MemoryPlanner& planner, int64_t limit, int64_t least) const {
+        const int64_t bound = planner.least_bytes();
+        const MemoryLimit& given = context_.memory_limit;
+        const bool is_impossible = limit < bound;
+        const std::string answer =
+            is_impossible
+                ? fmt::format("impossible: {} bytes short of what any order of the steps needs",
+                              bound - limit)
+                : fmt::format(
+                      "no plan found: the best is {} bytes above the limit, the bound {} "
+                      "bytes below it",
+                      least - limit, limit - bound);
+        return out_of_memory("the graph does not fit the memory limit; {}", answer)
+            .with_found(fmt::format(
+                "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
+                "plan {}) in each of {} requests, with {}",
+                given.weight_bytes, context_.weights.packed_bytes(),
+                plan_->scratch_bytes * context_.workers, bound, least, given.requests,
+                largest_values()))
+            .with_needed(fmt::format("at most {} bytes", given.total_bytes))
+            .with_hint("raise memory_limit_bytes, lower max_requests, or use smaller shapes");
+    }
+
+    // The largest of the values that make the bound of layout_.
+    std::string largest_values() const {
+        std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, buffer
+        for (const int32_t buffer : layout_.plan.bound_buffers) {
+            alive.emplace_back(layout_.buffers[size_t(buffer)].size_bytes, buffer);
+        }
+        std::sort(alive.rbegin(), alive.rend());
+        std::string names;
+        for (size_t i = 0; i < std::min<size_t>(alive.size(), 3); ++i) {
+            names += fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
+                                 name_of_buffer(alive[i].second), alive[i].first);
+        }
+        return names;
+    }
+
+    std::string_view name_of_buffer(int32_t buffer) const {
+        for (size_t value = 0; value < layout_.places.size(); ++value) {
+            const ValuePlace& place = layout_.places[value];
+            if (place.buffer == buffer && place.root == int32_t(value)) {
+                return graph_.values[value].name;
+            }
+        }
+        return {};
+    }
+
+    void place_values() {
+        plan_->buffer_offsets = layout_.plan.offsets;
+        plan_->arena_bytes = layout_.plan.height_bytes;
+        origins_.assign(graph_.values.size(), Storage{});  // by root
+        for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+            origins_[size_t(graph_.inputs[i].index)] = {Storage::Kind::kInput, int32_t(i)};
+        }
         for (const PlanStep& step : plan_->steps) {
             for (int32_t i = 0; i < step.output_count; ++i) {
                 const TensorArg& arg = output_arg(step, i);
-                if (!arg.present()) {
-                    continue;
-                }
-                const ValueId id = step.node->outputs[size_t(i)];
-                Storage& storage = buffer_of_group_[size_t(storage_.find(id))];
-                if (storage.kind != Storage::Kind::kNone) {
-                    continue;
-                }
-                if (arg.dtype == DType::kString) {
-                    storage = {Storage::Kind::kStrings, int32_t(plan_->string_counts.size())};
+                if (arg.present() && arg.dtype == DType::kString) {
+                    const ValueId id = step.node->outputs[size_t(i)];
+                    origins_[size_t(id.index)] = {Storage::Kind::kStrings,
+                                                  int32_t(plan_->string_counts.size())};
                     plan_->string_counts.push_back(arg.shape.element_count());
-                    continue;
                 }
-                storage = {Storage::Kind::kArena, int32_t(buffers_.size())};
-                buffers_.push_back({.size_bytes = align_up(storage_.bytes(id)),
-                                    .alignment_bytes = kAlignmentBytes,
-                                    .begin_step = storage_.first_write(id),
-                                    .end_step = std::min(storage_.last_read(id), last_step) + 1});
             }
         }
-        LEAT_ASSIGN_OR_RETURN(memory_, plan_offsets(buffers_));
-        LEAT_RETURN_IF_ERROR(check_plan(buffers_, memory_));
-        plan_->buffer_offsets = memory_.offsets;
-        plan_->arena_bytes = memory_.height_bytes;
-        return {};
+        for (size_t value = 0; value < layout_.places.size(); ++value) {
+            const ValuePlace& place = layout_.places[value];
+            if (place.buffer >= 0 && place.root == int32_t(value)) {
+                origins_[value] = {Storage::Kind::kArena, place.buffer};
+                const UsedBuffer& buffer = layout_.buffers[size_t(place.buffer)];
+                plan_->buffers.push_back(
+                    {int32_t(value), buffer.size_bytes, layout_.plan.offsets[size_t(place.buffer)],
+                     buffer.users.front(),
+                     buffer.is_kept ? int32_t(plan_->steps.size()) : buffer.users.back() + 1});
+            }
+        }
     }
 
     Storage storage_of(ValueId id) {
@@ -437,20 +506,25 @@ class PlanBuilder {
         if (is_known(id)) {
             return {Storage::Kind::kConstant, constant_index(id)};
         }
-        const Storage origin = storage_.origin(id);
-        return origin.kind != Storage::Kind::kNone ? origin
-                                                   : buffer_of_group_[size_t(storage_.find(id))];
+        const ValuePlace& place = layout_.places[size_t(id.index)];
+        Storage storage = origins_[size_t(place.root)];
+        storage.offset_bytes = place.offset_bytes;
+        return storage;
     }
 
     void fill_arguments() {
+        plan_->arg_storage.resize(plan_->args.size());
         for (const PlanStep& step : plan_->steps) {
-            for (ValueId id : step.node->inputs) {
-                plan_->arg_storage.push_back(storage_of(id));
+            const std::span<Storage> storages =
+                std::span(plan_->arg_storage).subspan(size_t(step.first_arg));
+            for (int32_t i = 0; i < step.input_count; ++i) {
+                storages[size_t(i)] = storage_of(step.node->inputs[size_t(i)]);
             }
             for (int32_t i = 0; i < step.output_count; ++i) {
-                const bool present = output_arg(step, i).present();
-                plan_->arg_storage.push_back(present ? storage_of(step.node->outputs[size_t(i)])
-                                                     : Storage{});
+                if (output_arg(step, i).present()) {
+                    storages[size_t(step.input_count + i)] =
+                        storage_of(step.node->outputs[size_t(i)]);
+                }
             }
         }
     }
@@ -469,55 +543,30 @@ class PlanBuilder {
                 output.dtype = fact(id).type.dtype;
                 output.shape = shapes_[size_t(id.index)];
             }
+            if (output.storage.kind == Storage::Kind::kArena) {
+                const ValuePlace& place = layout_.places[size_t(id.index)];
+                output.fills_buffer = problem_.values[size_t(id.index)].size_bytes ==
+                                      problem_.values[size_t(place.root)].size_bytes;
+            }
             plan_->outputs.push_back(output);
         }
     }
 
-    // Bytes that an argument touches, for hazards. Inputs and constants are never written.
-    void add_range(const Storage& storage, std::vector<ByteRange>& ranges) const {
-        if (storage.kind == Storage::Kind::kArena) {
-            const int64_t begin = plan_->buffer_offsets[size_t(storage.index)];
-            const int64_t bytes = buffers_[size_t(storage.index)].size_bytes;
-            if (bytes > 0) {
-                ranges.push_back({begin, begin + bytes});
-            }
-        } else if (storage.kind == Storage::Kind::kStrings) {
-            ranges.push_back(
-                {kStringHazardBase + storage.index, kStringHazardBase + storage.index + 1});
-        }
-    }
-
-    Status make_program() {
-        std::vector<StepAccess> accesses(plan_->steps.size());
-        for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            const PlanStep& step = plan_->steps[s];
-            for (int32_t i = 0; i < step.input_count + step.output_count; ++i) {
-                add_range(plan_->arg_storage[size_t(step.first_arg) + size_t(i)],
-                          i < step.input_count ? accesses[s].reads : accesses[s].writes);
-            }
-        }
-        const std::vector<std::vector<int32_t>> waits = hazard_waits(accesses);
+    Result<scheduler::Program> make_program(const MemoryLayout& layout) const {
         scheduler::TaskDag dag;
         for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            PlanStep& step = plan_->steps[s];
-            const HostKernel& kernel = *step.kernel;
-            step.cost_ns = kernel.cost_ns;
-            if (!context_.cost_factors.empty()) {
-                step.cost_ns *= context_.cost_factors[size_t(step_nodes_[s])];
-            }
+            const PlanStep& step = plan_->steps[s];
             const scheduler::TaskId task =
-                dag.add({.cost_ns = step.cost_ns, .tile_count = kernel.tile_count});
-            for (const int32_t wait : waits[s]) {
+                dag.add({.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count});
+            for (const int32_t wait : layout.waits[s]) {
                 dag.precede(scheduler::TaskId(wait), task);
             }
-            plan_->report.tile_count += kernel.tile_count;
         }
         scheduler::CompileOptions options;
         options.workers = context_.workers;
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
-        LEAT_ASSIGN_OR_RETURN(plan_->program, scheduler::Program::compile(dag, options));
-        return {};
+        return scheduler::Program::compile(dag, options);
     }
 
     void fill_report(int64_t time_ns) {
@@ -526,8 +575,12 @@ class PlanBuilder {
             report.shapes[graph_.value(graph_.inputs[i]).name] = plan_->key.shapes[i];
         }
         report.arena_bytes = plan_->arena_bytes;
-        report.lower_bound_bytes = memory_.lower_bound_bytes;
-        report.unplanned_bytes = memory_.unplanned_bytes;
+        report.lower_bound_bytes = layout_.plan.lower_bound_bytes;
+        report.unplanned_bytes = layout_.plan.unplanned_bytes;
+        report.added_waits = layout_.added_waits;
+        for (const PlanStep& step : plan_->steps) {
+            report.tile_count += step.kernel->tile_count;
+        }
         report.step_count = int(plan_->steps.size());
         report.plan_time_ns = time_ns;
     }
@@ -538,13 +591,11 @@ class PlanBuilder {
     std::vector<Shape> shapes_;     // by value
     std::vector<Strides> strides_;  // by value
     std::vector<bool> needed_;      // by node
-    std::vector<int32_t> step_nodes_;
     GraphData::Uses uses_;
-    ValueStorage storage_;
     std::map<int32_t, int32_t> constant_of_value_;
-    std::vector<Storage> buffer_of_group_;
-    std::vector<PlannedBuffer> buffers_;
-    MemoryPlan memory_;
+    MemoryProblem problem_;  // values as in the graph, steps as prepared
+    MemoryLayout layout_;
+    std::vector<Storage> origins_;  // by value that is the root of a group
     std::shared_ptr<Plan> plan_;
 };
 
@@ -566,6 +617,11 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
     return PlanBuilder(context, std::move(key)).build(input_facts);
+}
+
+Result<std::vector<MemoryTradeOff>> trade_offs(const PlanContext& context,
+                                               std::span<const ValueFact> input_facts) {
+    return PlanBuilder(context, {}).trade_offs(input_facts);
 }
 
 }  // namespace leat

@@ -26,6 +26,7 @@ struct Storage {
     };
     Kind kind = Kind::kNone;
     int32_t index = -1;
+    int64_t offset_bytes = 0;  // in the buffer, input or constant
 };
 
 struct PlanStep {
@@ -42,6 +43,16 @@ struct PlanOutput {
     DType dtype = DType::kUndefined;
     Shape shape;
     Storage storage;
+    bool fills_buffer = false;  // the arena buffer holds nothing else
+};
+
+// A buffer of the arena, for reports.
+struct PlacedBuffer {
+    int32_t value = -1;  // of the graph: the largest of those in it
+    int64_t size_bytes = 0;
+    int64_t offset_bytes = 0;
+    int32_t begin_step = 0;  // alive in [begin_step, end_step) where steps run one after the other
+    int32_t end_step = 0;
 };
 
 // Identity of a plan: the shapes of all inputs, and the elements of the inputs that decide shapes.
@@ -60,6 +71,7 @@ struct Plan {
     std::vector<int64_t> buffer_offsets;  // by arena buffer, bytes into the arena
     std::vector<int64_t> string_counts;   // by string buffer, elements
     std::vector<PlanOutput> outputs;
+    std::vector<PlacedBuffer> buffers;
     int64_t arena_bytes = 0;
     int64_t scratch_bytes = 0;                  // per worker, aligned
     std::optional<scheduler::Program> program;  // set once the plan is made
@@ -70,6 +82,13 @@ struct Plan {
     int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
 };
 
+// What the memory limit of a compiled graph has to cover.
+struct MemoryLimit {
+    int64_t total_bytes = 0;   // 0: none
+    int64_t weight_bytes = 0;  // constants as the model holds them
+    int64_t requests = 1;
+};
+
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     const Backend& backend;
@@ -78,6 +97,7 @@ struct PlanContext {
     // By node: measured over estimated time; empty: nothing was measured.
     std::span<const double> cost_factors;
     bool is_traced;  // the program
+    MemoryLimit memory_limit;
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements
@@ -85,5 +105,9 @@ struct PlanContext {
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts);
+
+// The plans that make_plan may choose from, from the most parallel one on.
+Result<std::vector<MemoryTradeOff>> trade_offs(const PlanContext& context,
+                                               std::span<const ValueFact> input_facts);
 
 }  // namespace leat

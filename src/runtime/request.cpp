@@ -22,7 +22,21 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
       inputs(compiled->graph.inputs.size()),
       bound(compiled->graph.inputs.size(), false),
       user_outputs(compiled->graph.outputs.size()),
-      results(compiled->graph.outputs.size()) {}
+      results(compiled->graph.outputs.size()),
+      others_(compiled->request_count.fetch_add(1)) {}
+
+Status Request::Impl::check_count() const {
+    const CompileOptions& options = compiled->options;
+    if (options.memory_limit_bytes <= 0 || others_ < options.max_requests) {
+        return {};
+    }
+    return out_of_memory("the memory limit of the graph does not cover another request")
+        .with_file(compiled->graph.file)
+        .with_found(fmt::format("{} requests", others_ + 1))
+        .with_needed(
+            fmt::format("at most {}, as CompileOptions::max_requests says", options.max_requests))
+        .with_hint("destroy a request, or compile with a larger max_requests");
+}
 
 Status Request::Impl::reserve() {
     const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans();
@@ -248,13 +262,13 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
     LEAT_RETURN_IF_ERROR(select_instance({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
     const Plan& plan = current->plan();
-    std::vector<StepTime> times;
+    std::vector<std::pair<const NodeData*, StepTime>> timed;
     for (size_t s = 0; s < plan.steps.size(); ++s) {
         const PlanStep& step = plan.steps[s];
         const auto start = std::chrono::steady_clock::now();
         LEAT_RETURN_IF_ERROR(current->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
-        StepTime& time = times.emplace_back();
+        StepTime& time = timed.emplace_back(step.node, StepTime()).second;
         time.estimated_ns = step.cost_ns;
         time.node = step.node->name;
         time.op_type = step.node->op_type;
@@ -275,6 +289,14 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
         time.shapes += " -> " + outs[0].shape.to_string();
     }
     LEAT_RETURN_IF_ERROR(collect_results());
+    // The plan may have an order of its own.
+    std::sort(timed.begin(), timed.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<StepTime> times;
+    times.reserve(timed.size());
+    for (auto& [node, time] : timed) {
+        times.push_back(std::move(time));
+    }
     return times;
 }
 

@@ -40,6 +40,8 @@ class Instance {
     std::string trace_json() const;
 
   private:
+    int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
+
     std::shared_ptr<const Plan> plan_;
     std::vector<TensorArg> args_;
     std::vector<std::byte*> buffers_;                   // address of each arena buffer
@@ -55,7 +57,12 @@ class Instance {
 
 struct Request::Impl {
     explicit Impl(std::shared_ptr<CompiledGraph::Impl> compiled);
+    ~Impl() { compiled->request_count.fetch_sub(1); }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
 
+    // An error if the memory limit does not cover this many requests.
+    Status check_count() const;
     // Memory for the largest plan cached now; links the most recent plan.
     Status reserve();
     Status bind(int input, Value value);
@@ -75,6 +82,7 @@ struct Request::Impl {
     Instance* current = nullptr;
 
   private:
+    int others_ = 0;  // requests that the graph had when this one was made
     bool matches(const Plan& plan) const;
     // Makes the first held instance whose plan fulfils the predicate current; false if none does.
     template <class Predicate>

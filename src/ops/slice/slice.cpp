@@ -146,6 +146,40 @@ Status infer_slice(InferContext& context) {
     return {};
 }
 
+// Elements of operand i, or null where it is absent.
+std::optional<Ints> operand_ints(std::span<const TensorArg> inputs, size_t i) {
+    return i < inputs.size() && inputs[i].present() ? std::optional(read_ints(inputs[i]))
+                                                    : std::nullopt;
+}
+
+std::vector<CopiedBox> slice_boxes(const NodeData& /*node*/,
+                                   std::span<const TensorArg> inputs,
+                                   std::span<const TensorArg> /*outputs*/) {
+    const bool is_known = std::all_of(inputs.begin() + 1, inputs.end(), [](const TensorArg& arg) {
+        return !arg.present() || arg.data != nullptr || arg.shape.element_count() == 0;
+    });
+    if (!is_known) {
+        return {};
+    }
+    const std::optional<Ints> axes = operand_ints(inputs, 3);
+    const std::optional<Ints> steps = operand_ints(inputs, 4);
+    const Result<std::vector<SliceAxis>> sliced =
+        slice_axes(inputs[0].shape, read_ints(inputs[1]), read_ints(inputs[2]),
+                   axes ? &*axes : nullptr, steps ? &*steps : nullptr);
+    if (!sliced.ok()) {
+        return {};
+    }
+    CopiedBox box;
+    for (size_t axis = 0; axis < sliced->size(); ++axis) {
+        const SliceAxis& along = (*sliced)[axis];
+        if (along.step != 1 && along.extent > 1) {
+            return {};
+        }
+        box.begin[axis] = along.start;
+    }
+    return {box};
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Slice",
      .min_inputs = 3,
@@ -153,6 +187,7 @@ constexpr OpDef kOps[] = {
      .infer = infer_slice,
      .reference = slice_reference,
      .shape_inputs = 0b11110,
+     .copied_boxes = slice_boxes,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

@@ -1,0 +1,320 @@
+#include "memory/memory_planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace leat {
+namespace {
+
+// Values that are not placed take part in hazards at addresses above any arena.
+constexpr int64_t kOutsideAddress = int64_t{1} << 60;
+int64_t align_up(int64_t bytes, int64_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+void sort_unique(std::vector<int32_t>& numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+// By value: the places in `order` where a step reads or writes it, ascending.
+std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,
+                                           std::span<const int32_t> order) {
+    std::vector<std::vector<int32_t>> users(problem.values.size());
+    for (size_t position = 0; position < order.size(); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        for (const std::vector<int32_t>* values : {&step.reads, &step.writes}) {
+            for (const int32_t value : *values) {
+                std::vector<int32_t>& list = users[size_t(value)];
+                if (list.empty() || list.back() != int32_t(position)) {
+                    list.push_back(int32_t(position));
+                }
+            }
+        }
+    }
+    return users;
+}
+
+// What steps in that order wait for, with each group at the given address.
+std::vector<std::vector<int32_t>> waits_of(const MemoryProblem& problem,
+                                           std::span<const int32_t> order,
+                                           const ValueGroups& groups,
+                                           std::span<const int64_t> root_addresses) {
+    const auto range_of = [&](int32_t value) {
+        const int64_t begin =
+            root_addresses[size_t(groups.root(value))] + groups.offset_bytes(value);
+        return ByteRange{begin, begin + groups.size_bytes(value)};
+    };
+    std::vector<StepAccess> accesses(order.size());
+    for (size_t position = 0; position < order.size(); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        for (const int32_t value : step.reads) {
+            accesses[position].reads.push_back(range_of(value));
+        }
+        for (const int32_t value : step.writes) {
+            accesses[position].writes.push_back(range_of(value));
+        }
+    }
+    return hazard_waits(accesses);
+}
+
+// Each group at an address of its own: the waits are those that the data demands.
+std::vector<int64_t> separate_addresses(const MemoryProblem& problem) {
+    std::vector<int64_t> addresses;
+    addresses.reserve(problem.values.size());
+    int64_t next = 0;
+    for (const MemoryValue& value : problem.values) {
+        addresses.push_back(next);
+        next += align_up(value.size_bytes, problem.alignment_bytes);
+    }
+    return addresses;
+}
+
+std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
+                                                std::span<const int32_t> order,
+                                                const ValueGroups& groups) {
+    return waits_of(problem, order, groups, separate_addresses(problem));
+}
+
+// A group that takes a place, and who uses it.
+struct UsedGroup {
+    int32_t root = 0;
+    std::vector<int32_t> users;  // ascending, each once
+    bool is_kept = false;
+};
+
+std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
+                                   const ValueGroups& groups,
+                                   const std::vector<std::vector<int32_t>>& users) {
+    std::vector<UsedGroup> used;
+    for (int32_t root = 0; root < int32_t(problem.values.size()); ++root) {
+        if (groups.root(root) != root || !groups.is_placed(root)) {
+            continue;
+        }
+        UsedGroup group{root, {}, false};
+        for (const int32_t value : groups.members(root)) {
+            const std::vector<int32_t>& own = users[size_t(value)];
+            group.users.insert(group.users.end(), own.begin(), own.end());
+            group.is_kept |= problem.values[size_t(value)].is_kept;
+        }
+        if (!group.users.empty()) {
+            sort_unique(group.users);
+            used.push_back(std::move(group));
+        }
+    }
+    return used;
+}
+
+OrderProblem order_problem(const MemoryProblem& problem,
+                           const ValueGroups& groups,
+                           std::span<const int32_t> order) {
+    OrderProblem result;
+    result.step_count = int32_t(order.size());
+    std::vector<int32_t> buffer_of(problem.values.size(), -1);  // by root
+    for (UsedGroup& group : used_groups(problem, groups, users_in(problem, order))) {
+        buffer_of[size_t(group.root)] = int32_t(result.buffers.size());
+        const int32_t writer = group.users.front();
+        group.users.erase(group.users.begin());
+        result.buffers.push_back({align_up(groups.size_bytes(group.root), problem.alignment_bytes),
+                                  writer, std::move(group.users), group.is_kept});
+    }
+    const std::vector<std::vector<int32_t>> waits = data_waits_of(problem, order, groups);
+    for (size_t position = 0; position < order.size(); ++position) {
+        for (const int32_t before : waits[position]) {
+            result.extra_edges.emplace_back(before, int32_t(position));
+        }
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        for (const int32_t input : step.in_place) {
+            const int32_t output = step.writes[0];
+            const int32_t from = buffer_of[size_t(groups.root(input))];
+            const int32_t to = buffer_of[size_t(groups.root(output))];
+            if (from >= 0 && to >= 0 && from != to && groups.spans_group(input) &&
+                groups.spans_group(output)) {
+                result.in_place.push_back({int32_t(position), from, to});
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+MemoryPlanner::MemoryPlanner(const MemoryProblem& problem) : problem_(problem), groups_(problem) {
+    for (const ValueView& view : problem.views) {
+        groups_.join({&view, 1});
+    }
+    choose_views();
+    choose_order();
+    users_ = users_in(problem, order_);
+    data_waits_ = data_waits_of(problem, order_, groups_);
+}
+
+// A view keeps the whole value alive for the sake of a part, so it may also cost memory.
+void MemoryPlanner::choose_views() {
+    std::vector<int32_t> all(problem_.steps.size());
+    std::iota(all.begin(), all.end(), 0);
+    ValueGroups with_views = groups_;
+    std::vector<int32_t> left;
+    for (const int32_t index : all) {
+        const MemoryStep& step = problem_.steps[size_t(index)];
+        if (step.views.empty() || !with_views.join(step.views)) {
+            left.push_back(index);
+        }
+    }
+    order_ = std::move(all);
+    if (left.size() == order_.size()) {
+        return;
+    }
+    const auto peak = [this](const ValueGroups& groups, const std::vector<int32_t>& steps) {
+        std::vector<int32_t> sequence(steps.size());
+        std::iota(sequence.begin(), sequence.end(), 0);
+        return leat::peak_bytes(order_problem(problem_, groups, steps), sequence);
+    };
+    if (peak(with_views, left) <= peak(groups_, order_)) {
+        groups_ = std::move(with_views);
+        order_ = std::move(left);
+    }
+}
+
+void MemoryPlanner::choose_order() {
+    const StepSequence found = order_for_smallest_peak(order_problem(problem_, groups_, order_));
+    std::vector<int32_t> order;
+    order.reserve(order_.size());
+    for (const int32_t position : found.steps) {
+        order.push_back(order_[size_t(position)]);
+    }
+    order_ = std::move(order);
+    peak_bytes_ = found.peak_bytes;
+    least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
+}
+
+// The order search knows nothing of results that are written over a part of a group. Where there
+// may be such, only what single steps touch is a bound.
+int64_t MemoryPlanner::bound_with_parts() const {
+    int64_t bound = 0;
+    bool has_parts = false;
+    for (const int32_t index : order_) {
+        const MemoryStep& step = problem_.steps[size_t(index)];
+        int64_t bytes = 0;
+        for (size_t i = 0; i < step.reads.size(); ++i) {
+            const bool is_counted = std::any_of(
+                step.reads.begin(), step.reads.begin() + ptrdiff_t(i),
+                [&](int32_t earlier) { return groups_.overlap(earlier, step.reads[i]); });
+            bytes += groups_.is_placed(step.reads[i]) && !is_counted
+                         ? groups_.size_bytes(step.reads[i])
+                         : 0;
+        }
+        for (const int32_t value : step.writes) {
+            bytes += groups_.is_placed(value) ? groups_.size_bytes(value) : 0;
+        }
+        if (!step.in_place.empty()) {
+            bytes -= groups_.size_bytes(step.writes[0]);
+        }
+        for (const int32_t input : step.in_place) {
+            has_parts |= !groups_.spans_group(input) || !groups_.spans_group(step.writes[0]);
+        }
+        bound = std::max(bound, bytes);
+    }
+    return has_parts ? bound : std::numeric_limits<int64_t>::max();
+}
+
+bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
+                                     const StepOrder& proved,
+                                     int32_t position,
+                                     int32_t input) const {
+    const MemoryStep& step = problem_.steps[size_t(order_[size_t(position)])];
+    const int32_t output = step.writes[0];
+    if (!groups.is_placed(input) || !groups.is_placed(output) ||
+        groups.root(input) == groups.root(output) ||
+        groups.size_bytes(input) != groups.size_bytes(output)) {
+        return false;
+    }
+    int reads = 0;
+    for (const int32_t other : step.reads) {
+        reads += int(groups.overlap(input, other));
+    }
+    const auto is_over = [&](int32_t value) {
+        const std::vector<int32_t>& users = users_[size_t(value)];
+        return !problem_.values[size_t(value)].is_kept &&
+               std::all_of(users.begin(), users.end(), [&](int32_t user) {
+                   return user == position || proved.precedes(user, position);
+               });
+    };
+    const std::span<const int32_t> members = groups.members(input);
+    return reads == 1 && std::all_of(members.begin(), members.end(), [&](int32_t value) {
+               return !groups.overlap(input, value) || is_over(value);
+           });
+}
+
+void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) const {
+    for (int32_t position = 0; position < int32_t(order_.size()); ++position) {
+        const MemoryStep& step = problem_.steps[size_t(order_[size_t(position)])];
+        for (const int32_t input : step.in_place) {
+            const ValueView view{step.writes[0], input, 0};
+            if (may_run_in_place(groups, proved, position, input) && groups.join({&view, 1})) {
+                break;
+            }
+        }
+    }
+}
+
+// Without a limit the data alone orders steps.
+std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead) const {
+    std::vector<std::vector<int32_t>> waits = data_waits_;
+    const auto distance = int32_t(run_ahead);
+    for (int32_t position = distance; distance > 0 && position < int32_t(waits.size());
+         ++position) {
+        std::vector<int32_t>& own = waits[size_t(position)];
+        // Those further back are over before these began.
+        const int32_t first = std::max(position - 2 * distance + 1, 0);
+        for (int32_t before = first; before <= position - distance; ++before) {
+            own.push_back(before);
+        }
+        sort_unique(own);
+    }
+    return waits;
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
+    const std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
+    const StepOrder proved = run_ahead == RunAhead::kSerial
+                                 ? StepOrder::serial(int32_t(order_.size()))
+                                 : StepOrder(proved_waits);
+    ValueGroups groups = groups_;
+    join_in_place(groups, proved);
+
+    MemoryLayout layout;
+    std::vector<int32_t> buffer_of(problem_.values.size(), -1);  // by root
+    for (UsedGroup& group : used_groups(problem_, groups, users_)) {
+        buffer_of[size_t(group.root)] = int32_t(layout.buffers.size());
+        layout.buffers.push_back({align_up(groups.size_bytes(group.root), problem_.alignment_bytes),
+                                  problem_.alignment_bytes, std::move(group.users), group.is_kept});
+    }
+    LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, proved));
+    LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
+
+    std::vector<int64_t> addresses = separate_addresses(problem_);
+    layout.places.reserve(problem_.values.size());
+    for (int32_t value = 0; value < int32_t(problem_.values.size()); ++value) {
+        const int32_t root = groups.root(value);
+        const int32_t buffer = buffer_of[size_t(root)];
+        layout.places.push_back({root, groups.offset_bytes(value), buffer});
+        if (root == value) {
+            addresses[size_t(value)] = buffer >= 0 ? layout.plan.offsets[size_t(buffer)]
+                                                   : addresses[size_t(value)] + kOutsideAddress;
+        }
+    }
+    layout.waits = waits_of(problem_, order_, groups, addresses);
+    const StepOrder by_data(data_waits_);
+    for (size_t position = 0; position < layout.waits.size(); ++position) {
+        for (const int32_t before : layout.waits[position]) {
+            layout.added_waits += int64_t(!by_data.precedes(before, int32_t(position)));
+        }
+    }
+    return layout;
+}
+
+}  // namespace leat

@@ -1,0 +1,80 @@
+// MemoryPlanner: from the steps of a plan to their order, the place of every value, and the waits
+// that make sharing memory safe.
+//
+//   views   copies that become offsets into another value
+//   order   of the steps on one worker, for the fewest bytes alive at once
+//   for each schedule asked for:
+//     in place    outputs over inputs that nobody needs afterwards
+//     conflicts   buffers that may be alive together under the order that the waits prove
+//     offsets     plan.h
+//     waits       read off the bytes that steps then share
+//
+// Pure: the same problem gives the same layouts on every machine. Immutable once made; the problem
+// must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "leat/status.h"
+#include "memory/hazards.h"
+#include "memory/memory_problem.h"
+#include "memory/order_search.h"
+#include "memory/plan.h"
+#include "memory/step_order.h"
+#include "memory/value_groups.h"
+
+namespace leat {
+
+// How far a step may run ahead of others that it takes no data from: it begins when all that stand
+// this many places or more before it in the order have ended. 1: steps run one after the other.
+enum class RunAhead : int32_t { kSerial = 1, kUnlimited = 0 };
+
+struct ValuePlace {
+    int32_t root = 0;          // the value that contains it
+    int64_t offset_bytes = 0;  // in the root
+    int32_t buffer = -1;       // the root's; -1: not placed
+};
+
+struct MemoryLayout {
+    std::vector<ValuePlace> places;           // by value
+    std::vector<UsedBuffer> buffers;          // users: positions in MemoryPlanner::order()
+    MemoryPlan plan;                          // of the buffers
+    std::vector<std::vector<int32_t>> waits;  // by position: earlier ones, ascending
+    int64_t added_waits = 0;  // of them those between steps that data does not order
+};
+
+class MemoryPlanner {
+  public:
+    explicit MemoryPlanner(const MemoryProblem& problem);
+
+    // Indexes of MemoryProblem::steps: without those that became views.
+    const std::vector<int32_t>& order() const { return order_; }
+    // The most bytes alive at once in that order, and what no order is below.
+    int64_t peak_bytes() const { return peak_bytes_; }
+    int64_t least_bytes() const { return least_bytes_; }
+
+    // Errors: as plan_offsets.
+    Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
+
+  private:
+    void choose_views();
+    void choose_order();
+    int64_t bound_with_parts() const;
+    std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
+    void join_in_place(ValueGroups& groups, const StepOrder& proved) const;
+    bool may_run_in_place(const ValueGroups& groups,
+                          const StepOrder& proved,
+                          int32_t position,
+                          int32_t input) const;
+
+    const MemoryProblem& problem_;
+    ValueGroups groups_;  // with views, before anything is in place
+    std::vector<int32_t> order_;
+    std::vector<std::vector<int32_t>> users_;  // by value: positions in order_, ascending
+    std::vector<std::vector<int32_t>> data_waits_;
+    int64_t peak_bytes_ = 0;
+    int64_t least_bytes_ = 0;
+};
+
+}  // namespace leat

@@ -1,0 +1,78 @@
+#include "memory/value_groups.h"
+
+#include <numeric>
+
+namespace leat {
+
+ValueGroups::ValueGroups(const MemoryProblem& problem)
+    : values_(problem.values),
+      alignment_bytes_(problem.alignment_bytes),
+      root_(problem.values.size()),
+      offset_bytes_(problem.values.size(), 0),
+      members_(problem.values.size()) {
+    std::iota(root_.begin(), root_.end(), 0);
+    for (size_t value = 0; value < members_.size(); ++value) {
+        members_[value].push_back(int32_t(value));
+    }
+}
+
+bool ValueGroups::spans_group(int32_t value) const {
+    return offset_bytes(value) == 0 && size_bytes(value) == size_bytes(root(value));
+}
+
+bool ValueGroups::overlap(int32_t a, int32_t b) const {
+    return root(a) == root(b) && offset_bytes(a) < offset_bytes(b) + size_bytes(b) &&
+           offset_bytes(b) < offset_bytes(a) + size_bytes(a);
+}
+
+bool ValueGroups::join(std::span<const ValueView> views) {
+    if (views.size() == 1) {
+        return join(views[0]);
+    }
+    const std::vector<int32_t> roots = root_;
+    const std::vector<int64_t> offsets = offset_bytes_;
+    const std::vector<std::vector<int32_t>> members = members_;
+    for (const ValueView& view : views) {
+        if (!join(view)) {
+            root_ = roots;
+            offset_bytes_ = offsets;
+            members_ = members;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ValueGroups::join(const ValueView& view) {
+    const int32_t part = root(view.part);
+    const int32_t whole = root(view.whole);
+    const int64_t offset = offset_bytes(view.whole) + view.offset_bytes;
+    if (part == whole) {
+        return offset_bytes(view.part) == offset;
+    }
+    if (offset % alignment_bytes_ != 0 ||
+        view.offset_bytes + size_bytes(view.part) > size_bytes(view.whole)) {
+        return false;
+    }
+    if (spans_group(view.part) && values_[size_t(part)].is_placed) {
+        hang(part, whole, offset);
+        return true;
+    }
+    if (spans_group(view.whole) && values_[size_t(whole)].is_placed &&
+        size_bytes(view.part) == size_bytes(view.whole)) {
+        hang(whole, part, offset_bytes(view.part));
+        return true;
+    }
+    return false;
+}
+
+void ValueGroups::hang(int32_t group, int32_t under, int64_t offset_bytes) {
+    for (const int32_t value : members_[size_t(group)]) {
+        root_[size_t(value)] = under;
+        offset_bytes_[size_t(value)] += offset_bytes;
+        members_[size_t(under)].push_back(value);
+    }
+    members_[size_t(group)].clear();
+}
+
+}  // namespace leat

@@ -1,0 +1,78 @@
+#include "runtime/value_views.h"
+
+namespace leat {
+namespace {
+
+bool is_row_major_in_memory(const TensorArg& arg) {
+    return same_memory_order(arg.shape, arg.strides, row_major_strides(arg.shape));
+}
+
+// Strides of a Transpose's result over the memory of its input.
+Strides transposed(const NodeData& node, const TensorArg& input) {
+    const int rank = input.shape.rank();
+    const std::vector<int64_t>* perm = node.ints("perm");
+    Strides result{};
+    for (int axis = 0; axis < rank; ++axis) {
+        result[size_t(axis)] =
+            input
+                .strides[perm == nullptr ? size_t(rank - 1 - axis) : size_t((*perm)[size_t(axis)])];
+    }
+    return result;
+}
+
+}  // namespace
+
+bool same_memory_order(const Shape& shape, const Strides& a, const Strides& b) {
+    if (shape.element_count() == 0) {
+        return true;
+    }
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] > 1 && a[size_t(axis)] != b[size_t(axis)]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool renames_memory(const NodeData& node, const TensorArg& input, const TensorArg& output) {
+    if (!node.epilogue.empty()) {
+        return false;
+    }
+    if (node.def->is_view) {
+        return (is_row_major_in_memory(input) && is_row_major_in_memory(output)) ||
+               (input.shape == output.shape &&
+                same_memory_order(input.shape, input.strides, output.strides));
+    }
+    if (node.domain.empty() && node.op_type == "Transpose") {
+        return same_memory_order(output.shape, transposed(node, input), output.strides);
+    }
+    return node.domain == "leat" && node.op_type == "Layout" &&
+           same_memory_order(input.shape, input.strides, output.strides);
+}
+
+std::vector<ContiguousBox> contiguous_boxes(const NodeData& node,
+                                            std::span<const TensorArg> inputs,
+                                            std::span<const TensorArg> outputs) {
+    if (node.def->copied_boxes == nullptr || !node.epilogue.empty()) {
+        return {};
+    }
+    std::vector<ContiguousBox> contiguous;
+    for (const CopiedBox& box : node.def->copied_boxes(node, inputs, outputs)) {
+        const TensorArg& input = inputs[size_t(box.input)];
+        const TensorArg& output = outputs[size_t(box.output)];
+        const TensorArg& whole = box.is_output_whole ? output : input;
+        const TensorArg& part = box.is_output_whole ? input : output;
+        // Nothing but the part's own elements lies between them: its own strides are dense.
+        if (!same_memory_order(part.shape, part.strides, whole.strides)) {
+            return {};
+        }
+        int64_t offset = 0;
+        for (int axis = 0; axis < whole.shape.rank(); ++axis) {
+            offset += box.begin[size_t(axis)] * whole.strides[size_t(axis)];
+        }
+        contiguous.push_back({box.input, box.output, box.is_output_whole, offset});
+    }
+    return contiguous;
+}
+
+}  // namespace leat
