@@ -4,10 +4,13 @@
 #include <cstdio>
 #include <map>
 
+#include "base/error.h"
 #include "commands.h"
 #include "exit_codes.h"
+#include "files.h"
 #include "graph/graph_data.h"
 #include "inputs.h"
+#include "memory_drawing.h"
 #include "result.h"
 #include "screen.h"
 #include "target.h"
@@ -37,6 +40,126 @@ Json infos_json(const std::vector<ValueInfo>& infos) {
     return list;
 }
 
+std::string placement_text(const CompileReport& report) {
+    std::string text = fmt::format("placement: {}\n", report.summary());
+    for (const std::string& kernel : report.reference_kernels) {
+        text += fmt::format("  reference kernel: {}\n", kernel);
+    }
+    for (const std::string& input : report.shape_deciding_inputs) {
+        text += fmt::format("  values of input '{}' decide shapes\n", input);
+    }
+    return text;
+}
+
+std::string passes_text(const CompileReport& report) {
+    Table table({"pass", "changed", "ms", "detail"});
+    for (const PassReport& pass : report.passes) {
+        table.add({pass.name, pass.changed ? "yes" : "no",
+                   fmt::format("{:.3f}", double(pass.time_ns) * 1e-6), pass.detail});
+    }
+    return table.to_string();
+}
+
+// Part of the arena that the plan leaves unused when it is fullest.
+double fragmentation(const PlanReport& plan) {
+    return plan.arena_bytes == 0 ? 0
+                                 : 1 - double(plan.lower_bound_bytes) / double(plan.arena_bytes);
+}
+
+std::string memory_text(const PlanReport& plan) {
+    return fmt::format(
+               "memory: {} planned ({} bytes), lower bound {}, fragmentation {:.1f} %, one step "
+               "after "
+               "another {}, without reuse {}\n"
+               "        {} steps, {} tiles, {} buffers, {} waits added for memory, planned in "
+               "{:.2f} "
+               "ms\n",
+               format_bytes(double(plan.arena_bytes)), plan.arena_bytes,
+               format_bytes(double(plan.lower_bound_bytes)), 100 * fragmentation(plan),
+               format_bytes(double(plan.serial_bound_bytes)),
+               format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count,
+               plan.buffers.size(), plan.added_waits, double(plan.plan_time_ns) * 1e-6) +
+           memory_as_text(plan);
+}
+
+Json memory_json(const PlanReport& plan) {
+    Json json = Json::object();
+    json.set("planned_bytes", plan.arena_bytes).set("lower_bound_bytes", plan.lower_bound_bytes);
+    json.set("serial_bound_bytes", plan.serial_bound_bytes);
+    json.set("unplanned_bytes", plan.unplanned_bytes).set("added_waits", plan.added_waits);
+    json.set("fragmentation", fragmentation(plan)).set("plan_ns", plan.plan_time_ns);
+    json.set("steps", plan.step_count).set("tiles", plan.tile_count);
+    Json buffers = Json::array();
+    for (const BufferReport& buffer : plan.buffers) {
+        Json entry = Json::object();
+        entry.set("value", buffer.value).set("size_bytes", buffer.size_bytes);
+        entry.set("offset_bytes", buffer.offset_bytes).set("begin_step", buffer.begin_step);
+        entry.set("end_step", buffer.end_step);
+        buffers.push(std::move(entry));
+    }
+    json.set("buffers", std::move(buffers));
+    return json;
+}
+
+std::string run_ahead_text(int run_ahead) {
+    switch (run_ahead) {
+        case 0:
+            return "as data allows";
+        case 1:
+            return "one after the other";
+        default:
+            return fmt::format("{} steps ahead", run_ahead);
+    }
+}
+
+Status add_memory_dial(const CompiledGraph& compiled,
+                       const InputShapes& shapes,
+                       std::string& text,
+                       Json& json) {
+    Result<std::vector<MemoryTradeOff>> dial = compiled.memory_dial(shapes);
+    if (!dial.ok()) {
+        return dial.error();
+    }
+    Table table({"steps run", "planned", "bytes", "lower bound", "waits added", "estimated ms"});
+    Json rows = Json::array();
+    for (const MemoryTradeOff& row : *dial) {
+        table.add({run_ahead_text(row.run_ahead), format_bytes(double(row.arena_bytes)),
+                   std::to_string(row.arena_bytes), format_bytes(double(row.lower_bound_bytes)),
+                   std::to_string(row.added_waits),
+                   fmt::format("{:.3f}", row.estimated_ns * 1e-6)});
+        Json entry = Json::object();
+        entry.set("run_ahead", row.run_ahead).set("planned_bytes", row.arena_bytes);
+        entry.set("lower_bound_bytes", row.lower_bound_bytes);
+        entry.set("added_waits", row.added_waits).set("estimated_ns", row.estimated_ns);
+        rows.push(std::move(entry));
+    }
+    text += table.to_string();
+    json.set("memory_dial", std::move(rows));
+    return {};
+}
+
+Status add_memory(const Target& target,
+                  const Options& options,
+                  const CompileReport& report,
+                  std::string& text,
+                  Json& json) {
+    Json plans = Json::array();
+    for (const PlanReport& plan : report.plans) {
+        text += memory_text(plan);
+        plans.push(memory_json(plan));
+    }
+    json.set("memory", std::move(plans));
+    const std::string svg = options.text("svg");
+    if (svg.empty() || report.plans.empty()) {
+        return {};
+    }
+    return write_text_file(svg, memory_as_svg(report.plans.front(), target.name));
+}
+
+bool wants_memory(const Options& options) {
+    return options.flag("memory") || options.flag("memory-dial") || !options.text("svg").empty();
+}
+
 // Compiles when a compiled view is asked for; adds its parts to text and JSON.
 Status add_compiled_view(const Target& target,
                          const Options& options,
@@ -48,7 +171,7 @@ Status add_compiled_view(const Target& target,
         return wanted.ok() ? compile.error() : wanted.error();
     }
     Runtime runtime(*wanted);
-    if (options.flag("memory")) {
+    if (wants_memory(options)) {
         Result<std::vector<NamedValue>> inputs = make_inputs(target, options, *compile);
         if (!inputs.ok()) {
             return inputs.error();
@@ -59,38 +182,24 @@ Status add_compiled_view(const Target& target,
     if (!compiled.ok()) {
         return compiled.error();
     }
-    CompileReport report = compiled->report();
+    const CompileReport report = compiled->report();
     if (options.flag("passes")) {
-        Table table({"pass", "changed", "ms", "detail"});
-        for (const PassReport& pass : report.passes) {
-            table.add({pass.name, pass.changed ? "yes" : "no",
-                       fmt::format("{:.3f}", double(pass.time_ns) * 1e-6), pass.detail});
-        }
-        text += table.to_string();
+        text += passes_text(report);
     }
     if (options.flag("placement")) {
-        text += fmt::format("placement: {}\n", report.summary());
-        for (const std::string& kernel : report.reference_kernels) {
-            text += fmt::format("  reference kernel: {}\n", kernel);
-        }
-        for (const std::string& input : report.shape_deciding_inputs) {
-            text += fmt::format("  values of input '{}' decide shapes\n", input);
-        }
+        text += placement_text(report);
     }
-    for (const PlanReport& plan : report.plans) {
-        if (options.flag("memory")) {
-            text += fmt::format(
-                "memory: {} planned, lower bound {}, without reuse {}, {} steps, {} tiles\n",
-                format_bytes(double(plan.arena_bytes)),
-                format_bytes(double(plan.lower_bound_bytes)),
-                format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count);
-        }
+    json.set("placement", report.summary());
+    if (options.flag("memory") || !options.text("svg").empty()) {
+        LEAT_RETURN_IF_ERROR(add_memory(target, options, report, text, json));
+    }
+    if (options.flag("memory-dial")) {
+        LEAT_RETURN_IF_ERROR(add_memory_dial(*compiled, compile->shapes, text, json));
     }
     if (options.flag("text") && options.flag("passes")) {
         text += compiled->to_text();
     }
-    json.set("placement", report.summary());
-    return Status();
+    return {};
 }
 
 }  // namespace
@@ -136,7 +245,7 @@ int inspect_command(const Options& options) {
         text += graph.to_text();
     }
     Status problem = graph.verify();
-    bool compiles = options.flag("placement") || options.flag("memory") || options.flag("passes");
+    bool compiles = options.flag("placement") || options.flag("passes") || wants_memory(options);
     if (problem.ok() && compiles) {
         problem = add_compiled_view(*target, options, text, json);
     }
