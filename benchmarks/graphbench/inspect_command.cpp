@@ -66,6 +66,17 @@ double fragmentation(const PlanReport& plan) {
                                  : 1 - double(plan.lower_bound_bytes) / double(plan.arena_bytes);
 }
 
+std::string run_ahead_text(int run_ahead) {
+    switch (run_ahead) {
+        case 0:
+            return "as data allows";
+        case 1:
+            return "one after the other";
+        default:
+            return fmt::format("{} steps ahead", run_ahead);
+    }
+}
+
 std::string memory_text(const PlanReport& plan) {
     return fmt::format(
                "memory: {} planned ({} bytes), lower bound {}, fragmentation {:.1f} %, one step "
@@ -78,7 +89,8 @@ std::string memory_text(const PlanReport& plan) {
                format_bytes(double(plan.lower_bound_bytes)), 100 * fragmentation(plan),
                format_bytes(double(plan.serial_bound_bytes)),
                format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count,
-               plan.buffers.size(), plan.added_waits, double(plan.plan_time_ns) * 1e-6) +
+               plan.buffers.size(), plan.added_waits, double(plan.plan_time_ns) * 1e-6,
+               double(plan.memory_time_ns) * 1e-6, run_ahead_text(plan.run_ahead)) +
            memory_as_text(plan);
 }
 
@@ -88,6 +100,7 @@ Json memory_json(const PlanReport& plan) {
     json.set("serial_bound_bytes", plan.serial_bound_bytes);
     json.set("unplanned_bytes", plan.unplanned_bytes).set("added_waits", plan.added_waits);
     json.set("fragmentation", fragmentation(plan)).set("plan_ns", plan.plan_time_ns);
+    json.set("memory_ns", plan.memory_time_ns).set("run_ahead", plan.run_ahead);
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
     Json buffers = Json::array();
     for (const BufferReport& buffer : plan.buffers) {
@@ -99,17 +112,6 @@ Json memory_json(const PlanReport& plan) {
     }
     json.set("buffers", std::move(buffers));
     return json;
-}
-
-std::string run_ahead_text(int run_ahead) {
-    switch (run_ahead) {
-        case 0:
-            return "as data allows";
-        case 1:
-            return "one after the other";
-        default:
-            return fmt::format("{} steps ahead", run_ahead);
-    }
 }
 
 Status add_memory_dial(const CompiledGraph& compiled,

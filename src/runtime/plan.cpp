@@ -21,6 +21,14 @@ constexpr int64_t kSmallConstantBytes = 64 << 10;
 constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
                                    RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
 
+// Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
+// worth it, because steps divide into tiles for all workers anyway.
+constexpr double kOverlapBytes = 1.15;
+
+int64_t nanoseconds_since(Clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
 int64_t align_up(int64_t bytes) {
     return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
@@ -35,14 +43,16 @@ class PlanBuilder {
     Result<std::shared_ptr<const Plan>> build(std::span<const ValueFact> input_facts) {
         const auto start = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
+        const auto start_of_memory = Clock::now();
         const MemoryPlanner planner(problem_);
         order_steps(planner);
         LEAT_RETURN_IF_ERROR(choose_layout(planner));
+        plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_));
         place_values();
         fill_arguments();
         fill_outputs();
-        fill_report(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+        fill_report(nanoseconds_since(start));
         return std::shared_ptr<const Plan>(plan_);
     }
 
@@ -384,21 +394,20 @@ class PlanBuilder {
         }
     }
 
-    // Without a limit data alone orders the steps of several workers. With one, steps wait for more
-    // and more others, until the plan fits.
+    // The most parallel layout that is not much larger than that of one worker, and fits.
     Status choose_layout(const MemoryPlanner& planner) {
+        plan_->report.serial_bound_bytes = planner.peak_bytes();
         const int64_t limit = arena_limit();
-        int64_t least = std::numeric_limits<int64_t>::max();
+        const int64_t wanted =
+            std::min(limit, int64_t(kOverlapBytes * double(planner.peak_bytes())));
         for (const RunAhead run_ahead : run_aheads()) {
             LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead));
-            least = std::min(least, layout_.plan.height_bytes);
-            if (layout_.plan.height_bytes <= limit) {
-                LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_));
-                plan_->report.serial_bound_bytes = planner.peak_bytes();
+            plan_->report.run_ahead = int(run_ahead);
+            if (layout_.plan.height_bytes <= wanted) {
                 return {};
             }
         }
-        return limit_error(planner, limit, least);
+        return layout_.plan.height_bytes <= limit ? Status() : limit_error(planner, limit);
     }
 
     // One worker runs steps one after the other in any case.
@@ -420,7 +429,8 @@ class PlanBuilder {
     }
 
     // The answer where no layout fits.
-    Status limit_error(const MemoryPlanner& planner, int64_t limit, int64_t least) const {
+    Status limit_error(const MemoryPlanner& planner, int64_t limit) const {
+        const int64_t least = layout_.plan.height_bytes;  // that of one worker
         const int64_t bound = planner.least_bytes();
         const MemoryLimit& given = context_.memory_limit;
         const bool is_impossible = limit < bound;
