@@ -123,15 +123,42 @@ class Search {
                           lowest[number] + item(number).size_bytes < best_.height_bytes;
         });
         for (size_t i = 0; i < cliques_.size() && is_possible; ++i) {
-            int64_t floor = kNever;
-            int64_t bytes = 0;
-            for_each(waiting & cliques_[i], [&](size_t number) {
-                floor = std::min(floor, lowest[number]);
-                bytes += item(number).size_bytes;
-            });
-            is_possible = floor == kNever || floor + bytes < best_.height_bytes;
+            is_possible = stack_fits(waiting & cliques_[i], lowest);
         }
         return is_possible;
+    }
+
+    // Those of a clique that cannot begin below a floor stand on it one above the other, each but
+    // the topmost as high as the least alignment makes it.
+    bool stack_fits(Items stack, const Offsets& lowest) const {
+        std::array<uint8_t, kMostExactItems> by_floor{};
+        size_t count = 0;
+        for_each(stack, [&](size_t number) {
+            size_t at = count++;
+            for (; at > 0 && lowest[by_floor[at - 1]] < lowest[number]; --at) {
+                by_floor[at] = by_floor[at - 1];
+            }
+            by_floor[at] = uint8_t(number);
+        });
+        int64_t alignment = kNever;
+        int64_t bytes = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const PlanItem& added = item(by_floor[i]);
+            if (added.alignment_bytes < alignment) {
+                alignment = added.alignment_bytes;
+            }
+        }
+        int64_t padding = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const PlanItem& added = item(by_floor[i]);
+            const int64_t rounded = round_up(added.size_bytes, alignment);
+            bytes += rounded;
+            padding = std::max(padding, rounded - added.size_bytes);
+            if (lowest[by_floor[i]] + bytes - padding >= best_.height_bytes) {
+                return false;
+            }
+        }
+        return true;
     }
 
     // What could begin below the level and did not has yet to be lifted by something.

@@ -137,30 +137,39 @@ void LocalSearch::touch_crossed(const Move& move) {
     }
 }
 
-// In their order; what moves touches those it conflicts with that come later. False as soon as
-// something ends above the limit.
+// In their order. False as soon as something ends above the limit.
 bool LocalSearch::place_touched(int64_t limit) {
-    for (size_t word = 0; word < touched_.size(); ++word) {
-        while (touched_[word] != 0) {
-            const int32_t place = int32_t(word) * 64 + std::countr_zero(touched_[word]);
-            touched_[word] &= touched_[word] - 1;
-            const int32_t item = order_[size_t(place)];
-            const int64_t offset = find_gap(item);
-            if (offset == offsets_[size_t(item)]) {
-                continue;
-            }
-            undo_.push_back({item, offsets_[size_t(item)]});
-            offsets_[size_t(item)] = offset;
-            if (end_of(item) > limit) {
-                std::fill(touched_.begin() + ptrdiff_t(word), touched_.end(), 0);
-                return false;
-            }
-            work_ += problem_.conflict_count(item);
-            for (const int32_t other : problem_.conflicts(item)) {
-                if (place_of_[size_t(other)] > place) {
-                    touch(place_of_[size_t(other)]);
-                }
-            }
+    for (size_t word = 0; word < touched_.size();) {
+        if (touched_[word] == 0) {
+            ++word;
+            continue;
+        }
+        const int32_t place = int32_t(word) * 64 + std::countr_zero(touched_[word]);
+        touched_[word] &= touched_[word] - 1;
+        if (!place_again(place, limit)) {
+            std::fill(touched_.begin() + ptrdiff_t(word), touched_.end(), 0);
+            return false;
+        }
+    }
+    return true;
+}
+
+// What moves touches those it conflicts with that come later.
+bool LocalSearch::place_again(int32_t place, int64_t limit) {
+    const int32_t item = order_[size_t(place)];
+    const int64_t offset = find_gap(item);
+    if (offset == offsets_[size_t(item)]) {
+        return true;
+    }
+    undo_.push_back({item, offsets_[size_t(item)]});
+    offsets_[size_t(item)] = offset;
+    if (end_of(item) > limit) {
+        return false;
+    }
+    work_ += problem_.conflict_count(item);
+    for (const int32_t other : problem_.conflicts(item)) {
+        if (place_of_[size_t(other)] > place) {
+            touch(place_of_[size_t(other)]);
         }
     }
     return true;

@@ -63,6 +63,7 @@ class LocalSearch {
     void shift(const Move& move);
     void touch_crossed(const Move& move);
     bool place_touched(int64_t limit);
+    bool place_again(int32_t place, int64_t limit);
     int64_t find_gap(int32_t item);
     Cost cost() const;
     int64_t end_of(int32_t item) const {
