@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/max_flow.h"
 
@@ -18,6 +19,13 @@ int32_t out_node(int32_t item) {
     return 3 + 2 * item;
 }
 
+// From the word on.
+void take_away(std::span<const uint64_t> bits, size_t word, std::vector<uint64_t>& from) {
+    for (; word < from.size(); ++word) {
+        from[word] &= ~bits[word];
+    }
+}
+
 }  // namespace
 
 Antichains::Antichains(const PlanProblem& problem) : items_(problem.size()) {
@@ -30,16 +38,15 @@ void Antichains::find_covers(const PlanProblem& problem) {
         const std::span<const uint64_t> row = problem.after(number);
         rest.assign(row.begin(), row.end());
         // Items are numbered along the order: the first one left has nothing between.
-        for (size_t word = size_t(number) / 64; word < rest.size(); ++word) {
-            while (rest[word] != 0) {
-                const auto next = int32_t(word * 64) + std::countr_zero(rest[word]);
-                covers_.push_back({number, next});
-                rest[word] &= rest[word] - 1;
-                const std::span<const uint64_t> beyond = problem.after(next);
-                for (size_t other = word; other < rest.size(); ++other) {
-                    rest[other] &= ~beyond[other];
-                }
+        for (size_t word = size_t(number) / 64; word < rest.size();) {
+            if (rest[word] == 0) {
+                ++word;
+                continue;
             }
+            const auto next = int32_t(word * 64) + std::countr_zero(rest[word]);
+            covers_.push_back({number, next});
+            rest[word] &= rest[word] - 1;
+            take_away(problem.after(next), word, rest);
         }
     }
     std::stable_sort(covers_.begin(), covers_.end(),
@@ -48,9 +55,7 @@ void Antichains::find_covers(const PlanProblem& problem) {
     for (const Cover& cover : covers_) {
         ++first_cover_[size_t(cover.after) + 1];
     }
-    for (size_t item = 0; item < size_t(items_); ++item) {
-        first_cover_[item + 1] += first_cover_[item];
-    }
+    std::partial_sum(first_cover_.begin(), first_cover_.end(), first_cover_.begin());
 }
 
 std::vector<int32_t> Antichains::heaviest(std::span<const int64_t> weights) {

@@ -80,20 +80,22 @@ PackingResult pack_within(std::span<const PlannedBuffer> buffers,
     return pack(problem, buffers, capacity_bytes, max_nodes);
 }
 
-Result<PackedPlan> plan_lowest(std::span<const PlannedBuffer> buffers, int64_t max_nodes) {
-    PackedPlan packed;
-    LEAT_ASSIGN_OR_RETURN(packed.plan, plan_offsets(buffers));
+void lower_by_packing(std::span<const PlannedBuffer> buffers,
+                      int64_t limit_bytes,
+                      int64_t max_nodes,
+                      PackedPlan& packed) {
     MemoryPlan& plan = packed.plan;
     const IntervalProblem problem(buffers);
-    // No plan is below `impossible`; the bound first, as it is often reached.
-    int64_t impossible = plan.lower_bound_bytes - 1;
-    int64_t wanted = plan.lower_bound_bytes;
+    const int64_t end_of_nodes = packed.nodes + max_nodes;
     const int64_t step = std::max<int64_t>(problem.unit(), 1);
-    int64_t lowest_tried = impossible;
+    // The bound first, as it is often reached; with sizes padded nothing is below the peak of
+    // those.
+    int64_t wanted = std::max({plan.proved_bytes, limit_bytes, problem.peak_bytes()});
+    int64_t lowest_tried = wanted;
     while (problem.buffers().size() <= kMostBuffers && wanted < plan.height_bytes &&
-           packed.nodes < max_nodes) {
+           plan.height_bytes > limit_bytes && packed.nodes < end_of_nodes) {
         const PackingResult result =
-            pack(problem, buffers, wanted, std::min(kNodesOfHeight, max_nodes - packed.nodes));
+            pack(problem, buffers, wanted, std::min(kNodesOfHeight, end_of_nodes - packed.nodes));
         packed.nodes += result.nodes;
         if (!result.offsets.empty()) {
             plan.offsets = result.offsets;
@@ -101,12 +103,21 @@ Result<PackedPlan> plan_lowest(std::span<const PlannedBuffer> buffers, int64_t m
             plan.algorithm = "exact search";
         } else {
             lowest_tried = wanted;
-            impossible = result.is_impossible ? wanted : impossible;
+            // Heights of packings are multiples of the unit.
+            plan.proved_bytes = result.is_impossible
+                                    ? std::max(plan.proved_bytes, (wanted / step + 1) * step)
+                                    : plan.proved_bytes;
         }
         // Halfway between what was not found and what is known.
         wanted = lowest_tried + std::max(step, (plan.height_bytes - lowest_tried) / 2);
     }
-    packed.is_optimal = plan.height_bytes <= std::max(plan.lower_bound_bytes, impossible + step);
+}
+
+Result<PackedPlan> plan_lowest(std::span<const PlannedBuffer> buffers, int64_t max_nodes) {
+    PackedPlan packed;
+    LEAT_ASSIGN_OR_RETURN(packed.plan, plan_offsets(buffers));
+    lower_by_packing(buffers, 0, max_nodes, packed);
+    packed.is_optimal = packed.plan.is_optimal();
     return packed;
 }
 

@@ -42,4 +42,11 @@ struct PackedPlan {
 // plan_offsets.
 Result<PackedPlan> plan_lowest(std::span<const PlannedBuffer> buffers, int64_t max_nodes);
 
+// Searches for plans lower than the given one, until it is not above the limit or known to be the
+// lowest. Sets offsets, height, what is proved, algorithm, and adds nodes.
+void lower_by_packing(std::span<const PlannedBuffer> buffers,
+                      int64_t limit_bytes,
+                      int64_t max_nodes,
+                      PackedPlan& packed);
+
 }  // namespace leat

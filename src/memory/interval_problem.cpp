@@ -10,6 +10,18 @@ IntervalProblem::IntervalProblem(std::span<const PlannedBuffer> buffers) {
     add_sections(buffers);
 }
 
+int64_t IntervalProblem::peak_bytes() const {
+    int64_t peak = 0;
+    for (const std::vector<int32_t>& alive : alive_) {
+        int64_t bytes = 0;
+        for (const int32_t buffer : alive) {
+            bytes += buffers_[size_t(buffer)].size;
+        }
+        peak = std::max(peak, bytes);
+    }
+    return peak;
+}
+
 void IntervalProblem::add_buffers(std::span<const PlannedBuffer> buffers) {
     int64_t alignment = 1;
     for (const PlannedBuffer& buffer : buffers) {

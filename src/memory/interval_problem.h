@@ -43,6 +43,8 @@ class IntervalProblem {
     int32_t first_in(int32_t section) const { return first_[size_t(section)]; }
     // What every size, and so every offset of a packing without gaps, is a multiple of.
     int64_t unit() const { return unit_; }
+    // The most bytes of a section.
+    int64_t peak_bytes() const;
     // No size had to be padded, so that a packing found impossible is.
     bool is_exact() const { return is_exact_; }
 

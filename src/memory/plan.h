@@ -46,11 +46,36 @@ struct MemoryPlan {
     bool is_optimal() const { return height_bytes == proved_bytes; }
 };
 
-// Best of several greedy orders, then a local search, then an exact one where lifetimes are
-// intervals; stops at the lower bound. Error: a negative size or lifetime, an alignment that is no
-// power of two, users that are not ascending steps of the order, or a sum of more than 2^60 bytes.
+// Best of several greedy orders, then a local search, and an exact one where lifetimes are
+// intervals or buffers are few; stops when the height is proved to be the lowest. Error: a negative
+// size or lifetime, an alignment that is no power of two, users that are not ascending steps of the
+// order, or a sum of more than 2^60 bytes.
 Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order);
+
+// The same for buffers of which there is a plan with other sizes, for example of another batch:
+// same users, same order. Keeps its arrangement if that is as close to the bound as it was.
+Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
+                                      const StepOrder& order,
+                                      const MemoryPlan& former);
+
+enum class LimitVerdict : uint8_t {
+    kMet,
+    kImpossible,  // proved: no plan is within the limit
+    kNotFound,    // the search found none
+};
+struct LimitAnswer {
+    LimitVerdict verdict = LimitVerdict::kMet;
+    // Of the lowest plan possible (impossible), of the lowest plan found (not found); 0: met.
+    int64_t bytes_short = 0;
+    // The lowest found. Its bound_buffers are what is alive together where the bound is above the
+    // limit; where proved_bytes is above that, an exact search proved the rest.
+    MemoryPlan plan;
+};
+// As plan_offsets, with a longer search where the limit asks for it.
+Result<LimitAnswer> plan_within(std::span<const UsedBuffer> buffers,
+                                const StepOrder& order,
+                                int64_t limit_bytes);
 
 // An independent proof: no two buffers that may be alive together overlap, all are aligned and
 // inside the height. Shares no code with plan_offsets. The error names the buffers.

@@ -1,7 +1,6 @@
 #include "memory/plan_bound.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <set>
 
@@ -68,6 +67,21 @@ PlanBound peak_bound(const PlanProblem& problem) {
             bound.items.push_back(number);
         }
     }
+    return bound;
+}
+
+PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers) {
+    const RoundedSizes sizes = rounded_sizes(problem);
+    PlanBound bound;
+    int64_t padding = 0;
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        if (std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index)) {
+            bound.bytes += sizes.rounded_bytes[size_t(number)];
+            padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
+            bound.items.push_back(number);
+        }
+    }
+    bound.bytes -= padding;
     return bound;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "memory/plan_problem.h"
@@ -21,6 +22,9 @@ struct PlanBound {
 // Of the items that meet in the order of step numbers: cheap, and all there is to know of
 // intervals.
 PlanBound peak_bound(const PlanProblem& problem);
+
+// Of the items of these buffers, known to be an antichain: what other sizes make of a former bound.
+PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers);
 
 // Of all antichains, by a maximum flow (Dilworth's theorem with weights). At least peak_bound().
 PlanBound antichain_bound(const PlanProblem& problem);

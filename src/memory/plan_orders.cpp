@@ -2,11 +2,22 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
+
+#include "memory/plan_placer.h"
 
 namespace leat {
 namespace {
+
+// As Gaps counts it, about half a millisecond. Real networks need a few thousand per
+// order, so the limit only matters where much is alive together.
+constexpr int64_t kGreedyWork = 100'000;
+// Those that win most often first.
+constexpr GreedyOrder kOrders[] = {
+    GreedyOrder::kSize,      GreedyOrder::kBreadth,  GreedyOrder::kSizeDuration,
+    GreedyOrder::kArea,      GreedyOrder::kDuration, GreedyOrder::kConflictingBytes,
+    GreedyOrder::kFirstStep, GreedyOrder::kLastStep,
+};
 
 // Largest key first; ties keep the order of first steps.
 template <class Key>
@@ -58,31 +69,64 @@ std::vector<int64_t> conflict_bytes(const PlanProblem& problem) {
 
 }  // namespace
 
-// By size: TensorFlow Lite, XLA (spatial), ExecuTorch. By duration: XLA (temporal). By breadth,
-// here what is met at most: Pisarchyk & Lee, arXiv:2001.03288. By first step: ggml, ONNX Runtime,
-// IREE.
-std::vector<NamedOrder> greedy_orders(const PlanProblem& problem) {
+std::string_view name_of(GreedyOrder order) {
+    constexpr std::string_view kNames[] = {"size",       "breadth",  "size then duration",
+                                           "area",       "duration", "conflicting bytes",
+                                           "first step", "last step"};
+    return kNames[size_t(order)];
+}
+
+std::vector<int32_t> ordered_items(const PlanProblem& problem, GreedyOrder order) {
     const auto size = [&](int32_t i) { return problem.item(i).size_bytes; };
     const auto duration = [&](int32_t i) {
         return int64_t(problem.item(i).end_step) - problem.item(i).begin_step;
     };
-    const std::vector<int64_t> met = most_met(problem);
-    const std::vector<int64_t> conflicting = conflict_bytes(problem);
-    return {
-        {"size", sorted_by(problem, size)},
-        {"breadth then size",
-         sorted_by(problem, [&](int32_t i) { return std::pair(met[size_t(i)], size(i)); })},
-        {"size then duration",
-         sorted_by(problem, [&](int32_t i) { return std::pair(size(i), duration(i)); })},
-        {"area",
-         sorted_by(problem, [&](int32_t i) { return double(size(i)) * double(duration(i)); })},
-        {"duration then size",
-         sorted_by(problem, [&](int32_t i) { return std::pair(duration(i), size(i)); })},
-        {"conflicting bytes",
-         sorted_by(problem, [&](int32_t i) { return conflicting[size_t(i)]; })},
-        {"first step", sorted_by(problem, [](int32_t) { return 0; })},
-        {"last step", sorted_by(problem, [&](int32_t i) { return problem.item(i).end_step; })},
-    };
+    switch (order) {
+        case GreedyOrder::kSize:
+            return sorted_by(problem, size);
+        case GreedyOrder::kBreadth: {
+            const std::vector<int64_t> met = most_met(problem);
+            return sorted_by(problem,
+                             [&](int32_t i) { return std::pair(met[size_t(i)], size(i)); });
+        }
+        case GreedyOrder::kSizeDuration:
+            return sorted_by(problem, [&](int32_t i) { return std::pair(size(i), duration(i)); });
+        case GreedyOrder::kArea:
+            return sorted_by(problem,
+                             [&](int32_t i) { return double(size(i)) * double(duration(i)); });
+        case GreedyOrder::kDuration:
+            return sorted_by(problem, [&](int32_t i) { return std::pair(duration(i), size(i)); });
+        case GreedyOrder::kConflictingBytes: {
+            const std::vector<int64_t> bytes = conflict_bytes(problem);
+            return sorted_by(problem, [&](int32_t i) { return bytes[size_t(i)]; });
+        }
+        case GreedyOrder::kFirstStep:
+            return sorted_by(problem, [](int32_t) { return 0; });
+        case GreedyOrder::kLastStep:
+            break;
+    }
+    return sorted_by(problem, [&](int32_t i) { return problem.item(i).end_step; });
+}
+
+Packing pack_greedily(const PlanProblem& problem, int64_t goal_bytes) {
+    Packing packing;
+    Placer placer(problem);
+    for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
+        for (const GreedyOrder order : kOrders) {
+            if (packing.height_bytes <= goal_bytes || placer.work() > kGreedyWork) {
+                return packing;
+            }
+            const int64_t height =
+                placer.place(ordered_items(problem, order), fit, packing.height_bytes);
+            if (height < packing.height_bytes) {
+                packing.height_bytes = height;
+                packing.offsets = placer.offsets();
+                packing.algorithm = std::string(name_of(order)) +
+                                    (fit == Fit::kFirst ? ", first fit" : ", best fit");
+            }
+        }
+    }
+    return packing;
 }
 
 }  // namespace leat

@@ -4,43 +4,52 @@
 #include <limits>
 
 namespace leat {
+namespace {
 
-int64_t Placer::place(std::span<const int32_t> order, size_t begin, Fit fit, int64_t limit) {
-    int64_t height = 0;
-    for (size_t place = 0; place < begin; ++place) {
-        height = std::max(height, end_of(order[place]));
-    }
-    for (size_t place = begin; place < order.size(); ++place) {
-        offsets_[size_t(order[place])] = -1;
-    }
-    for (size_t place = begin; place < order.size() && height < limit; ++place) {
-        offsets_[size_t(order[place])] = find_gap(order[place], fit);
-        height = std::max(height, end_of(order[place]));
-    }
-    return height;
+// Up to here, looking at all again and again is quicker than sorting.
+constexpr size_t kFewTaken = 16;
+
+}  // namespace
+
+int64_t Gaps::first(const PlanItem& wanted) {
+    return taken_.size() > kFewTaken ? sorted(wanted, Fit::kFirst) : rising(wanted);
 }
 
-int64_t Placer::find_gap(int32_t item, Fit fit) {
-    const PlanItem& wanted = problem_.item(item);
-    const std::span<const int32_t> conflicts = problem_.conflicts(item);
-    taken_.clear();
-    for (const int32_t other : conflicts) {
-        if (offsets_[size_t(other)] >= 0) {
-            taken_.push_back({offsets_[size_t(other)], end_of(other)});
+int64_t Gaps::best(const PlanItem& wanted) {
+    return sorted(wanted, Fit::kBest);
+}
+
+// Below the end of what overlaps no offset is possible: so it rises from end to end.
+int64_t Gaps::rising(const PlanItem& wanted) {
+    work_ += int64_t(taken_.size()) + 4;
+    int64_t offset = 0;
+    while (true) {
+        work_ += int64_t(taken_.size()) / 2 + 1;
+        int64_t free_from = 0;
+        for (const Taken& taken : taken_) {
+            const bool overlaps = taken.begin < offset + wanted.size_bytes && taken.end > offset;
+            free_from = std::max(free_from, overlaps ? taken.end : 0);
         }
+        if (free_from == 0) {
+            return offset;
+        }
+        offset = round_up(free_from, wanted.alignment_bytes);
     }
-    work_ += int64_t(conflicts.size()) + 4;
+}
+
+int64_t Gaps::sorted(const PlanItem& wanted, Fit fit) {
+    work_ += 5 * int64_t(taken_.size()) + 4;
     std::sort(taken_.begin(), taken_.end(),
               [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
     int64_t cursor = 0;  // end of what is taken so far
     int64_t best = -1;
-    int64_t best_gap = std::numeric_limits<int64_t>::max();
+    int64_t least_gap = std::numeric_limits<int64_t>::max();
     for (const Taken& taken : taken_) {
         const int64_t offset = round_up(cursor, wanted.alignment_bytes);
         const int64_t gap = taken.begin - cursor;
-        if (offset + wanted.size_bytes <= taken.begin && gap < best_gap) {
+        if (offset + wanted.size_bytes <= taken.begin && gap < least_gap) {
             best = offset;
-            best_gap = gap;
+            least_gap = gap;
             if (fit == Fit::kFirst) {
                 break;
             }
@@ -48,6 +57,32 @@ int64_t Placer::find_gap(int32_t item, Fit fit) {
         cursor = std::max(cursor, taken.end);
     }
     return best >= 0 ? best : round_up(cursor, wanted.alignment_bytes);
+}
+
+int64_t Placer::place(std::span<const int32_t> order, Fit fit, int64_t limit) {
+    std::fill(offsets_.begin(), offsets_.end(), -1);
+    int64_t height = 0;
+    for (const int32_t item : order) {
+        offsets_[size_t(item)] = find_gap(item, fit);
+        height = std::max(height, offsets_[size_t(item)] + problem_.item(item).size_bytes);
+        if (height >= limit) {
+            break;
+        }
+    }
+    return height;
+}
+
+int64_t Placer::find_gap(int32_t item, Fit fit) {
+    const std::span<const int32_t> conflicts = problem_.conflicts(item);
+    gaps_.clear();
+    for (const int32_t other : conflicts) {
+        const int64_t offset = offsets_[size_t(other)];
+        if (offset >= 0) {
+            gaps_.add_taken(offset, offset + problem_.item(other).size_bytes);
+        }
+    }
+    const PlanItem& wanted = problem_.item(item);
+    return fit == Fit::kFirst ? gaps_.first(wanted) : gaps_.best(wanted);
 }
 
 }  // namespace leat

@@ -9,36 +9,49 @@
 namespace leat {
 namespace {
 
-// Steps after every user of a buffer.
-std::vector<uint64_t> steps_after(const UsedBuffer& buffer, const StepOrder& order) {
+// Bits of the steps after every user of a buffer.
+void find_steps_after(const UsedBuffer& buffer,
+                      const StepOrder& order,
+                      std::vector<uint64_t>& steps) {
     const std::span<const uint64_t> first = order.successors(buffer.users.front());
-    std::vector<uint64_t> steps(first.begin(), first.end());
+    steps.assign(first.begin(), first.end());
     for (const int32_t user : buffer.users) {
         const std::span<const uint64_t> more = order.successors(user);
         for (size_t word = 0; word < steps.size(); ++word) {
             steps[word] &= more[word];
         }
     }
-    return steps;
+}
+
+// Visits those of [begin, end) whose bit is not set.
+template <class Visit>
+void for_each_zero(std::span<const uint64_t> bits, int32_t begin, int32_t end, Visit visit) {
+    for (auto word = size_t(begin) / 64; word < bits.size(); ++word) {
+        const int32_t base = int32_t(word) * 64;
+        uint64_t zeros = ~bits[word];
+        zeros &= begin > base ? ~uint64_t{0} << (begin - base) : ~uint64_t{0};
+        for (; zeros != 0; zeros &= zeros - 1) {
+            const int32_t at = base + std::countr_zero(zeros);
+            if (at < end) {
+                visit(at);
+            }
+        }
+    }
 }
 
 // Users that no other user precedes: what precedes these precedes all.
-void add_first_users(const UsedBuffer& buffer,
-                     const StepOrder& order,
-                     std::vector<int32_t>& first_users) {
-    const size_t begin = first_users.size();
+void find_first_users(const UsedBuffer& buffer,
+                      const StepOrder& order,
+                      std::vector<int32_t>& first_users) {
+    first_users.clear();
     for (const int32_t user : buffer.users) {
         const bool is_first =
-            std::none_of(first_users.begin() + ptrdiff_t(begin), first_users.end(),
+            std::none_of(first_users.begin(), first_users.end(),
                          [&](int32_t other) { return order.precedes(other, user); });
         if (is_first) {
             first_users.push_back(user);
         }
     }
-}
-
-bool has_bit(std::span<const uint64_t> bits, int32_t at) {
-    return ((bits[size_t(at) / 64] >> (size_t(at) % 64)) & 1U) != 0;
 }
 
 }  // namespace
@@ -98,33 +111,56 @@ void PlanProblem::find_meeting() {
     set_conflicts(pairs);
 }
 
+// What begins behind the last user of an item is after it, but for items with a first user that is
+// not: few, as a rule.
 void PlanProblem::find_after(std::span<const UsedBuffer> buffers, const StepOrder& order) {
     words_ = (items_.size() + 63) / 64;
     after_.assign(items_.size() * words_, 0);
+    std::vector<std::pair<int32_t, int32_t>> begins;  // first user, item
     std::vector<int32_t> first_users;
-    std::vector<size_t> begins = {0};
-    for (const PlanItem& item : items_) {
-        add_first_users(buffers[size_t(item.index)], order, first_users);
-        begins.push_back(first_users.size());
+    for (int32_t number = 0; number < size(); ++number) {
+        find_first_users(buffers[size_t(item(number).index)], order, first_users);
+        for (const int32_t user : first_users) {
+            begins.emplace_back(user, number);
+        }
     }
+    std::sort(begins.begin(), begins.end());
+    std::vector<int32_t> first_begin(size_t(order.step_count()) + 1, 0);
+    for (const auto& [step, number] : begins) {
+        ++first_begin[size_t(step) + 1];
+    }
+    std::partial_sum(first_begin.begin(), first_begin.end(), first_begin.begin());
+    std::vector<uint64_t> steps;
     for (int32_t number = 0; number < size(); ++number) {
         const UsedBuffer& buffer = buffers[size_t(item(number).index)];
         if (buffer.is_kept) {
             continue;
         }
-        const std::vector<uint64_t> steps = steps_after(buffer, order);
-        const auto begin = std::partition_point(
-            items_.begin() + number, items_.end(),
-            [&](const PlanItem& other) { return other.begin_step < item(number).end_step; });
         uint64_t* row = &after_[size_t(number) * words_];
-        for (auto other = size_t(begin - items_.begin()); other < items_.size(); ++other) {
-            size_t at = begins[other];
-            while (at < begins[other + 1] && has_bit(steps, first_users[at])) {
-                ++at;
+        set_from(items_from(item(number).end_step), row);
+        find_steps_after(buffer, order, steps);
+        for_each_zero(steps, item(number).end_step, order.step_count(), [&](int32_t step) {
+            for (int32_t at = first_begin[size_t(step)]; at < first_begin[size_t(step) + 1]; ++at) {
+                const auto other = size_t(begins[size_t(at)].second);
+                row[other / 64] &= ~(uint64_t{1} << (other % 64));
             }
-            if (at == begins[other + 1]) {
-                row[other / 64] |= uint64_t{1} << (other % 64);
-            }
+        });
+    }
+}
+
+// The first item that begins at the step or later.
+int32_t PlanProblem::items_from(int32_t step) const {
+    const auto at = std::partition_point(
+        items_.begin(), items_.end(), [&](const PlanItem& item) { return item.begin_step < step; });
+    return int32_t(at - items_.begin());
+}
+
+void PlanProblem::set_from(int32_t begin, uint64_t* row) const {
+    for (auto word = size_t(begin) / 64; word < words_; ++word) {
+        const int32_t base = int32_t(word) * 64;
+        row[word] = begin > base ? ~uint64_t{0} << (begin - base) : ~uint64_t{0};
+        if (size() - base < 64) {
+            row[word] &= (uint64_t{1} << (size() - base)) - 1;
         }
     }
 }

@@ -40,6 +40,7 @@ class PlanProblem {
     int32_t conflict_count(int32_t number) const {
         return int32_t(first_conflict_[size_t(number) + 1] - first_conflict_[size_t(number)]);
     }
+    int64_t conflict_count() const { return int64_t(conflicts_.size()); }  // of all items
     // Items conflict just where their [begin, end) meet.
     bool is_interval() const { return after_.empty(); }
     // Where is_interval() is not: bit j % 64 of word j / 64 for each item j that `number` is
@@ -52,6 +53,8 @@ class PlanProblem {
     void sort_items();
     void find_meeting();
     void find_after(std::span<const UsedBuffer> buffers, const StepOrder& order);
+    int32_t items_from(int32_t step) const;
+    void set_from(int32_t begin, uint64_t* row) const;
     void find_conflicts();
     bool make_intervals();
     void begin_where_left_out(std::span<const uint64_t> larger,

@@ -176,7 +176,7 @@ PlanningProblem random_problem(int32_t steps, int32_t buffers, uint64_t seed) {
         before.erase(std::unique(before.begin(), before.end()), before.end());
     }
     const int64_t grain = int64_t{1} << random.below(9);
-    const bool is_mixed = random.below(2) == 0;
+    const bool is_mixed = random.below(4) == 0;
     problem.buffers.resize(size_t(buffers));
     for (UsedBuffer& buffer : problem.buffers) {
         buffer.size_bytes = random.below(12) == 0 ? 0 : 1 + random.below(2000);

@@ -1,0 +1,156 @@
+#include "memory/plan_solver.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "memory/exact_placement.h"
+#include "memory/interval_packing.h"
+#include "memory/plan_local_search.h"
+#include "memory/plan_placer.h"
+
+namespace leat {
+namespace {
+
+// So few are always decided: with equal alignments in less than a thousand nodes, with alignments
+// from 1 to 256 bytes in rare cases in hundreds of thousands (0.3 us each).
+constexpr int32_t kSurelyExactItems = 12;
+constexpr int64_t kSureNodes = 1'000'000;
+
+std::vector<PlannedBuffer> as_buffers(const PlanProblem& problem) {
+    std::vector<PlannedBuffer> buffers;
+    buffers.reserve(size_t(problem.size()));
+    for (int32_t number = 0; number < problem.size(); ++number) {
+        const PlanItem& item = problem.item(number);
+        buffers.push_back({item.size_bytes, item.alignment_bytes, item.begin_step, item.end_step});
+    }
+    return buffers;
+}
+
+}  // namespace
+
+void PlanSolver::set_bound(PlanBound bound) {
+    bound_ = std::move(bound);
+    proved_bytes_ = std::max(proved_bytes_, bound_.bytes);
+}
+
+void PlanSolver::find_best_bound() {
+    if (!has_best_bound_ && packing_.height_bytes > proved_bytes_) {
+        if (!problem_.is_interval()) {
+            set_bound(antichain_bound(problem_));
+        }
+        has_best_bound_ = true;
+    }
+}
+
+void PlanSolver::start() {
+    set_bound(peak_bound(problem_));
+    packing_ = pack_greedily(problem_, bound_.bytes);
+}
+
+bool PlanSolver::start_from(const MemoryPlan& former) {
+    set_bound(peak_bound(problem_));
+    PlanBound again = bound_of(problem_, former.bound_buffers);
+    if (again.bytes > bound_.bytes) {
+        set_bound(std::move(again));
+    }
+    std::vector<int32_t> order(size_t(problem_.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+        return former.offsets[size_t(problem_.item(a).index)] <
+               former.offsets[size_t(problem_.item(b).index)];
+    });
+    Placer placer(problem_);
+    packing_.height_bytes = placer.place(order, Fit::kFirst, packing_.height_bytes);
+    packing_.offsets = placer.offsets();
+    packing_.algorithm = "order of a former plan";
+    find_best_bound();
+    return double(packing_.height_bytes) * double(former.proved_bytes) <=
+           double(former.height_bytes) * double(proved_bytes_);
+}
+
+bool PlanSolver::is_done(int64_t limit_bytes) const {
+    return packing_.height_bytes <= std::max(proved_bytes_, limit_bytes);
+}
+
+// Most networks are done before this; where they are not, the local search mostly finds what there
+// is, in a fraction of its work, and the exact one proves what it cannot lower.
+void PlanSolver::search(const Budget& budget, int64_t limit_bytes) {
+    find_best_bound();
+    if (problem_.size() <= kMostExactItems) {
+        search_few(budget.exact_work);
+    }
+    search_locally(budget.local_work / 2, limit_bytes);
+    if (problem_.is_interval()) {
+        search_intervals(budget.exact_work, limit_bytes);
+    }
+    search_locally(budget.local_work / 2, limit_bytes);
+}
+
+void PlanSolver::search_locally(int64_t work, int64_t limit_bytes) {
+    if (is_done(limit_bytes)) {
+        return;
+    }
+    LocalSearch search(problem_, packing_, std::max(proved_bytes_, limit_bytes), local_searches_++);
+    search.run(work);
+    if (search.height_bytes() < packing_.height_bytes) {
+        packing_ = {search.offsets(), search.height_bytes(), packing_.algorithm + ", local search"};
+    }
+}
+
+void PlanSolver::search_few(int64_t work) {
+    if (packing_.height_bytes <= proved_bytes_) {
+        return;
+    }
+    ExactPlacement exact = place_exactly(problem_, packing_.height_bytes, proved_bytes_,
+                                         problem_.size() <= kSurelyExactItems
+                                             ? kSureNodes
+                                             : work / (problem_.size() * problem_.size()));
+    if (!exact.offsets.empty()) {
+        packing_ = {std::move(exact.offsets), exact.height_bytes, "exact search"};
+    }
+    if (exact.is_complete) {
+        proved_bytes_ = packing_.height_bytes;
+    }
+}
+
+void PlanSolver::search_intervals(int64_t work, int64_t limit_bytes) {
+    if (is_done(limit_bytes)) {
+        return;
+    }
+    // A section, closed by the end of an item, holds what meets it: so conflicts tell how much
+    // there is to look at in a node.
+    const int64_t nodes = work / (problem_.conflict_count() + problem_.size());
+    if (nodes < 2 * problem_.size()) {
+        return;  // a packing takes a node for each item
+    }
+    PackedPlan packed;
+    packed.plan.offsets = std::move(packing_.offsets);
+    packed.plan.height_bytes = packing_.height_bytes;
+    packed.plan.proved_bytes = proved_bytes_;
+    packed.plan.algorithm = std::move(packing_.algorithm);
+    lower_by_packing(as_buffers(problem_), limit_bytes, nodes, packed);
+    packing_ = {std::move(packed.plan.offsets), packed.plan.height_bytes,
+                std::move(packed.plan.algorithm)};
+    proved_bytes_ = packed.plan.proved_bytes;
+}
+
+MemoryPlan PlanSolver::plan(size_t buffers) const {
+    MemoryPlan plan;
+    plan.offsets.resize(buffers, 0);
+    plan.height_bytes = packing_.height_bytes;
+    plan.lower_bound_bytes = bound_.bytes;
+    plan.proved_bytes = proved_bytes_;
+    plan.algorithm = packing_.algorithm;
+    for (int32_t item = 0; item < problem_.size(); ++item) {
+        plan.offsets[size_t(problem_.item(item).index)] = packing_.offsets[size_t(item)];
+    }
+    plan.bound_buffers.reserve(bound_.items.size());
+    for (const int32_t item : bound_.items) {
+        plan.bound_buffers.push_back(problem_.item(item).index);
+    }
+    std::sort(plan.bound_buffers.begin(), plan.bound_buffers.end());
+    return plan;
+}
+
+}  // namespace leat

@@ -1,0 +1,224 @@
+// How good plans are: at the bound on what networks look like, never above the rules of other
+// runtimes, equal to exhaustive search where that is possible; limits and plans made again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/split_mix.h"
+#include "memory/plan.h"
+#include "support/exhaustive_planning.h"
+#include "support/peer_planners.h"
+#include "support/planning_problems.h"
+
+namespace leat {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::kNetworkKinds;
+using testing::kPeerPlanners;
+using testing::name_of;
+using testing::network_problem;
+using testing::NetworkKind;
+using testing::PlanningProblem;
+using testing::random_problem;
+
+MemoryPlan plan_checked(const PlanningProblem& problem) {
+    Result<MemoryPlan> plan = plan_offsets(problem.buffers, StepOrder(problem.predecessors));
+    EXPECT_TRUE(plan.ok()) << plan.error().message();
+    const Status proof = check_plan(problem.buffers, problem.predecessors, *plan);
+    EXPECT_TRUE(proof.ok()) << proof.message();
+    return std::move(plan).value();
+}
+
+MemoryPlan plan_serially(const PlanningProblem& problem) {
+    Result<MemoryPlan> plan = plan_offsets(problem.buffers, StepOrder::serial(problem.steps()));
+    EXPECT_TRUE(plan.ok()) << plan.error().message();
+    const Status proof = check_plan(testing::in_step_order(problem), *plan);
+    EXPECT_TRUE(proof.ok()) << proof.message();
+    return std::move(plan).value();
+}
+
+TEST(PlanQuality, SerialNetworksTakeWhatIsAliveAtOnce) {
+    for (const NetworkKind kind : kNetworkKinds) {
+        for (const int32_t steps : {12, 60, 200, 500}) {
+            for (uint64_t seed = 0; seed < 5; ++seed) {
+                SCOPED_TRACE(name_of(kind) + " " + std::to_string(steps) + "." +
+                             std::to_string(seed));
+                const MemoryPlan plan = plan_serially(network_problem(kind, steps, seed));
+                EXPECT_EQ(plan.height_bytes, plan.lower_bound_bytes);
+            }
+        }
+    }
+}
+
+TEST(PlanQuality, NetworksWhoseBranchesOverlapTakeHardlyMore) {
+    double sum = 0;
+    int count = 0;
+    for (const NetworkKind kind : kNetworkKinds) {
+        for (const int32_t steps : {12, 60, 200}) {
+            for (uint64_t seed = 0; seed < 5; ++seed) {
+                SCOPED_TRACE(name_of(kind) + " " + std::to_string(steps) + "." +
+                             std::to_string(seed));
+                const MemoryPlan plan = plan_checked(network_problem(kind, steps, seed));
+                const double ratio = double(plan.height_bytes) / double(plan.lower_bound_bytes);
+                EXPECT_LE(ratio, 1.05);
+                sum += ratio;
+                ++count;
+            }
+        }
+    }
+    EXPECT_LE(sum / count, 1.001);
+}
+
+TEST(PlanQuality, IsNeverLargerThanWhatFiveOthersPlan) {
+    int ours_is_less[std::size(kPeerPlanners)] = {};
+    const auto compare = [&](const PlanningProblem& problem) {
+        const int64_t ours = plan_serially(problem).height_bytes;
+        for (size_t i = 0; i < std::size(kPeerPlanners); ++i) {
+            const int64_t theirs = kPeerPlanners[i].bytes(testing::in_step_order(problem));
+            EXPECT_LE(ours, theirs) << kPeerPlanners[i].name;
+            ours_is_less[i] += ours < theirs ? 1 : 0;
+        }
+    };
+    for (const NetworkKind kind : kNetworkKinds) {
+        for (uint64_t seed = 0; seed < 20; ++seed) {
+            SCOPED_TRACE(name_of(kind) + " " + std::to_string(seed));
+            compare(network_problem(kind, 10 + int32_t(seed) * 10, seed));
+        }
+    }
+    for (uint64_t seed = 0; seed < 150; ++seed) {
+        SCOPED_TRACE(seed);
+        compare(random_problem(5 + int32_t(seed % 60), 10 + int32_t(seed % 90), seed));
+    }
+    for (const int less : ours_is_less) {
+        EXPECT_GT(less, 0);  // the rules do something
+    }
+}
+
+TEST(PlanQuality, EqualsExhaustiveSearch) {
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        const PlanningProblem problem = random_problem(4 + int32_t(seed % 9), 8, seed);
+        const MemoryPlan plan = plan_checked(problem);
+        const auto items = testing::items_of(problem.buffers);
+        EXPECT_EQ(plan.height_bytes, lowest_height(items, testing::conflicts_of(problem)));
+        EXPECT_TRUE(plan.is_optimal());
+        const auto serial = testing::in_step_order(problem);
+        EXPECT_EQ(plan_serially(problem).height_bytes,
+                  lowest_height(items, testing::conflicts_of(serial)));
+    }
+}
+
+TEST(PlanWithin, IsMetImpossibleOrNotFound) {
+    // Two of 100 bytes that branches use at the same time.
+    const std::vector<std::vector<int32_t>> diamond = {{}, {0}, {0}, {1, 2}};
+    const std::vector<UsedBuffer> buffers = {
+        {50, 1, {0}}, {100, 1, {1}}, {100, 1, {2}}, {10, 1, {3}, true}};
+    const StepOrder order(diamond);
+    const Result<LimitAnswer> met = plan_within(buffers, order, 200);
+    ASSERT_TRUE(met.ok());
+    EXPECT_EQ(met->verdict, LimitVerdict::kMet);
+    EXPECT_EQ(met->bytes_short, 0);
+    EXPECT_EQ(met->plan.height_bytes, 200);
+    const Result<LimitAnswer> impossible = plan_within(buffers, order, 170);
+    ASSERT_TRUE(impossible.ok());
+    EXPECT_EQ(impossible->verdict, LimitVerdict::kImpossible);
+    EXPECT_EQ(impossible->bytes_short, 30);
+    EXPECT_THAT(impossible->plan.bound_buffers, ElementsAre(1, 2));
+    EXPECT_FALSE(plan_within(std::vector<UsedBuffer>{{-1, 1, {0}}}, order, 100).ok());
+}
+
+TEST(PlanWithin, IsImpossibleWhereOnlyAnExactSearchKnows) {
+    for (uint64_t seed = 0, found = 0; found < 3; ++seed) {
+        ASSERT_LT(seed, 20'000U);
+        const PlanningProblem problem = random_problem(9, 9, seed);
+        const MemoryPlan plan = plan_checked(problem);
+        if (plan.height_bytes == plan.lower_bound_bytes) {
+            continue;
+        }
+        ++found;
+        const Result<LimitAnswer> answer =
+            plan_within(problem.buffers, StepOrder(problem.predecessors), plan.height_bytes - 1);
+        ASSERT_TRUE(answer.ok());
+        EXPECT_EQ(answer->verdict, LimitVerdict::kImpossible);
+        EXPECT_EQ(answer->bytes_short, 1);
+    }
+}
+
+TEST(PlanWithin, SearchesLongerForALimit) {
+    int met = 0;
+    int missed = 0;
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+        SCOPED_TRACE(seed);
+        const PlanningProblem problem = random_problem(30, 60, seed);
+        const StepOrder order(problem.predecessors);
+        const MemoryPlan plan = plan_checked(problem);
+        if (plan.is_optimal()) {
+            continue;
+        }
+        const int64_t limit = (plan.height_bytes + plan.proved_bytes) / 2;
+        const Result<LimitAnswer> answer = plan_within(problem.buffers, order, limit);
+        ASSERT_TRUE(answer.ok());
+        EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, answer->plan).ok());
+        EXPECT_LE(answer->plan.height_bytes, plan.height_bytes);
+        if (answer->verdict == LimitVerdict::kMet) {
+            EXPECT_LE(answer->plan.height_bytes, limit);
+            ++met;
+        } else {
+            EXPECT_EQ(answer->verdict, LimitVerdict::kNotFound);
+            EXPECT_EQ(answer->bytes_short, answer->plan.height_bytes - limit);
+            ++missed;
+        }
+    }
+    RecordProperty("met", met);
+    RecordProperty("missed", missed);
+}
+
+TEST(PlanAgain, KeepsTheArrangementForAnotherBatch) {
+    for (const NetworkKind kind : kNetworkKinds) {
+        SCOPED_TRACE(name_of(kind));
+        PlanningProblem problem = network_problem(kind, 150, 1);
+        const StepOrder order(problem.predecessors);
+        const MemoryPlan former = plan_checked(problem);
+        for (UsedBuffer& buffer : problem.buffers) {
+            buffer.size_bytes *= 3;
+        }
+        const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
+        ASSERT_TRUE(again.ok());
+        EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, *again).ok());
+        EXPECT_EQ(again->height_bytes, former.height_bytes * 3);
+        EXPECT_EQ(again->lower_bound_bytes, former.lower_bound_bytes * 3);
+        EXPECT_EQ(again->algorithm, "order of a former plan");
+    }
+}
+
+TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
+    SplitMix random(1);
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+        SCOPED_TRACE(seed);
+        PlanningProblem problem = network_problem(NetworkKind::kInception, 60, seed);
+        const StepOrder order(problem.predecessors);
+        const MemoryPlan former = plan_checked(problem);
+        for (UsedBuffer& buffer : problem.buffers) {
+            buffer.size_bytes = 64 * random.below(1000);  // zero as well
+        }
+        const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
+        ASSERT_TRUE(again.ok());
+        EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, *again).ok());
+        const double before = double(former.height_bytes) / double(former.proved_bytes);
+        const MemoryPlan anew = plan_checked(problem);
+        EXPECT_TRUE(double(again->height_bytes) <= before * double(again->proved_bytes) ||
+                    again->height_bytes == anew.height_bytes);
+    }
+}
+
+TEST(PlanAgain, RefusesAPlanOfOtherBuffers) {
+    const std::vector<UsedBuffer> buffers = {{100, 64, {0}}};
+    EXPECT_FALSE(plan_offsets_again(buffers, StepOrder::serial(1), MemoryPlan{}).ok());
+}
+
+}  // namespace
+}  // namespace leat
