@@ -1,29 +1,66 @@
 #include "memory/order_level_search.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace leat {
 namespace {
 
 // How deep excursions nest within excursions.
 constexpr int kDepth = 3;
+// Units of work.
+constexpr int64_t kWorkOfStep = 4;
+constexpr int64_t kWorkOfFrame = 8;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+int64_t work_of_scan(const OrderState& state) {
+    return int64_t(state.ready().size()) / 4;
+}
 
 }  // namespace
 
+OrderLevelSearch::OrderLevelSearch(OrderState& state, int32_t step_count, int32_t segment_steps)
+    : state_(state),
+      begin_count_(int32_t(state.done().size())),
+      segment_steps_(segment_steps),
+      is_left_out_(size_t(step_count), 0) {}
+
+void OrderLevelSearch::begin(int64_t level_bytes,
+                             int64_t max_work,
+                             std::span<const int32_t> left_out) {
+    for (const int32_t step : left_out) {
+        is_left_out_[size_t(step)] = 1;
+    }
+    end_count_ = begin_count_ + segment_steps_ - int32_t(left_out.size());
+    level_bytes_ = level_bytes;
+    max_work_ = work_ + max_work;
+    next_level_bytes_ = kNever;
+    failures_.clear();
+    frames_.clear();
+}
+
+void OrderLevelSearch::finish(std::span<const int32_t> left_out) {
+    found_.assign(state_.done().begin() + begin_count_, state_.done().end());
+    state_.undo_until(begin_count_);
+    for (const int32_t step : left_out) {
+        is_left_out_[size_t(step)] = 0;
+    }
+}
+
 void OrderLevelSearch::execute(int32_t step) {
-    ++work_;
+    work_ += kWorkOfStep;
     highest_bytes_ = std::max(highest_bytes_, state_.peak_bytes(step));
     state_.execute(step);
 }
 
 // A step that became ready when more than `since` were done, and that can be done without any
-// growth: doing it at once loses nothing. The lowest; -1: none.
+// growth: doing it at once loses nothing. -1: none.
 int32_t OrderLevelSearch::free_step(int32_t since) {
     int32_t found = -1;
-    work_ += int64_t(state_.ready().size()) / 8;
+    work_ += work_of_scan(state_);
     for (const int32_t step : state_.ready()) {
         if (state_.growth_bytes(step) <= 0 && state_.ready_since(step) > since &&
-            (found < 0 || step < found) && fits(step)) {
+            (found < 0 || rank(step) < rank(found)) && fits(step)) {
             found = step;
         }
     }
@@ -34,14 +71,14 @@ int32_t OrderLevelSearch::free_step(int32_t since) {
 // the fewest bytes alive. -1: none.
 int32_t OrderLevelSearch::cheapest_since(int32_t since) {
     int32_t found = -1;
-    work_ += int64_t(state_.ready().size()) / 8;
+    work_ += work_of_scan(state_);
     for (const int32_t step : state_.ready()) {
         if (state_.ready_since(step) <= since || !fits(step)) {
             continue;
         }
         const int64_t more =
             found < 0 ? -1 : state_.growth_bytes(step) - state_.growth_bytes(found);
-        if (more < 0 || (more == 0 && step < found)) {
+        if (more < 0 || (more == 0 && rank(step) < rank(found))) {
             found = step;
         }
     }
@@ -53,10 +90,10 @@ int32_t OrderLevelSearch::cheapest_since(int32_t since) {
 // depends on the first, and each step that lets bytes grow on the one before, doing it at once
 // loses nothing.
 bool OrderLevelSearch::climb(int32_t step, int depth) {
-    const auto before = int32_t(state_.done().size());
+    const int32_t before = done_count();
     const int64_t alive_before = state_.alive_bytes();
     while (step >= 0) {
-        const auto since = int32_t(state_.done().size());
+        const int32_t since = done_count();
         execute(step);
         settle(since, depth);
         if (is_done() || state_.alive_bytes() <= alive_before) {
@@ -82,27 +119,45 @@ bool OrderLevelSearch::climb_any(int32_t since, int depth) {
 // Does all that can be done without loss, of the steps that became ready when more than `since`
 // were done.
 void OrderLevelSearch::settle(int32_t since, int depth) {
-    while (!is_done() && !has_given_up()) {
+    while (!is_done()) {
         const int32_t step = free_step(since);
         if (step >= 0) {
             execute(step);
-        } else if (depth == 0 || !climb_any(since, depth)) {
+        } else if (depth == 0 || has_given_up() || !climb_any(since, depth)) {
             return;
         }
     }
 }
 
-OrderLevelSearch::Candidate OrderLevelSearch::probed(int32_t step) {
+int64_t OrderLevelSearch::key_of(int32_t step) {
     if (rule_ == Rule::kFileOrder) {
-        return {step, step};
+        return rank(step);
     }
-    const auto before = int32_t(state_.done().size());
+    if (rule_ == Rule::kLeastGrowth || has_given_up()) {
+        return state_.growth_bytes(step);
+    }
+    const int32_t before = done_count();
     highest_bytes_ = 0;
     execute(step);
     settle(before, 0);
     const int64_t valley = state_.alive_bytes();
     state_.undo_until(before);
-    return {step, rule_ == Rule::kHighestHill ? valley - highest_bytes_ : valley};
+    return valley - highest_bytes_;
+}
+
+void OrderLevelSearch::add_candidates(std::vector<Candidate>& candidates) {
+    candidates.reserve(state_.ready().size());
+    for (size_t i = 0; i < state_.ready().size(); ++i) {
+        const int32_t step = state_.ready()[i];
+        if (fits(step)) {
+            candidates.push_back({step, key_of(step)});
+        } else if (!is_left_out(step)) {
+            next_level_bytes_ = std::min(next_level_bytes_, state_.peak_bytes(step));
+        }
+    }
+    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+        return a.key != b.key ? a.key < b.key : rank(a.step) < rank(b.step);
+    });
 }
 
 // At a new set: does what is forced, then lists the choices. True if all is done.
@@ -113,21 +168,10 @@ bool OrderLevelSearch::enter(int32_t before) {
     }
     Frame frame;
     frame.before = before;
-    frame.done_count = int32_t(state_.done().size());
+    frame.done_count = done_count();
+    work_ += kWorkOfFrame;
     if (failures_.count(state_.key()) == 0 && !has_given_up()) {
-        frame.candidates.reserve(state_.ready().size());
-        for (size_t i = 0; i < state_.ready().size(); ++i) {
-            const int32_t step = state_.ready()[i];
-            if (fits(step)) {
-                frame.candidates.push_back(probed(step));
-            } else {
-                next_level_bytes_ = std::min(next_level_bytes_, state_.peak_bytes(step));
-            }
-        }
-        std::sort(frame.candidates.begin(), frame.candidates.end(),
-                  [](const Candidate& a, const Candidate& b) {
-                      return a.key != b.key ? a.key < b.key : a.step < b.step;
-                  });
+        add_candidates(frame.candidates);
     }
     frames_.push_back(std::move(frame));
     return false;
@@ -148,23 +192,51 @@ bool OrderLevelSearch::advance() {
     return enter(before);
 }
 
-OrderLevelSearch::Answer OrderLevelSearch::run(int64_t level_bytes, Rule rule, int64_t max_work) {
-    level_bytes_ = level_bytes;
+OrderLevelSearch::Answer OrderLevelSearch::run(int64_t level_bytes,
+                                               Rule rule,
+                                               int64_t max_work,
+                                               std::span<const int32_t> left_out) {
+    begin(level_bytes, max_work, left_out);
     rule_ = rule;
-    max_work_ = max_work;
-    work_ = 0;
-    next_level_bytes_ = std::numeric_limits<int64_t>::max();
-    failures_.clear();
-    frames_.clear();
     bool is_found = enter(begin_count_);
     while (!is_found && !frames_.empty() && !has_given_up()) {
         is_found = advance();
     }
+    finish(left_out);
     if (is_found) {
         return Answer::kFound;
     }
-    state_.undo_until(begin_count_);
     return has_given_up() ? Answer::kGaveUp : Answer::kImpossible;
+}
+
+std::vector<int32_t> OrderLevelSearch::forced(int64_t level_bytes,
+                                              int64_t max_work,
+                                              std::span<const int32_t> left_out) {
+    begin(level_bytes, max_work, left_out);
+    settle(-1, kDepth);
+    finish(left_out);
+    return found_;
+}
+
+void OrderLevelSearch::dive(int64_t level_bytes, Rule rule, int64_t max_work) {
+    begin(level_bytes, max_work, {});
+    rule_ = rule;
+    std::vector<Candidate> candidates;
+    while (true) {
+        settle(-1, kDepth);
+        if (is_done()) {
+            break;
+        }
+        candidates.clear();
+        next_level_bytes_ = kNever;
+        add_candidates(candidates);
+        if (candidates.empty()) {
+            level_bytes_ = next_level_bytes_;
+        } else {
+            execute(candidates.front().step);
+        }
+    }
+    finish({});
 }
 
 }  // namespace leat

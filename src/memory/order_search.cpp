@@ -1,13 +1,12 @@
 #include "memory/order_search.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/check.h"
 #include "memory/order_bound.h"
 #include "memory/order_graph.h"
-#include "memory/order_level_search.h"
+#include "memory/order_segment.h"
 #include "memory/order_state.h"
 
 namespace leat {
@@ -63,7 +62,11 @@ std::vector<Segment> segments_of(const OrderGraph& graph) {
 class OrderSearch {
   public:
     OrderSearch(const OrderGraph& graph, int64_t max_work)
-        : graph_(graph), state_(graph), max_work_(max_work), sequence_(size_t(graph.steps())) {
+        : graph_(graph),
+          forward_(graph),
+          backward_(graph, OrderDirection::kBackward),
+          max_work_(max_work),
+          sequence_(size_t(graph.steps())) {
         std::iota(sequence_.begin(), sequence_.end(), 0);
     }
 
@@ -98,80 +101,32 @@ class OrderSearch {
     }
 
   private:
-    // To the begin of a segment.
-    void move_to(int32_t step) {
-        state_.undo_until(step);
-        for (auto i = int32_t(state_.done().size()); i < step; ++i) {
-            state_.execute(sequence_[size_t(i)]);
+    // To the two ends of a segment.
+    void move_to(const Segment& segment) {
+        forward_.undo_until(segment.begin);
+        for (auto i = int32_t(forward_.done().size()); i < segment.begin; ++i) {
+            forward_.execute(sequence_[size_t(i)]);
+        }
+        backward_.undo_until(graph_.steps() - segment.end);
+        for (int32_t i = graph_.steps() - int32_t(backward_.done().size()); i > segment.end; --i) {
+            backward_.execute(sequence_[size_t(i) - 1]);
         }
     }
 
     // Raises peak_bytes_ to the least of the segment that is found.
     void improve(const Segment& segment) {
-        move_to(segment.begin);
-        int64_t best = segment.peak_bytes;
-        int64_t wanted = peak_bytes_;          // the lowest that would help
-        int64_t impossible = peak_bytes_ - 1;  // no order was found that is not above
-        bool is_proof = graph_.is_uniform();
-        const int64_t budget = (max_work_ - work_) / 2;
-        const int64_t work_before = work_;
-        while (wanted < best && work_ - work_before < budget) {
-            const int64_t found = order_within(
-                segment, wanted, (budget - (work_ - work_before)) / 2, impossible, is_proof);
-            if (found >= 0) {
-                best = found;
-            }
-            wanted = impossible + 1 + (best - impossible - 1) / 2;
-            if (is_proof) {
-                bound_bytes_ = std::max(bound_bytes_, impossible + 1);
-            }
-        }
-        peak_bytes_ = std::max(peak_bytes_, best);
-    }
-
-    // The peak of the order found; negative: none, then `impossible` rises.
-    int64_t order_within(const Segment& segment,
-                         int64_t level_bytes,
-                         int64_t max_work,
-                         int64_t& impossible,
-                         bool& is_proof) {
-        using Search = OrderLevelSearch;
-        constexpr Search::Rule kRules[] = {Search::Rule::kHighestHill, Search::Rule::kLowestValley,
-                                           Search::Rule::kFileOrder};
-        Search search(state_, segment.end);
-        for (const Search::Rule rule : kRules) {
-            const Search::Answer answer = search.run(level_bytes, rule, max_work / 3);
-            work_ += search.work();
-            if (answer == Search::Answer::kFound) {
-                std::copy(state_.done().begin() + segment.begin, state_.done().end(),
-                          sequence_.begin() + segment.begin);
-                state_.undo_until(segment.begin);
-                return replayed_peak(segment);
-            }
-            if (answer == Search::Answer::kImpossible) {
-                impossible = std::max(level_bytes,
-                                      std::min(search.next_level_bytes() - 1, segment.peak_bytes));
-                return -1;
-            }
-        }
-        impossible = level_bytes;
-        is_proof = false;
-        return -1;
-    }
-
-    int64_t replayed_peak(const Segment& segment) {
-        int64_t peak = 0;
-        for (int32_t i = segment.begin; i < segment.end; ++i) {
-            const int32_t step = sequence_[size_t(i)];
-            peak = std::max(peak, state_.peak_bytes(step));
-            state_.execute(step);
-        }
-        state_.undo_until(segment.begin);
-        return peak;
+        move_to(segment);
+        OrderSegmentSearch search(graph_, forward_, backward_, segment.end - segment.begin);
+        search.run(peak_bytes_, segment.peak_bytes, (max_work_ - work_) / 8 * 7);
+        work_ += search.work();
+        std::copy(search.steps().begin(), search.steps().end(), sequence_.begin() + segment.begin);
+        peak_bytes_ = std::max(peak_bytes_, search.peak_bytes());
+        bound_bytes_ = std::max(bound_bytes_, search.bound_bytes());
     }
 
     const OrderGraph& graph_;
-    OrderState state_;
+    OrderState forward_;
+    OrderState backward_;
     const int64_t max_work_;
     std::vector<int32_t> sequence_;
     int64_t work_ = 0;

@@ -4,12 +4,13 @@
 // reads it, both included. A step that is the last reader of a buffer may write over it.
 //
 // Steps that all others come before or after cut the problem into segments, which are solved one by
-// one: depth first, within a peak that is raised until there is an order, remembering sets of steps
-// that lead nowhere. Where alive bytes can be brought down to what they were without exceeding the
-// peak, doing so first loses nothing, because alive bytes are a submodular function of the set of
-// steps done; this makes chains and trees cheap. Compare Liu, "An application of generalized tree
-// pebbling to sparse matrix factorization" (1987), and Kayaaslan et al., "Scheduling
-// series-parallel task graphs to minimize peak memory" (2018).
+// one: depth first within a peak, between levels that are known to be too low and those with an
+// order, remembering sets of steps that lead nowhere. Where alive bytes can be brought down to what
+// they were without exceeding the peak, doing so first loses nothing, because alive bytes are a
+// submodular function of the set of steps done; the same holds from the end. This makes chains and
+// most trees cheap. Compare Liu, "An application of generalized tree pebbling to sparse matrix
+// factorization" (1987), and Kayaaslan et al., "Scheduling series-parallel task graphs to minimize
+// peak memory" (2018).
 //
 // Pure functions: bounded by work, never by the clock; the same result on every machine. The sum of
 // all sizes must fit in int64_t.
@@ -55,12 +56,12 @@ struct StepSequence {
     int64_t work = 0;               // spent in searches
 };
 
-// About 4 ms.
-constexpr int64_t kOrderWork = 400'000;
+// About 4 ms, on the slowest of the generated networks of 500 steps.
+constexpr int64_t kOrderWork = 300'000;
 
-// Never worse than the file's order, and equal to it where nothing is gained. `max_work` bounds the
-// search, whose unit is about a step done or looked at; the rest is O(step_count^2 / 64) for each
-// edge within a segment.
+// Never worse than the file's order, and that in each segment where nothing is gained. `max_work`
+// bounds the searches, in units of about 10 ns: each stops soon after; 0: no search. Beside that a
+// segment costs a few passes over its steps, and their number / 64 for each edge and buffer.
 StepSequence order_for_smallest_peak(const OrderProblem& problem, int64_t max_work = kOrderWork);
 
 // The most bytes alive during a step. `steps`: all of them, in an order that is possible.

@@ -6,7 +6,9 @@
 #include <random>
 #include <vector>
 
+#include "memory/order_graph.h"
 #include "memory/order_search.h"
+#include "memory/order_state.h"
 #include "support/brute_force_order.h"
 
 namespace leat {
@@ -97,6 +99,14 @@ TEST(OrderSearch, AgreesWithTryingEveryOrder) {
     }
 }
 
+TEST(OrderSearch, AgreesWithTryingEveryOrderOfNineSteps) {
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+        SCOPED_TRACE(seed);
+        const OrderProblem problem = random_problem(seed, {9, 2 + seed, 3});
+        EXPECT_EQ(order_for_smallest_peak(problem).peak_bytes, smallest_peak_by_trying(problem));
+    }
+}
+
 // Where a step may write over buffers of different sizes nothing is proved, but all else holds.
 TEST(OrderSearch, BoundHoldsWhereChoicesOfAStepDifferInSize) {
     for (uint32_t seed = 0; seed < 300; ++seed) {
@@ -119,6 +129,57 @@ TEST(OrderSearch, IsNeverWorseThanTheFileAndRepeatable) {
             EXPECT_EQ(result.steps, order_for_smallest_peak(problem, max_work).steps);
         }
     }
+}
+
+// `first`, a step that reads all that nothing else has read, then `second`.
+OrderProblem in_series(OrderProblem first, const OrderProblem& second) {
+    const int32_t join = first.step_count;
+    const auto join_buffer = int32_t(first.buffers.size());
+    for (OrderedBuffer& buffer : first.buffers) {
+        if (buffer.readers.empty()) {
+            buffer.readers.push_back(join);
+        }
+    }
+    first.buffers.push_back({1, join, {}, false});
+    for (OrderedBuffer buffer : second.buffers) {
+        buffer.writer += join + 1;
+        for (int32_t& reader : buffer.readers) {
+            reader += join + 1;
+        }
+        first.buffers[size_t(join_buffer)].readers.push_back(buffer.writer);
+        first.buffers.push_back(std::move(buffer));
+    }
+    auto& readers = first.buffers[size_t(join_buffer)].readers;
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    for (const InPlaceChoice& choice : second.in_place) {
+        first.in_place.push_back({choice.step + join + 1, choice.input_buffer + join_buffer + 1,
+                                  choice.output_buffer + join_buffer + 1});
+    }
+    for (const auto& [before, after] : second.extra_edges) {
+        first.extra_edges.emplace_back(before + join + 1, after + join + 1);
+    }
+    first.step_count += 1 + second.step_count;
+    return first;
+}
+
+// A bound that is claimed after little work is never above an order that more work finds.
+TEST(OrderSearch, BoundHoldsWhenItGivesUp) {
+    int given_up = 0;
+    for (uint32_t seed = 0; seed < 30; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomShape shape = {20, 20, 2};
+        const OrderProblem problem =
+            in_series(random_problem(seed, shape), random_problem(seed + 1000, shape));
+        const int64_t smallest =
+            peak_by_lifetimes(problem, order_for_smallest_peak(problem, 1'000'000).steps);
+        for (const int64_t max_work : {1, 100, 300, 1'000, 3'000}) {
+            const StepSequence result = order_for_smallest_peak(problem, max_work);
+            expect_consistent(problem, result);
+            EXPECT_LE(result.lower_bound_bytes, smallest);
+            given_up += int(!result.is_optimal);
+        }
+    }
+    EXPECT_GT(given_up, 0);
 }
 
 // Steps write 1 byte each unless a size is drawn.
@@ -163,6 +224,64 @@ TEST(OrderSearch, KeepsTheFilesOrderWhereNothingIsGained) {
                        {1, 3, {4}, false},
                        {9, 4, {}, true}};
     EXPECT_EQ(order_for_smallest_peak(problem).steps, file_order(problem));
+}
+
+// A random order; `state` is at its end then. By step, the bytes alive during it.
+std::vector<int64_t> peaks_of_random_order(std::mt19937& random, OrderState& state) {
+    std::vector<int64_t> peaks(state.ready().size());
+    while (!state.ready().empty()) {
+        const int32_t step = state.ready()[random() % state.ready().size()];
+        peaks.resize(std::max(peaks.size(), size_t(step) + 1));
+        peaks[size_t(step)] = state.peak_bytes(step);
+        state.execute(step);
+    }
+    return peaks;
+}
+
+TEST(OrderState, BackwardHasTheSameBytesAliveInEachStep) {
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937 random(seed);
+        const OrderGraph graph(random_problem(seed, {5 + seed % 20, 9, 3}));
+        OrderState forward(graph);
+        OrderState backward(graph, OrderDirection::kBackward);
+        for (int i = 0; i < 3; ++i) {
+            const std::vector<int64_t> peaks = peaks_of_random_order(random, forward);
+            for (size_t left = forward.done().size(); left-- > 0;) {
+                const int32_t step = forward.done()[left];
+                EXPECT_EQ(backward.alive_bytes(), forward.alive_bytes());
+                EXPECT_EQ(backward.peak_bytes(step), peaks[size_t(step)]);
+                backward.execute(step);
+                forward.undo();
+            }
+            EXPECT_EQ(backward.alive_bytes(), 0);
+            EXPECT_EQ(forward.alive_bytes(), 0);
+            backward.undo_until(0);
+            EXPECT_EQ(forward.key(), OrderState(graph).key());
+        }
+    }
+}
+
+// Ten chains of ten steps that join; too many orders to try. Chain c rises to 110 - c bytes, of its
+// first two steps, and ends with 1 + c. For trees the order of falling difference is the best
+// (Liu 1987): here ascending c, and the last chain has the peak, 101 + 1 + 2 + ... + 9 bytes.
+//
+//  0 --> 10 --> ... --> 90 --v
+//  1 --> 11 --> ... --> 91 --> 100
+//  ...
+//  9 --> 19 --> ... --> 99 --^
+TEST(OrderSearch, FindsTheOrderOfJoiningChains) {
+    OrderProblem problem;
+    problem.step_count = 101;
+    for (int32_t step = 0; step < 100; ++step) {
+        const int32_t chain = step % 10;
+        const int64_t size = step < 10 ? 100 - chain : step < 90 ? 10 : 1 + chain;
+        problem.buffers.push_back({size, step, {std::min(step + 10, 100)}, false});
+    }
+    problem.buffers.push_back({1, 100, {}, true});
+    const StepSequence result = order_for_smallest_peak(problem);
+    expect_consistent(problem, result);
+    EXPECT_EQ(result.peak_bytes, 146);
 }
 
 TEST(OrderSearch, TakesProblemsWithoutStepsOrBuffers) {
