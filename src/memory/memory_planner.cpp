@@ -61,22 +61,28 @@ std::vector<std::vector<int32_t>> waits_of(const MemoryProblem& problem,
     return hazard_waits(accesses);
 }
 
-// Each group at an address of its own: the waits are those that the data demands.
-std::vector<int64_t> separate_addresses(const MemoryProblem& problem) {
-    std::vector<int64_t> addresses;
-    addresses.reserve(problem.values.size());
-    int64_t next = 0;
-    for (const MemoryValue& value : problem.values) {
-        addresses.push_back(next);
-        next += align_up(value.size_bytes, problem.alignment_bytes);
-    }
-    return addresses;
-}
-
+// By position: the steps that wrote what a step reads.
 std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
                                                 std::span<const int32_t> order,
                                                 const ValueGroups& groups) {
-    return waits_of(problem, order, groups, separate_addresses(problem));
+    std::vector<int32_t> writer(problem.values.size(), -1);
+    for (size_t position = 0; position < order.size(); ++position) {
+        for (const int32_t value : problem.steps[size_t(order[position])].writes) {
+            writer[size_t(value)] = int32_t(position);
+        }
+    }
+    std::vector<std::vector<int32_t>> waits(order.size());
+    for (size_t position = 0; position < order.size(); ++position) {
+        for (const int32_t value : problem.steps[size_t(order[position])].reads) {
+            for (const int32_t other : groups.members(value)) {
+                if (writer[size_t(other)] >= 0 && groups.overlap(value, other)) {
+                    waits[position].push_back(writer[size_t(other)]);
+                }
+            }
+        }
+        sort_unique(waits[position]);
+    }
+    return waits;
 }
 
 // A group that takes a place, and who uses it.
@@ -140,20 +146,72 @@ OrderProblem order_problem(const MemoryProblem& problem,
     return result;
 }
 
-}  // namespace
-
-MemoryPlanner::MemoryPlanner(const MemoryProblem& problem) : problem_(problem), groups_(problem) {
-    for (const ValueView& view : problem.views) {
-        groups_.join({&view, 1});
-    }
-    choose_views();
-    choose_order();
-    users_ = users_in(problem, order_);
-    data_waits_ = data_waits_of(problem, order_, groups_);
+bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
+    const auto same_flags = [](const MemoryValue& x, const MemoryValue& y) {
+        return x.is_placed == y.is_placed && x.is_kept == y.is_kept;
+    };
+    const auto same_ends = [](const ValueView& x, const ValueView& y) {
+        return x.part == y.part && x.whole == y.whole;
+    };
+    const auto same_views = [&](const std::vector<ValueView>& x, const std::vector<ValueView>& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_ends);
+    };
+    const auto same_step = [&](const MemoryStep& x, const MemoryStep& y) {
+        return x.reads == y.reads && x.writes == y.writes && x.in_place == y.in_place &&
+               same_views(x.views, y.views);
+    };
+    return a.alignment_bytes == b.alignment_bytes && same_views(a.views, b.views) &&
+           std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
+                      same_flags) &&
+           std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
 }
 
-// A view keeps the whole value alive for the sake of a part, so it may also cost memory.
-void MemoryPlanner::choose_views() {
+}  // namespace
+
+MemoryPlanner::MemoryPlanner(MemoryProblem problem)
+    : problem_(std::move(problem)), groups_(problem_) {
+    join_views();
+    choose_order(choose_views());
+}
+
+MemoryPlanner::MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former)
+    : problem_(std::move(problem)), groups_(problem_) {
+    if (!same_structure(problem_, former.problem_) || !join_views_as(former)) {
+        groups_ = ValueGroups(problem_);
+        join_views();
+        choose_order(choose_views());
+        return;
+    }
+    steps_ = former.steps_;
+    std::vector<int32_t> sequence(order().size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    peak_bytes_ = leat::peak_bytes(order_problem(problem_, groups_, order()), sequence);
+}
+
+void MemoryPlanner::join_views() {
+    for (const ValueView& view : problem_.views) {
+        groups_.join({&view, 1});
+    }
+}
+
+// False: some view that the former problem has cannot be.
+bool MemoryPlanner::join_views_as(const MemoryPlanner& former) {
+    join_views();
+    std::vector<bool> is_left(problem_.steps.size(), false);
+    for (const int32_t index : former.order()) {
+        is_left[size_t(index)] = true;
+    }
+    for (size_t index = 0; index < problem_.steps.size(); ++index) {
+        if (!is_left[index] && !groups_.join(problem_.steps[index].views)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The steps that are left. A view keeps the whole value alive for the sake of a part, so it may
+// also cost memory.
+std::vector<int32_t> MemoryPlanner::choose_views() {
     std::vector<int32_t> all(problem_.steps.size());
     std::iota(all.begin(), all.end(), 0);
     ValueGroups with_views = groups_;
@@ -164,29 +222,32 @@ void MemoryPlanner::choose_views() {
             left.push_back(index);
         }
     }
-    order_ = std::move(all);
-    if (left.size() == order_.size()) {
-        return;
+    if (left.size() == all.size()) {
+        return all;
     }
     const auto peak = [this](const ValueGroups& groups, const std::vector<int32_t>& steps) {
         std::vector<int32_t> sequence(steps.size());
         std::iota(sequence.begin(), sequence.end(), 0);
         return leat::peak_bytes(order_problem(problem_, groups, steps), sequence);
     };
-    if (peak(with_views, left) <= peak(groups_, order_)) {
-        groups_ = std::move(with_views);
-        order_ = std::move(left);
+    if (peak(with_views, left) > peak(groups_, all)) {
+        return all;
     }
+    groups_ = std::move(with_views);
+    return left;
 }
 
-void MemoryPlanner::choose_order() {
-    const StepSequence found = order_for_smallest_peak(order_problem(problem_, groups_, order_));
-    std::vector<int32_t> order;
-    order.reserve(order_.size());
+void MemoryPlanner::choose_order(const std::vector<int32_t>& left) {
+    const StepSequence found = order_for_smallest_peak(order_problem(problem_, groups_, left));
+    auto steps = std::make_shared<Steps>();
+    steps->order.reserve(left.size());
     for (const int32_t position : found.steps) {
-        order.push_back(order_[size_t(position)]);
+        steps->order.push_back(left[size_t(position)]);
     }
-    order_ = std::move(order);
+    steps->users = users_in(problem_, steps->order);
+    steps->data_waits = data_waits_of(problem_, steps->order, groups_);
+    steps->by_data = StepOrder(steps->data_waits);
+    steps_ = std::move(steps);
     peak_bytes_ = found.peak_bytes;
     least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
 }
@@ -196,7 +257,7 @@ void MemoryPlanner::choose_order() {
 int64_t MemoryPlanner::bound_with_parts() const {
     int64_t bound = 0;
     bool has_parts = false;
-    for (const int32_t index : order_) {
+    for (const int32_t index : order()) {
         const MemoryStep& step = problem_.steps[size_t(index)];
         int64_t bytes = 0;
         for (size_t i = 0; i < step.reads.size(); ++i) {
@@ -225,7 +286,7 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
                                      const StepOrder& proved,
                                      int32_t position,
                                      int32_t input) const {
-    const MemoryStep& step = problem_.steps[size_t(order_[size_t(position)])];
+    const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
     const int32_t output = step.writes[0];
     if (!groups.is_placed(input) || !groups.is_placed(output) ||
         groups.root(input) == groups.root(output) ||
@@ -237,7 +298,7 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
         reads += int(groups.overlap(input, other));
     }
     const auto is_over = [&](int32_t value) {
-        const std::vector<int32_t>& users = users_[size_t(value)];
+        const std::vector<int32_t>& users = steps_->users[size_t(value)];
         return !problem_.values[size_t(value)].is_kept &&
                std::all_of(users.begin(), users.end(), [&](int32_t user) {
                    return user == position || proved.precedes(user, position);
@@ -250,8 +311,8 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
 }
 
 void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) const {
-    for (int32_t position = 0; position < int32_t(order_.size()); ++position) {
-        const MemoryStep& step = problem_.steps[size_t(order_[size_t(position)])];
+    for (int32_t position = 0; position < int32_t(order().size()); ++position) {
+        const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
         for (const int32_t input : step.in_place) {
             const ValueView view{step.writes[0], input, 0};
             if (may_run_in_place(groups, proved, position, input) && groups.join({&view, 1})) {
@@ -263,7 +324,7 @@ void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) 
 
 // Without a limit the data alone orders steps.
 std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead) const {
-    std::vector<std::vector<int32_t>> waits = data_waits_;
+    std::vector<std::vector<int32_t>> waits = steps_->data_waits;
     const auto distance = int32_t(run_ahead);
     for (int32_t position = distance; distance > 0 && position < int32_t(waits.size());
          ++position) {
@@ -279,42 +340,68 @@ std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
+    return lay_out(run_ahead, nullptr);
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan& former) const {
+    return lay_out(run_ahead, &former);
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan* former) const {
     const std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
     const StepOrder proved = run_ahead == RunAhead::kSerial
-                                 ? StepOrder::serial(int32_t(order_.size()))
-                                 : StepOrder(proved_waits);
+                                 ? StepOrder::serial(int32_t(order().size()))
+                             : run_ahead == RunAhead::kUnlimited ? steps_->by_data
+                                                                 : StepOrder(proved_waits);
     ValueGroups groups = groups_;
     join_in_place(groups, proved);
-
     MemoryLayout layout;
+    place_values(groups, layout);
+    const bool is_like_former =
+        former != nullptr && former->offsets.size() == layout.buffers.size();
+    LEAT_ASSIGN_OR_RETURN(layout.plan, is_like_former
+                                           ? plan_offsets_again(layout.buffers, proved, *former)
+                                           : plan_offsets(layout.buffers, proved));
+    LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
+    if (run_ahead == RunAhead::kUnlimited) {
+        layout.waits = steps_->data_waits;  // they prove the plan
+    } else {
+        add_waits(groups, layout);
+    }
+    return layout;
+}
+
+// Fills places and buffers.
+void MemoryPlanner::place_values(const ValueGroups& groups, MemoryLayout& layout) const {
     std::vector<int32_t> buffer_of(problem_.values.size(), -1);  // by root
-    for (UsedGroup& group : used_groups(problem_, groups, users_)) {
+    for (UsedGroup& group : used_groups(problem_, groups, steps_->users)) {
         buffer_of[size_t(group.root)] = int32_t(layout.buffers.size());
         layout.buffers.push_back({align_up(groups.size_bytes(group.root), problem_.alignment_bytes),
                                   problem_.alignment_bytes, std::move(group.users), group.is_kept});
     }
-    LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, proved));
-    LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
-
-    std::vector<int64_t> addresses = separate_addresses(problem_);
     layout.places.reserve(problem_.values.size());
     for (int32_t value = 0; value < int32_t(problem_.values.size()); ++value) {
         const int32_t root = groups.root(value);
-        const int32_t buffer = buffer_of[size_t(root)];
-        layout.places.push_back({root, groups.offset_bytes(value), buffer});
-        if (root == value) {
-            addresses[size_t(value)] = buffer >= 0 ? layout.plan.offsets[size_t(buffer)]
-                                                   : addresses[size_t(value)] + kOutsideAddress;
-        }
+        layout.places.push_back({root, groups.offset_bytes(value), buffer_of[size_t(root)]});
     }
-    layout.waits = waits_of(problem_, order_, groups, addresses);
-    const StepOrder by_data(data_waits_);
+}
+
+// Reads the waits off the bytes that steps share.
+void MemoryPlanner::add_waits(const ValueGroups& groups, MemoryLayout& layout) const {
+    std::vector<int64_t> addresses;
+    addresses.reserve(layout.places.size());
+    int64_t outside = kOutsideAddress;
+    for (size_t value = 0; value < layout.places.size(); ++value) {
+        const int32_t buffer = layout.places[value].buffer;
+        addresses.push_back(buffer >= 0 ? layout.plan.offsets[size_t(buffer)] : outside);
+        outside += problem_.values[value].size_bytes;
+    }
+    layout.waits = waits_of(problem_, order(), groups, addresses);
     for (size_t position = 0; position < layout.waits.size(); ++position) {
         for (const int32_t before : layout.waits[position]) {
-            layout.added_waits += int64_t(!by_data.precedes(before, int32_t(position)));
+            layout.added_waits += int64_t(!steps_->by_data.precedes(before, int32_t(position)));
         }
     }
-    return layout;
 }
 
 }  // namespace leat

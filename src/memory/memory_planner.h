@@ -9,11 +9,12 @@
 //     offsets     plan.h
 //     waits       read off the bytes that steps then share
 //
-// Pure: the same problem gives the same layouts on every machine. Immutable once made; the problem
-// must outlive it.
+// Pure: the same problem gives the same layouts on every machine. Immutable once made, so safe to
+// use concurrently.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "leat/status.h"
@@ -46,33 +47,54 @@ struct MemoryLayout {
 
 class MemoryPlanner {
   public:
-    explicit MemoryPlanner(const MemoryProblem& problem);
+    explicit MemoryPlanner(MemoryProblem problem);
+    // With the views and the order of `former`, where the problem differs in sizes at most (as for
+    // another batch) and its views still hold; else as the other constructor.
+    MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former);
+    MemoryPlanner(const MemoryPlanner&) = delete;
+    MemoryPlanner& operator=(const MemoryPlanner&) = delete;
+
+    bool has_order_of(const MemoryPlanner& former) const { return steps_ == former.steps_; }
+    const MemoryProblem& problem() const { return problem_; }
 
     // Indexes of MemoryProblem::steps: without those that became views.
-    const std::vector<int32_t>& order() const { return order_; }
+    const std::vector<int32_t>& order() const { return steps_->order; }
     // The most bytes alive at once in that order, and what no order is below.
     int64_t peak_bytes() const { return peak_bytes_; }
     int64_t least_bytes() const { return least_bytes_; }
 
     // Errors: as plan_offsets.
     Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
+    // The same with the arrangement of a layout of a planner with the same order.
+    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan& former) const;
 
   private:
-    void choose_views();
-    void choose_order();
+    // What sizes have no part in once it is decided.
+    struct Steps {
+        std::vector<int32_t> order;
+        std::vector<std::vector<int32_t>> users;       // by value: positions in order, ascending
+        std::vector<std::vector<int32_t>> data_waits;  // by position
+        StepOrder by_data = StepOrder::serial(0);
+    };
+
+    void join_views();
+    bool join_views_as(const MemoryPlanner& former);
+    std::vector<int32_t> choose_views();
+    void choose_order(const std::vector<int32_t>& left);
     int64_t bound_with_parts() const;
+    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan* former) const;
     std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
     void join_in_place(ValueGroups& groups, const StepOrder& proved) const;
     bool may_run_in_place(const ValueGroups& groups,
                           const StepOrder& proved,
                           int32_t position,
                           int32_t input) const;
+    void place_values(const ValueGroups& groups, MemoryLayout& layout) const;
+    void add_waits(const ValueGroups& groups, MemoryLayout& layout) const;
 
-    const MemoryProblem& problem_;
+    MemoryProblem problem_;
     ValueGroups groups_;  // with views, before anything is in place
-    std::vector<int32_t> order_;
-    std::vector<std::vector<int32_t>> users_;  // by value: positions in order_, ascending
-    std::vector<std::vector<int32_t>> data_waits_;
+    std::shared_ptr<const Steps> steps_;
     int64_t peak_bytes_ = 0;
     int64_t least_bytes_ = 0;
 };

@@ -187,8 +187,10 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
             return plans_.front();
         }
     }
+    PlanContext context = plan_context();
+    context.former = plans_.empty() ? nullptr : plans_.front().get();
     Result<std::shared_ptr<const Plan>> plan =
-        make_plan(plan_context(), std::move(key), input_facts(shapes, values));
+        make_plan(context, std::move(key), input_facts(shapes, values));
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }

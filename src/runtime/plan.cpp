@@ -44,9 +44,13 @@ class PlanBuilder {
         const auto start = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const auto start_of_memory = Clock::now();
-        const MemoryPlanner planner(problem_);
-        order_steps(planner);
-        LEAT_RETURN_IF_ERROR(choose_layout(planner));
+        const Plan* former = context_.former;
+        plan_->planner =
+            former == nullptr
+                ? std::make_shared<const MemoryPlanner>(std::move(problem_))
+                : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
+        order_steps(*plan_->planner);
+        LEAT_RETURN_IF_ERROR(choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_));
         place_values();
@@ -58,7 +62,7 @@ class PlanBuilder {
 
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const ValueFact> input_facts) {
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
-        const MemoryPlanner planner(problem_);
+        const MemoryPlanner planner(std::move(problem_));
         order_steps(planner);
         std::vector<MemoryTradeOff> rows;
         for (const RunAhead run_ahead : kRunAheads) {
@@ -400,6 +404,15 @@ class PlanBuilder {
         const int64_t limit = arena_limit();
         const int64_t wanted =
             std::min(limit, int64_t(kOverlapBytes * double(planner.peak_bytes())));
+        const Plan* former = context_.former;
+        if (former != nullptr && planner.has_order_of(*former->planner)) {
+            const RunAhead run_ahead{former->report.run_ahead};
+            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead, former->memory));
+            plan_->report.run_ahead = int(run_ahead);
+            if (layout_.plan.height_bytes <= wanted) {
+                return {};
+            }
+        }
         for (const RunAhead run_ahead : run_aheads()) {
             LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead));
             plan_->report.run_ahead = int(run_ahead);
@@ -479,7 +492,7 @@ class PlanBuilder {
     }
 
     void place_values() {
-        plan_->buffer_offsets = layout_.plan.offsets;
+        plan_->memory = layout_.plan;
         plan_->arena_bytes = layout_.plan.height_bytes;
         origins_.assign(graph_.values.size(), Storage{});  // by root
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -555,8 +568,9 @@ class PlanBuilder {
             }
             if (output.storage.kind == Storage::Kind::kArena) {
                 const ValuePlace& place = layout_.places[size_t(id.index)];
-                output.fills_buffer = problem_.values[size_t(id.index)].size_bytes ==
-                                      problem_.values[size_t(place.root)].size_bytes;
+                const std::vector<MemoryValue>& values = plan_->planner->problem().values;
+                output.fills_buffer =
+                    values[size_t(id.index)].size_bytes == values[size_t(place.root)].size_bytes;
             }
             plan_->outputs.push_back(output);
         }
@@ -585,8 +599,8 @@ class PlanBuilder {
             report.shapes[graph_.value(graph_.inputs[i]).name] = plan_->key.shapes[i];
         }
         report.arena_bytes = plan_->arena_bytes;
-        report.lower_bound_bytes = layout_.plan.lower_bound_bytes;
-        report.unplanned_bytes = layout_.plan.unplanned_bytes;
+        report.lower_bound_bytes = plan_->memory.lower_bound_bytes;
+        report.unplanned_bytes = plan_->memory.unplanned_bytes;
         report.added_waits = layout_.added_waits;
         for (const PlanStep& step : plan_->steps) {
             report.tile_count += step.kernel->tile_count;

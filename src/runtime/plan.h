@@ -12,6 +12,7 @@
 #include "graph/inference.h"
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
+#include "memory/memory_planner.h"
 
 namespace leat {
 
@@ -68,13 +69,14 @@ struct Plan {
     std::vector<TensorArg> args;       // data is null unless constant
     std::vector<Storage> arg_storage;  // by argument
     std::vector<Tensor> constants;
-    std::vector<int64_t> buffer_offsets;  // by arena buffer, bytes into the arena
-    std::vector<int64_t> string_counts;   // by string buffer, elements
+    std::vector<int64_t> string_counts;  // by string buffer, elements
     std::vector<PlanOutput> outputs;
     std::vector<PlacedBuffer> buffers;
     int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;                  // per worker, aligned
-    std::optional<scheduler::Program> program;  // set once the plan is made
+    int64_t scratch_bytes = 0;                     // per worker, aligned
+    std::shared_ptr<const MemoryPlanner> planner;  // a plan for other shapes starts from it
+    MemoryPlan memory;                             // offsets: by arena buffer
+    std::optional<scheduler::Program> program;     // set once the plan is made
     PlanReport report;
     std::vector<std::string>
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
@@ -98,6 +100,7 @@ struct PlanContext {
     std::span<const double> cost_factors;
     bool is_traced;  // the program
     MemoryLimit memory_limit;
+    const Plan* former = nullptr;  // for other shapes; outlives make_plan
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace leat {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -166,6 +168,19 @@ TEST(Compile, UnknownBackendListsTheKnownOnes) {
                 HasSubstr("no backend is called 'tpu'; needed one of: cpu, reference"));
 }
 
+// y = [sum of x * 2, sum of x + 2]: two branches with a large value each, which may overlap.
+Graph two_branches() {
+    Graph graph("branches");
+    const ValueId x = graph.input("x", DType::kFloat32, {1024});
+    const ValueId two = graph.constant("two", floats({}, {2}));
+    std::vector<ValueId> sums;
+    for (const char* op : {"Mul", "Add"}) {  // not the same one twice, which would be merged
+        sums.push_back(graph.add("ReduceSum", {graph.add(op, {x, two})}));
+    }
+    graph.output("y", graph.add("Concat", {sums[0], sums[1]}, {{"axis", int64_t{0}}}));
+    return graph;
+}
+
 TEST(Compile, MemoryLimitSaysHowMuchIsMissing) {
     const Runtime runtime;
     CompileOptions options;
@@ -173,7 +188,124 @@ TEST(Compile, MemoryLimitSaysHowMuchIsMissing) {
     options.memory_limit_bytes = 10;
     const Status status = runtime.compile(affine_graph(), options).error();
     EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(), HasSubstr("impossible: "));
+    EXPECT_THAT(status.message(), HasSubstr("'MatMul' (64 bytes)"));
     EXPECT_THAT(status.message(), HasSubstr("needed at most 10 bytes"));
+}
+
+// The smallest limit that compiles is met exactly, and is what the plan says it needs.
+TEST(Compile, MemoryLimitIsMetWhereThatIsPossible) {
+    RuntimeOptions two_threads;
+    two_threads.threads = 2;
+    const Runtime runtime(two_threads);
+    const Graph graph = two_branches();
+    const auto plan_within = [&](int64_t limit) {
+        CompileOptions options;
+        options.memory_limit_bytes = limit;
+        return runtime.compile(graph, options);
+    };
+    int64_t met = int64_t{1} << 20;
+    int64_t refused = 0;
+    while (met - refused > 1) {
+        const int64_t middle = refused + (met - refused) / 2;
+        (plan_within(middle).ok() ? met : refused) = middle;
+    }
+    const CompiledGraph compiled = *plan_within(met);
+    const PlanReport plan = compiled.report().plans.at(0);
+    EXPECT_EQ(plan.arena_bytes, plan.serial_bound_bytes);
+    const Status status = plan_within(met - 1).error();
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(), HasSubstr("impossible: 1 bytes short"));
+    Request request = *compiled.make_request();
+    const std::vector<float> ones(1024, 1);
+    ASSERT_TRUE(request.bind("x", std::span<const float>(ones)).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(2048, 3072));
+}
+
+TEST(Compile, MemoryLimitCoversAsManyRequestsAsItSays) {
+    const Runtime runtime;
+    CompileOptions options;
+    options.memory_limit_bytes = int64_t{1} << 20;
+    options.max_requests = 2;
+    const CompiledGraph compiled = *runtime.compile(two_branches(), options);
+    Result<Request> first = compiled.make_request();
+    const Result<Request> second = compiled.make_request();
+    ASSERT_TRUE(first.ok() && second.ok());
+    const Result<Request> third = compiled.make_request();
+    ASSERT_FALSE(third.ok());
+    EXPECT_THAT(third.error().message(), HasSubstr("3 requests; needed at most 2"));
+    { const Request gone = std::move(first).value(); }
+    EXPECT_TRUE(compiled.make_request().ok());
+    options.max_requests = 0;
+    EXPECT_EQ(runtime.compile(two_branches(), options).error().code(),
+              StatusCode::kInvalidArgument);
+}
+
+TEST(Compile, MemoryDialGoesFromParallelToSmall) {
+    const Runtime runtime;
+    const std::vector<MemoryTradeOff> dial = *runtime.compile(two_branches())->memory_dial();
+    ASSERT_GE(dial.size(), 2U);
+    EXPECT_EQ(dial.front().run_ahead, 0);
+    EXPECT_EQ(dial.front().added_waits, 0);
+    EXPECT_EQ(dial.back().run_ahead, 1);
+    EXPECT_LT(dial.back().arena_bytes, dial.front().arena_bytes);
+    EXPECT_GT(dial.back().added_waits, 0);
+    for (size_t i = 1; i < dial.size(); ++i) {
+        EXPECT_LE(dial[i].arena_bytes, dial[i - 1].arena_bytes);
+    }
+}
+
+// 0 1 2 3 -> halves -> neg, abs -> concatenated again: neither Split nor Concat copies.
+TEST(Compile, CopiesNothingThatCanBeAView) {
+    Graph graph("halves");
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 16});
+    const ValueId doubled = graph.add("Add", {x, x});
+    const std::vector<ValueId> halves =
+        graph.add_multi("Split", {doubled}, 2, {{"axis", int64_t{0}}});
+    const ValueId joined =
+        graph.add("Concat", {graph.add("Neg", {halves[0]}), graph.add("Abs", {halves[1]})},
+                  {{"axis", int64_t{0}}});
+    graph.output("y", joined);
+    const Runtime runtime;
+    const CompiledGraph compiled = *runtime.compile(graph);
+    EXPECT_EQ(compiled.report().plans.at(0).step_count, 3);
+    Request request = *compiled.make_request();
+    const std::vector<float> ones(32, 1);
+    ASSERT_TRUE(request.bind("x", std::span<const float>(ones)).ok());
+    ASSERT_TRUE(request.run().ok());
+    std::vector<float> expected(16, -2);
+    expected.resize(32, 2);
+    EXPECT_THAT(request.get<float>("y"), ElementsAreArray(expected));
+    // The same into memory of the caller.
+    const Tensor own = *Tensor::allocate(DType::kFloat32, {2, 16});
+    ASSERT_TRUE(request.bind_output("y", own).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(own.data<float>(), ElementsAreArray(expected));
+}
+
+// An output that is a part of another value's memory is copied to the caller's.
+TEST(Request, CopiesAnOutputThatIsPartOfAnotherValue) {
+    Graph graph("part");
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 16});
+    const ValueId doubled = graph.add("Add", {x, x});
+    const std::vector<ValueId> halves =
+        graph.add_multi("Split", {doubled}, 2, {{"axis", int64_t{0}}});
+    graph.output("low", halves[0]);
+    graph.output("high", halves[1]);
+    const Runtime runtime;
+    const CompiledGraph compiled = *runtime.compile(graph);
+    Request request = *compiled.make_request();
+    std::vector<float> numbers(32);
+    std::iota(numbers.begin(), numbers.end(), 0.0F);
+    const Tensor own = *Tensor::allocate(DType::kFloat32, {1, 16});
+    ASSERT_TRUE(request.bind("x", std::span<const float>(numbers)).ok());
+    ASSERT_TRUE(request.bind_output("high", own).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_EQ(own.data<float>()[0], 32);
+    EXPECT_EQ(own.data<float>()[15], 62);
+    EXPECT_EQ(request.get<float>("low")[1], 2);
+    EXPECT_EQ(request.get<float>("high")[1], 34);
 }
 
 }  // namespace

@@ -131,29 +131,66 @@ std::span<GemmRow> ConvRows::fill(int64_t first_row, int64_t end_row, GemmRow* r
     return {rows, size_t(end_row - first_row)};
 }
 
-// Fills sorted_ with rows of equal padding together, register tiles cut.
-void ConvRows::sort_by_padding(int max_rows) {
-    std::vector<GemmRow> rows(static_cast<size_t>(count_));
-    fill(0, count_, rows.data());
-    std::map<uint64_t, int64_t, std::greater<>> class_rows;
-    for (const GemmRow& row : rows) {
-        ++class_rows[row.taps];
+// Rows of equal padding.
+struct ConvRows::PaddingClass {
+    uint64_t taps = 0;
+    int64_t rows = 0;
+    int64_t begin = 0;  // in sorted_
+};
+
+std::vector<ConvRows::PaddingClass> ConvRows::padding_classes() const {
+    std::map<uint64_t, int64_t, std::greater<>> rows_of;
+    for (const uint64_t d : taps_[0]) {
+        for (const uint64_t h : taps_[1]) {
+            for (const uint64_t w : taps_[2]) {
+                rows_of[d & h & w] += batch_;
+            }
+        }
     }
     // Small classes go last, all together; otherwise the most complete windows first.
-    const auto rank = [&](const GemmRow& row) {
-        return class_rows[row.taps] >= kMinClassRows ? row.taps : 0;
-    };
-    std::stable_sort(rows.begin(), rows.end(),
-                     [&](const GemmRow& a, const GemmRow& b) { return rank(a) > rank(b); });
-    for (size_t begin = 0; begin < rows.size();) {
-        size_t end = begin + 1;
-        while (end < rows.size() && rank(rows[end]) == rank(rows[begin])) {
-            ++end;
+    PaddingClass small;
+    std::vector<PaddingClass> classes;
+    for (const auto& [taps, rows] : rows_of) {
+        if (rows >= kMinClassRows) {
+            classes.push_back({taps, rows, 0});
+        } else {
+            small.rows += rows;
         }
-        cut_tiles(std::span(rows).subspan(begin, end - begin), max_rows);
-        begin = end;
     }
-    sorted_ = std::move(rows);
+    classes.push_back(small);
+    int64_t begin = 0;
+    for (PaddingClass& own : classes) {
+        own.begin = begin;
+        begin += own.rows;
+    }
+    return classes;
+}
+
+// Fills sorted_ with rows of equal padding together, register tiles cut.
+void ConvRows::sort_by_padding(int max_rows) {
+    std::vector<PaddingClass> classes = padding_classes();
+    std::vector<GemmRow> in_order(size_t(window_.output[2]));
+    sorted_.resize(size_t(count_));
+    std::vector<int64_t> next;
+    next.reserve(classes.size());
+    for (const PaddingClass& own : classes) {
+        next.push_back(own.begin);
+    }
+    size_t at = 0;  // neighbours are mostly of one class
+    for (int64_t first = 0; first < count_; first += window_.output[2]) {
+        for (const GemmRow& row : fill(first, first + window_.output[2], in_order.data())) {
+            if (classes[at].taps != row.taps || at + 1 == classes.size()) {
+                at = 0;
+                while (at + 1 < classes.size() && classes[at].taps != row.taps) {
+                    ++at;
+                }
+            }
+            sorted_[size_t(next[at]++)] = row;
+        }
+    }
+    for (const PaddingClass& own : classes) {
+        cut_tiles(std::span(sorted_).subspan(size_t(own.begin), size_t(own.rows)), max_rows);
+    }
 }
 
 void ConvRows::cut_blocks(GemmBlocking& blocking, int max_rows) {

@@ -51,6 +51,8 @@ class ConvRows {
     void advance(Position& position) const;
     int64_t window_offset(const Position& position) const;
     std::span<GemmRow> fill(int64_t first_row, int64_t end_row, GemmRow* rows) const;
+    struct PaddingClass;
+    std::vector<PaddingClass> padding_classes() const;
     void sort_by_padding(int max_rows);
     float* gather_taps(const float* from, int64_t taps, float* to) const;
     void gather_window(const float* x, const Position& position, float* window) const;
