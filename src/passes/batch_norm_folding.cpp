@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "ops/conv/conv.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -205,22 +206,26 @@ class AffineFolder {
         return true;
     }
 
+    // The weights stay as they are: kernels scale them where they pack them.
     Result<bool> fold_into_conv(NodeId id, const Affine& affine) {
-        const NodeData& conv = graph_.node(id);
-        const Shape shape = constant_of(graph_, conv.inputs[1])->shape();
-        std::vector<float> weights = *floats_of(graph_, conv.inputs[1]);
-        const size_t per_channel = weights.size() / std::max<size_t>(affine.scale.size(), 1);
-        for (size_t i = 0; i < weights.size(); ++i) {
-            weights[i] = float(double(weights[i]) * affine.scale[i / per_channel]);
-        }
+        NodeData& conv = graph_.node(id);
+        const std::span<const float> before = weight_scale(conv);
+        std::vector<float> scale(affine.scale.size());
         std::vector<float> bias(affine.scale.size());
         if (conv.inputs.size() > 2 && conv.inputs[2].valid()) {
             bias = *floats_of(graph_, conv.inputs[2]);
         }
         for (size_t c = 0; c < bias.size(); ++c) {
+            scale[c] = float(affine.scale[c] * (before.empty() ? 1 : double(before[c])));
             bias[c] = float(double(bias[c]) * affine.scale[c] + affine.shift[c]);
         }
-        return set_weights(id, shape, weights, bias);
+        const bool is_one = std::all_of(scale.begin(), scale.end(), [](float s) { return s == 1; });
+        if (is_one) {
+            conv.attributes.erase(std::string(kWeightScale));
+        } else {
+            conv.attributes.insert_or_assign(std::string(kWeightScale), std::move(scale));
+        }
+        return set_weights(id, conv.inputs[1], bias);
     }
 
     Result<bool> fold_into_gemm(NodeId id, const Affine& affine) {
@@ -250,21 +255,18 @@ class AffineFolder {
         for (size_t c = 0; c < channels; ++c) {
             bias[c] = float(double(bias[c]) * affine.scale[c] + affine.shift[c]);
         }
-        LEAT_ASSIGN_OR_RETURN(const bool done, set_weights(id, shape, weights, bias));
+        LEAT_ASSIGN_OR_RETURN(const ValueId scaled,
+                              rewriter_.add_floats(gemm.name + ".weights", shape, weights));
+        LEAT_ASSIGN_OR_RETURN(const bool done, set_weights(id, scaled, bias));
         graph_.node(id).attributes.erase("beta");
         return done;
     }
 
-    Result<bool> set_weights(NodeId id,
-                             const Shape& shape,
-                             const std::vector<float>& weights,
-                             const std::vector<float>& bias) {
-        const std::string name = graph_.node(id).name;
-        LEAT_ASSIGN_OR_RETURN(const ValueId new_weights,
-                              rewriter_.add_floats(name + ".weights", shape, weights));
-        LEAT_ASSIGN_OR_RETURN(const ValueId new_bias,
-                              rewriter_.add_floats(name + ".bias", {int64_t(bias.size())}, bias));
-        rewriter_.set_inputs(id, {graph_.node(id).inputs[0], new_weights, new_bias});
+    Result<bool> set_weights(NodeId id, ValueId weights, const std::vector<float>& bias) {
+        LEAT_ASSIGN_OR_RETURN(
+            const ValueId new_bias,
+            rewriter_.add_floats(graph_.node(id).name + ".bias", {int64_t(bias.size())}, bias));
+        rewriter_.set_inputs(id, {graph_.node(id).inputs[0], weights, new_bias});
         return true;
     }
 

@@ -207,19 +207,21 @@ Result<std::unique_ptr<CpuKernel>> make_depthwise(PrepareContext& context,
     // [taps][channels], from [channels][taps].
     const int64_t taps = geometry.window.kernel_count();
     const int64_t padded = pad_channels(geometry.in_channels);
+    const std::span<const float> scale = weight_scale(context.node);
     const auto pack = [&](const Tensor& tensor, std::byte* packed) {
         auto* to = reinterpret_cast<float*>(packed);
         for (int64_t tap = 0; tap < taps; ++tap) {
             const int64_t k_offsets[] = {tap};
-            pack_panels({tensor.bytes(), k_offsets, geometry.in_channels, taps}, padded, 1,
+            pack_panels({tensor.bytes(), k_offsets, geometry.in_channels, taps, scale}, padded, 1,
                         to + tap * padded);
         }
     };
-    LEAT_ASSIGN_OR_RETURN(auto packed,
-                          context.weights.get_or_pack(
-                              *context.constants[1],
-                              fmt::format("depthwise_f32 taps={} c={}", taps, geometry.in_channels),
-                              taps * padded * int64_t{sizeof(float)}, pack));
+    LEAT_ASSIGN_OR_RETURN(
+        auto packed,
+        context.weights.get_or_pack(*context.constants[1],
+                                    fmt::format("depthwise_f32 taps={} c={}{}", taps,
+                                                geometry.in_channels, column_factors_key(scale)),
+                                    taps * padded * int64_t{sizeof(float)}, pack));
     context.packed_inputs |= 2;
     return std::unique_ptr<CpuKernel>(std::make_unique<DepthwiseConv>(
         geometry, context.inputs[0], context.outputs[0], std::move(epilogue), std::move(packed)));

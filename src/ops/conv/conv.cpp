@@ -44,6 +44,13 @@ Status check_channels(const InferContext& context, int64_t groups) {
             .with_found(fmt::format("W is {}, group {}", context.input(1).to_string(), groups))
             .with_needed("a multiple of the groups");
     }
+    const std::span<const float> scale = weight_scale(context.node());
+    if (!scale.empty() && w[0].is_fixed() && w[0].extent() != int64_t(scale.size())) {
+        return invalid_argument("attribute '{}' must have an element for each output channel",
+                                kWeightScale)
+            .with_found(fmt::format("{} elements", scale.size()))
+            .with_needed(fmt::format("{}", w[0].extent()));
+    }
     if (!is_own_input(context.node(), 2) || !context.has_input(2) || !context.input(2).dims) {
         return {};
     }
@@ -116,6 +123,11 @@ Cost conv_cost(const NodeData& /*node*/,
 }
 
 }  // namespace
+
+std::span<const float> weight_scale(const NodeData& conv) {
+    const std::vector<float>* scale = conv.floats(kWeightScale);
+    return scale == nullptr ? std::span<const float>() : std::span<const float>(*scale);
+}
 
 Result<ConvGeometry> ConvGeometry::make(const NodeData& node,
                                         const Shape& x,

@@ -4,13 +4,23 @@
 // Conv-22. x [n, C, spatial...], w [O, C/group, kernel...], bias [O] optional, y [n, O,
 // spatial...]; 1 to 3
 //   spatial axes; g(o) = o / (O/group). Positions outside x count as zero. Geometry: ops/window.h.
+// Attribute kWeightScale, which only passes of leat set: w[o,..] counts times element o, so that a
+// scale after the convolution needs no copy of the weights.
 // Types: f16, bf16, f32, f64. The reference accumulates in double.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "graph/op_def.h"
 #include "ops/window.h"
 
 namespace leat {
+
+inline constexpr std::string_view kWeightScale = "leat.weight_scale";  // floats [O]
+
+// The factors of the output channels; empty: all are 1.
+std::span<const float> weight_scale(const NodeData& conv);
 
 // One Conv of fixed shapes.
 struct ConvGeometry {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/op_case.h"
+#include "ops/conv/conv.h"
 
 namespace leat::testing {
 
@@ -73,6 +74,28 @@ void add_group_cases(std::vector<OpCase>& cases) {
                          {{"group", int64_t{6}}}));
 }
 
+std::vector<float> scales(int64_t channels) {
+    std::vector<float> values;
+    values.reserve(size_t(channels));
+    for (int64_t c = 0; c < channels; ++c) {
+        values.push_back(float(c % 5) - 1.75F);
+    }
+    return values;
+}
+
+void add_scaled_cases(std::vector<OpCase>& cases) {
+    const Ints ones4{1, 1, 1, 1};
+    const std::string scale(kWeightScale);
+    cases.push_back(conv("scaled", {in({1, 20, 11, 13}), weights({33, 20, 3, 3}), weights({33})},
+                         {{"pads", ones4}, {scale, scales(33)}}));
+    cases.push_back(conv("scaled_groups",
+                         {in({1, 12, 8, 8}), weights({20, 3, 3, 3}), weights({20})},
+                         {{"group", int64_t{4}}, {"pads", ones4}, {scale, scales(20)}}));
+    cases.push_back(conv("scaled_depthwise",
+                         {in({1, 40, 12, 11}), weights({40, 1, 3, 3}), weights({40})},
+                         {{"group", int64_t{40}}, {"pads", ones4}, {scale, scales(40)}}));
+}
+
 void add_auto_pad_cases(std::vector<OpCase>& cases) {
     for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
         const std::string name = std::string("auto_pad_") + mode;
@@ -112,6 +135,7 @@ std::vector<OpCase> conv_cases() {
     std::vector<OpCase> cases;
     add_plain_cases(cases);
     add_group_cases(cases);
+    add_scaled_cases(cases);
     add_auto_pad_cases(cases);
     add_other_ranks(cases);
     return cases;

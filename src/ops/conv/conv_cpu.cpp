@@ -127,6 +127,7 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
     const int64_t columns = geometry.out_channels_per_group();
     const int64_t k = taps * channels;
     const int64_t size = packed_floats(k, columns, nr);
+    const std::span<const float> scale = weight_scale(context.node);
     const auto pack = [&](const Tensor& tensor, std::byte* packed) {
         std::vector<int64_t> k_offsets;
         k_offsets.reserve(size_t(k));
@@ -137,12 +138,15 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
         }
         for (int64_t group = 0; group < geometry.groups; ++group) {
             const std::byte* data = tensor.bytes() + group * columns * k * int64_t{sizeof(float)};
-            pack_panels({data, k_offsets, columns, k}, nr, 1,
+            const std::span<const float> factors =
+                scale.empty() ? scale : scale.subspan(size_t(group * columns), size_t(columns));
+            pack_panels({data, k_offsets, columns, k, factors}, nr, 1,
                         reinterpret_cast<float*>(packed) + group * size);
         }
     };
-    const std::string key = fmt::format("conv_panels_f32 nr={} taps={} c={} o={} group={}", nr,
-                                        taps, channels, columns, geometry.groups);
+    const std::string key =
+        fmt::format("conv_panels_f32 nr={} taps={} c={} o={} group={}{}", nr, taps, channels,
+                    columns, geometry.groups, column_factors_key(scale));
     LEAT_ASSIGN_OR_RETURN(auto packed, context.weights.get_or_pack(
                                            *context.constants[1], key,
                                            geometry.groups * size * int64_t{sizeof(float)}, pack));

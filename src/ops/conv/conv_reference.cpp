@@ -56,14 +56,15 @@ void add_tap(
     }
 }
 
-// All taps of one channel: weights [kd, kh, kw].
+// All taps of one channel: scale * weights [kd, kh, kw].
 template <class T>
-void add_channel(const WindowGeometry& g, const double* x, const T* weights, double* sums) {
+void add_channel(
+    const WindowGeometry& g, const double* x, const T* weights, double scale, double* sums) {
     Extents tap{};
     for (tap[0] = 0; tap[0] < g.kernel[0]; ++tap[0]) {
         for (tap[1] = 0; tap[1] < g.kernel[1]; ++tap[1]) {
             for (tap[2] = 0; tap[2] < g.kernel[2]; ++tap[2]) {
-                add_tap(g, x, widen(*weights++), tap, sums);
+                add_tap(g, x, scale * widen(*weights++), tap, sums);
             }
         }
     }
@@ -86,16 +87,18 @@ Status run_conv(const ReferenceArgs& args) {
     std::vector<double> image(size_t(conv.in_channels * in_plane));
     std::vector<double> sums(static_cast<size_t>(out_plane));
     T* y = args.outputs[0].as<T>();
+    const std::span<const float> scales = weight_scale(args.node);
     for (int64_t n = 0; n < conv.batch; ++n) {
         const T* x = args.inputs[0].as<const T>() + n * conv.in_channels * in_plane;
         std::transform(x, x + image.size(), image.begin(), widen<T>);
         for (int64_t o = 0; o < conv.out_channels; ++o) {
             const int64_t group = o / conv.out_channels_per_group();
+            const double scale = scales.empty() ? 1 : double(scales[size_t(o)]);
             const T* weights = args.inputs[1].as<const T>() + o * channels * taps;
             std::fill(sums.begin(), sums.end(), bias != nullptr ? widen(bias[o]) : 0.0);
             for (int64_t c = 0; c < channels; ++c) {
                 const double* plane = image.data() + (group * channels + c) * in_plane;
-                add_channel(conv.window, plane, weights + c * taps, sums.data());
+                add_channel(conv.window, plane, weights + c * taps, scale, sums.data());
             }
             y = std::transform(sums.begin(), sums.end(), y, narrow<T>);
         }
