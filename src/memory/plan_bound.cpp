@@ -1,6 +1,7 @@
 #include "memory/plan_bound.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <set>
 
@@ -71,15 +72,25 @@ PlanBound peak_bound(const PlanProblem& problem) {
 }
 
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers) {
-    const RoundedSizes sizes = rounded_sizes(problem);
+    const auto is_one = [&](int32_t number) {
+        return std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index);
+    };
     PlanBound bound;
-    int64_t padding = 0;
     for (int32_t number = 0; number < problem.size(); ++number) {
-        if (std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index)) {
-            bound.bytes += sizes.rounded_bytes[size_t(number)];
-            padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
+        if (is_one(number)) {
             bound.items.push_back(number);
         }
+    }
+    const RoundedSizes sizes = rounded_sizes(problem);
+    int64_t padding = 0;
+    for (const int32_t number : bound.items) {
+        const std::span<const int32_t> conflicts = problem.conflicts(number);
+        const auto met = std::count_if(conflicts.begin(), conflicts.end(), is_one);
+        if (met + 1 < ptrdiff_t(bound.items.size())) {
+            return {};
+        }
+        bound.bytes += sizes.rounded_bytes[size_t(number)];
+        padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
     }
     bound.bytes -= padding;
     return bound;

@@ -23,7 +23,8 @@ struct PlanBound {
 // intervals.
 PlanBound peak_bound(const PlanProblem& problem);
 
-// Of the items of these buffers, known to be an antichain: what other sizes make of a former bound.
+// Of the items of these buffers (ascending): what other sizes make of a former bound. Nothing if
+// they are no antichain here.
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers);
 
 // Of all antichains, by a maximum flow (Dilworth's theorem with weights). At least peak_bound().

@@ -49,6 +49,18 @@ Status check_alone(std::span<const Buffer> buffers, const MemoryPlan& plan) {
     return {};
 }
 
+Status check_users(size_t index, const UsedBuffer& buffer, size_t steps) {
+    int32_t last = -1;
+    for (const int32_t user : buffer.users) {
+        if (user <= last || size_t(user) >= steps) {
+            return internal_error("memory plan: buffer {} is used by step {} after {}, of {} steps",
+                                  index, user, last, steps);
+        }
+        last = user;
+    }
+    return {};
+}
+
 // That what shares bytes is ordered.
 class SharingCheck {
   public:
@@ -149,6 +161,9 @@ Status check_plan(std::span<const UsedBuffer> buffers,
                   std::span<const std::vector<int32_t>> predecessors,
                   const MemoryPlan& plan) {
     LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        LEAT_RETURN_IF_ERROR(check_users(i, buffers[i], predecessors.size()));
+    }
     return SharingCheck(buffers, predecessors, plan).run();
 }
 

@@ -9,15 +9,33 @@
 namespace leat {
 namespace {
 
-// As Gaps counts it, about half a millisecond. Real networks need a few thousand per
-// order, so the limit only matters where much is alive together.
-constexpr int64_t kGreedyWork = 100'000;
-// Those that win most often first.
-constexpr GreedyOrder kOrders[] = {
-    GreedyOrder::kSize,      GreedyOrder::kBreadth,  GreedyOrder::kSizeDuration,
-    GreedyOrder::kArea,      GreedyOrder::kDuration, GreedyOrder::kConflictingBytes,
-    GreedyOrder::kFirstStep, GreedyOrder::kLastStep,
+struct Rule {
+    GreedyOrder order;
+    Fit fit;
 };
+// The first is mostly enough. With the next four no plan is larger than what the rules of other
+// runtimes give; they count every size as a multiple of one alignment.
+constexpr Rule kRules[] = {
+    {GreedyOrder::kSize, Fit::kFirst},        {GreedyOrder::kSize, Fit::kBest},
+    {GreedyOrder::kSizeDuration, Fit::kBest}, {GreedyOrder::kDuration, Fit::kBest},
+    {GreedyOrder::kFirstStep, Fit::kArena},
+};
+constexpr Rule kMoreRules[] = {
+    {GreedyOrder::kBreadth, Fit::kFirst},   {GreedyOrder::kSizeDuration, Fit::kFirst},
+    {GreedyOrder::kArea, Fit::kFirst},      {GreedyOrder::kConflictingBytes, Fit::kFirst},
+    {GreedyOrder::kDuration, Fit::kFirst},  {GreedyOrder::kLastStep, Fit::kFirst},
+    {GreedyOrder::kFirstStep, Fit::kFirst}, {GreedyOrder::kBreadth, Fit::kBest},
+    {GreedyOrder::kArea, Fit::kBest},
+};
+// As Gaps counts it, about half a millisecond; more rules only below it. Real networks need a few
+// thousand per rule, so it only matters where much is alive together.
+constexpr int64_t kGreedyWork = 100'000;
+
+std::string_view name_of(Fit fit) {
+    constexpr std::string_view kNames[] = {"first fit", "best fit", "best fit in the arena",
+                                           "on top"};
+    return kNames[size_t(fit)];
+}
 
 // Largest key first; ties keep the order of first steps.
 template <class Key>
@@ -67,6 +85,24 @@ std::vector<int64_t> conflict_bytes(const PlanProblem& problem) {
     return sums;
 }
 
+void try_rule(const PlanProblem& problem,
+              const Rule& rule,
+              int64_t goal_bytes,
+              Placer& placer,
+              Packing& packing) {
+    if (packing.height_bytes <= goal_bytes) {
+        return;
+    }
+    const int64_t height =
+        placer.place(ordered_items(problem, rule.order), rule.fit, packing.height_bytes);
+    if (height < packing.height_bytes) {
+        packing.height_bytes = height;
+        packing.offsets = placer.offsets();
+        packing.algorithm =
+            std::string(name_of(rule.order)) + ", " + std::string(name_of(rule.fit));
+    }
+}
+
 }  // namespace
 
 std::string_view name_of(GreedyOrder order) {
@@ -77,7 +113,9 @@ std::string_view name_of(GreedyOrder order) {
 }
 
 std::vector<int32_t> ordered_items(const PlanProblem& problem, GreedyOrder order) {
-    const auto size = [&](int32_t i) { return problem.item(i).size_bytes; };
+    const auto size = [&](int32_t i) {
+        return round_up(problem.item(i).size_bytes, problem.item(i).alignment_bytes);
+    };
     const auto duration = [&](int32_t i) {
         return int64_t(problem.item(i).end_step) - problem.item(i).begin_step;
     };
@@ -111,19 +149,19 @@ std::vector<int32_t> ordered_items(const PlanProblem& problem, GreedyOrder order
 Packing pack_greedily(const PlanProblem& problem, int64_t goal_bytes) {
     Packing packing;
     Placer placer(problem);
-    for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
-        for (const GreedyOrder order : kOrders) {
-            if (packing.height_bytes <= goal_bytes || placer.work() > kGreedyWork) {
-                return packing;
-            }
-            const int64_t height =
-                placer.place(ordered_items(problem, order), fit, packing.height_bytes);
-            if (height < packing.height_bytes) {
-                packing.height_bytes = height;
-                packing.offsets = placer.offsets();
-                packing.algorithm = std::string(name_of(order)) +
-                                    (fit == Fit::kFirst ? ", first fit" : ", best fit");
-            }
+    for (const Rule& rule : kRules) {
+        try_rule(problem, rule, goal_bytes, placer, packing);
+    }
+    if (problem.has_mixed_alignments()) {
+        const PlanProblem coarse = problem.with_one_alignment();
+        Placer coarse_placer(coarse);
+        for (const Rule& rule : kRules) {
+            try_rule(coarse, rule, goal_bytes, coarse_placer, packing);
+        }
+    }
+    for (const Rule& rule : kMoreRules) {
+        if (placer.work() < kGreedyWork) {
+            try_rule(problem, rule, goal_bytes, placer, packing);
         }
     }
     return packing;

@@ -33,8 +33,8 @@ struct Packing {
     std::string algorithm;
 };
 
-// The lowest of all orders, placed by first and by best fit; stops at the first that is not above
-// the goal, or after a fixed amount of work. At least one item.
+// The lowest of several orders, placed by first or by best fit; stops at the first that is not
+// above the goal. At least one item.
 Packing pack_greedily(const PlanProblem& problem, int64_t goal_bytes);
 
 }  // namespace leat

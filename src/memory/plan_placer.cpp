@@ -12,11 +12,20 @@ constexpr size_t kFewTaken = 16;
 }  // namespace
 
 int64_t Gaps::first(const PlanItem& wanted) {
-    return taken_.size() > kFewTaken ? sorted(wanted, Fit::kFirst) : rising(wanted);
+    return taken_.size() > kFewTaken ? sorted(wanted, true, 0) : rising(wanted);
 }
 
-int64_t Gaps::best(const PlanItem& wanted) {
-    return sorted(wanted, Fit::kBest);
+int64_t Gaps::best(const PlanItem& wanted, int64_t height) {
+    return sorted(wanted, false, height);
+}
+
+int64_t Gaps::top(const PlanItem& wanted) {
+    work_ += int64_t(taken_.size()) + 4;
+    int64_t end = 0;
+    for (const Taken& taken : taken_) {
+        end = std::max(end, taken.end);
+    }
+    return round_up(end, wanted.alignment_bytes);
 }
 
 // Below the end of what overlaps no offset is possible: so it rises from end to end.
@@ -37,7 +46,7 @@ int64_t Gaps::rising(const PlanItem& wanted) {
     }
 }
 
-int64_t Gaps::sorted(const PlanItem& wanted, Fit fit) {
+int64_t Gaps::sorted(const PlanItem& wanted, bool is_first_enough, int64_t height) {
     work_ += 5 * int64_t(taken_.size()) + 4;
     std::sort(taken_.begin(), taken_.end(),
               [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
@@ -46,24 +55,27 @@ int64_t Gaps::sorted(const PlanItem& wanted, Fit fit) {
     int64_t least_gap = std::numeric_limits<int64_t>::max();
     for (const Taken& taken : taken_) {
         const int64_t offset = round_up(cursor, wanted.alignment_bytes);
-        const int64_t gap = taken.begin - cursor;
-        if (offset + wanted.size_bytes <= taken.begin && gap < least_gap) {
+        const int64_t gap = taken.begin - offset;
+        if (gap >= wanted.size_bytes && gap < least_gap) {
             best = offset;
             least_gap = gap;
-            if (fit == Fit::kFirst) {
+            if (is_first_enough) {
                 break;
             }
         }
         cursor = std::max(cursor, taken.end);
     }
-    return best >= 0 ? best : round_up(cursor, wanted.alignment_bytes);
+    const int64_t above = round_up(cursor, wanted.alignment_bytes);
+    const int64_t gap_above = round_up(height, wanted.alignment_bytes) - above;
+    const bool is_above_best = gap_above >= wanted.size_bytes && gap_above < least_gap;
+    return best >= 0 && !is_above_best ? best : above;
 }
 
 int64_t Placer::place(std::span<const int32_t> order, Fit fit, int64_t limit) {
     std::fill(offsets_.begin(), offsets_.end(), -1);
     int64_t height = 0;
     for (const int32_t item : order) {
-        offsets_[size_t(item)] = find_gap(item, fit);
+        offsets_[size_t(item)] = find_gap(item, fit, height);
         height = std::max(height, offsets_[size_t(item)] + problem_.item(item).size_bytes);
         if (height >= limit) {
             break;
@@ -72,7 +84,7 @@ int64_t Placer::place(std::span<const int32_t> order, Fit fit, int64_t limit) {
     return height;
 }
 
-int64_t Placer::find_gap(int32_t item, Fit fit) {
+int64_t Placer::find_gap(int32_t item, Fit fit, int64_t height) {
     const std::span<const int32_t> conflicts = problem_.conflicts(item);
     gaps_.clear();
     for (const int32_t other : conflicts) {
@@ -82,7 +94,17 @@ int64_t Placer::find_gap(int32_t item, Fit fit) {
         }
     }
     const PlanItem& wanted = problem_.item(item);
-    return fit == Fit::kFirst ? gaps_.first(wanted) : gaps_.best(wanted);
+    switch (fit) {
+        case Fit::kFirst:
+            return gaps_.first(wanted);
+        case Fit::kBest:
+            return gaps_.best(wanted, 0);
+        case Fit::kArena:
+            return gaps_.best(wanted, height);
+        case Fit::kOnTop:
+            break;
+    }
+    return gaps_.top(wanted);
 }
 
 }  // namespace leat

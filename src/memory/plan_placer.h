@@ -12,7 +12,12 @@
 
 namespace leat {
 
-enum class Fit : uint8_t { kFirst, kBest };  // the lowest gap, or the smallest
+enum class Fit : uint8_t {
+    kFirst,  // the lowest gap
+    kBest,   // the smallest gap between two others
+    kArena,  // the smallest gap, what is left below the height so far being one too
+    kOnTop,  // no gap: above all; for orders by rising offset
+};
 
 // What lies where one item shall go.
 class Gaps {
@@ -21,8 +26,11 @@ class Gaps {
     void add_taken(int64_t begin, int64_t end) { taken_.push_back({begin, end}); }
     // The lowest offset at which the item overlaps nothing. Reorders.
     int64_t first(const PlanItem& wanted);
-    // The lowest offset in the smallest gap; above all, if none is large enough. Reorders.
-    int64_t best(const PlanItem& wanted);
+    // The lowest offset in the smallest gap, where what is left below the height is one too; above
+    // all, if none is large enough. Reorders.
+    int64_t best(const PlanItem& wanted, int64_t height);
+    // Above everything.
+    int64_t top(const PlanItem& wanted);
     // Of all calls: roughly 5 ns each.
     int64_t work() const { return work_; }
 
@@ -32,7 +40,7 @@ class Gaps {
         int64_t end;
     };
     int64_t rising(const PlanItem& wanted);
-    int64_t sorted(const PlanItem& wanted, Fit fit);
+    int64_t sorted(const PlanItem& wanted, bool is_first_enough, int64_t height);
 
     std::vector<Taken> taken_;
     int64_t work_ = 0;
@@ -50,7 +58,7 @@ class Placer {
     int64_t work() const { return gaps_.work(); }
 
   private:
-    int64_t find_gap(int32_t item, Fit fit);
+    int64_t find_gap(int32_t item, Fit fit, int64_t height);
 
     const PlanProblem& problem_;
     std::vector<int64_t> offsets_;

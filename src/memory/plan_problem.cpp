@@ -88,6 +88,24 @@ PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& o
     find_meeting();
 }
 
+bool PlanProblem::has_mixed_alignments() const {
+    return std::any_of(items_.begin(), items_.end(), [&](const PlanItem& item) {
+        return item.alignment_bytes != items_.front().alignment_bytes;
+    });
+}
+
+PlanProblem PlanProblem::with_one_alignment() const {
+    PlanProblem coarse = *this;
+    int64_t alignment = 1;
+    for (const PlanItem& item : items_) {
+        alignment = std::max(alignment, item.alignment_bytes);
+    }
+    for (PlanItem& item : coarse.items_) {
+        item.alignment_bytes = alignment;
+    }
+    return coarse;
+}
+
 void PlanProblem::sort_items() {
     std::stable_sort(items_.begin(), items_.end(), [](const PlanItem& a, const PlanItem& b) {
         return a.begin_step < b.begin_step;

@@ -31,6 +31,10 @@ class PlanProblem {
     explicit PlanProblem(std::span<const PlannedBuffer> buffers);
     PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order);
 
+    bool has_mixed_alignments() const;
+    // With the largest alignment for all: what fits there fits here.
+    PlanProblem with_one_alignment() const;
+
     int32_t size() const { return int32_t(items_.size()); }
     const PlanItem& item(int32_t number) const { return items_[size_t(number)]; }
     std::span<const int32_t> conflicts(int32_t number) const {

@@ -29,44 +29,64 @@ std::vector<PlannedBuffer> as_buffers(const PlanProblem& problem) {
 
 }  // namespace
 
-void PlanSolver::set_bound(PlanBound bound) {
-    bound_ = std::move(bound);
-    proved_bytes_ = std::max(proved_bytes_, bound_.bytes);
+void PlanSolver::raise_bound(PlanBound bound) {
+    if (bound.bytes > bound_.bytes) {
+        bound_ = std::move(bound);
+        proved_bytes_ = std::max(proved_bytes_, bound_.bytes);
+    }
 }
 
 void PlanSolver::find_best_bound() {
     if (!has_best_bound_ && packing_.height_bytes > proved_bytes_) {
         if (!problem_.is_interval()) {
-            set_bound(antichain_bound(problem_));
+            raise_bound(antichain_bound(problem_));
         }
         has_best_bound_ = true;
     }
 }
 
 void PlanSolver::start() {
-    set_bound(peak_bound(problem_));
+    raise_bound(peak_bound(problem_));
     packing_ = pack_greedily(problem_, bound_.bytes);
 }
 
 bool PlanSolver::start_from(const MemoryPlan& former) {
-    set_bound(peak_bound(problem_));
-    PlanBound again = bound_of(problem_, former.bound_buffers);
-    if (again.bytes > bound_.bytes) {
-        set_bound(std::move(again));
+    if (former.height_bytes == 0) {
+        return false;  // nothing was arranged
     }
+    raise_bound(peak_bound(problem_));
+    raise_bound(bound_of(problem_, former.bound_buffers));
     std::vector<int32_t> order(size_t(problem_.size()));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
         return former.offsets[size_t(problem_.item(a).index)] <
                former.offsets[size_t(problem_.item(b).index)];
     });
-    Placer placer(problem_);
-    packing_.height_bytes = placer.place(order, Fit::kFirst, packing_.height_bytes);
-    packing_.offsets = placer.offsets();
     packing_.algorithm = "order of a former plan";
-    find_best_bound();
-    return double(packing_.height_bytes) * double(former.proved_bytes) <=
-           double(former.height_bytes) * double(proved_bytes_);
+    // On top of one another the items lie as they did, if their sizes have grown alike; otherwise
+    // some may fall into gaps.
+    return place_as_before(former, order, Fit::kOnTop) ||
+           place_as_before(former, order, Fit::kFirst);
+}
+
+// True if that is as close to the bound as the former plan was.
+bool PlanSolver::place_as_before(const MemoryPlan& former,
+                                 std::span<const int32_t> order,
+                                 Fit fit) {
+    Placer placer(problem_);
+    const int64_t height = placer.place(order, fit, packing_.height_bytes);
+    if (height < packing_.height_bytes) {
+        packing_.height_bytes = height;
+        packing_.offsets = placer.offsets();
+    }
+    const auto is_as_close = [&] {
+        return double(packing_.height_bytes) * double(former.proved_bytes) <=
+               double(former.height_bytes) * double(proved_bytes_);
+    };
+    if (!is_as_close()) {
+        find_best_bound();
+    }
+    return is_as_close();
 }
 
 bool PlanSolver::is_done(int64_t limit_bytes) const {
@@ -102,10 +122,9 @@ void PlanSolver::search_few(int64_t work) {
     if (packing_.height_bytes <= proved_bytes_) {
         return;
     }
-    ExactPlacement exact = place_exactly(problem_, packing_.height_bytes, proved_bytes_,
-                                         problem_.size() <= kSurelyExactItems
-                                             ? kSureNodes
-                                             : work / (problem_.size() * problem_.size()));
+    const int64_t items = problem_.size();
+    const int64_t nodes = items <= kSurelyExactItems ? kSureNodes : work / (items * items);
+    ExactPlacement exact = place_exactly(problem_, packing_.height_bytes, proved_bytes_, nodes);
     if (!exact.offsets.empty()) {
         packing_ = {std::move(exact.offsets), exact.height_bytes, "exact search"};
     }
@@ -121,7 +140,7 @@ void PlanSolver::search_intervals(int64_t work, int64_t limit_bytes) {
     // A section, closed by the end of an item, holds what meets it: so conflicts tell how much
     // there is to look at in a node.
     const int64_t nodes = work / (problem_.conflict_count() + problem_.size());
-    if (nodes < 2 * problem_.size()) {
+    if (nodes < int64_t{2} * problem_.size()) {
         return;  // a packing takes a node for each item
     }
     PackedPlan packed;

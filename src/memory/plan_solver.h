@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "memory/plan.h"
 #include "memory/plan_bound.h"
 #include "memory/plan_orders.h"
+#include "memory/plan_placer.h"
 #include "memory/plan_problem.h"
 
 namespace leat {
@@ -17,7 +19,7 @@ namespace leat {
 class PlanSolver {
   public:
     struct Budget {
-        int64_t local_work;  // conflicts looked at
+        int64_t local_work;  // what is looked at
         int64_t exact_work;  // nodes times buffers of all sections, or of all items
     };
 
@@ -38,8 +40,9 @@ class PlanSolver {
     MemoryPlan plan(size_t buffers) const;
 
   private:
-    void set_bound(PlanBound bound);
+    void raise_bound(PlanBound bound);
     void find_best_bound();
+    bool place_as_before(const MemoryPlan& former, std::span<const int32_t> order, Fit fit);
     bool is_done(int64_t limit_bytes) const;
     void search_locally(int64_t work, int64_t limit_bytes);
     void search_few(int64_t work);

@@ -9,19 +9,24 @@ StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
       words_((predecessors.size() + 63) / 64),
       bits_(predecessors.size() * words_) {
     for (int32_t step = steps_; step-- > 0;) {
-        const uint64_t* after = &bits_[size_t(step) * words_];  // complete: successors are larger
         for (const int32_t before : predecessors[size_t(step)]) {
             LEAT_CHECK(before >= 0 && before < step, "step {} waits for step {}", step, before);
-            uint64_t* row = &bits_[size_t(before) * words_];
-            row[size_t(step) / 64] |= uint64_t{1} << (size_t(step) % 64);
-            for (size_t word = size_t(step) / 64; word < words_; ++word) {
-                row[word] |= after[word];
-            }
+            add(before, step);
         }
     }
     if (is_line()) {
         bits_ = {};
         words_ = 0;
+    }
+}
+
+// The successors of `after` are complete: all of them are larger.
+void StepOrder::add(int32_t before, int32_t after) {
+    uint64_t* row = &bits_[size_t(before) * words_];
+    const uint64_t* more = &bits_[size_t(after) * words_];
+    row[size_t(after) / 64] |= uint64_t{1} << (size_t(after) % 64);
+    for (size_t word = size_t(after) / 64; word < words_; ++word) {
+        row[word] |= more[word];
     }
 }
 

@@ -35,6 +35,7 @@ class StepOrder {
 
   private:
     explicit StepOrder(int32_t steps) : steps_(steps) {}
+    void add(int32_t before, int32_t after);
     bool is_line() const;
 
     int32_t steps_ = 0;

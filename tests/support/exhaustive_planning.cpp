@@ -89,10 +89,8 @@ std::vector<std::vector<bool>> reachability(const std::vector<std::vector<int32_
     }
     for (size_t middle = 0; middle < steps; ++middle) {
         for (size_t from = 0; from < steps; ++from) {
-            for (size_t to = 0; to < steps; ++to) {
-                if (reaches[from][middle] && reaches[middle][to]) {
-                    reaches[from][to] = true;
-                }
+            for (size_t to = 0; to < steps && reaches[from][middle]; ++to) {
+                reaches[from][to] = reaches[from][to] || reaches[middle][to];
             }
         }
     }

@@ -160,6 +160,11 @@ TEST(CheckPlanUnderOrder, FindsEveryKindOfMistake) {
     MemoryPlan missing = plan;
     missing.offsets.pop_back();
     EXPECT_FALSE(check_plan(buffers, kDiamond, missing).ok());
+    Buffers misused = buffers;
+    misused[2].users = {4};
+    EXPECT_FALSE(check_plan(misused, kDiamond, plan).ok());
+    misused[2].users = {3, 2};
+    EXPECT_FALSE(check_plan(misused, kDiamond, plan).ok());
     Buffers kept = buffers;
     kept[0].is_kept = true;
     EXPECT_THAT(check_plan(kept, kDiamond, plan).message(),

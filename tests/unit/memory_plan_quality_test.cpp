@@ -73,15 +73,36 @@ TEST(PlanQuality, NetworksWhoseBranchesOverlapTakeHardlyMore) {
     EXPECT_LE(sum / count, 1.001);
 }
 
+// Lifetimes that nothing structures, many alive together: hard to pack, so that a rule may be
+// lucky.
+std::vector<PlannedBuffer> random_lifetimes(uint64_t seed) {
+    SplitMix random(seed);
+    const int32_t count = 10 + random.below(290);
+    const int32_t longest = 2 + random.below(60);
+    const bool is_mixed = random.below(2) == 0;
+    std::vector<PlannedBuffer> buffers(static_cast<size_t>(count));
+    for (PlannedBuffer& buffer : buffers) {
+        buffer.begin_step = random.below(count);
+        buffer.end_step = buffer.begin_step + 1 + random.below(longest);
+        buffer.size_bytes = 1 + random.below(50'000);
+        buffer.alignment_bytes = is_mixed ? int64_t{1} << random.below(9) : 64;
+    }
+    return buffers;
+}
+
 TEST(PlanQuality, IsNeverLargerThanWhatFiveOthersPlan) {
     int ours_is_less[std::size(kPeerPlanners)] = {};
-    const auto compare = [&](const PlanningProblem& problem) {
-        const int64_t ours = plan_serially(problem).height_bytes;
+    const auto compare_lifetimes = [&](const std::vector<PlannedBuffer>& buffers) {
+        const Result<MemoryPlan> plan = plan_offsets(buffers);
+        ASSERT_TRUE(plan.ok());
         for (size_t i = 0; i < std::size(kPeerPlanners); ++i) {
-            const int64_t theirs = kPeerPlanners[i].bytes(testing::in_step_order(problem));
-            EXPECT_LE(ours, theirs) << kPeerPlanners[i].name;
-            ours_is_less[i] += ours < theirs ? 1 : 0;
+            const int64_t theirs = kPeerPlanners[i].bytes(buffers);
+            EXPECT_LE(plan->height_bytes, theirs) << kPeerPlanners[i].name;
+            ours_is_less[i] += plan->height_bytes < theirs ? 1 : 0;
         }
+    };
+    const auto compare = [&](const PlanningProblem& problem) {
+        compare_lifetimes(testing::in_step_order(problem));
     };
     for (const NetworkKind kind : kNetworkKinds) {
         for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -92,6 +113,10 @@ TEST(PlanQuality, IsNeverLargerThanWhatFiveOthersPlan) {
     for (uint64_t seed = 0; seed < 150; ++seed) {
         SCOPED_TRACE(seed);
         compare(random_problem(5 + int32_t(seed % 60), 10 + int32_t(seed % 90), seed));
+    }
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        SCOPED_TRACE("lifetimes " + std::to_string(seed));
+        compare_lifetimes(random_lifetimes(seed));
     }
     for (const int less : ours_is_less) {
         EXPECT_GT(less, 0);  // the rules do something
@@ -213,6 +238,31 @@ TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
         EXPECT_TRUE(double(again->height_bytes) <= before * double(again->proved_bytes) ||
                     again->height_bytes == anew.height_bytes);
     }
+}
+
+TEST(PlanAgain, LearnsNothingFromAPlanOfNothing) {
+    PlanningProblem problem = network_problem(NetworkKind::kInception, 60, 2);
+    const StepOrder order(problem.predecessors);
+    const MemoryPlan anew = plan_checked(problem);
+    std::vector<UsedBuffer> empty = problem.buffers;
+    for (UsedBuffer& buffer : empty) {
+        buffer.size_bytes = 0;
+    }
+    const Result<MemoryPlan> former = plan_offsets(empty, order);
+    ASSERT_TRUE(former.ok());
+    EXPECT_EQ(plan_offsets_again(problem.buffers, order, *former)->offsets, anew.offsets);
+}
+
+TEST(PlanAgain, TakesNoBoundFromBuffersThatMayShare) {
+    const std::vector<UsedBuffer> together = {{100, 64, {0, 1}}, {100, 64, {0, 1}}};
+    const std::vector<UsedBuffer> apart = {{100, 64, {0}}, {100, 64, {1}}};
+    const StepOrder order = StepOrder::serial(2);
+    const Result<MemoryPlan> former = plan_offsets(together, order);
+    ASSERT_TRUE(former.ok());
+    const Result<MemoryPlan> again = plan_offsets_again(apart, order, *former);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->lower_bound_bytes, 100);
+    EXPECT_EQ(again->height_bytes, 100);
 }
 
 TEST(PlanAgain, RefusesAPlanOfOtherBuffers) {
