@@ -10,7 +10,6 @@ StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
       bits_(predecessors.size() * words_) {
     for (int32_t step = steps_; step-- > 0;) {
         for (const int32_t before : predecessors[size_t(step)]) {
-            LEAT_CHECK(before >= 0 && before < step, "step {} waits for step {}", step, before);
             add(before, step);
         }
     }
@@ -22,6 +21,7 @@ StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
 
 // The successors of `after` are complete: all of them are larger.
 void StepOrder::add(int32_t before, int32_t after) {
+    LEAT_CHECK(before >= 0 && before < after, "step {} waits for step {}", after, before);
     uint64_t* row = &bits_[size_t(before) * words_];
     const uint64_t* more = &bits_[size_t(after) * words_];
     row[size_t(after) / 64] |= uint64_t{1} << (size_t(after) % 64);

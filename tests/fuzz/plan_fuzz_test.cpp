@@ -129,7 +129,7 @@ class PlanFuzz {
     void plan_again(const MemoryPlan& former, SplitMix& random) {
         const int32_t factor = 1 + random.below(4);
         for (UsedBuffer& buffer : problem_.buffers) {
-            buffer.size_bytes = buffer.size_bytes * factor + random.below(3) * 16;
+            buffer.size_bytes = buffer.size_bytes * factor + int64_t{16} * random.below(3);
         }
         items_ = testing::items_of(problem_.buffers);
         conflicts_ = testing::conflicts_of(problem_);

@@ -9,7 +9,8 @@ namespace {
 
 class NetworkBuilder {
   public:
-    explicit NetworkBuilder(uint64_t seed) : random_(seed), size_bytes_(64 * between(64, 4096)) {}
+    explicit NetworkBuilder(uint64_t seed)
+        : random_(seed), size_bytes_(int64_t{64} * between(64, 4096)) {}
 
     int32_t between(int32_t least, int32_t most) { return least + random_.below(most - least + 1); }
     int64_t size_bytes() const { return size_bytes_; }

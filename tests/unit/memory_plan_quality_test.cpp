@@ -228,7 +228,7 @@ TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
         const StepOrder order(problem.predecessors);
         const MemoryPlan former = plan_checked(problem);
         for (UsedBuffer& buffer : problem.buffers) {
-            buffer.size_bytes = 64 * random.below(1000);  // zero as well
+            buffer.size_bytes = int64_t{64} * random.below(1000);  // zero as well
         }
         const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
         ASSERT_TRUE(again.ok());
