@@ -24,16 +24,18 @@ void sort_unique(std::vector<int32_t>& numbers) {
 std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,
                                            std::span<const int32_t> order) {
     std::vector<std::vector<int32_t>> users(problem.values.size());
-    for (size_t position = 0; position < order.size(); ++position) {
-        const MemoryStep& step = problem.steps[size_t(order[position])];
-        for (const std::vector<int32_t>* values : {&step.reads, &step.writes}) {
-            for (const int32_t value : *values) {
-                std::vector<int32_t>& list = users[size_t(value)];
-                if (list.empty() || list.back() != int32_t(position)) {
-                    list.push_back(int32_t(position));
-                }
+    const auto add = [&users](const std::vector<int32_t>& values, size_t position) {
+        for (const int32_t value : values) {
+            std::vector<int32_t>& list = users[size_t(value)];
+            if (list.empty() || list.back() != int32_t(position)) {
+                list.push_back(int32_t(position));
             }
         }
+    };
+    for (size_t position = 0; position < order.size(); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        add(step.reads, position);
+        add(step.writes, position);
     }
     return users;
 }
@@ -71,14 +73,17 @@ std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
             writer[size_t(value)] = int32_t(position);
         }
     }
+    const auto add_writers = [&](int32_t value, std::vector<int32_t>& waits) {
+        for (const int32_t other : groups.members(value)) {
+            if (writer[size_t(other)] >= 0 && groups.overlap(value, other)) {
+                waits.push_back(writer[size_t(other)]);
+            }
+        }
+    };
     std::vector<std::vector<int32_t>> waits(order.size());
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t value : problem.steps[size_t(order[position])].reads) {
-            for (const int32_t other : groups.members(value)) {
-                if (writer[size_t(other)] >= 0 && groups.overlap(value, other)) {
-                    waits[position].push_back(writer[size_t(other)]);
-                }
-            }
+            add_writers(value, waits[position]);
         }
         sort_unique(waits[position]);
     }

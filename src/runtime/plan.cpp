@@ -545,7 +545,7 @@ class PlanBuilder {
             }
             for (int32_t i = 0; i < step.output_count; ++i) {
                 if (output_arg(step, i).present()) {
-                    storages[size_t(step.input_count + i)] =
+                    storages[size_t(step.input_count) + size_t(i)] =
                         storage_of(step.node->outputs[size_t(i)]);
                 }
             }

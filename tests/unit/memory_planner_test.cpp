@@ -298,6 +298,7 @@ class ProblemMaker {
 
   private:
     int below(int bound) { return int(random_.next() % uint64_t(bound)); }
+    int64_t some_bytes() { return 4 * (1 + int64_t(below(8))); }
     int32_t any_value() { return int32_t(below(int(problem_.values.size()))); }
     int64_t bytes_of(int32_t value) const { return problem_.values[size_t(value)].size_bytes; }
     MemoryValue& add_value(int64_t bytes) {
@@ -318,7 +319,7 @@ class ProblemMaker {
                 const int32_t whole = any_value();
                 const int64_t units = bytes_of(whole) / 4;
                 const int64_t begin = below(int(units));
-                add_value(4 * (1 + below(int(units - begin))));
+                add_value(4 * (1 + int64_t(below(int(units - begin)))));
                 problem_.steps.push_back({{whole}, {newest()}, {}, {{newest(), whole, 4 * begin}}});
                 break;
             }
@@ -340,7 +341,7 @@ class ProblemMaker {
         for (int i = 0; i < reads; ++i) {
             step.reads.push_back(any_value());
         }
-        add_value(below(2) == 0 ? bytes_of(step.reads[0]) : 4 * (1 + below(8)));
+        add_value(below(2) == 0 ? bytes_of(step.reads[0]) : some_bytes());
         step.writes.push_back(newest());
         for (const int32_t input : step.reads) {
             if (bytes_of(input) == bytes_of(newest()) && below(3) > 0) {
@@ -348,7 +349,7 @@ class ProblemMaker {
             }
         }
         if (below(4) == 0) {
-            add_value(4 * (1 + below(8)));
+            add_value(some_bytes());
             step.writes.push_back(newest());
         }
         problem_.steps.push_back(std::move(step));

@@ -168,7 +168,7 @@ std::vector<ConvRows::PaddingClass> ConvRows::padding_classes() const {
 
 // Fills sorted_ with rows of equal padding together, register tiles cut.
 void ConvRows::sort_by_padding(int max_rows) {
-    std::vector<PaddingClass> classes = padding_classes();
+    const std::vector<PaddingClass> classes = padding_classes();
     std::vector<GemmRow> in_order(size_t(window_.output[2]));
     sorted_.resize(size_t(count_));
     std::vector<int64_t> next;
@@ -176,15 +176,19 @@ void ConvRows::sort_by_padding(int max_rows) {
     for (const PaddingClass& own : classes) {
         next.push_back(own.begin);
     }
+    // Small classes are the last one, which has no taps of its own.
+    const auto class_of = [&classes](uint64_t taps) {
+        size_t at = 0;
+        while (at + 1 < classes.size() && classes[at].taps != taps) {
+            ++at;
+        }
+        return at;
+    };
     size_t at = 0;  // neighbours are mostly of one class
     for (int64_t first = 0; first < count_; first += window_.output[2]) {
         for (const GemmRow& row : fill(first, first + window_.output[2], in_order.data())) {
-            if (classes[at].taps != row.taps || at + 1 == classes.size()) {
-                at = 0;
-                while (at + 1 < classes.size() && classes[at].taps != row.taps) {
-                    ++at;
-                }
-            }
+            const bool is_same = at + 1 < classes.size() && classes[at].taps == row.taps;
+            at = is_same ? at : class_of(row.taps);
             sorted_[size_t(next[at]++)] = row;
         }
     }
