@@ -3,7 +3,7 @@
 #include <charconv>
 #include <optional>
 
-#include "text_file.h"
+#include "base/text_file.h"
 
 namespace leat::scheduler {
 namespace {
@@ -47,9 +47,13 @@ std::string format_cpu_list(const std::vector<int>& numbers) {
         while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) {
             ++last;
         }
-        text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+        if (!text.empty()) {
+            text.push_back(',');
+        }
+        text += std::to_string(numbers[i]);
         if (last > i) {
-            text += "-" + std::to_string(numbers[last]);
+            text.push_back('-');
+            text += std::to_string(numbers[last]);
         }
         i = last + 1;
     }

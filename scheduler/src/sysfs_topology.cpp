@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text_file.h"
 #include "cpu_list.h"
-#include "text_file.h"
 #include "topology_sources.h"
 
 namespace leat::scheduler {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/text_file.h"
 #include "cgroup_quota.h"
 #include "cpu_list.h"
-#include "text_file.h"
 
 namespace leat::scheduler {
 namespace {
