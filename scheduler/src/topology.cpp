@@ -78,6 +78,7 @@ HostTopology read_topology(const std::string& root, std::vector<int> affinity) {
                                   int(host.affinity_cpus.size()));
     // A node without CPUs (memory only) has no threads to give.
     host.numa_nodes = std::max(count_in_file(root + "/sys/devices/system/node/has_cpu"), 1);
+    host.memory_nodes = std::max(count_in_file(root + "/sys/devices/system/node/has_memory"), 1);
     CpuQuota quota = read_cpu_quota(root);
     host.quota_cpus = quota.cpus;
     host.quota_file = std::move(quota.file);

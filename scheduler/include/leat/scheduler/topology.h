@@ -18,6 +18,7 @@ struct HostTopology {
     double quota_cpus = 0;           // least cgroup quota (v1 and v2) over all ancestors; 0: none
     std::string quota_file;          // where it was found
     int numa_nodes = 1;              // that have CPUs
+    int memory_nodes = 1;            // that have memory
 };
 
 // CPUs that the calling thread may run on, of machines of any size.
