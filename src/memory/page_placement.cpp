@@ -1,6 +1,7 @@
 #include "memory/page_placement.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/text_file.h"
@@ -13,9 +14,26 @@ bool contains(std::span<const int> list, int number) {
     return std::find(list.begin(), list.end(), number) != list.end();
 }
 
-void add(PageCounts& counts, std::span<const int> os_nodes, int node, int64_t pages) {
-    const bool is_there = os_nodes.empty() || contains(os_nodes, node);
-    (is_there ? counts.there : counts.elsewhere) += pages;
+// Pages by node, as move_pages tells. False: it does not.
+bool ask_for_pages(const std::byte* begin, int64_t count, std::map<int, int64_t>& pages) {
+    std::vector<int> nodes(size_t(count), -1);
+    if (!query_page_nodes(begin, nodes)) {
+        return false;
+    }
+    for (const int node : nodes) {
+        if (node >= 0) {
+            ++pages[node];
+        }
+    }
+    return true;
+}
+
+// No node has more pages in `some` than in `all`.
+bool is_part(const std::map<int, int64_t>& some, const std::map<int, int64_t>& all) {
+    return std::all_of(some.begin(), some.end(), [&all](const auto& entry) {
+        const auto found = all.find(entry.first);
+        return found != all.end() && entry.second <= found->second;
+    });
 }
 
 }  // namespace
@@ -49,29 +67,22 @@ PageCounts count_pages(const std::byte* begin, int64_t bytes, std::span<const in
     if (counts.wanted == 0) {
         return counts;
     }
-    std::vector<int> nodes(size_t(counts.wanted), -1);
-    const bool has_asked = query_page_nodes(begin, nodes);
     const NumaMapsCount maps = count_numa_maps(begin, bytes);
-    if (has_asked) {
+    std::map<int, int64_t> found;
+    if (ask_for_pages(begin, counts.wanted, found)) {
         counts.source = PageSource::kMovePages;
-        std::vector<int64_t> by_node;
-        for (const int node : nodes) {
-            if (node >= 0) {
-                by_node.resize(std::max(by_node.size(), size_t(node) + 1));
-                ++by_node[size_t(node)];
-            }
-        }
-        for (size_t node = 0; node < by_node.size(); ++node) {
-            add(counts, os_nodes, int(node), by_node[node]);
-            const auto found = maps.pages.find(int(node));
-            const int64_t told = found == maps.pages.end() ? 0 : found->second;
-            counts.is_confirmed &= !maps.is_known || told == by_node[node];
-        }
-    } else if (maps.is_known) {
-        counts.source = PageSource::kNumaMaps;
-        for (const auto& [node, pages] : maps.pages) {
-            add(counts, os_nodes, node, pages);
-        }
+        counts.is_confirmed = !maps.is_known || found == maps.pages;
+    }
+    // A page that balancing watches for its next use is not there for move_pages, and counted by
+    // numa_maps.
+    if (maps.is_known && (counts.source == PageSource::kNone || is_part(found, maps.pages))) {
+        counts.source = found == maps.pages ? counts.source : PageSource::kNumaMaps;
+        counts.is_confirmed = true;
+        found = maps.pages;
+    }
+    for (const auto& [node, pages] : found) {
+        const bool is_there = os_nodes.empty() || contains(os_nodes, node);
+        (is_there ? counts.there : counts.elsewhere) += pages;
     }
     counts.absent = counts.wanted - counts.there - counts.elsewhere;
     counts.huge = maps.huge_bytes / page_bytes();

@@ -49,8 +49,8 @@ class Slab {
     MemoryPolicy effective_policy() const { return effective_; }
 
     // Touches every page from the calling thread, which runs on CPUs of the domain for that long,
-    // so that the kernel places pages now and not during a run. Keeps the contents; must not run
-    // beside a user of the slab.
+    // so that the kernel places pages now and not during a run. Only of a slab that is fresh or
+    // trimmed, and that nobody uses meanwhile: writes zeros.
     void touch();
     // Gives all pages back: the memory is zero again, and comes back at the next touch.
     void trim();

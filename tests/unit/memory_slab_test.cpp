@@ -15,9 +15,6 @@ TEST(Slab, IsZeroedAndAlignedToHugePagesWhenLarge) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(slab->data()) % uintptr_t(Slab::kHugePageBytes), 0U);
     slab->touch();
     EXPECT_EQ(slab->data()[slab->size_bytes() - 1], std::byte{0});
-    slab->data()[slab->size_bytes() - 1] = std::byte{7};
-    slab->touch();
-    EXPECT_EQ(slab->data()[slab->size_bytes() - 1], std::byte{7});
 }
 
 TEST(Slab, OfZeroBytesMapsNothing) {
@@ -33,7 +30,8 @@ TEST(Slab, MoveLeavesTheSourceEmpty) {
     Slab third;
     third = std::move(second);
     EXPECT_EQ(third.size_bytes(), 100);
-    EXPECT_EQ(second.data(), nullptr);  // NOLINT(bugprone-use-after-move)
+    // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+    EXPECT_EQ(second.data(), nullptr);
 }
 
 TEST(Slab, ReturnsOutOfMemoryWhenTheSystemRefuses) {

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 // x -> MatMul(w) -> Relu -> MatMul(w) -> y
 Graph chain_graph() {
     Graph graph("chain");
-    const std::vector<float> values(64 * 64, 0.25F);
+    const std::vector<float> values(size_t{64} * 64, 0.25F);
     const ValueId x = graph.input("x", DType::kFloat32, {64, 64});
     const ValueId w = graph.constant("w", *Tensor::from<float>({64, 64}, values));
     const ValueId hidden = graph.add("Relu", {graph.add("MatMul", {x, w})});
@@ -30,7 +30,7 @@ Graph chain_graph() {
 }
 
 const std::vector<float>& ones() {
-    static const std::vector<float> kOnes(64 * 64, 1.0F);
+    static const std::vector<float> kOnes(size_t{64} * 64, 1.0F);
     return kOnes;
 }
 
