@@ -1,4 +1,4 @@
-// What the commands share, and the small ones: gen, devices, doctor.
+// What the commands share, and the small ones: gen, doctor.
 #include "commands.h"
 
 #include <fmt/format.h>
@@ -82,44 +82,6 @@ int gen_command(const Options& options) {
                    graph->node_count(), format_bytes(double(graph->parameter_bytes())), file);
     }
     return kExitOk;
-}
-
-int devices_command(const Options& options) {
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
-    }
-    Runtime runtime(*wanted);
-    const HostInfo& host = runtime.host();
-    Json json = Json::object();
-    json.set("schema", 1);
-    json.set("tool", tool_json());
-    json.set("host", host_json(host));
-    Json backends = Json::array();
-    Table table({"backend", "available"});
-    for (const auto& [name, reason] : runtime.backends()) {
-        Json entry = Json::object();
-        entry.set("name", name).set("available", reason.empty()).set("reason", reason);
-        backends.push(std::move(entry));
-        table.add({name, reason.empty() ? "yes" : "no: " + reason});
-    }
-    json.set("backends", std::move(backends));
-    int exit_code = kExitOk;
-    if (write_json(options, json, &exit_code)) {
-        return exit_code;
-    }
-    fmt::print("CPU        {} ({})\n", host.cpu_name, host.simd);
-    fmt::print("CPUs       {} in the machine, {} in the affinity mask, quota {}\n",
-               host.hardware_cpus, host.affinity_cpus,
-               host.quota_cpus > 0 ? fmt::format("{:g}", host.quota_cpus) : "none");
-    fmt::print("threads    {} (by {}), {}\n", host.threads, host.threads_source,
-               host.pinned ? "pinned" : "not pinned: " + host.pinning_note);
-    fmt::print("NUMA nodes {}\n", host.numa_nodes);
-    const Json& machine = json["host"];
-    fmt::print("memory     {}\n", format_bytes(machine["memory_bytes"].number()));
-    fmt::print("kernel     {} {}\n\n", machine["kernel"].text(), machine["machine"].text());
-    fmt::print("{}", table.to_string());
-    return exit_code;
 }
 
 int doctor_command(const Options& options) {

@@ -50,6 +50,8 @@ constexpr OptionInfo kOptions[] = {
      "threads of the CPU backend"},
     {"pin", kChoice, "core|none", "core", kCompiles | kConformance | kDevices, false,
      "bind threads to cores"},
+    {"numa", kChoice, "on|off", "on", kCompiles | kConformance | kDevices, false,
+     "place threads and memory by NUMA node"},
     {"cpus", kText, "0-3,6", "", kExecutes | kDoctor | kDevices, false, "run on these CPUs only"},
     {"optimize", kChoice, "on|off", "on", kCompiles | kConformance, false, "graph passes"},
     {"memory-limit", OptionKind::kBytes, "2GiB", "", kCompiles, false,
@@ -120,6 +122,11 @@ constexpr OptionInfo kOptions[] = {
     {"passes", kFlag, "", "", kInspect, false, "compile, and show the passes"},
     {"text", kFlag, "", "", kInspect, false,
      "the graph in text form (after the passes with --passes)"},
+    // devices
+    {"numa-matrix", kFlag, "", "", kDevices, false,
+     "bandwidth and latency of each node's memory from each node"},
+    {"buffer", OptionKind::kBytes, "256MiB", "256MiB", kDevices, false,
+     "of --numa-matrix; several times the last-level cache"},
     // plan
     {"capacity", OptionKind::kBytes, "N", "", kPlan, false,
      "exit 5 unless the buffers fit; without it: as low as found"},

@@ -154,6 +154,29 @@ int64_t items_of(const Session& session) {
 
 }  // namespace
 
+Json pages_json(const PlacementReport& report) {
+    Json list = Json::array();
+    for (const PagePlacement& part : report.memory) {
+        Json entry = Json::object();
+        Json nodes = Json::array();
+        for (const int node : part.numa_nodes) {
+            nodes.push(node);
+        }
+        entry.set("memory", part.memory).set("numa_nodes", std::move(nodes));
+        entry.set("asked", part.policy_asked).set("effective", part.policy_effective);
+        entry.set("wanted", part.wanted_pages).set("there", part.there_pages);
+        entry.set("elsewhere", part.elsewhere_pages).set("absent", part.absent_pages);
+        entry.set("huge", part.huge_pages).set("source", part.source);
+        entry.set("confirmed", part.is_confirmed);
+        list.push(std::move(entry));
+    }
+    Json json = Json::object();
+    json.set("page_bytes", report.page_bytes).set("memory", std::move(list));
+    json.set("numa_balancing", report.is_balanced_by_system);
+    json.set("huge_pages", report.huge_pages);
+    return json;
+}
+
 Json result_json(const Session& session,
                  const Measurement& measurement,
                  const HostInfo& host,
@@ -183,6 +206,7 @@ Json result_json(const Session& session,
     json.set("phases", std::move(phases));
     json.set("memory", memory_json(session, report));
     json.set("placement", placement_json(session, report));
+    json.set("pages", pages_json(session.request.placement_report()));
     json.set("warmup_runs", measurement.warmup_runs);
     json.set("timed_ns", measurement.timed_ns);
     json.set("latency_ns", latency_json(measurement, summary));

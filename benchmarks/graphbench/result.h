@@ -21,6 +21,9 @@ Json result_json(const Session& session,
                  const HostInfo& host,
                  const Options& options);
 
+// Where the pages of a request and of the packed weights are.
+Json pages_json(const PlacementReport& report);
+
 // Results in a file: one object, an array, or {"results": [...]}. Errors: parse, when it is none.
 Result<std::vector<Json>> read_results(const std::string& file);
 Result<std::vector<Json>> results_in(const Json& document);

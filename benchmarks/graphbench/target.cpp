@@ -84,6 +84,7 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
         runtime.threads = int(*count);
     }
     runtime.pin_threads = options.text("pin") != "none";
+    runtime.numa.is_on = options.text("numa") != "off";
     LogLevel least = options.flag("verbose") ? LogLevel::kDebug : LogLevel::kWarning;
     if (!options.flag("quiet")) {
         runtime.logger = [least](LogLevel level, std::string_view text) {

@@ -28,12 +28,51 @@ namespace leat {
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 using Logger = std::function<void(LogLevel, std::string_view)>;
 
+// Which CPUs are one compute domain, with memory of its own. kAuto: those of a NUMA node.
+enum class NumaUnit : uint8_t { kAuto, kPackage, kNode, kLevel3Cache };
+
+// Where packed weights are when threads of several nodes read them. kAuto: kInterleave.
+enum class WeightPlacement : uint8_t {
+    kAuto,
+    kHome,        // on the node where the Runtime is made
+    kInterleave,  // page by page in turn on the nodes of all threads
+};
+
+struct NumaOptions {
+    // False: one domain of all CPUs, and memory wherever it is touched first.
+    bool is_on = true;
+    NumaUnit unit = NumaUnit::kAuto;
+    WeightPlacement weights = WeightPlacement::kAuto;
+    // Memory that does not fit its node is an error of make_request() and compile(), instead of
+    // going to another node.
+    bool is_strict = false;
+    // Of leat's memory on each node; 0: what is free there, and what control groups allow.
+    int64_t node_limit_bytes = 0;
+    // A loaded hwloc_topology_t of the host program, read by the Runtime's constructor only: then
+    // none is loaded. Null: leat loads one, once per process.
+    void* hwloc_topology = nullptr;
+};
+
 struct RuntimeOptions {
     // 0: as many as affinity mask and cgroup quota (v1 and v2, rounded down) allow. A larger number
     // is honoured unpinned, with one warning to the logger.
     int threads = 0;
     bool pin_threads = true;
+    NumaOptions numa;
     Logger logger;  // default: silent. May be called from any thread that calls leat.
+};
+
+// A NUMA node that this process may use memory of.
+struct MemoryNodeInfo {
+    int numa_node = 0;           // the system's number
+    bool has_cpus = true;        // some of the Runtime's CPUs are served by it
+    int64_t capacity_bytes = 0;  // 0: unknown
+    int64_t budget_bytes = 0;    // that could be taken when the Runtime was made
+    std::string budget_reason;   // what decided that
+    std::string policy;          // the strongest that works: "bind", "prefer", "first touch", ...
+                                 // empty: it is the only node
+    double bandwidth_mib_per_s = 0;  // from its own CPUs, as the firmware tells; 0: unknown
+    double latency_ns = 0;           // the same
 };
 
 // What the machine gives this process, and where the number of threads came from.
@@ -47,7 +86,8 @@ struct HostInfo {
     int threads = 0;             // what the Runtime uses
     std::string threads_source;  // "affinity", "cgroup quota", "option", ...
     bool pinned = false;
-    std::string pinning_note;  // why not pinned; empty if pinned
+    std::string pinning_note;                  // why not pinned; empty if pinned
+    std::vector<MemoryNodeInfo> memory_nodes;  // empty: unknown, or NumaOptions say off
 };
 
 // shapes of inputs, by input name
@@ -155,6 +195,28 @@ struct RunReport {
     bool advises_recompile = false;  // imbalance stays above 10 %: see CompiledGraph::recompile
 };
 
+// Where the pages of some of leat's memory really are.
+struct PagePlacement {
+    std::string memory;            // "activations", "scratch" or "weights"
+    std::vector<int> numa_nodes;   // where they are wanted; empty: anywhere
+    std::string policy_asked;      // "bind", "interleave", ...; "none": nothing is to be chosen
+    std::string policy_effective;  // what the system was told, or is done instead
+    int64_t wanted_pages = 0;
+    int64_t there_pages = 0;      // resident on one of the wanted nodes
+    int64_t elsewhere_pages = 0;  // resident on another one
+    int64_t absent_pages = 0;     // not resident
+    int64_t huge_pages = 0;       // resident in huge pages, counted as small ones
+    std::string source;           // who told: "move_pages", "numa_maps" or "none"
+    bool is_confirmed = true;     // false: move_pages and numa_maps disagree
+};
+
+struct PlacementReport {
+    std::vector<PagePlacement> memory;
+    int64_t page_bytes = 0;
+    bool is_balanced_by_system = false;  // numa_balancing: pages that are not bound may move
+    std::string huge_pages;              // "always", "madvise" or "never"; empty: unknown
+};
+
 class LEAT_API Request {
   public:
     ~Request();
@@ -202,6 +264,12 @@ class LEAT_API Request {
     const PlanReport& plan_report() const;
     // Of the runs with that plan.
     RunReport run_report() const;
+    // Where this request's memory and the Runtime's weights are now. Asks the kernel about every
+    // page: not for the hot path.
+    PlacementReport placement_report() const;
+    // Gives the request's memory back to the system until the next run. Outputs of the last run are
+    // gone.
+    void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
     // opens; without events if the graph was compiled without CompileOptions::is_traced.
     std::string trace_json() const;

@@ -1,91 +1,129 @@
 #include <algorithm>
-#include <cstdlib>
+#include <map>
 #include <utility>
 
+#include "cpu_list.h"
 #include "leat/scheduler/topology.h"
-
-#ifdef LEAT_HAVE_HWLOC
-#include <hwloc.h>
-#endif
 
 namespace leat::scheduler {
 namespace {
 
-#ifdef LEAT_HAVE_HWLOC
-std::vector<ComputeDomain> read_numa_nodes() {
-    std::vector<ComputeDomain> nodes;
-    hwloc_topology_t topology = nullptr;
-    if (hwloc_topology_init(&topology) != 0) {
-        return nodes;
-    }
-    // It would visit every CPU and leave the thread on the last one; Linux itself tells as much.
-    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    // Caches and devices are not needed, and finding them is most of the time of the load. Groups
-    // are: a node has the CPUs of the object above it, which without groups is the whole machine.
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
-    if (hwloc_topology_load(topology) == 0) {
-        hwloc_obj_t node = nullptr;
-        while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
-            ComputeDomain domain;
-            domain.numa_node = int(node->os_index);
-            for (int cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0;
-                 cpu = hwloc_bitmap_next(node->cpuset, cpu)) {
-                domain.cpus.push_back(cpu);
-            }
-            nodes.push_back(std::move(domain));
-        }
-    }
-    hwloc_topology_destroy(topology);
-    return nodes;
-}
-#else
-std::vector<ComputeDomain> read_numa_nodes() {
-    return {};
-}
-#endif
+// CPUs of one domain have the same key. The node comes first, so that domains are in its order.
+using DomainKey = std::pair<int, int>;
 
-// The node that owns the CPU whose number is nearest; -1 without nodes.
-int nearest_node(const std::vector<ComputeDomain>& nodes, int cpu) {
-    int best = -1;
-    int least = 0;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-        for (const int other : nodes[i].cpus) {
-            const int distance = std::abs(other - cpu);
-            if (best < 0 || distance < least) {
-                best = int(i);
-                least = distance;
-            }
+// By number of the CPU.
+class CpuTable {
+  public:
+    explicit CpuTable(const MachineTopology& machine) {
+        for (const MachineCpu& cpu : machine.cpus) {
+            cpus_[cpu.os_cpu] = &cpu;
         }
     }
-    return best;
+    // Null: the topology does not know it.
+    const MachineCpu* find(int os_cpu) const {
+        const auto found = cpus_.find(os_cpu);
+        return found == cpus_.end() ? nullptr : found->second;
+    }
+
+  private:
+    std::map<int, const MachineCpu*> cpus_;
+};
+
+DomainKey key_of(const MachineCpu* cpu, int node, DomainGranularity granularity) {
+    switch (granularity) {
+        case DomainGranularity::kNone:
+            return {0, 0};
+        case DomainGranularity::kPackage:
+            return {0, cpu == nullptr ? 0 : cpu->package};
+        case DomainGranularity::kLevel3Cache:
+            return {node, cpu == nullptr ? -1 : cpu->level3_cache};
+        case DomainGranularity::kAuto:
+        case DomainGranularity::kNode:
+            break;
+    }
+    return {node, 0};
+}
+
+struct Group {
+    std::vector<int> cpus;
+    std::map<int, int> cpus_of_node;  // by OS index
+};
+
+// The node of most of the CPUs, the lowest among equals.
+int main_node(const Group& group) {
+    const auto most =
+        std::max_element(group.cpus_of_node.begin(), group.cpus_of_node.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most->first;
 }
 
 }  // namespace
 
-std::vector<ComputeDomain> divide_into_domains(std::vector<ComputeDomain> nodes,
-                                               const std::vector<int>& cpus) {
-    std::sort(nodes.begin(), nodes.end(),
-              [](const auto& a, const auto& b) { return a.numa_node < b.numa_node; });
-    std::vector<ComputeDomain> domains = nodes;
-    for (ComputeDomain& domain : domains) {
-        domain.cpus.clear();
-    }
+std::vector<ComputeDomain> divide_into_domains(const MachineTopology& machine,
+                                               const std::vector<int>& cpus,
+                                               DomainGranularity granularity) {
+    const CpuTable table(machine);
+    std::map<DomainKey, Group> groups;
     for (const int cpu : cpus) {
-        const int node = nearest_node(nodes, cpu);  // its own one is at distance 0
-        if (node < 0) {
-            return {{0, cpus}};
-        }
-        domains[size_t(node)].cpus.push_back(cpu);
+        const int index = serving_node(machine, cpu);
+        const int node = index < 0 ? 0 : machine.nodes[size_t(index)].os_node;
+        Group& group = groups[key_of(table.find(cpu), node, granularity)];
+        group.cpus.push_back(cpu);
+        ++group.cpus_of_node[node];
     }
-    domains.erase(std::remove_if(domains.begin(), domains.end(),
-                                 [](const auto& domain) { return domain.cpus.empty(); }),
-                  domains.end());
+    std::vector<ComputeDomain> domains;
+    domains.reserve(groups.size());
+    for (auto& [key, group] : groups) {
+        ComputeDomain& domain = domains.emplace_back();
+        domain.numa_node = main_node(group);
+        domain.cpus = std::move(group.cpus);
+        std::sort(domain.cpus.begin(), domain.cpus.end());
+        for (const auto& [node, count] : group.cpus_of_node) {
+            domain.memory_nodes.push_back(node);
+        }
+    }
     return domains;
 }
 
 std::vector<ComputeDomain> compute_domains() {
-    return divide_into_domains(read_numa_nodes(), affinity_cpus());
+    return divide_into_domains(machine_topology(), affinity_cpus());
+}
+
+std::string orphan_note(const MachineTopology& machine, const std::vector<int>& cpus) {
+    std::map<int, std::vector<int>> orphans;  // by the OS index of the node that serves them
+    for (const int cpu : cpus) {
+        const int own = node_of_cpu(machine, cpu);
+        const int serving = serving_node(machine, cpu);
+        if (own >= 0 && serving != own) {
+            orphans[machine.nodes[size_t(serving)].os_node].push_back(cpu);
+        }
+    }
+    std::string note;
+    for (const auto& [node, list] : orphans) {
+        note += (note.empty() ? "" : "; ");
+        note += "CPUs " + format_cpu_list(list) +
+                " have no memory of their own that this process may use: that of node " +
+                std::to_string(node) + " serves them";
+    }
+    return note;
+}
+
+std::vector<int> cpus_in_binding_order(const MachineTopology& machine) {
+    std::vector<const MachineCpu*> ranked;
+    ranked.reserve(machine.cpus.size());
+    for (const MachineCpu& cpu : machine.cpus) {
+        ranked.push_back(&cpu);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const MachineCpu* a, const MachineCpu* b) {
+        return std::pair(a->rank_in_core, -a->efficiency) <
+               std::pair(b->rank_in_core, -b->efficiency);
+    });
+    std::vector<int> cpus;
+    cpus.reserve(ranked.size());
+    for (const MachineCpu* cpu : ranked) {
+        cpus.push_back(cpu->os_cpu);
+    }
+    return cpus;
 }
 
 }  // namespace leat::scheduler

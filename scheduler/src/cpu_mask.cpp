@@ -21,6 +21,17 @@ CpuMask::CpuMask(int cpu)
     words_.back() = 1UL << (cpu % kWordBits);
 }
 
+CpuMask::CpuMask(std::span<const int> cpus) {
+    for (const int cpu : cpus) {
+        const auto word = size_t(cpu / kWordBits);
+        if (word >= words_.size()) {
+            words_.resize(word + 1);
+        }
+        words_[word] |= 1UL << (cpu % kWordBits);
+    }
+    bytes_ = words_.size() * sizeof(words_[0]);
+}
+
 bool CpuMask::read(int id) {
     const long bytes =  // NOLINT(google-runtime-int): the system call's type
         ::syscall(SYS_sched_getaffinity, id, words_.size() * sizeof(words_[0]), words_.data());
@@ -44,6 +55,16 @@ void CpuMask::copy_without(const CpuMask& other, int cpu) {
     if (std::all_of(words_.begin(), end, [](auto bits) { return bits == 0; })) {
         std::copy_n(other.words_.begin(), words, words_.begin());
     }
+}
+
+bool CpuMask::copy_common(const CpuMask& one, const CpuMask& other) {
+    bytes_ = std::min({one.bytes_, other.bytes_, words_.size() * sizeof(words_[0])});
+    bool has_any = false;
+    for (size_t i = 0; i < bytes_ / sizeof(words_[0]); ++i) {
+        words_[i] = one.words_[i] & other.words_[i];
+        has_any = has_any || words_[i] != 0;
+    }
+    return has_any;
 }
 
 // CPUs beyond a mask's size are not in it.

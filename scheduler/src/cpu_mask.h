@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace leat::scheduler {
@@ -16,6 +17,7 @@ class CpuMask {
     CpuMask();
     // One CPU.
     explicit CpuMask(int cpu);
+    explicit CpuMask(std::span<const int> cpus);
 
     // Of the thread `id`, 0: the calling one. False, with errno set: the system refuses.
     bool read(int id);
@@ -23,6 +25,8 @@ class CpuMask {
 
     // Becomes `other` without `cpu`, or `other` where that leaves none.
     void copy_without(const CpuMask& other, int cpu);
+    // Becomes the CPUs that are in both. False: there are none.
+    bool copy_common(const CpuMask& one, const CpuMask& other);
     bool operator==(const CpuMask& other) const;
 
   private:

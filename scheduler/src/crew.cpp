@@ -56,13 +56,16 @@ Crew::Crew(const ExecutorOptions& options)
     // Now: the system may move the thread while it reads the topology.
     const int cpu = HelperBinding::current_cpu();
     domains_ = options.domains;
+    const auto machine = [&options]() -> const MachineTopology& {
+        return options.topology != nullptr ? *options.topology : machine_topology();
+    };
     if (domains_.empty() && options.threads > 1 && options.source != ThreadSource::kHostArena) {
-        domains_ = compute_domains();
+        domains_ = divide_into_domains(machine(), affinity_cpus());
     }
     make_providers(options, home_domain(domains_, cpu));
     if (options.pin && report_.threads > 1) {
         std::string reason;
-        binding_ = HelperBinding::make(report_.worker_domains, domains_, reason);
+        binding_ = HelperBinding::make(report_.worker_domains, domains_, machine(), reason);
         add_note(reason);
     }
     report_.pinned = binding_ != nullptr;

@@ -10,43 +10,8 @@
 
 #include "leat/scheduler/topology.h"
 
-#ifdef LEAT_HAVE_HWLOC
-#include <hwloc.h>
-#endif
-
 namespace leat::scheduler {
 namespace {
-
-#ifdef LEAT_HAVE_HWLOC
-// OS indices of all processing units, first the first one of every core, then the second ones.
-std::vector<int> cpus_by_core() {
-    std::vector<int> cpus;
-    hwloc_topology_t topology = nullptr;
-    if (hwloc_topology_init(&topology) != 0) {
-        return cpus;
-    }
-    // It would visit every CPU and leave the thread on the last one; Linux itself tells as much.
-    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    // Caches and devices are not needed, and finding them is most of the time of the load.
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (hwloc_topology_load(topology) == 0) {
-        std::vector<std::pair<unsigned, int>> ranked;
-        for (hwloc_obj_t unit = nullptr;
-             (unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit)) != nullptr;) {
-            const bool in_core = unit->parent != nullptr && unit->parent->type == HWLOC_OBJ_CORE;
-            ranked.emplace_back(in_core ? unit->sibling_rank : 0, int(unit->os_index));
-        }
-        std::stable_sort(ranked.begin(), ranked.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
-        for (const auto& [rank, cpu] : ranked) {
-            cpus.push_back(cpu);
-        }
-    }
-    hwloc_topology_destroy(topology);
-    return cpus;
-}
-#endif
 
 // In the order of `preferred`, starting at `first` if it is one of them.
 std::vector<int> choose_cpus(const std::vector<int>& preferred,
@@ -92,18 +57,19 @@ std::vector<int> deal_cpus(std::vector<int> usable,
 
 std::unique_ptr<HelperBinding> HelperBinding::make(const std::vector<int>& worker_domains,
                                                    const std::vector<ComputeDomain>& domains,
+                                                   const MachineTopology& machine,
                                                    std::string& note) {
-#ifdef LEAT_HAVE_HWLOC
     const std::vector<int> allowed = affinity_cpus();
     const size_t threads = worker_domains.size();
     if (threads > allowed.size()) {
         note = fmt::format("not pinned: {} threads on {} CPUs", threads, allowed.size());
         return nullptr;
     }
-    const std::vector<int> usable = choose_cpus(cpus_by_core(), allowed, current_cpu());
+    const std::vector<int> usable =
+        choose_cpus(cpus_in_binding_order(machine), allowed, current_cpu());
     std::vector<int> cpus = deal_cpus(usable, worker_domains, domains);
     if (cpus.size() < threads) {
-        note = fmt::format("not pinned: hwloc finds {} of the {} CPUs, for {} of {} threads",
+        note = fmt::format("not pinned: the topology has {} of the {} CPUs, for {} of {} threads",
                            usable.size(), allowed.size(), cpus.size(), threads);
         return nullptr;
     }
@@ -114,12 +80,6 @@ std::unique_ptr<HelperBinding> HelperBinding::make(const std::vector<int>& worke
         return nullptr;
     }
     return std::unique_ptr<HelperBinding>(new HelperBinding(cpus));
-#else
-    (void)worker_domains;
-    (void)domains;
-    note = "not pinned: built without hwloc";
-    return nullptr;
-#endif
 }
 
 HelperBinding::HelperBinding(const std::vector<int>& cpus) : helpers_(cpus.size()) {

@@ -1,4 +1,4 @@
-// HelperBinding: one CPU for each helper thread, chosen from hwloc's topology.
+// HelperBinding: one CPU for each helper thread, chosen from the machine's topology.
 //
 // Each member function may be called concurrently for different helpers. No allocation after
 // make().
@@ -21,9 +21,10 @@ class HelperBinding {
     // A CPU for each worker, of its domain: worker i has one of domains[worker_domains[i]], or any
     // if `domains` is empty. Cores before their hyper-threads, starting beside the calling thread's
     // CPU so that two processes do not choose the same ones. Null, with the reason in `note`, if
-    // that cannot be done: no hwloc, too few CPUs, or the system refuses.
+    // that cannot be done: too few CPUs, or the system refuses.
     static std::unique_ptr<HelperBinding> make(const std::vector<int>& worker_domains,
                                                const std::vector<ComputeDomain>& domains,
+                                               const MachineTopology& machine,
                                                std::string& note);
 
     // The calling thread becomes `helper`.

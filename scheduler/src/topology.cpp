@@ -4,49 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "base/text_file.h"
 #include "cgroup_quota.h"
-#include "text_file.h"
+#include "cpu_list.h"
 
 namespace leat::scheduler {
 namespace {
 
 constexpr int kMostCpus = 1 << 20;
 
-std::optional<int> parse_index(const std::string& text) {
-    int value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0 || value >= kMostCpus) {
-        return std::nullopt;
-    }
-    return value;
-}
-
-// Number of indices in a list such as "0-3,8,10-11"; 0 if it is not one.
-int count_of_list(const std::string& list) {
-    int64_t count = 0;
-    for (const std::string& part : split(list, ',')) {
-        const size_t dash = part.find('-');
-        const std::optional<int> first = parse_index(part.substr(0, dash));
-        const std::optional<int> last =
-            dash == std::string::npos ? first : parse_index(part.substr(dash + 1));
-        if (!first || !last || *last < *first) {
-            return 0;
-        }
-        count += *last - *first + 1;
-    }
-    return int(std::min<int64_t>(count, kMostCpus));
-}
-
 int count_in_file(const std::string& path) {
-    return count_of_list(read_first_line(path).value_or(""));
+    return int(parse_cpu_list(read_first_line(path).value_or("")).size());
 }
 
 // "model name : AMD EPYC" on x86; other machines call it otherwise, or not at all.
@@ -105,6 +78,7 @@ HostTopology read_topology(const std::string& root, std::vector<int> affinity) {
                                   int(host.affinity_cpus.size()));
     // A node without CPUs (memory only) has no threads to give.
     host.numa_nodes = std::max(count_in_file(root + "/sys/devices/system/node/has_cpu"), 1);
+    host.memory_nodes = std::max(count_in_file(root + "/sys/devices/system/node/has_memory"), 1);
     CpuQuota quota = read_cpu_quota(root);
     host.quota_cpus = quota.cpus;
     host.quota_file = std::move(quota.file);

@@ -2,86 +2,169 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
-#include "memory/arena.h"
+#include "leat/scheduler/thread_binding.h"
+#include "memory/content_hash.h"
+#include "memory/slab_pool.h"
 
 namespace leat {
 namespace {
 
-constexpr int64_t kAlignmentBytes = 64;
-
 // Identity of a source. The weak owner keeps the control block's address taken, so that another
 // tensor at the same address is not mistaken for one that is gone.
-struct Key {
+struct Source {
     const std::byte* address = nullptr;
     std::weak_ptr<const void> owner;
-    int64_t source_bytes = 0;
-    int64_t packed_bytes = 0;
-    std::string layout_key;
+    bool has_owner = false;  // false: the elements live for ever
+    int64_t bytes = 0;
 
-    bool operator<(const Key& other) const {
-        const auto mine = std::tie(address, source_bytes, packed_bytes, layout_key);
-        const auto others =
-            std::tie(other.address, other.source_bytes, other.packed_bytes, other.layout_key);
+    explicit Source(const Tensor& tensor)
+        : address(tensor.bytes()),
+          owner(tensor.owner()),
+          has_owner(tensor.owner() != nullptr),
+          bytes(tensor.byte_count()) {}
+
+    bool operator<(const Source& other) const {
+        const auto mine = std::tie(address, bytes);
+        const auto others = std::tie(other.address, other.bytes);
         return mine < others || (mine == others && owner.owner_before(other.owner));
+    }
+    // False also where the elements are gone.
+    bool has_same_elements(const Tensor& tensor) const {
+        const std::shared_ptr<const void> alive = owner.lock();
+        return (alive != nullptr || !has_owner) && bytes == tensor.byte_count() &&
+               (bytes == 0 || std::memcmp(address, tensor.bytes(), size_t(bytes)) == 0);
     }
 };
 
+// What is made of a source.
+struct Form {
+    DType dtype = DType::kUndefined;
+    int64_t packed_bytes = 0;
+    int32_t domain = -1;  // of the target; -1: all readers'
+    std::string layout_key;
+
+    bool operator<(const Form& other) const {
+        return std::tie(dtype, packed_bytes, domain, layout_key) <
+               std::tie(other.dtype, other.packed_bytes, other.domain, other.layout_key);
+    }
+};
+
+using SourceKey = std::pair<Source, Form>;
+using ContentKey = std::pair<uint64_t, Form>;
+
 // One entry, packed or about to be. `packing` is held while it is filled.
 struct Slot {
+    Slot(Source first, ContentKey key) : source(std::move(first)), content(std::move(key)) {}
+
+    const Source source;  // that it was made for
+    const ContentKey content;
+    std::vector<SourceKey> names;  // all that share it; guarded by the store's mutex
     std::mutex packing;
     std::weak_ptr<const std::byte> packed;
 };
 
-// Large entries get their own mapping, so that huge pages apply and everything returns to the
-// system.
-Result<std::shared_ptr<std::byte>> allocate_zeroed(int64_t bytes) {
-    if (bytes >= Arena::kHugePageBytes) {
-        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::make(bytes));
-        auto owner = std::make_shared<Arena>(std::move(arena));
-        std::byte* data = owner->data();
-        return std::shared_ptr<std::byte>(std::move(owner), data);
-    }
-    const int64_t rounded =
-        (std::max<int64_t>(bytes, 1) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
-    void* memory = std::aligned_alloc(size_t(kAlignmentBytes), size_t(rounded));
-    if (memory == nullptr) {
-        return out_of_memory("cannot allocate {} bytes for packed weights", bytes);
-    }
-    std::memset(memory, 0, size_t(rounded));
-    return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
-}
-
 }  // namespace
 
 struct WeightStore::Impl {
-    std::mutex mutex;  // guards slots
-    std::map<Key, std::shared_ptr<Slot>> slots;
+    std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
+    std::vector<MemoryDomainId> readers;
+    std::map<int32_t, SlabPool> pools;  // by domain, -1: all readers'; fixed from the beginning
     std::atomic<int64_t> packed_bytes{0};
 
-    std::shared_ptr<Slot> find_or_add(const Key& key) {
-        const std::lock_guard lock(mutex);
-        std::shared_ptr<Slot>& slot = slots[key];
-        if (slot == nullptr) {
-            slot = std::make_shared<Slot>();
+    std::mutex mutex;  // guards what follows
+    std::map<SourceKey, std::shared_ptr<Slot>> by_source;
+    std::multimap<ContentKey, std::shared_ptr<Slot>> by_content;
+
+    void make_pools() {
+        SlabPlacement shared;
+        if (!readers.empty()) {
+            const bool is_one = readers.size() == 1;
+            shared = {is_one ? MemoryPolicy::kBind : MemoryPolicy::kInterleave, readers};
         }
-        return slot;
+        pools.emplace(-1, SlabPool(domains, shared));
+        for (const MemoryDomain& domain : domains->list()) {
+            pools.emplace(int32_t(domain.id),
+                          SlabPool(domains, {MemoryPolicy::kBind, {domain.id}}));
+        }
+    }
+
+    std::shared_ptr<Slot> find(const SourceKey& key) {
+        const std::lock_guard lock(mutex);
+        const auto found = by_source.find(key);
+        return found == by_source.end() ? nullptr : found->second;
+    }
+    // Under the mutex.
+    void name(const SourceKey& key, const std::shared_ptr<Slot>& slot) {
+        by_source[key] = slot;
+        slot->names.push_back(key);
+    }
+    // The slot of equal elements, or a new one. Elements are compared without the mutex: they may
+    // have to come from a file.
+    std::shared_ptr<Slot> find_or_add(const Tensor& tensor, const SourceKey& key) {
+        if (std::shared_ptr<Slot> found = find(key)) {
+            return found;
+        }
+        const ContentKey content{content_hash({tensor.bytes(), size_t(tensor.byte_count())}),
+                                 key.second};
+        std::set<const Slot*> others;  // with the same hash and other elements
+        for (;;) {
+            std::shared_ptr<Slot> candidate;
+            {
+                const std::lock_guard lock(mutex);
+                if (const auto found = by_source.find(key); found != by_source.end()) {
+                    return found->second;
+                }
+                const auto [begin, end] = by_content.equal_range(content);
+                const auto next = std::find_if(begin, end, [&](const auto& held) {
+                    return others.count(held.second.get()) == 0;
+                });
+                if (next == end) {
+                    auto slot = std::make_shared<Slot>(key.first, content);
+                    by_content.emplace(content, slot);
+                    name(key, slot);
+                    return slot;
+                }
+                candidate = next->second;
+            }
+            if (candidate->source.has_same_elements(tensor)) {
+                const std::lock_guard lock(mutex);
+                if (const auto found = by_source.find(key); found != by_source.end()) {
+                    return found->second;
+                }
+                if (!candidate->names.empty()) {  // nobody has forgotten it meanwhile
+                    name(key, candidate);
+                    return candidate;
+                }
+            }
+            others.insert(candidate.get());
+        }
     }
     // Called when the last holder of an entry is gone; a new caller may hold the slot already.
-    void forget(const Key& key) {
+    void forget(const std::shared_ptr<Slot>& slot) {
         const std::lock_guard lock(mutex);
-        const auto found = slots.find(key);
-        if (found != slots.end() && found->second.use_count() == 1 && is_empty(*found->second)) {
-            slots.erase(found);
+        // The table's two, the names', and the caller's.
+        const auto held_by_tables = int64_t(slot->names.size()) + 1;
+        if (slot->names.empty() || slot.use_count() > held_by_tables + 1 || !is_empty(*slot)) {
+            return;
+        }
+        for (const SourceKey& key : slot->names) {
+            by_source.erase(key);
+        }
+        slot->names.clear();
+        const auto [begin, end] = by_content.equal_range(slot->content);
+        const auto held = std::find_if(
+            begin, end, [&](const auto& candidate) { return candidate.second == slot; });
+        if (held != end) {
+            by_content.erase(held);
         }
     }
     // Locks, so that what a caller that has just left wrote is seen.
@@ -89,42 +172,108 @@ struct WeightStore::Impl {
         const std::lock_guard lock(slot.packing);
         return slot.packed.expired();
     }
+    // Where the calling thread packs.
+    std::optional<scheduler::ThreadBinding> bind_to(int32_t domain) const {
+        std::optional<scheduler::ThreadBinding> binding;
+        if (domain >= 0 && domains->places()) {
+            binding.emplace(domains->at(MemoryDomainId{domain}).cpus);
+            (void)binding->bind();
+        }
+        return binding;
+    }
 };
 
-WeightStore::WeightStore() : impl_(std::make_shared<Impl>()) {}
+WeightStore::WeightStore() : impl_(std::make_shared<Impl>()) {
+    impl_->make_pools();
+}
+WeightStore::WeightStore(std::shared_ptr<MemoryDomains> domains,
+                         std::vector<MemoryDomainId> readers)
+    : impl_(std::make_shared<Impl>()) {
+    impl_->domains = std::move(domains);
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    impl_->readers = std::move(readers);
+    impl_->make_pools();
+}
 WeightStore::~WeightStore() = default;
+WeightStore::WeightStore(WeightStore&&) noexcept = default;
+WeightStore& WeightStore::operator=(WeightStore&&) noexcept = default;
 
 int64_t WeightStore::packed_bytes() const {
     return impl_->packed_bytes.load(std::memory_order_relaxed);
 }
 
-Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(
-    const Tensor& source,
-    std::string_view layout_key,
-    int64_t bytes,
-    const std::function<void(const Tensor& source, std::byte* packed)>& pack) {
+std::vector<std::shared_ptr<const Slab>> WeightStore::slabs() const {
+    std::vector<std::shared_ptr<const Slab>> all;
+    for (const auto& [domain, pool] : impl_->pools) {
+        const std::vector<std::shared_ptr<const Slab>> some = pool.slabs();
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+}
+
+WeightTarget WeightStore::default_target() const {
+    WeightTarget target;
+    if (impl_->readers.size() == 1) {
+        target.domain = impl_->readers.front();
+    }
+    return target;
+}
+
+Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& source,
+                                                                  std::string_view layout_key,
+                                                                  int64_t bytes,
+                                                                  const Pack& pack) {
+    return get_or_pack(source, layout_key, bytes, pack, default_target());
+}
+
+Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& source,
+                                                                  std::string_view layout_key,
+                                                                  int64_t bytes,
+                                                                  const Pack& pack,
+                                                                  WeightTarget target) {
     LEAT_CHECK(bytes >= 0, "packed weights of {} bytes", bytes);
-    const Key key{source.bytes(), source.owner(), source.byte_count(), bytes,
-                  std::string(layout_key)};
-    const std::shared_ptr<Slot> slot = impl_->find_or_add(key);
+    const int32_t domain = target.domain ? int32_t(*target.domain) : -1;
+    const SourceKey key{Source(source),
+                        Form{source.dtype(), bytes, domain, std::string(layout_key)}};
+    const std::shared_ptr<Slot> slot = impl_->find_or_add(source, key);
     const std::lock_guard lock(slot->packing);
     if (std::shared_ptr<const std::byte> found = slot->packed.lock()) {
         return found;
     }
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, allocate_zeroed(bytes));
+    const auto pool = impl_->pools.find(domain);
+    LEAT_CHECK(pool != impl_->pools.end(), "no memory domain {}", domain);
+    const std::optional<scheduler::ThreadBinding> binding = impl_->bind_to(domain);
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, pool->second.allocate(bytes));
     std::byte* data = memory.get();
     pack(source, data);
     drop_source_pages(source);
     impl_->packed_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    // The last holder gives back the memory first, then its place in the table.
+    // The last holder gives back the memory first, then its place in the table. The slot's weak
+    // pointer keeps this function object, which must keep neither slot nor store after that.
     std::shared_ptr<const std::byte> entry(
-        data, [key, impl = impl_, memory = std::move(memory)](const std::byte*) mutable {
+        data,
+        [own = slot, bytes, impl = impl_, memory = std::move(memory)](const std::byte*) mutable {
             memory.reset();
-            impl->packed_bytes.fetch_sub(key.packed_bytes, std::memory_order_relaxed);
-            impl->forget(key);
+            const std::shared_ptr<Impl> store = std::move(impl);
+            const std::shared_ptr<Slot> last = std::move(own);
+            store->packed_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+            store->forget(last);
         });
     slot->packed = entry;
     return entry;
+}
+
+Result<std::vector<std::shared_ptr<const std::byte>>> WeightStore::replicate(
+    const Tensor& source, std::string_view layout_key, int64_t bytes, const Pack& pack) {
+    std::vector<std::shared_ptr<const std::byte>> copies;
+    copies.reserve(impl_->readers.size());
+    for (const MemoryDomainId reader : impl_->readers) {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const std::byte> copy,
+                              get_or_pack(source, layout_key, bytes, pack, {reader}));
+        copies.push_back(std::move(copy));
+    }
+    return copies;
 }
 
 }  // namespace leat

@@ -1,4 +1,5 @@
-// WeightStore: packed copies of constants, shared by every plan and graph of a Runtime.
+// WeightStore: packed copies of constants, shared by every plan and graph of a Runtime, each in the
+// memory domain where it is read.
 //
 // Thread-safe. An entry lives as long as somebody holds its pointer.
 #pragma once
@@ -7,34 +8,66 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mapped_file.h"  // drop_source_pages: the counterpart of get_or_pack
 #include "leat/status.h"
 #include "leat/tensor.h"
+#include "memory/slab.h"
 
 namespace leat {
 
+// Where a copy of a constant is to be: in one domain (at home, a replica, or a part of a constant
+// that is divided), or page by page in turn on all the readers' domains.
+struct WeightTarget {
+    std::optional<MemoryDomainId> domain;  // none: on all readers' domains
+    friend bool operator==(const WeightTarget&, const WeightTarget&) = default;
+};
+
 class WeightStore {
   public:
+    // Fills `packed` from `source`; runs on CPUs of the domain, so that packing is the first touch.
+    using Pack = std::function<void(const Tensor& source, std::byte* packed)>;
+
+    // Everywhere.
     WeightStore();
+    // For readers in these domains. Targets that the caller does not name: the domain of a single
+    // reader, all domains in turn for several.
+    WeightStore(std::shared_ptr<MemoryDomains> domains, std::vector<MemoryDomainId> readers);
     ~WeightStore();
-    WeightStore(const WeightStore&) = delete;
-    WeightStore& operator=(const WeightStore&) = delete;
+    WeightStore(WeightStore&&) noexcept;
+    WeightStore& operator=(WeightStore&&) noexcept;
+
+    // What get_or_pack takes where the caller does not say.
+    WeightTarget default_target() const;
 
     // Memory of `bytes` (64-byte aligned, zeroed) that `pack` fills from `source`; the same pointer
-    // for the same source memory, layout key and size while it lives. Callers of one entry wait
-    // until it is packed; `pack` must not call the store. After packing, the pages of a source that
-    // is a view of a mapped file are given back to the kernel.
-    Result<std::shared_ptr<const std::byte>> get_or_pack(
-        const Tensor& source,
-        std::string_view layout_key,
-        int64_t bytes,
-        const std::function<void(const Tensor& source, std::byte* packed)>& pack);
+    // for equal elements of the same type, layout key, size and target while it lives. Callers of
+    // one entry wait until it is packed; `pack` must not call the store. After packing, the pages
+    // of a source that is a view of a mapped file are given back to the kernel.
+    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
+                                                         std::string_view layout_key,
+                                                         int64_t bytes,
+                                                         const Pack& pack);
+    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
+                                                         std::string_view layout_key,
+                                                         int64_t bytes,
+                                                         const Pack& pack,
+                                                         WeightTarget target);
+    // A copy in each of the readers' domains, in their order.
+    Result<std::vector<std::shared_ptr<const std::byte>>> replicate(const Tensor& source,
+                                                                    std::string_view layout_key,
+                                                                    int64_t bytes,
+                                                                    const Pack& pack);
 
     // Bytes of all living entries.
     int64_t packed_bytes() const;
+    // What holds them.
+    std::vector<std::shared_ptr<const Slab>> slabs() const;
 
   private:
     struct Impl;

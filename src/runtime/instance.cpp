@@ -27,9 +27,9 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     }
 }
 
-void Instance::link(std::shared_ptr<const Arena> arena, std::byte* scratch) {
+void Instance::link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch) {
     arena_ = std::move(arena);
-    scratch_ = scratch;
+    scratch_.assign(scratch.begin(), scratch.end());
     for (size_t b = 0; b < buffers_.size(); ++b) {
         buffers_[b] = arena_->data() + plan_->memory.offsets[b];
         for (int32_t arg : args_of_buffer_[b]) {
@@ -71,7 +71,7 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
     const KernelArgs kernel_args{
         args.subspan(size_t(at.first_arg), size_t(at.input_count)),
         args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
-        scratch_ + worker * plan_->scratch_bytes};
+        scratch_[size_t(worker)]};
     Status status = at.kernel->run(kernel_args, tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }

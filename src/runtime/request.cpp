@@ -1,8 +1,11 @@
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
 #include "base/error.h"
+#include "memory/page_placement.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
@@ -23,7 +26,15 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
       bound(compiled->graph.inputs.size(), false),
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
-      others_(compiled->request_count.fetch_add(1)) {}
+      others_(compiled->request_count.fetch_add(1)),
+      home_(compiled->runtime->domains->home_of_cpu(::sched_getcpu())),
+      memory_(compiled->runtime->domains,
+              home_,
+              worker_homes(*compiled->runtime->domains, compiled->runtime->executor->report())) {
+    if (compiled->runtime->domains->places()) {
+        home_binding_.emplace(compiled->runtime->domains->at(home_).cpus);
+    }
+}
 
 Status Request::Impl::check_count() const {
     const CompileOptions& options = compiled->options;
@@ -46,7 +57,7 @@ Status Request::Impl::reserve() {
         arena_bytes = std::max(arena_bytes, plan->arena_bytes);
         scratch_bytes = std::max(scratch_bytes, plan->scratch_bytes);
     }
-    LEAT_RETURN_IF_ERROR(grow_slab(arena_bytes, scratch_bytes));
+    LEAT_RETURN_IF_ERROR(grow_memory(arena_bytes, scratch_bytes));
     return plans.empty() ? Status() : add_instance(plans.front());
 }
 
@@ -163,10 +174,10 @@ Status Request::Impl::select_instance(std::span<const Shape> override_shapes) {
 }
 
 Status Request::Impl::add_instance(std::shared_ptr<const Plan> plan) {
-    LEAT_RETURN_IF_ERROR(grow_slab(plan->arena_bytes, plan->scratch_bytes));
+    LEAT_RETURN_IF_ERROR(grow_memory(plan->arena_bytes, plan->scratch_bytes));
     auto instance =
         std::make_unique<Instance>(std::move(plan), compiled->runtime->executor->worker_count());
-    instance->link(arena_, arena_->data() + arena_bytes_);
+    instance->link(memory_.arena(), memory_.scratch());
     if (instances.size() == kMaxInstances) {
         instances.pop_back();
     }
@@ -175,20 +186,13 @@ Status Request::Impl::add_instance(std::shared_ptr<const Plan> plan) {
     return {};
 }
 
-Status Request::Impl::grow_slab(int64_t arena_bytes, int64_t scratch_bytes) {
-    if (arena_ != nullptr && arena_bytes <= arena_bytes_ && scratch_bytes <= scratch_bytes_) {
+Status Request::Impl::grow_memory(int64_t arena_bytes, int64_t scratch_bytes) {
+    if (memory_.has_room(arena_bytes, scratch_bytes)) {
         return {};
     }
-    const int64_t new_arena = std::max(arena_bytes, arena_bytes_);
-    const int64_t new_scratch = std::max(scratch_bytes, scratch_bytes_);
-    const int64_t workers = compiled->runtime->executor->worker_count();
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::make(new_arena + new_scratch * workers));
-    arena.pretouch(0, arena.size_bytes());
-    arena_ = std::make_shared<const Arena>(std::move(arena));
-    arena_bytes_ = new_arena;
-    scratch_bytes_ = new_scratch;
+    LEAT_RETURN_IF_ERROR(memory_.grow(arena_bytes, scratch_bytes));
     for (const std::unique_ptr<Instance>& instance : instances) {
-        instance->link(arena_, arena_->data() + arena_bytes_);
+        instance->link(memory_.arena(), memory_.scratch());
     }
     return {};
 }
@@ -241,8 +245,21 @@ Status Request::Impl::collect_results() {
     return {};
 }
 
+// With several domains the caller stays in the request's own for the run: a thread that wanders
+// would read everything from afar.
 Status Request::Impl::run(const RunOptions& options) {
     LEAT_RETURN_IF_ERROR(check_bound());
+    memory_.touch_if_trimmed();
+    if (!home_binding_) {
+        return run_bound(options);
+    }
+    (void)home_binding_->bind();
+    Status status = run_bound(options);
+    home_binding_->restore();
+    return status;
+}
+
+Status Request::Impl::run_bound(const RunOptions& options) {
     scheduler::RunControl control;
     control.stop = options.stop;
     if (options.deadline) {
@@ -298,6 +315,24 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
         times.push_back(std::move(time));
     }
     return times;
+}
+
+PlacementReport Request::Impl::placement_report() const {
+    PlacementReport report;
+    report.page_bytes = page_bytes();
+    const PageSettings settings = read_page_settings("");
+    report.is_balanced_by_system = settings.is_balancing;
+    report.huge_pages = settings.huge_pages;
+    memory_.add_to(report);
+    for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
+        add_placement(*slab, *compiled->runtime->domains, "weights", report);
+    }
+    return report;
+}
+
+void Request::Impl::trim() {
+    memory_.trim();
+    std::fill(results.begin(), results.end(), Value());
 }
 
 Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -384,6 +419,14 @@ RunReport Request::run_report() const {
         report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile};
     }
     return report;
+}
+
+PlacementReport Request::placement_report() const {
+    return impl_->placement_report();
+}
+
+void Request::trim() {
+    impl_->trim();
 }
 
 std::string Request::trace_json() const {

@@ -1,4 +1,4 @@
-// What a Request owns: its slab, the bound inputs and outputs, and one linked instance for each
+// What a Request owns: its memory, the bound inputs and outputs, and one linked instance for each
 // plan it holds. Used by one thread at a time.
 #pragma once
 
@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "memory/arena.h"
+#include "leat/scheduler/thread_binding.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/request_memory.h"
 
 namespace leat {
 
@@ -20,8 +21,8 @@ class Instance {
     Instance(std::shared_ptr<const Plan> plan, int worker_count);
 
     const Plan& plan() const { return *plan_; }
-    // Sets every address: buffers in `arena`, scratch behind them, inputs and outputs as bound.
-    void link(std::shared_ptr<const Arena> arena, std::byte* scratch);
+    // Sets every address: buffers in `arena`, scratch of each worker, inputs and outputs as bound.
+    void link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch);
     void set_input(int input, const std::byte* data);
     // Lets the buffer of an output live in caller memory; null: in the arena again. False if the
     // output has no buffer of its own (it is an input or a constant): then it is copied after the
@@ -32,7 +33,7 @@ class Instance {
     Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
     // The elements of a tensor output after a run.
     const std::byte* output_data(int output, std::span<const Value> inputs) const;
-    const std::shared_ptr<const Arena>& arena() const { return arena_; }
+    const std::shared_ptr<const Slab>& arena() const { return arena_; }
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
@@ -48,8 +49,8 @@ class Instance {
     std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
     std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
     std::vector<std::vector<std::string>> strings_;     // by string buffer
-    std::shared_ptr<const Arena> arena_;
-    std::byte* scratch_ = nullptr;
+    std::shared_ptr<const Slab> arena_;
+    std::vector<std::byte*> scratch_;  // by worker
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;
@@ -72,6 +73,8 @@ struct Request::Impl {
     Status select_instance(std::span<const Shape> override_shapes);
     Status run(const RunOptions& options);
     Result<std::vector<StepTime>> profile();
+    PlacementReport placement_report() const;
+    void trim();
 
     std::shared_ptr<CompiledGraph::Impl> compiled;
     std::vector<Value> inputs;                         // by input
@@ -89,13 +92,16 @@ struct Request::Impl {
     bool use_instance(const Predicate& wanted);
     Status check_bound() const;
     Status add_instance(std::shared_ptr<const Plan> plan);
-    Status grow_slab(int64_t arena_bytes, int64_t scratch_bytes);
+    // Memory for a plan of this size, and every instance linked to it.
+    Status grow_memory(int64_t arena_bytes, int64_t scratch_bytes);
     Status bind_addresses();
+    Status run_bound(const RunOptions& options);
     Status collect_results();
 
-    std::shared_ptr<const Arena> arena_;
-    int64_t arena_bytes_ = 0;
-    int64_t scratch_bytes_ = 0;  // per worker
+    // Where activations are, and the calling thread while it runs.
+    MemoryDomainId home_;
+    std::optional<scheduler::ThreadBinding> home_binding_;  // where there are several domains
+    RequestMemory memory_;
 };
 
 }  // namespace leat

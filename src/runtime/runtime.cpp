@@ -2,30 +2,114 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "backends/backend.h"
 #include "backends/cpu/cpu_backend.h"
 #include "leat/scheduler/topology.h"
+#include "runtime/request_memory.h"
 #include "runtime/runtime_impl.h"
 
 namespace leat {
+
+namespace {
+
+scheduler::DomainGranularity granularity_of(NumaUnit unit) {
+    switch (unit) {
+        case NumaUnit::kPackage:
+            return scheduler::DomainGranularity::kPackage;
+        case NumaUnit::kNode:
+            return scheduler::DomainGranularity::kNode;
+        case NumaUnit::kLevel3Cache:
+            return scheduler::DomainGranularity::kLevel3Cache;
+        case NumaUnit::kAuto:
+            break;
+    }
+    return scheduler::DomainGranularity::kAuto;
+}
+
+// With several nodes of memory, or about another machine, every gap in what is known is worth a
+// word.
+bool is_worth_a_word(const scheduler::MachineTopology& machine) {
+    return machine.nodes.size() > 1 || !machine.is_this_machine;
+}
+
+std::vector<MemoryNodeInfo> describe(const MemoryDomains& domains) {
+    std::vector<MemoryNodeInfo> nodes;
+    nodes.reserve(domains.list().size());
+    for (const MemoryDomain& domain : domains.list()) {
+        MemoryBudget budget = domains.budget(domain.id);
+        MemoryNodeInfo& node = nodes.emplace_back();
+        node.numa_node = domain.os_node;
+        node.has_cpus = !domain.cpus.empty();
+        node.capacity_bytes = domain.capacity_bytes;
+        node.budget_bytes = budget.bytes;
+        node.budget_reason = std::move(budget.reason);
+        node.policy = domains.places() ? name_of(domains.strongest(domain.id)) : "";
+        node.bandwidth_mib_per_s = domain.bandwidth_mib_per_s;
+        node.latency_ns = domain.latency_ns;
+    }
+    return nodes;
+}
+
+}  // namespace
+
+void Runtime::Impl::start(const scheduler::HostTopology& topology,
+                          const scheduler::ThreadBudget& budget) {
+    const NumaOptions& numa = options.numa;
+    const bool oversubscribed = budget.threads > budget.available;
+    scheduler::ExecutorOptions executor_options;
+    executor_options.threads = budget.threads;
+    executor_options.pin = options.pin_threads && !oversubscribed;
+    std::optional<scheduler::MachineTopology> given;
+    if (numa.hwloc_topology != nullptr) {
+        given = scheduler::machine_topology_of(numa.hwloc_topology);
+        executor_options.topology = &*given;
+    }
+    // One thread on one node has nothing to gain: then the machine need not be read.
+    const bool is_useful = given || budget.threads > 1 || topology.memory_nodes > 1;
+    if (!numa.is_on) {
+        executor_options.domains = {{0, topology.affinity_cpus}};
+    } else if (is_useful) {
+        const scheduler::MachineTopology& machine = given ? *given : scheduler::machine_topology();
+        executor_options.domains = scheduler::divide_into_domains(machine, topology.affinity_cpus,
+                                                                  granularity_of(numa.unit));
+        domains = std::make_shared<MemoryDomains>(
+            make_memory_domains(machine, executor_options.domains),
+            MemoryDomainOptions{
+                numa.node_limit_bytes, numa.is_strict,
+                [this](const std::string& text) { log(LogLevel::kWarning, text); }});
+        if (is_worth_a_word(machine) && !machine.note.empty()) {
+            domains->tell(machine.note);
+        }
+        if (const std::string note = orphan_note(machine, topology.affinity_cpus); !note.empty()) {
+            domains->tell(note);
+        }
+    }
+    executor = std::make_unique<scheduler::Executor>(executor_options);
+    std::vector<MemoryDomainId> readers = worker_homes(*domains, executor->report());
+    if (domains->list().empty()) {
+        readers.clear();
+    } else if (numa.weights == WeightPlacement::kHome) {
+        readers.resize(1);  // worker 0 is the calling thread
+    }
+    weights = WeightStore(domains, std::move(readers));
+    if (oversubscribed) {
+        log(LogLevel::kWarning, fmt::format("{} threads on {} available CPUs: not pinned",
+                                            budget.threads, budget.available));
+    } else if (executor->report().threads < budget.threads) {
+        log(LogLevel::kWarning, executor->report().note);
+    }
+}
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     impl_->options = std::move(options);
     const scheduler::HostTopology topology = scheduler::read_topology();
     const scheduler::ThreadBudget budget =
         scheduler::thread_budget(topology, impl_->options.threads);
-    const bool oversubscribed = budget.threads > budget.available;
-    scheduler::ExecutorOptions executor_options;
-    executor_options.threads = budget.threads;
-    executor_options.pin = impl_->options.pin_threads && !oversubscribed;
-    impl_->executor = std::make_unique<scheduler::Executor>(executor_options);
+    impl_->start(topology, budget);
     const scheduler::ExecutorReport& executor = impl_->executor->report();
-    if (oversubscribed) {
-        impl_->log(LogLevel::kWarning, fmt::format("{} threads on {} available CPUs: not pinned",
-                                                   budget.threads, budget.available));
-    } else if (executor.threads < budget.threads) {
-        impl_->log(LogLevel::kWarning, executor.note);
-    }
     HostInfo& host = impl_->host;
     host.cpu_name = topology.cpu_name;
     host.simd = cpu_simd_name();
@@ -37,6 +121,7 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     host.threads_source = budget.source;
     host.pinned = executor.pinned;
     host.pinning_note = executor.note;
+    host.memory_nodes = describe(*impl_->domains);
 }
 
 Runtime::~Runtime() = default;

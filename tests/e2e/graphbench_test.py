@@ -350,6 +350,28 @@ class Machine(unittest.TestCase):
         self.assertIn("cpu", [backend["name"] for backend in json.loads(out)["backends"]])
         self.assertIn(call("doctor")[0], (0, 9))
 
+    def test_numa_matrix_has_every_pair_of_nodes(self):
+        code, out, _ = call("devices", "--numa-matrix", "--buffer", "8MiB", "--json", "-")
+        self.assertEqual(code, 0)
+        result = json.loads(out)
+        nodes = result["memory_nodes"]
+        readers = [node["numa_node"] for node in nodes if node["has_cpus"]]
+        matrix = result["numa_matrix"]
+        self.assertEqual(sorted((pair["memory_node"], pair["reader_node"]) for pair in matrix["pairs"]),
+                         sorted((node["numa_node"], reader) for node in nodes for reader in readers))
+        for pair in matrix["pairs"]:
+            self.assertGreater(pair["thread_gb_per_s"], 0)
+            self.assertGreater(pair["latency_ns"], 0)
+        self.assertEqual([row["placement"] for row in matrix["weights"]], ["home", "interleave", "replicate"])
+
+    def test_run_tells_where_pages_are(self):
+        for numa in ("on", "off"):
+            code, out, _ = call("run", SMALL, "--numa", numa, "--json", "-")
+            self.assertEqual(code, 0)
+            activations = [part for part in json.loads(out)["pages"]["memory"] if part["memory"] == "activations"]
+            self.assertEqual(len(activations), 1)
+            self.assertEqual(activations[0]["absent"], 0)
+
 
 if __name__ == "__main__":
     unittest.main()

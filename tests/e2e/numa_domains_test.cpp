@@ -1,5 +1,5 @@
 // What depends on NUMA nodes, on a machine that has two with two CPUs each and one with memory
-// only; see numa_domains_test.sh. Bodies sleep: the machine may be an emulated one with fewer CPUs
+// only; see numa_test.sh. Bodies sleep: the machine may be an emulated one with fewer CPUs
 // behind it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

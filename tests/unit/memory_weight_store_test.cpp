@@ -3,13 +3,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "memory/arena.h"
+#include "memory/content_hash.h"
+#include "memory/slab.h"
 #include "memory/weight_store.h"
 
 namespace leat {
@@ -36,6 +41,81 @@ TEST(WeightStore, SharesOneCopyPerSourceAndLayout) {
     EXPECT_EQ(first->get()[63], std::byte{0});
     EXPECT_EQ(reinterpret_cast<uintptr_t>(first->get()) % 64, 0U);
     EXPECT_EQ(store.packed_bytes(), 192);
+}
+
+// Two tensors, and a third one with other elements.
+TEST(WeightStore, SharesEqualElementsOfDifferentTensors) {
+    WeightStore store;
+    const Tensor one = make_tensor(3);
+    const Tensor twin = make_tensor(3);
+    const Tensor other = make_tensor(4);
+    auto first = store.get_or_pack(one, "rows", 64, copy_floats).value();
+    auto second = store.get_or_pack(twin, "rows", 64, copy_floats).value();
+    auto third = store.get_or_pack(other, "rows", 64, copy_floats).value();
+    EXPECT_EQ(first, second);
+    EXPECT_NE(first, third);
+    EXPECT_EQ(store.packed_bytes(), 128);
+    // The same bytes as integers are something else: packing may convert.
+    const Tensor integers = Tensor::view(DType::kInt32, {2}, one.bytes(), one.owner());
+    EXPECT_NE(store.get_or_pack(integers, "rows", 64, copy_floats).value(), first);
+    first.reset();
+    EXPECT_EQ(store.get_or_pack(one, "rows", 64, copy_floats).value(), second);
+}
+
+TEST(WeightStore, SharesNothingWithElementsThatAreGone) {
+    WeightStore store;
+    auto source = std::make_unique<Tensor>(make_tensor(3));
+    auto first = store.get_or_pack(*source, "rows", 64, copy_floats).value();
+    source.reset();
+    EXPECT_NE(store.get_or_pack(make_tensor(3), "rows", 64, copy_floats).value(), first);
+}
+
+// Blocks of the same slab are used again, and are zero again.
+TEST(WeightStore, GivesRoomOfSmallEntriesAgain) {
+    WeightStore store;
+    const Tensor keep = make_tensor(1);
+    auto held = store.get_or_pack(keep, "rows", 64, copy_floats).value();
+    const auto fill = [](const Tensor&, std::byte* packed) { std::memset(packed, 7, 100'000); };
+    const auto leave = [](const Tensor&, std::byte*) {};
+    for (int i = 0; i < 100; ++i) {
+        const Tensor source = make_tensor(float(i + 2));
+        (void)store.get_or_pack(source, "rows", 100'000, fill).value();
+        const auto clean = store.get_or_pack(source, "columns", 100'001, leave).value();
+        EXPECT_TRUE(std::all_of(clean.get(), clean.get() + 100'001,
+                                [](std::byte byte) { return byte == std::byte{0}; }));
+    }
+    EXPECT_EQ(store.slabs().size(), 1U);
+    held.reset();
+    EXPECT_TRUE(store.slabs().empty());
+}
+
+// The store's table is empty when nothing is left: a new source finds nothing of an old one.
+TEST(WeightStore, KeepsNothingOfWhatIsGone) {
+    WeightStore store;
+    std::weak_ptr<const void> owner;
+    {
+        const Tensor source = make_tensor(1);
+        const Tensor twin = make_tensor(1);
+        owner = source.owner();
+        auto first = store.get_or_pack(source, "rows", 64, copy_floats).value();
+        auto second = store.get_or_pack(twin, "rows", 64, copy_floats).value();
+    }
+    EXPECT_TRUE(owner.expired());
+    EXPECT_EQ(store.packed_bytes(), 0);
+    EXPECT_TRUE(store.slabs().empty());
+}
+
+TEST(ContentHash, DependsOnEveryByteAndOnTheLength) {
+    std::vector<std::byte> bytes(100, std::byte{0});
+    std::set<uint64_t> seen{content_hash(bytes)};
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = std::byte{1};
+        EXPECT_TRUE(seen.insert(content_hash(bytes)).second) << i;
+        bytes[i] = std::byte{0};
+    }
+    for (size_t length = 0; length < bytes.size(); ++length) {
+        EXPECT_TRUE(seen.insert(content_hash(std::span(bytes).first(length))).second) << length;
+    }
 }
 
 TEST(WeightStore, ForgetsAnEntryWithItsLastHolder) {
@@ -95,9 +175,9 @@ TEST(WeightStore, PacksOnceForConcurrentCallers) {
 
 TEST(WeightStore, LargeEntriesStartAtAHugePage) {
     WeightStore store;
-    auto packed = store.get_or_pack(make_tensor(1), "rows", Arena::kHugePageBytes, copy_floats);
+    auto packed = store.get_or_pack(make_tensor(1), "rows", Slab::kHugePageBytes, copy_floats);
     ASSERT_TRUE(packed.ok());
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed->get()) % uintptr_t(Arena::kHugePageBytes), 0U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed->get()) % uintptr_t(Slab::kHugePageBytes), 0U);
 }
 
 TEST(WeightStore, ReturnsOutOfMemory) {

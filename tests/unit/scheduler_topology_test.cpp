@@ -159,22 +159,32 @@ std::vector<std::vector<int>> cpus_of(const std::vector<ComputeDomain>& domains)
     return cpus;
 }
 
+MachineTopology machine_with(const std::vector<std::vector<int>>& node_cpus) {
+    MachineTopology machine;
+    for (const std::vector<int>& cpus : node_cpus) {
+        MemoryNode& node = machine.nodes.emplace_back();
+        node.os_node = int(machine.nodes.size()) - 1;
+        node.local_cpus = cpus;
+        node.has_cpus = !cpus.empty();
+    }
+    return machine;
+}
+
 TEST(ComputeDomains, AreTheNodesCutToTheAffinityMask) {
-    const std::vector<ComputeDomain> nodes{{1, {4, 5, 6, 7}}, {0, {0, 1, 2, 3}}};
-    const std::vector<ComputeDomain> domains = divide_into_domains(nodes, {1, 3, 4});
+    const MachineTopology machine = machine_with({{0, 1, 2, 3}, {4, 5, 6, 7}});
+    const std::vector<ComputeDomain> domains = divide_into_domains(machine, {1, 3, 4});
     EXPECT_THAT(cpus_of(domains), testing::ElementsAre(std::vector{1, 3}, std::vector{4}));
     EXPECT_EQ(domains[1].numa_node, 1);
 }
 
 TEST(ComputeDomains, LeaveOutNodesWithoutUsableCpus) {
-    const std::vector<ComputeDomain> nodes{{0, {0, 1}}, {2, {}}, {3, {2, 3}}};
-    EXPECT_THAT(cpus_of(divide_into_domains(nodes, {0, 1})),
+    EXPECT_THAT(cpus_of(divide_into_domains(machine_with({{0, 1}, {}, {2, 3}}), {0, 1})),
                 testing::ElementsAre(std::vector{0, 1}));
 }
 
-TEST(ComputeDomains, GiveOrphansToTheNearestNodeAndSharedCpusToOne) {
-    const std::vector<ComputeDomain> nodes{{0, {0, 1, 2}}, {1, {2, 8, 9}}};
-    EXPECT_THAT(cpus_of(divide_into_domains(nodes, {0, 1, 2, 3, 7, 8})),
+TEST(ComputeDomains, GiveUnknownCpusToTheNearestNumberAndSharedCpusToOneNode) {
+    const MachineTopology machine = machine_with({{0, 1, 2}, {2, 8, 9}});
+    EXPECT_THAT(cpus_of(divide_into_domains(machine, {0, 1, 2, 3, 7, 8})),
                 testing::ElementsAre(std::vector{0, 1, 2, 3}, std::vector{7, 8}));
     EXPECT_THAT(cpus_of(divide_into_domains({}, {5, 6})), testing::ElementsAre(std::vector{5, 6}));
 }
@@ -186,22 +196,6 @@ TEST(ComputeDomains, OfThisMachineAreItsAffinityMask) {
     }
     EXPECT_THAT(all, testing::UnorderedElementsAreArray(affinity_cpus()));
 }
-
-#ifdef LEAT_HAVE_HWLOC
-// hwloc is told of an invented machine with two nodes.
-TEST(ComputeDomains, HaveTheCpusOfTheirNode) {
-    const std::vector<int> cpus = affinity_cpus();
-    const int half = cpus.back() / 2 + 1;
-    std::vector<ComputeDomain> nodes{{0, std::vector<int>(size_t(half))},
-                                     {1, std::vector<int>(size_t(half))}};
-    std::iota(nodes[0].cpus.begin(), nodes[0].cpus.end(), 0);
-    std::iota(nodes[1].cpus.begin(), nodes[1].cpus.end(), half);
-    ::setenv("HWLOC_SYNTHETIC", ("numa:2 pu:" + std::to_string(half)).c_str(), 1);
-    const std::vector<ComputeDomain> domains = compute_domains();
-    ::unsetenv("HWLOC_SYNTHETIC");
-    EXPECT_EQ(cpus_of(domains), cpus_of(divide_into_domains(nodes, cpus)));
-}
-#endif
 
 TEST(Topology, OfThisMachineMakesSense) {
     const HostTopology host = read_topology();

@@ -153,8 +153,10 @@ struct ExecutorOptions {
     std::chrono::nanoseconds spin{0};
     static constexpr std::chrono::milliseconds kMaxSpin{10};
     // An arena for each; workers are dealt over them in this order, as many to each as it has CPUs.
-    // Empty: compute_domains().
+    // Empty: compute_domains(), or those of `topology`.
     std::vector<ComputeDomain> domains = {};
+    // Read by the constructor only; null: machine_topology().
+    const MachineTopology* topology = nullptr;
 };
 
 // What an executor turned out to be.

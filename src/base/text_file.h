@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace leat::scheduler {
+namespace leat {
 
 // All lines; none if the file cannot be read.
 inline std::vector<std::string> read_lines(const std::string& path) {
@@ -37,4 +37,4 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
-}  // namespace leat::scheduler
+}  // namespace leat

@@ -1,0 +1,211 @@
+#include "memory/slab.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "leat/scheduler/thread_binding.h"
+
+namespace leat {
+namespace {
+
+int64_t round_up(int64_t value, int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+Status refused(int64_t bytes, int error) {
+    return out_of_memory("cannot map {} bytes: {}", bytes, std::strerror(error))
+        .with_hint("free memory, or compile with smaller shapes or a memory limit");
+}
+
+}  // namespace
+
+Result<Slab> Slab::make(int64_t bytes) {
+    LEAT_CHECK(bytes >= 0, "a slab of {} bytes", bytes);
+    Slab slab;
+    if (bytes == 0) {
+        return slab;
+    }
+    if (bytes > std::numeric_limits<int64_t>::max() / 2) {
+        return refused(bytes, ENOMEM);
+    }
+    const bool huge = bytes >= kHugePageBytes;
+    const int64_t alignment = huge ? kHugePageBytes : page_bytes();
+    const int64_t mapped = round_up(bytes, page_bytes());
+    // A guard before and after, and room to align, because mmap aligns to small pages only. All of
+    // it is forbidden but the slab itself.
+    const int64_t reserved = mapped + alignment + page_bytes();
+    void* base = ::mmap(nullptr, size_t(reserved), PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        return refused(bytes, errno);
+    }
+    slab.reserved_ = static_cast<std::byte*>(base);
+    slab.reserved_bytes_ = reserved;
+    const auto address = int64_t(reinterpret_cast<uintptr_t>(base));
+    std::byte* begin = slab.reserved_ + (round_up(address + 1, alignment) - address);
+    if (::mprotect(begin, size_t(mapped), PROT_READ | PROT_WRITE) != 0) {
+        return refused(bytes, errno);
+    }
+    if (huge) {
+        (void)::madvise(begin, size_t(mapped), MADV_HUGEPAGE);  // advice: small pages work too
+    }
+    slab.data_ = begin;
+    slab.size_bytes_ = bytes;
+    slab.mapped_bytes_ = mapped;
+    return slab;
+}
+
+Result<Slab> Slab::make(int64_t bytes,
+                        std::shared_ptr<MemoryDomains> domains,
+                        SlabPlacement placement) {
+    LEAT_ASSIGN_OR_RETURN(Slab slab, make(bytes));
+    if (bytes == 0 || domains == nullptr || placement.domains.empty()) {
+        return slab;
+    }
+    slab.domains_ = std::move(domains);
+    slab.placement_ = std::move(placement);
+    slab.take_pages(+1);
+    if (!slab.domains_->places()) {
+        slab.placement_.policy = MemoryPolicy::kNone;
+    }
+    LEAT_RETURN_IF_ERROR(slab.check_budget());
+    slab.place();
+    return slab;
+}
+
+// Strict: what is asked for must be free. Else the slab is only preferred there.
+Status Slab::check_budget() {
+    effective_ = placement_.policy;
+    const auto parts = int64_t(placement_.domains.size());
+    for (const MemoryDomainId id : placement_.domains) {
+        const int64_t wanted = (mapped_bytes_ + parts - 1) / parts;
+        // Its own share is counted already.
+        domains_->give_back(id, wanted);
+        const MemoryBudget budget = domains_->budget(id);
+        domains_->take(id, wanted);
+        if (wanted <= budget.bytes) {
+            continue;
+        }
+        const int node = domains_->at(id).os_node;
+        if (domains_->is_strict()) {
+            return out_of_memory("a slab of {} bytes does not fit memory domain {} (node {})",
+                                 wanted, int(id), node)
+                .with_found(fmt::format("{} bytes: {}", budget.bytes, budget.reason))
+                .with_hint("give the domain a greater limit, or allow memory of other domains");
+        }
+        if (placement_.policy == MemoryPolicy::kBind) {
+            effective_ = MemoryPolicy::kPrefer;
+            domains_->tell(
+                fmt::format("node {} has less than the {} bytes that are wanted there: "
+                            "what does not fit goes elsewhere ({})",
+                            node, wanted, budget.reason));
+        }
+    }
+    return {};
+}
+
+// From the strongest policy down to none.
+void Slab::place() {
+    if (placement_.policy == MemoryPolicy::kNone) {
+        return;
+    }
+    std::vector<int> nodes;
+    for (const MemoryDomainId id : placement_.domains) {
+        nodes.push_back(domains_->at(id).os_node);
+    }
+    // Now, and not when the domain was probed: another thread may have been told otherwise.
+    const ThreadPolicy own = thread_memory_policy();
+    if (own.is_known && !own.is_default) {
+        effective_ = MemoryPolicy::kUser;
+        domains_->tell(fmt::format("the process's own memory policy ({}) is kept", own.text));
+        return;
+    }
+    const MemoryDomainId first = placement_.domains.front();
+    const MemoryPolicy strongest = domains_->strongest(first);
+    const bool has_policies = strongest >= MemoryPolicy::kPrefer;
+    if (effective_ == MemoryPolicy::kBind || !has_policies) {
+        effective_ = strongest;
+    }
+    if (has_policies) {
+        const int error = set_memory_policy(data_, mapped_bytes_, effective_, nodes);
+        if (error != 0) {
+            effective_ = MemoryPolicy::kFirstTouch;
+            domains_->tell(fmt::format("memory is placed by 'first touch' instead of '{}': {}",
+                                       name_of(placement_.policy), std::strerror(error)));
+        }
+    }
+}
+
+void Slab::take_pages(int sign) {
+    const auto parts = int64_t(placement_.domains.size());
+    for (const MemoryDomainId id : placement_.domains) {
+        const int64_t share = (mapped_bytes_ + parts - 1) / parts;
+        sign > 0 ? domains_->take(id, share) : domains_->give_back(id, share);
+    }
+}
+
+Slab::~Slab() {
+    release();
+}
+
+Slab::Slab(Slab&& other) noexcept {
+    *this = std::move(other);
+}
+
+Slab& Slab::operator=(Slab&& other) noexcept {
+    if (this != &other) {
+        release();
+        data_ = std::exchange(other.data_, nullptr);
+        size_bytes_ = std::exchange(other.size_bytes_, 0);
+        mapped_bytes_ = std::exchange(other.mapped_bytes_, 0);
+        reserved_ = std::exchange(other.reserved_, nullptr);
+        reserved_bytes_ = std::exchange(other.reserved_bytes_, 0);
+        domains_ = std::move(other.domains_);
+        placement_ = std::exchange(other.placement_, {});
+        effective_ = std::exchange(other.effective_, MemoryPolicy::kNone);
+    }
+    return *this;
+}
+
+void Slab::release() noexcept {
+    if (domains_ != nullptr) {
+        take_pages(-1);
+        domains_.reset();
+    }
+    if (reserved_ != nullptr) {
+        ::munmap(reserved_, size_t(reserved_bytes_));
+        reserved_ = nullptr;
+        data_ = nullptr;
+    }
+}
+
+void Slab::touch() {
+    std::optional<scheduler::ThreadBinding> binding;
+    if (domains_ != nullptr && domains_->places() && placement_.domains.size() == 1 &&
+        effective_ != MemoryPolicy::kUser) {
+        binding.emplace(domains_->at(placement_.domains.front()).cpus);
+        (void)binding->bind();  // where nobody may, the pages' policy still holds
+    }
+    for (int64_t offset = 0; offset < size_bytes_; offset += page_bytes()) {
+        // Never a read before: that maps the shared zero page, a huge one where it fits, which
+        // kernels before 6.10 divide into small pages at the write.
+        volatile std::byte* byte = data_ + offset;
+        *byte = std::byte{0};
+    }
+}
+
+void Slab::trim() {
+    if (data_ != nullptr) {
+        (void)::madvise(data_, size_t(mapped_bytes_), MADV_DONTNEED);
+    }
+}
+
+}  // namespace leat

@@ -1,0 +1,67 @@
+// RequestMemory: the slabs of one request. One in the request's home domain for activations and the
+// scratch of workers there, and one for the scratch of workers of each other domain.
+//
+// Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "leat/runtime.h"
+#include "leat/scheduler/executor.h"
+#include "memory/slab.h"
+
+namespace leat {
+
+// The domain that is home to each worker of an executor.
+std::vector<MemoryDomainId> worker_homes(const MemoryDomains& domains,
+                                         const scheduler::ExecutorReport& executor);
+
+class RequestMemory {
+  public:
+    // Worker 0 is the caller, at home in `home` whatever `workers` says.
+    RequestMemory(std::shared_ptr<MemoryDomains> domains,
+                  MemoryDomainId home,
+                  std::vector<MemoryDomainId> workers);
+
+    bool has_room(int64_t arena_bytes, int64_t scratch_bytes) const;
+    // New slabs, touched: `arena_bytes` for activations, `scratch_bytes` for each worker, and never
+    // less than before. On an error the old ones stay. What was in them is lost to the request, but
+    // lives on with who holds arena().
+    Status grow(int64_t arena_bytes, int64_t scratch_bytes);
+
+    const std::shared_ptr<const Slab>& arena() const { return arena_; }
+    std::span<std::byte* const> scratch() const { return scratch_; }  // by worker
+
+    // Gives all pages back until touch_if_trimmed().
+    void trim();
+    void touch_if_trimmed();
+    // The pages of each slab.
+    void add_to(PlacementReport& report) const;
+
+  private:
+    std::vector<MemoryDomainId> domains_in_use() const;
+
+    std::shared_ptr<MemoryDomains> domains_;
+    MemoryDomainId home_;
+    std::vector<MemoryDomainId> workers_;
+    std::shared_ptr<const Slab> arena_;
+    std::vector<std::shared_ptr<Slab>> slabs_;  // the arena's first
+    std::vector<std::byte*> scratch_;
+    int64_t arena_bytes_ = 0;
+    int64_t scratch_bytes_ = 0;  // per worker
+    bool has_memory_ = false;
+    bool is_trimmed_ = false;
+};
+
+// How much of `slab` is where, added to the part of the report that is about memory of this name
+// with the same placement.
+void add_placement(const Slab& slab,
+                   const MemoryDomains& domains,
+                   const char* memory,
+                   PlacementReport& report);
+
+}  // namespace leat

@@ -1,0 +1,273 @@
+// One process of the NUMA tests: restricts itself as asked, runs a small graph through the public
+// API, and prints what numa_cells_test.cpp checks, a fact a line.
+//   numa_child [seccomp] [interleave=NODES] [cpus=LIST] [off] [strict] [limit=BYTES] [runs=N]
+//              [weights=home] [threads=N]
+#include <linux/filter.h>
+#include <linux/mempolicy.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "leat/leat.h"
+
+namespace {
+
+using leat::DType;
+using leat::Graph;
+using leat::ValueId;
+
+std::vector<int> numbers(const std::string& list) {
+    std::vector<int> all;
+    std::stringstream stream(list);
+    for (std::string word; std::getline(stream, word, ',');) {
+        all.push_back(std::atoi(word.c_str()));
+    }
+    return all;
+}
+
+// What the default profiles of container runtimes do: memory policies are refused with EPERM.
+bool refuse_memory_policies() {
+    constexpr sock_filter kRefuse =
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA));
+    std::vector<sock_filter> filter;
+    filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+    for (const long call :  // NOLINT(google-runtime-int)
+         {SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages, SYS_migrate_pages}) {
+        filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(call), 0, 1));
+        filter.push_back(kRefuse);
+    }
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog program{static_cast<unsigned short>(filter.size()),  // NOLINT
+                             filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool interleave_over(const std::vector<int>& nodes) {
+    unsigned long mask = 0;  // NOLINT(google-runtime-int)
+    for (const int node : nodes) {
+        mask |= 1UL << node;
+    }
+    return ::syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &mask, 64) == 0;
+}
+
+cpu_set_t own_mask() {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    (void)::sched_getaffinity(0, sizeof mask, &mask);
+    return mask;
+}
+
+bool run_on(const std::vector<int>& cpus) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    for (const int cpu : cpus) {
+        CPU_SET(size_t(cpu), &mask);
+    }
+    return ::sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
+constexpr int64_t kSide = 32;
+constexpr int kDoublings = 9;  // of 4 KiB: activations have huge pages too
+
+leat::Tensor values(const leat::Shape& shape, int seed) {
+    std::vector<float> elements(size_t(shape.element_count()));
+    for (size_t i = 0; i < elements.size(); ++i) {
+        elements[i] = float((i * 2654435761U + size_t(seed) * 40503U) % 1000) * 0.001F - 0.5F;
+    }
+    return *leat::Tensor::from<float>(shape, elements);
+}
+
+// Little work for much memory: arithmetic is slow in an emulated machine, copies are not.
+//  x -> MatMul(w0) -> Relu -> MatMul(w1) -> Relu -> MatMul(w2) -> Relu -> Concat(itself) ... -> y
+Graph small_graph() {
+    Graph graph("small");
+    const ValueId x = graph.input("x", DType::kFloat32, {kSide, kSide});
+    ValueId hidden = x;
+    for (int layer = 0; layer < 3; ++layer) {
+        const ValueId w =
+            graph.constant("w" + std::to_string(layer), values({kSide, kSide}, layer + 1));
+        hidden = graph.add("Relu", {graph.add("MatMul", {hidden, w})});
+    }
+    for (int i = 0; i < kDoublings; ++i) {
+        hidden = graph.add("Concat", {hidden, hidden}, {{"axis", int64_t{0}}});
+    }
+    graph.output("y", hidden);
+    return graph;
+}
+
+uint64_t bits_of(std::span<const float> elements) {
+    uint64_t hash = 1469598103934665603U;
+    for (const float element : elements) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, &element, sizeof bits);
+        hash = (hash ^ bits) * 1099511628211U;
+    }
+    return hash;
+}
+
+// Written without a look at the library's parser: pages by node of the mapping that `address` lies
+// in, as numa_maps has them.
+std::map<int, int64_t> pages_of_mapping(const void* address) {
+    std::ifstream maps("/proc/self/maps");
+    unsigned long long start = 0;  // NOLINT(google-runtime-int)
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long long first = 0;  // NOLINT(google-runtime-int)
+        unsigned long long last = 0;   // NOLINT(google-runtime-int)
+        // NOLINTNEXTLINE(cert-err34-c)
+        if (std::sscanf(line.c_str(), "%llx-%llx", &first, &last) == 2 &&
+            reinterpret_cast<uintptr_t>(address) >= first &&
+            reinterpret_cast<uintptr_t>(address) < last) {
+            start = first;
+        }
+    }
+    std::map<int, int64_t> pages;
+    std::ifstream numa_maps("/proc/self/numa_maps");
+    for (std::string line; std::getline(numa_maps, line);) {
+        std::istringstream words(line);
+        std::string word;
+        words >> word;
+        if (std::strtoull(word.c_str(), nullptr, 16) != start) {
+            continue;
+        }
+        while (words >> word) {
+            int node = 0;
+            long long count = 0;  // NOLINT(google-runtime-int)
+            // NOLINTNEXTLINE(cert-err34-c)
+            if (std::sscanf(word.c_str(), "N%d=%lld", &node, &count) == 2) {
+                pages[node] += count;
+            }
+        }
+    }
+    return pages;
+}
+
+void print_report(const leat::PlacementReport& report) {
+    std::printf("balancing=%d\nhuge_pages=%s\n", int(report.is_balanced_by_system),
+                report.huge_pages.c_str());
+    for (const leat::PagePlacement& part : report.memory) {
+        const char* name = part.memory.c_str();
+        std::string nodes;
+        for (const int node : part.numa_nodes) {
+            nodes += (nodes.empty() ? "" : ",") + std::to_string(node);
+        }
+        std::printf("%s.nodes=%s\n%s.asked=%s\n%s.effective=%s\n%s.source=%s\n", name,
+                    nodes.c_str(), name, part.policy_asked.c_str(), name,
+                    part.policy_effective.c_str(), name, part.source.c_str());
+        std::printf("%s.wanted=%lld\n%s.there=%lld\n%s.elsewhere=%lld\n%s.absent=%lld\n", name,
+                    static_cast<long long>(part.wanted_pages), name,     // NOLINT
+                    static_cast<long long>(part.there_pages), name,      // NOLINT
+                    static_cast<long long>(part.elsewhere_pages), name,  // NOLINT
+                    static_cast<long long>(part.absent_pages));          // NOLINT
+        std::printf("%s.huge=%lld\n%s.confirmed=%d\n", name,
+                    static_cast<long long>(part.huge_pages), name,  // NOLINT
+                    int(part.is_confirmed));
+    }
+}
+
+struct Wishes {
+    leat::RuntimeOptions runtime;
+    int runs = 1;
+};
+
+// False: the system does not let us restrict ourselves as asked.
+bool follow(const std::string& word, Wishes& wishes) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    leat::NumaOptions& numa = wishes.runtime.numa;
+    if (name == "seccomp") {
+        return refuse_memory_policies();
+    }
+    if (name == "interleave") {
+        return interleave_over(numbers(value));
+    }
+    if (name == "cpus") {
+        return run_on(numbers(value));
+    }
+    if (name == "threads") {
+        wishes.runtime.threads = std::atoi(value.c_str());
+    } else if (name == "runs") {
+        wishes.runs = std::atoi(value.c_str());
+    } else if (name == "limit") {
+        numa.node_limit_bytes = std::atoll(value.c_str());
+    } else if (name == "weights") {
+        numa.weights = leat::WeightPlacement::kHome;
+    } else if (name == "off") {
+        numa.is_on = false;
+    } else if (name == "strict") {
+        numa.is_strict = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// "": all went well.
+std::string run(const Wishes& wishes) {
+    const leat::Runtime runtime(wishes.runtime);
+    std::printf("threads=%d\n", runtime.host().threads);
+    for (const leat::MemoryNodeInfo& node : runtime.host().memory_nodes) {
+        std::printf("node%d=%s %g %g %d\n", node.numa_node, node.policy.c_str(),
+                    node.bandwidth_mib_per_s, node.latency_ns, int(node.has_cpus));
+    }
+    leat::Result<leat::CompiledGraph> compiled = runtime.compile(small_graph());
+    if (!compiled.ok()) {
+        return compiled.error().message();
+    }
+    leat::Result<leat::Request> request = compiled->make_request();
+    if (!request.ok()) {
+        return request.error().message();
+    }
+    const leat::Tensor x = values({kSide, kSide}, 0);
+    if (leat::Status status = request->bind("x", leat::Value(x)); !status.ok()) {
+        return status.message();
+    }
+    const cpu_set_t before = own_mask();
+    for (int i = 0; i < wishes.runs; ++i) {
+        if (leat::Status status = request->run(); !status.ok()) {
+            return status.message();
+        }
+    }
+    const cpu_set_t after = own_mask();
+    std::printf("mask_is_restored=%d\n", int(CPU_EQUAL(&before, &after)));
+    const std::span<const float> y = request->get<float>("y");
+    std::printf("bits=%llx\n", static_cast<unsigned long long>(bits_of(y)));  // NOLINT
+    print_report(request->placement_report());
+    for (const auto& [node, pages] : pages_of_mapping(y.data())) {
+        std::printf("parsed%d=%lld\n", node, static_cast<long long>(pages));  // NOLINT
+    }
+    return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Wishes wishes;
+    wishes.runtime.logger = [](leat::LogLevel level, std::string_view text) {
+        if (level >= leat::LogLevel::kWarning) {
+            std::printf("warning=%.*s\n", int(text.size()), text.data());
+        }
+    };
+    for (int i = 1; i < argc; ++i) {
+        if (!follow(argv[i], wishes)) {
+            std::fprintf(stderr, "cannot do '%s': %s\n", argv[i], std::strerror(errno));
+            return 2;
+        }
+    }
+    const std::string error = run(wishes);
+    std::printf("error=%s\n", error.c_str());
+    return 0;
+}
