@@ -94,7 +94,9 @@ class Search {
             }
             place(waiting, floors, next);
         });
-        if (!has_given_up()) {
+        // Where what is placed already ends too high, the rest is not to blame: it may do
+        // elsewhere.
+        if (!has_given_up() && height_ < best_.height_bytes) {
             failures_.insert(key);
         }
     }

@@ -59,6 +59,17 @@ TEST(Plan, ReachesTheBoundWhereGreedyBySizeDoesNot) {
     EXPECT_EQ(plan.height_bytes, 8192);
 }
 
+// Found by fuzzing: after a plan of 2696 bytes was found, what had been tried while something ended
+// at 2696 counted as impossible everywhere.
+TEST(Plan, FindsTheLowestOfSeveralThatEndAlike) {
+    const Buffers buffers = {{1089, 16, 4, 5},   {1576, 32, 4, 8}, {112, 4, 6, 10},
+                             {483, 32, 9, 14},   {1295, 2, 9, 12}, {1423, 64, 12, 16},
+                             {714, 256, 13, 15}, {464, 8, 14, 17}};
+    const MemoryPlan plan = plan_checked(buffers);
+    EXPECT_EQ(plan.height_bytes, 2691);
+    EXPECT_TRUE(plan.is_optimal());
+}
+
 TEST(Plan, RandomPlansPassTheCheckerAndStayNearTheBound) {
     double ratio = 0;
     for (uint32_t seed = 0; seed < 60; ++seed) {
