@@ -458,7 +458,7 @@ class PlanBuilder {
         return out_of_memory("the graph does not fit the memory limit; {}", answer)
             .with_found(fmt::format(
                 "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
-                "plan {}) in each of {} requests, with {}",
+                "plan {}) of the host's memory in each of {} requests, with {}",
                 given.weight_bytes, context_.weights.packed_bytes(),
                 plan_->scratch_bytes * context_.workers, bound, least, given.requests,
                 largest_values()))

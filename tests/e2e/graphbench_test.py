@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 GRAPHBENCH = sys.argv.pop(1)
 SMALL = "gen:squeezenet1_1?size=64"
@@ -151,6 +152,24 @@ class Bench(unittest.TestCase):
         self.assertEqual(code, 7, err)
         self.assertIn("cooling down", err)
         self.assertEqual(len(out.splitlines()), 2, "the header and the first target" + out)
+
+    def test_inspect_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            svg = os.path.join(folder, "plan.svg")
+            code, out, err = call("inspect", SMALL, "--memory", "--memory-dial", "--svg", svg)
+            self.assertEqual(code, 0, err)
+            self.assertRegex(out, r"memory: .* planned \(\d+ bytes\), lower bound .*, fragmentation \d")
+            self.assertRegex(out, r"(?m)^  A \S+: .* steps \d+ to \d+$")
+            self.assertIn("one after the other", out)
+            plan = json.loads(call("inspect", SMALL, "--memory", "--json", "-")[1])["memory"][0]
+            self.assertEqual(plan["planned_bytes"], max(b["offset_bytes"] + b["size_bytes"] for b in plan["buffers"]))
+            self.assertGreaterEqual(plan["planned_bytes"], plan["lower_bound_bytes"])
+            rectangles = [e for e in ElementTree.parse(svg).getroot() if e.tag.endswith("rect")]
+            self.assertEqual(len(rectangles), 1 + len(plan["buffers"]))
+            dial = json.loads(call("inspect", SMALL, "--memory-dial", "--json", "-")[1])["memory_dial"]
+            sizes = [row["planned_bytes"] for row in dial]
+            self.assertEqual(sizes, sorted(sizes, reverse=True))
+            self.assertEqual((dial[0]["run_ahead"], dial[0]["added_waits"], dial[-1]["run_ahead"]), (0, 0, 1))
 
     def test_memory_limit(self):
         self.assertEqual(call("bench", SMALL, *FAST, "--memory-limit", "1MiB")[0], 5)
