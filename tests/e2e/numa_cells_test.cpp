@@ -417,7 +417,7 @@ void fill(const Tensor& source, std::byte* packed) {
     std::copy_n(source.bytes(), source.byte_count(), packed);
 }
 
-constexpr int64_t kWeightBytes = (int64_t{8} << 20) + 4096 * 3;
+constexpr int64_t kWeightBytes = (int64_t{8} << 20) + int64_t{4096} * 3;
 
 class NumaWeights : public testing::Test {
   protected:
