@@ -3,35 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "../support/recorded_machine_test.h"
 
 namespace leat {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr int64_t kMib = int64_t{1} << 20;
 constexpr int64_t kNoLimit = -1;
 
-class BudgetTest : public testing::Test {
+class BudgetTest : public RecordedMachineTest {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/leat_budget_XXXXXX";
-        ASSERT_NE(::mkdtemp(path), nullptr);
-        root_ = path;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const std::string& path, const std::string& text) {
-        const fs::path file = root_ + path;
-        fs::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-    }
     void write_node(int node, int64_t total_mib, int64_t free_mib, int64_t file_mib) {
         const std::string name = "Node " + std::to_string(node) + " ";
         const auto kib = [](int64_t mib) { return std::to_string(mib * 1024) + " kB\n"; };
@@ -48,8 +34,6 @@ class BudgetTest : public testing::Test {
     MemoryBudget read(int node, int64_t left_by_user = kNoLimit) const {
         return read_memory_budget(root_, node, left_by_user);
     }
-
-    std::string root_;
 };
 
 TEST_F(BudgetTest, IsWhatTheNodeHasFreeLessAReserve) {

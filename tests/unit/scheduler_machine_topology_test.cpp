@@ -2,10 +2,7 @@
 // the kernel's files by files. What comes out is what was described.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <set>
 #include <string>
@@ -15,6 +12,7 @@
 #include <hwloc.h>
 #endif
 
+#include "../support/recorded_machine_test.h"
 #include "../support/topology_xml.h"
 #include "cpu_list.h"
 #include "leat/scheduler/topology.h"
@@ -23,7 +21,6 @@
 namespace leat::scheduler {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -243,20 +240,8 @@ TEST(MachineTopology, OfThisMachineIsTheSameFromBothSources) {
     EXPECT_EQ(of_hwloc, of_files);
 }
 
-class SysfsTest : public testing::Test {
+class SysfsTest : public RecordedMachineTest {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/leat_machine_XXXXXX";
-        ASSERT_NE(::mkdtemp(path), nullptr);
-        root_ = path;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const std::string& path, const std::string& text) {
-        const fs::path file = root_ + path;
-        fs::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-    }
     void write_node(int node, const std::string& cpus, const std::string& distances) {
         const std::string folder = "/sys/devices/system/node/node" + std::to_string(node);
         write(folder + "/cpulist", cpus + "\n");
@@ -271,8 +256,6 @@ class SysfsTest : public testing::Test {
         write(folder + "/cache/index1/level", "3\n");
         write(folder + "/cache/index1/shared_cpu_list", cache + "\n");
     }
-
-    std::string root_;
 };
 
 // Node 4 has no CPUs, node 2 no memory; the process may use the memory of 1 and 4 only.

@@ -2,35 +2,20 @@
 // show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
 #include <string>
 
+#include "../support/recorded_machine_test.h"
 #include "leat/scheduler/topology.h"
 
 namespace leat::scheduler {
 namespace {
 
-namespace fs = std::filesystem;
-
-class TopologyTest : public testing::Test {
+class TopologyTest : public RecordedMachineTest {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/leat_topology_XXXXXX";
-        ASSERT_NE(::mkdtemp(path), nullptr);
-        root_ = path;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const std::string& path, const std::string& text) {
-        const fs::path file = root_ + path;
-        fs::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-    }
     void mount_v2(const std::string& group, const std::string& mount_root = "/") {
         write("/proc/self/cgroup", "0::" + group + "\n");
         write("/proc/self/mountinfo",
@@ -50,8 +35,6 @@ class TopologyTest : public testing::Test {
         std::iota(affinity.begin(), affinity.end(), 0);
         return read_topology(root_, affinity);
     }
-
-    std::string root_;
 };
 
 TEST_F(TopologyTest, ReadsQuotaOfVersionTwoAndRoundsDown) {

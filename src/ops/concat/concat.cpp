@@ -1,5 +1,6 @@
 #include "ops/concat/concat.h"
 
+#include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
 
 namespace leat {
@@ -91,21 +92,8 @@ Status infer_concat(InferContext& context) {
 
 std::vector<CopiedBox> concat_boxes(const NodeData& node,
                                     std::span<const TensorArg> inputs,
-                                    std::span<const TensorArg> outputs) {
-    const int rank = outputs[0].shape.rank();
-    const int64_t axis = node.attr("axis", int64_t{0});
-    const auto along = size_t(axis < 0 ? axis + rank : axis);
-    std::vector<CopiedBox> boxes;
-    boxes.reserve(inputs.size());
-    int64_t begin = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        CopiedBox& box = boxes.emplace_back();
-        box.input = int(i);
-        box.is_output_whole = true;
-        box.begin[along] = begin;
-        begin += inputs[i].shape[int(along)];
-    }
-    return boxes;
+                                    std::span<const TensorArg> /*outputs*/) {
+    return boxes_along(node.attr("axis", int64_t{0}), inputs, /*is_output_whole=*/true);
 }
 
 constexpr OpDef kOps[] = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
 
 namespace leat {
@@ -81,24 +82,9 @@ Status infer_split(InferContext& context) {
 }
 
 std::vector<CopiedBox> split_boxes(const NodeData& node,
-                                   std::span<const TensorArg> inputs,
+                                   std::span<const TensorArg> /*inputs*/,
                                    std::span<const TensorArg> outputs) {
-    const int rank = inputs[0].shape.rank();
-    const int64_t axis = node.attr("axis", int64_t{0});
-    const auto along = size_t(axis < 0 ? axis + rank : axis);
-    std::vector<CopiedBox> boxes;
-    boxes.reserve(outputs.size());
-    int64_t begin = 0;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].present()) {
-            return {};  // where the next one begins is not known
-        }
-        CopiedBox& box = boxes.emplace_back();
-        box.output = int(i);
-        box.begin[along] = begin;
-        begin += outputs[i].shape[int(along)];
-    }
-    return boxes;
+    return boxes_along(node.attr("axis", int64_t{0}), outputs, /*is_output_whole=*/false);
 }
 
 constexpr OpDef kOps[] = {
