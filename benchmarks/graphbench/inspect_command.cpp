@@ -68,6 +68,8 @@ double fragmentation(const PlanReport& plan) {
 
 std::string run_ahead_text(int run_ahead) {
     switch (run_ahead) {
+        case -1:
+            return "on one worker";
         case 0:
             return "as data allows";
         case 1:

@@ -145,7 +145,7 @@ struct PlanReport {
     int64_t lower_bound_bytes = 0;  // no plan is below, where as many steps overlap as may
     // The most bytes alive at once where steps run one after the other, in the order of the plan.
     int64_t serial_bound_bytes = 0;
-    int run_ahead = 0;        // as MemoryTradeOff::run_ahead
+    int run_ahead = 0;        // as MemoryTradeOff::run_ahead; -1: there is one worker
     int64_t added_waits = 0;  // between steps that data does not order, for the memory they share
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
     int step_count = 0;

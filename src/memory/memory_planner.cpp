@@ -329,6 +329,13 @@ void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) 
 
 // Without a limit the data alone orders steps.
 std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead) const {
+    if (run_ahead == RunAhead::kOneWorker) {
+        std::vector<std::vector<int32_t>> waits(order().size());
+        for (size_t position = 1; position < waits.size(); ++position) {
+            waits[position] = {int32_t(position) - 1};
+        }
+        return waits;
+    }
     std::vector<std::vector<int32_t>> waits = steps_->data_waits;
     const auto distance = int32_t(run_ahead);
     for (int32_t position = distance; distance > 0 && position < int32_t(waits.size());
@@ -353,9 +360,9 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan* former) const {
-    const std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
-    const StepOrder proved = run_ahead == RunAhead::kSerial
-                                 ? StepOrder::serial(int32_t(order().size()))
+    std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
+    const bool is_line = run_ahead == RunAhead::kOneWorker || run_ahead == RunAhead::kSerial;
+    const StepOrder proved = is_line ? StepOrder::serial(int32_t(order().size()))
                              : run_ahead == RunAhead::kUnlimited ? steps_->by_data
                                                                  : StepOrder(proved_waits);
     ValueGroups groups = groups_;
@@ -368,8 +375,8 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan
                                            ? plan_offsets_again(layout.buffers, proved, *former)
                                            : plan_offsets(layout.buffers, proved));
     LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
-    if (run_ahead == RunAhead::kUnlimited) {
-        layout.waits = steps_->data_waits;  // they prove the plan
+    if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
+        layout.waits = std::move(proved_waits);
     } else {
         add_waits(groups, layout);
     }

@@ -423,10 +423,10 @@ class PlanBuilder {
         return layout_.plan.height_bytes <= limit ? Status() : limit_error(planner, limit);
     }
 
-    // One worker runs steps one after the other in any case.
     std::span<const RunAhead> run_aheads() const {
-        const std::span<const RunAhead> all(kRunAheads);
-        return context_.workers == 1 ? all.last(1) : all;
+        static constexpr RunAhead kOneWorker[] = {RunAhead::kOneWorker};
+        return context_.workers == 1 ? std::span<const RunAhead>(kOneWorker)
+                                     : std::span<const RunAhead>(kRunAheads);
     }
 
     // What the memory limit leaves for the arena of one request; may be negative.

@@ -13,7 +13,8 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr RunAhead kAll[] = {RunAhead::kUnlimited, RunAhead{3}, RunAhead{2}, RunAhead::kSerial};
+constexpr RunAhead kAll[] = {RunAhead::kUnlimited, RunAhead{3}, RunAhead{2}, RunAhead::kSerial,
+                             RunAhead::kOneWorker};
 
 MemoryLayout laid_out(const MemoryPlanner& planner, RunAhead run_ahead) {
     Result<MemoryLayout> layout = planner.lay_out(run_ahead);
