@@ -2,8 +2,8 @@
 //
 // Runtime owns threads, topology and packed weights; CompiledGraph is immutable and may be shared
 // by any number of threads; a Request owns its memory and is used by one thread at a time. Nothing
-// here throws, writes to stdout or stderr, or aborts on input. Objects may be destroyed in any
-// order: each keeps what it needs alive.
+// here throws (but see status.h about memory that runs out), writes to stdout or stderr, or aborts
+// on input. Objects may be destroyed in any order: each keeps what it needs alive.
 #pragma once
 
 #include <chrono>

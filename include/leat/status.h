@@ -1,5 +1,6 @@
 // Errors of leat: Status and Result<T>. Nothing throws across the API and nothing aborts on bad
-// input.
+// input. One exception: where memory runs out, functions that return neither Status nor Result may
+// throw std::bad_alloc, and so may copying a Status or asking for its message.
 //
 // A message names the file, the node, the value found, the value needed and what the user can do.
 // Thread safety: values; distinct objects may be used concurrently.
@@ -41,6 +42,9 @@ class [[nodiscard]] LEAT_API Status {
   public:
     Status() = default;
     Status(StatusCode code, std::string text);
+    // An error without any text, for where there is no memory for one: allocates nothing, and
+    // with_... adds nothing to it. `code` is not kOk.
+    static Status bare(StatusCode code) noexcept;
     Status(const Status& other);
     Status(Status&&) noexcept;
     Status& operator=(const Status& other);
@@ -79,8 +83,16 @@ class [[nodiscard]] LEAT_API Status {
         std::string found;
         std::string needed;
         std::string hint;
+        bool is_bare = false;  // shared by all bare statuses of the code, and never deleted
     };
-    std::unique_ptr<Detail> detail_;
+    struct Release {
+        void operator()(Detail* detail) const noexcept;
+    };
+    using DetailPtr = std::unique_ptr<Detail, Release>;
+    static DetailPtr copy_of(const DetailPtr& detail);
+    bool takes_parts() const { return detail_ != nullptr && !detail_->is_bare; }
+
+    DetailPtr detail_;
 };
 
 namespace detail {

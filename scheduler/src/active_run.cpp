@@ -1,6 +1,7 @@
 #include "active_run.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/monotonic_clock.h"
 #include "crew.h"
@@ -57,6 +58,8 @@ void ActiveRun::cancel_without_error(TaskId task) {
 void ActiveRun::cancel_with_exception(TaskId task) noexcept {
     try {
         throw;
+    } catch (const std::bad_alloc&) {
+        cancel(out_of_memory("no memory left to run task {}", int32_t(task)));
     } catch (const std::exception& error) {
         cancel(make_error(StatusCode::kUserException, "task {} threw: {}", int32_t(task),
                           error.what()));

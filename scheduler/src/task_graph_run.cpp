@@ -1,6 +1,7 @@
 // Runs of an instance.
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +15,8 @@ namespace {
 Status call_body(NodeBody& body, const NodeCall& call) {
     try {
         return body.call(call);
+    } catch (const std::bad_alloc&) {
+        return out_of_memory("no memory left to run the node");
     } catch (const std::exception& error) {
         return make_error(StatusCode::kUserException, "threw: {}", error.what());
     } catch (...) {

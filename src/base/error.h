@@ -9,9 +9,13 @@
 
 namespace leat {
 
+// A status with this text; a bare one where there is no memory for it.
+Status format_error(StatusCode code, fmt::string_view format, fmt::format_args args) noexcept;
+
+// Never throws: errors are also made where nothing catches, and where memory has run out.
 template <class... Args>
-Status make_error(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
-    return Status(code, fmt::format(format, std::forward<Args>(args)...));
+Status make_error(StatusCode code, fmt::format_string<Args...> format, Args&&... args) noexcept {
+    return format_error(code, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 Status invalid_argument(fmt::format_string<Args...> format, Args&&... args) {

@@ -24,9 +24,12 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& file) {
     if (descriptor < 0) {
         return not_found("cannot open the file: {}", std::strerror(errno)).with_file(file.string());
     }
-    Result<MappedFile> mapped = map(descriptor, file.string());
-    ::close(descriptor);
-    return mapped;
+    struct Closer {
+        int descriptor;
+        ~Closer() { ::close(descriptor); }
+    };
+    const Closer closer{descriptor};
+    return map(descriptor, file.string());
 }
 
 Result<MappedFile> MappedFile::map(int descriptor, const std::string& name) {

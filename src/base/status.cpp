@@ -1,13 +1,19 @@
 #include "leat/status.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace leat {
 
 namespace {
+constexpr size_t kCodeCount = size_t(StatusCode::kInternal) + 1;
+
 const std::string& empty_string() {
     static const std::string kEmpty;
     return kEmpty;
@@ -50,17 +56,45 @@ std::string_view name_of(StatusCode code) {
 
 Status::Status(StatusCode code, std::string text)
     : detail_(new Detail{code, std::move(text), {}, {}, {}, {}, {}}) {}
-Status::Status(const Status& other)
-    : detail_(other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr) {}
+Status::Status(const Status& other) : detail_(copy_of(other.detail_)) {}
 Status::Status(Status&&) noexcept = default;
 Status& Status::operator=(const Status& other) {
     if (this != &other) {
-        detail_ = other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr;
+        detail_ = copy_of(other.detail_);
     }
     return *this;
 }
 Status& Status::operator=(Status&&) noexcept = default;
 Status::~Status() = default;
+
+void Status::Release::operator()(Detail* detail) const noexcept {
+    if (!detail->is_bare) {
+        delete detail;
+    }
+}
+
+Status::DetailPtr Status::copy_of(const DetailPtr& detail) {
+    const bool is_shared = detail == nullptr || detail->is_bare;
+    return DetailPtr(is_shared ? detail.get() : new Detail(*detail));
+}
+
+Status Status::bare(StatusCode code) noexcept {
+    struct Table {
+        std::array<Detail, kCodeCount> details{};
+        Table() {
+            for (size_t i = 0; i < kCodeCount; ++i) {
+                details[i].code = StatusCode(i);
+                details[i].is_bare = true;
+            }
+        }
+    };
+    // Never destroyed: a Status may outlive every static. Empty strings own no memory.
+    alignas(Table) static std::byte memory[sizeof(Table)];
+    static Table* const kTable = new (memory) Table;
+    Status status;
+    status.detail_.reset(&kTable->details[size_t(code)]);
+    return status;
+}
 
 StatusCode Status::code() const {
     return detail_ ? detail_->code : StatusCode::kOk;
@@ -89,6 +123,9 @@ std::string Status::message() const {
         return "ok";
     }
     std::string out(name_of(detail_->code));
+    if (detail_->is_bare) {
+        return out;
+    }
     out += ": ";
     if (!detail_->file.empty()) {
         out += detail_->file + ": ";
@@ -110,34 +147,42 @@ std::string Status::message() const {
 }
 
 Status&& Status::with_file(std::string_view file) && {
-    if (detail_ && detail_->file.empty()) {
+    if (takes_parts() && detail_->file.empty()) {
         detail_->file = file;
     }
     return std::move(*this);
 }
 Status&& Status::with_node(std::string_view node) && {
-    if (detail_ && detail_->node.empty()) {
+    if (takes_parts() && detail_->node.empty()) {
         detail_->node = node;
     }
     return std::move(*this);
 }
 Status&& Status::with_found(std::string found) && {
-    if (detail_) {
+    if (takes_parts()) {
         detail_->found = std::move(found);
     }
     return std::move(*this);
 }
 Status&& Status::with_needed(std::string needed) && {
-    if (detail_) {
+    if (takes_parts()) {
         detail_->needed = std::move(needed);
     }
     return std::move(*this);
 }
 Status&& Status::with_hint(std::string hint) && {
-    if (detail_) {
+    if (takes_parts()) {
         detail_->hint = std::move(hint);
     }
     return std::move(*this);
+}
+
+Status format_error(StatusCode code, fmt::string_view format, fmt::format_args args) noexcept {
+    try {
+        return Status(code, fmt::vformat(format, args));
+    } catch (const std::bad_alloc&) {
+        return Status::bare(code);
+    }
 }
 
 namespace detail {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/out_of_memory.h"
 
 namespace leat {
 namespace {
@@ -39,18 +40,21 @@ Result<std::shared_ptr<const void>> allocate_bytes(int64_t bytes, std::byte** da
 }  // namespace
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
-    const int64_t count = shape.element_count();
-    const std::optional<int64_t> bytes = storage_bytes(dtype, count);
-    if (!bytes) {
-        return invalid_argument("a tensor {}[{}] is too large", name_of(dtype), shape.to_string());
-    }
-    Tensor tensor;
-    tensor.dtype_ = dtype;
-    tensor.shape_ = shape;
-    LEAT_ASSIGN_OR_RETURN(tensor.owner_, dtype == DType::kString
-                                             ? allocate_strings(count, &tensor.data_)
-                                             : allocate_bytes(*bytes, &tensor.data_));
-    return tensor;
+    return catch_bad_alloc("make a tensor", [&]() -> Result<Tensor> {
+        const int64_t count = shape.element_count();
+        const std::optional<int64_t> bytes = storage_bytes(dtype, count);
+        if (!bytes) {
+            return invalid_argument("a tensor {}[{}] is too large", name_of(dtype),
+                                    shape.to_string());
+        }
+        Tensor tensor;
+        tensor.dtype_ = dtype;
+        tensor.shape_ = shape;
+        LEAT_ASSIGN_OR_RETURN(tensor.owner_, dtype == DType::kString
+                                                 ? allocate_strings(count, &tensor.data_)
+                                                 : allocate_bytes(*bytes, &tensor.data_));
+        return tensor;
+    });
 }
 
 Tensor Tensor::view(DType dtype,
@@ -66,19 +70,22 @@ Tensor Tensor::view(DType dtype,
 }
 
 Result<Tensor> Tensor::copy_of(DType dtype, const Shape& shape, const void* data, int64_t count) {
-    if (count != shape.element_count()) {
-        return invalid_argument("the number of elements does not match the shape")
-            .with_found(fmt::format("{} elements", count))
-            .with_needed(fmt::format("{} for shape {}", shape.element_count(), shape.to_string()));
-    }
-    LEAT_ASSIGN_OR_RETURN(Tensor tensor, allocate(dtype, shape));
-    if (dtype == DType::kString) {
-        const auto* source = static_cast<const std::string*>(data);
-        std::copy(source, source + count, tensor.mutable_data<std::string>().begin());
-    } else if (count > 0) {
-        std::memcpy(tensor.data_, data, size_t(tensor.byte_count()));
-    }
-    return tensor;
+    return catch_bad_alloc("copy a tensor", [&]() -> Result<Tensor> {
+        if (count != shape.element_count()) {
+            return invalid_argument("the number of elements does not match the shape")
+                .with_found(fmt::format("{} elements", count))
+                .with_needed(
+                    fmt::format("{} for shape {}", shape.element_count(), shape.to_string()));
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, allocate(dtype, shape));
+        if (dtype == DType::kString) {
+            const auto* source = static_cast<const std::string*>(data);
+            std::copy(source, source + count, tensor.mutable_data<std::string>().begin());
+        } else if (count > 0) {
+            std::memcpy(tensor.data_, data, size_t(tensor.byte_count()));
+        }
+        return tensor;
+    });
 }
 
 int64_t Tensor::byte_count() const {

@@ -2,6 +2,7 @@
 #include "leat/graph.h"
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -127,7 +128,7 @@ std::span<const std::string> Graph::warnings() const {
     return data_->warnings;
 }
 Status Graph::verify() const {
-    return verify_graph(*data_);
+    return catch_bad_alloc("verify the graph", [&] { return verify_graph(*data_); });
 }
 std::string Graph::to_text() const {
     return graph_to_text(*data_);

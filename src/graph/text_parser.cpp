@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/float_formats.h"
+#include "base/out_of_memory.h"
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -526,7 +527,7 @@ Status Parser::parse_bytes(Tensor& tensor) {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text) {
-    return Parser(text).parse();
+    return catch_bad_alloc("parse the graph", [&] { return Parser(text).parse(); });
 }
 
 }  // namespace leat

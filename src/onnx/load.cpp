@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/out_of_memory.h"
 #include "graph/graph_data.h"
 #include "leat/onnx.h"
 #include "onnx/external_data.h"
@@ -38,7 +39,7 @@ Result<std::unique_ptr<GraphData>> load_mapped(const MappedFile& mapped,
     return onnx::import_model(model, source, file.string());
 }
 
-Result<Value> load_value(const MappedFile& mapped, Value::Kind expected) {
+Result<Value> parse_value(const MappedFile& mapped, Value::Kind expected) {
     const onnx::WireReader reader(mapped.bytes());
     const onnx::Source source{mapped.owner(), nullptr};
     switch (expected) {
@@ -61,9 +62,7 @@ Result<Value> load_value(const MappedFile& mapped, Value::Kind expected) {
     return Value(std::move(tensor));
 }
 
-}  // namespace
-
-Result<Graph> load_onnx(const std::filesystem::path& file) {
+Result<Graph> load_graph(const std::filesystem::path& file) {
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
     Result<std::unique_ptr<GraphData>> graph = load_mapped(mapped, file);
     if (!graph.ok()) {
@@ -72,13 +71,23 @@ Result<Graph> load_onnx(const std::filesystem::path& file) {
     return Graph(std::move(graph).value());
 }
 
-Result<Value> load_onnx_value(const std::filesystem::path& file, Value::Kind expected) {
+Result<Value> load_value(const std::filesystem::path& file, Value::Kind expected) {
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
-    Result<Value> value = load_value(mapped, expected);
+    Result<Value> value = parse_value(mapped, expected);
     if (!value.ok()) {
         return std::move(value).error().with_file(file.string());
     }
     return value;
+}
+
+}  // namespace
+
+Result<Graph> load_onnx(const std::filesystem::path& file) {
+    return catch_bad_alloc("load the model", [&] { return load_graph(file); });
+}
+
+Result<Value> load_onnx_value(const std::filesystem::path& file, Value::Kind expected) {
+    return catch_bad_alloc("load the value", [&] { return load_value(file, expected); });
 }
 
 }  // namespace leat

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "leat/onnx.h"
 #include "onnx/exporter.h"
 
@@ -87,18 +88,23 @@ Status save_model(const GraphData& graph, const std::filesystem::path& file) {
     return write_file(writer, file);
 }
 
+Status save_value(const Value& value, const std::filesystem::path& file) {
+    LEAT_ASSIGN_OR_RETURN(const onnx::WireWriter writer, onnx::export_value(value));
+    return write_file(writer, file);
+}
+
 }  // namespace
 
 Status save_onnx(const Graph& graph, const std::filesystem::path& file) {
-    return save_model(graph.data(), file).with_file(file.string());
+    return catch_bad_alloc("save the model", [&]() -> Status {
+        return save_model(graph.data(), file).with_file(file.string());
+    });
 }
 
 Status save_onnx_value(const Value& value, const std::filesystem::path& file) {
-    Result<onnx::WireWriter> writer = onnx::export_value(value);
-    if (!writer.ok()) {
-        return std::move(writer).error().with_file(file.string());
-    }
-    return write_file(*writer, file).with_file(file.string());
+    return catch_bad_alloc("save the value", [&]() -> Status {
+        return save_value(value, file).with_file(file.string());
+    });
 }
 
 }  // namespace leat

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -14,6 +15,8 @@ namespace leat::onnx {
 
 StructureBytes::StructureBytes(const std::filesystem::path& file, Bytes mapping)
     : file_(mapping), memory_(mapping) {
+    // First: without memory for it nothing is open or mapped that the destructor would have to end.
+    std::vector<bool> loaded((mapping.size() + kBlockBytes - 1) / kBlockBytes);
     descriptor_ = mapping.empty() ? -1 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) {
         return;
@@ -25,7 +28,7 @@ StructureBytes::StructureBytes(const std::filesystem::path& file, Bytes mapping)
     }
     (void)madvise(address, mapping.size(), MADV_NOHUGEPAGE);  // only a few of its pages are used
     memory_ = {static_cast<const std::byte*>(address), mapping.size()};
-    loaded_.resize((mapping.size() + kBlockBytes - 1) / kBlockBytes);
+    loaded_ = std::move(loaded);
 }
 
 StructureBytes::~StructureBytes() {

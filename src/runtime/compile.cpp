@@ -1,7 +1,8 @@
-// compile(): from a graph to a compiled graph. The recipe is the body of Runtime::compile.
+// compile(): from a graph to a compiled graph. The recipe is the body of compile_graph.
 #include <chrono>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "graph/inference.h"
 #include "passes/pipeline.h"
 #include "runtime/compiled_graph_impl.h"
@@ -60,9 +61,9 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
     return compiled.deciding_inputs.empty() ? compiled.plan_for(shapes, {}).error() : Status();
 }
 
-}  // namespace
-
-Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions& options) const {
+Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,
+                                    const Graph& graph,
+                                    const CompileOptions& options) {
     const auto start = Clock::now();
     LEAT_ASSIGN_OR_RETURN(const Backend* backend, choose_backend(options.devices));
     if (options.max_requests < 1) {
@@ -80,7 +81,7 @@ Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions&
     LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes));
     LEAT_RETURN_IF_ERROR(check_capabilities(optimized.data(), *backend));
 
-    auto compiled = std::make_shared<CompiledGraph::Impl>(impl_, std::move(optimized));
+    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
     compiled->backend = backend;
     compiled->options = options;
     compiled->deciding_inputs = shape_deciding_inputs(compiled->graph);
@@ -97,6 +98,13 @@ Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions&
     compiled->base_report.compile_time_ns =
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
     return CompiledGraph(std::move(compiled));
+}
+
+}  // namespace
+
+Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions& options) const {
+    return catch_bad_alloc("compile the graph",
+                           [&] { return compile_graph(impl_, graph, options); });
 }
 
 }  // namespace leat

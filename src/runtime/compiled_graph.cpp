@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/out_of_memory.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/request_impl.h"
 
@@ -209,44 +210,14 @@ std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() con
     return {plans_.begin(), plans_.end()};
 }
 
-CompiledGraph::CompiledGraph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-CompiledGraph::~CompiledGraph() = default;
-CompiledGraph::CompiledGraph(CompiledGraph&&) noexcept = default;
-CompiledGraph& CompiledGraph::operator=(CompiledGraph&&) noexcept = default;
-
-std::vector<ValueInfo> CompiledGraph::inputs() const {
-    return impl_->source.inputs();
-}
-std::vector<ValueInfo> CompiledGraph::outputs() const {
-    return impl_->source.outputs();
-}
-
-Status CompiledGraph::prepare(const InputShapes& shapes) const {
-    LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
-    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
-    return impl_->plan_for(complete, {}).error();
-}
-
-Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes& shapes) const {
-    LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
-    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
-    return impl_->trade_offs(complete);
-}
-
-Result<Request> CompiledGraph::make_request() const {
-    auto request = std::make_unique<Request::Impl>(impl_);
-    LEAT_RETURN_IF_ERROR(request->check_count());
-    LEAT_RETURN_IF_ERROR(request->reserve());
-    return Request(std::move(request));
-}
-
-Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) const {
-    auto again = std::make_shared<Impl>(impl_->runtime, impl_->source);
-    again->backend = impl_->backend;
-    again->options = impl_->options;
-    again->deciding_inputs = impl_->deciding_inputs;
-    again->base_report = impl_->base_report;
-    again->cost_factors = impl_->cost_factors;
+Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
+    std::span<const StepTime> times) const {
+    auto again = std::make_shared<Impl>(runtime, source);
+    again->backend = backend;
+    again->options = options;
+    again->deciding_inputs = deciding_inputs;
+    again->base_report = base_report;
+    again->cost_factors = cost_factors;
     again->cost_factors.resize(size_t(again->graph.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
     size_t node = 0;
@@ -268,12 +239,57 @@ Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) 
         }
         ++node;
     }
-    for (const std::shared_ptr<const Plan>& plan : impl_->cached_plans()) {
-        if (impl_->deciding_inputs.empty()) {
+    for (const std::shared_ptr<const Plan>& plan : cached_plans()) {
+        if (deciding_inputs.empty()) {
             LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}).error());
         }
     }
-    return CompiledGraph(std::move(again));
+    return again;
+}
+
+CompiledGraph::CompiledGraph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CompiledGraph::~CompiledGraph() = default;
+CompiledGraph::CompiledGraph(CompiledGraph&&) noexcept = default;
+CompiledGraph& CompiledGraph::operator=(CompiledGraph&&) noexcept = default;
+
+std::vector<ValueInfo> CompiledGraph::inputs() const {
+    return impl_->source.inputs();
+}
+std::vector<ValueInfo> CompiledGraph::outputs() const {
+    return impl_->source.outputs();
+}
+
+Status CompiledGraph::prepare(const InputShapes& shapes) const {
+    return catch_bad_alloc("plan for these shapes", [&]() -> Status {
+        LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
+        return impl_->plan_for(complete, {}).error();
+    });
+}
+
+Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes& shapes) const {
+    using Rows = std::vector<MemoryTradeOff>;
+    return catch_bad_alloc("plan for these shapes", [&]() -> Result<Rows> {
+        LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
+        return impl_->trade_offs(complete);
+    });
+}
+
+Result<Request> CompiledGraph::make_request() const {
+    return catch_bad_alloc("make a request", [&]() -> Result<Request> {
+        auto request = std::make_unique<Request::Impl>(impl_);
+        LEAT_RETURN_IF_ERROR(request->check_count());
+        LEAT_RETURN_IF_ERROR(request->reserve());
+        return Request(std::move(request));
+    });
+}
+
+Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) const {
+    return catch_bad_alloc("compile the graph again", [&]() -> Result<CompiledGraph> {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Impl> again, impl_->recompile(times));
+        return CompiledGraph(std::move(again));
+    });
 }
 
 CompileReport CompiledGraph::report() const {

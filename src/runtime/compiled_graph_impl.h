@@ -49,6 +49,9 @@ struct CompiledGraph::Impl {
     // The plans in the cache, most recently used first.
     std::vector<std::shared_ptr<const Plan>> cached_plans() const;
 
+    // The same graph planned again with measured times.
+    Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
+
     // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
     Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
 

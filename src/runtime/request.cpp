@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "memory/page_placement.h"
 #include "runtime/request_impl.h"
 
@@ -301,9 +302,11 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
             time.bytes = cost.bytes;
         }
         for (const TensorArg& arg : ins) {
-            time.shapes += (time.shapes.empty() ? "" : " ") + arg.shape.to_string();
+            time.shapes += time.shapes.empty() ? "" : " ";
+            time.shapes += arg.shape.to_string();
         }
-        time.shapes += " -> " + outs[0].shape.to_string();
+        time.shapes += " -> ";
+        time.shapes += outs[0].shape.to_string();
     }
     LEAT_RETURN_IF_ERROR(collect_results());
     // The plan may have an order of its own.
@@ -341,8 +344,10 @@ Request::Request(Request&&) noexcept = default;
 Request& Request::operator=(Request&&) noexcept = default;
 
 Status Request::bind(std::string_view input, const Value& value) {
-    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
-    return impl_->bind(index, value);
+    return catch_bad_alloc("bind the input", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
+        return impl_->bind(index, value);
+    });
 }
 
 Status Request::bind_memory(std::string_view input,
@@ -350,55 +355,63 @@ Status Request::bind_memory(std::string_view input,
                             std::optional<Shape> shape,
                             const void* data,
                             int64_t count) {
-    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
-    if (!shape) {
-        shape = impl_->compiled->fixed_input_shape(index);
-    }
-    if (!shape) {
-        return invalid_argument("input '{}' has no fixed shape", input)
-            .with_file(impl_->compiled->graph.file)
-            .with_hint("use bind(name, shape, span), or give CompileOptions::shapes");
-    }
-    if (shape->element_count() != count) {
-        return invalid_argument("input '{}': the number of elements does not match the shape",
-                                input)
-            .with_file(impl_->compiled->graph.file)
-            .with_found(fmt::format("{} elements", count))
-            .with_needed(
-                fmt::format("{} for shape {}", shape->element_count(), shape->to_string()));
-    }
-    return impl_->bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
+    return catch_bad_alloc("bind the input", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
+        if (!shape) {
+            shape = impl_->compiled->fixed_input_shape(index);
+        }
+        if (!shape) {
+            return invalid_argument("input '{}' has no fixed shape", input)
+                .with_file(impl_->compiled->graph.file)
+                .with_hint("use bind(name, shape, span), or give CompileOptions::shapes");
+        }
+        if (shape->element_count() != count) {
+            return invalid_argument("input '{}': the number of elements does not match the shape",
+                                    input)
+                .with_file(impl_->compiled->graph.file)
+                .with_found(fmt::format("{} elements", count))
+                .with_needed(
+                    fmt::format("{} for shape {}", shape->element_count(), shape->to_string()));
+        }
+        return impl_->bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
+    });
 }
 
 Status Request::bind_output(std::string_view output, Tensor tensor) {
-    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(output));
-    return impl_->bind_output(index, std::move(tensor));
+    return catch_bad_alloc("bind the output", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(output));
+        return impl_->bind_output(index, std::move(tensor));
+    });
 }
 
 Status Request::prepare(const InputShapes& shapes) {
-    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
-                          impl_->compiled->complete_shapes(shapes));
-    for (int input : impl_->compiled->deciding_inputs) {
-        if (!impl_->bound[size_t(input)]) {
-            const ValueData& value =
-                impl_->compiled->graph.value(impl_->compiled->graph.inputs[size_t(input)]);
-            return invalid_argument("the value of input '{}' decides shapes", value.name)
-                .with_hint("bind it before prepare()");
+    return catch_bad_alloc("plan for these shapes", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
+                              impl_->compiled->complete_shapes(shapes));
+        for (int input : impl_->compiled->deciding_inputs) {
+            if (!impl_->bound[size_t(input)]) {
+                const ValueData& value =
+                    impl_->compiled->graph.value(impl_->compiled->graph.inputs[size_t(input)]);
+                return invalid_argument("the value of input '{}' decides shapes", value.name)
+                    .with_hint("bind it before prepare()");
+            }
         }
-    }
-    return impl_->select_instance(complete);
+        return impl_->select_instance(complete);
+    });
 }
 
 Status Request::run(const RunOptions& options) {
-    return impl_->run(options);
+    return catch_bad_alloc("run the graph", [&] { return impl_->run(options); });
 }
 Result<std::vector<StepTime>> Request::profile() {
-    return impl_->profile();
+    return catch_bad_alloc("profile the graph", [&] { return impl_->profile(); });
 }
 
 Result<Value> Request::output(std::string_view name) const {
-    LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(name));
-    return impl_->results[size_t(index)];
+    return catch_bad_alloc("find the output", [&]() -> Result<Value> {
+        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(name));
+        return impl_->results[size_t(index)];
+    });
 }
 
 const Tensor* Request::find_output(std::string_view name, DType dtype) const {

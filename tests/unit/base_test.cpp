@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <new>
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "base/out_of_memory.h"
 #include "leat/leat.h"
 
 namespace leat {
@@ -28,6 +30,32 @@ TEST(Status, KeepsInnermostContext) {
     Status status = parse_error("x").with_node("inner");
     status = std::move(status).with_node("outer");
     EXPECT_EQ(status.node(), "inner");
+}
+
+// For where there is no memory for a text: what it allocates is counted by a test of the whole.
+TEST(Status, BareOneHasACodeAndTakesNoParts) {
+    const Status timeout = Status::bare(StatusCode::kTimeout);
+    Status full =
+        Status::bare(StatusCode::kOutOfMemory).with_file("m.onnx").with_node("n").with_hint("h");
+    EXPECT_FALSE(full.ok());
+    EXPECT_EQ(full.code(), StatusCode::kOutOfMemory);
+    EXPECT_EQ(full.message(), "out_of_memory");
+    EXPECT_EQ(full.file(), "");
+    Status copy = timeout;
+    EXPECT_EQ(copy.message(), "timeout");
+    copy = full;
+    full = invalid_argument("x");
+    EXPECT_EQ(copy.message(), "out_of_memory");
+    EXPECT_EQ(timeout.message(), "timeout");
+}
+
+TEST(CatchBadAlloc, TurnsItIntoAStatus) {
+    const auto fails = []() -> Result<int> { throw std::bad_alloc(); };
+    const Result<int> caught = catch_bad_alloc("count", fails);
+    EXPECT_EQ(caught.error().code(), StatusCode::kOutOfMemory);
+    EXPECT_EQ(caught.error().message(),
+              "out_of_memory: no memory left to count: free some, or use smaller shapes");
+    EXPECT_EQ(*catch_bad_alloc("count", []() -> Result<int> { return 3; }), 3);
 }
 
 TEST(Result, ValueOfErrorEndsTheProcessWithTheMessage) {

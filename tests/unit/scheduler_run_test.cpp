@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -93,6 +94,20 @@ TEST_P(RunTest, TurnsAnExceptionIntoAStatusThatNamesTheTask) {
     const Status status = executor.run(state, call_tasks(body));
     EXPECT_EQ(status.code(), StatusCode::kUserException);
     EXPECT_THAT(status.message(), HasSubstr("task 7 threw: out of luck"));
+}
+
+TEST_P(RunTest, ABodyWithoutMemoryIsNoExceptionOfTheUser) {
+    Executor executor(std_threads(2));
+    ProgramState state(chain_of(10, GetParam()));
+    const TaskBody body = [&](int32_t task, TaskScope&) -> bool {
+        if (task == 7) {
+            throw std::bad_alloc();
+        }
+        return true;
+    };
+    const Status status = executor.run(state, call_tasks(body));
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(), HasSubstr("task 7"));
 }
 
 TEST_P(RunTest, ABodyThatReturnsFalseFailsTheRun) {
@@ -415,6 +430,10 @@ TEST(ParallelFor, ReturnsTheFirstError) {
         throw std::runtime_error("thrown");
     };
     EXPECT_THAT(executor.parallel_for(10, 1, throws, nullptr).message(), HasSubstr("thrown"));
+    const RangeFunction starves = [](void*, int64_t, int64_t, int) -> Status {
+        throw std::bad_alloc();
+    };
+    EXPECT_EQ(executor.parallel_for(10, 1, starves, nullptr).code(), StatusCode::kOutOfMemory);
 }
 
 // A run of the lists {0, 1} and {2}: task 1 ends when a helper has begun task 2.

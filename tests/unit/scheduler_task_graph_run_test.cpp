@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,14 @@ TEST_P(TaskGraphRunTest, WhatIsNoExceptionIsCaughtToo) {
     const Status status = graph.run(executor_);
     EXPECT_EQ(status.code(), StatusCode::kUserException);
     EXPECT_EQ(status.node(), "odd");
+}
+
+TEST_P(TaskGraphRunTest, ANodeWithoutMemoryIsNoExceptionOfTheUser) {
+    TaskGraph graph(options());
+    graph.add("large", [] { throw std::bad_alloc(); });
+    const Status status = graph.run(executor_);
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_EQ(status.node(), "large");
 }
 
 TEST_P(TaskGraphRunTest, StatusAndResultComeBackWithTheNode) {

@@ -28,7 +28,7 @@ class TaskScope;
 
 // The body of every task of a run; called concurrently for different tasks, and for disjoint tiles
 // of one. False (after scope.fail) or a thrown exception, caught at this boundary, cancels what has
-// not started.
+// not started; std::bad_alloc becomes kOutOfMemory, any other exception kUserException.
 struct TaskFunction {
     bool (*call)(void* context, TaskId task, TaskScope& scope) = nullptr;
     void* context = nullptr;
