@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -11,56 +12,71 @@
 namespace leat {
 namespace {
 
+// Ranges of a slab: bytes by offset.
+using Ranges = std::map<int64_t, int64_t>;
+// A range that is in no map. Held by whoever has the memory, so that giving it back needs none.
+using Range = Ranges::node_type;
+
+Range new_range() {
+    Ranges one;
+    one.emplace(0, 0);
+    return one.extract(one.begin());
+}
+
 // Free ranges of one slab.
 class Chunk {
   public:
     explicit Chunk(std::shared_ptr<Slab> slab) : slab_(std::move(slab)) {
-        free_[0] = slab_->size_bytes();
+        free_.emplace(0, slab_->size_bytes());
     }
     const std::shared_ptr<Slab>& slab() const { return slab_; }
     bool is_unused() const {
         return free_.size() == 1 && free_.begin()->second == slab_->size_bytes();
     }
-    // The first range that is large enough; null: there is none.
-    std::byte* take(int64_t bytes) {
-        for (auto range = free_.begin(); range != free_.end(); ++range) {
-            const auto [offset, room] = *range;
-            if (room < bytes) {
+    // `spare` becomes the beginning of the first range that is large enough. Null: there is none.
+    // Allocates nothing.
+    std::byte* take(int64_t bytes, Range& spare) {
+        for (auto found = free_.begin(); found != free_.end(); ++found) {
+            if (found->second < bytes) {
                 continue;
             }
-            free_.erase(range);
-            if (room > bytes) {
-                free_[offset + bytes] = room - bytes;
+            spare.key() = found->first;
+            spare.mapped() = bytes;
+            Range rest = free_.extract(found);
+            rest.key() += bytes;
+            rest.mapped() -= bytes;
+            if (rest.mapped() > 0) {
+                free_.insert(std::move(rest));
             }
-            std::byte* begin = slab_->data() + offset;
+            std::byte* begin = slab_->data() + spare.key();
             // Fresh pages are zero, and stay untouched until they are needed.
-            const int64_t used_before = std::clamp<int64_t>(touched_bytes_ - offset, 0, bytes);
+            const int64_t used_before = std::clamp<int64_t>(touched_bytes_ - spare.key(), 0, bytes);
             std::memset(begin, 0, size_t(used_before));
-            touched_bytes_ = std::max(touched_bytes_, offset + bytes);
+            touched_bytes_ = std::max(touched_bytes_, spare.key() + bytes);
             return begin;
         }
         return nullptr;
     }
-    void give_back(const std::byte* begin, int64_t bytes) {
-        auto range = free_.emplace(begin - slab_->data(), bytes).first;
-        const auto next = std::next(range);
-        if (next != free_.end() && range->first + range->second == next->first) {
-            range->second += next->second;
+    void give_back(Range range) {
+        const auto own = free_.insert(std::move(range)).position;
+        const auto next = std::next(own);
+        if (next != free_.end() && own->first + own->second == next->first) {
+            own->second += next->second;
             free_.erase(next);
         }
-        if (range != free_.begin()) {
-            const auto previous = std::prev(range);
-            if (previous->first + previous->second == range->first) {
-                previous->second += range->second;
-                free_.erase(range);
+        if (own != free_.begin()) {
+            const auto previous = std::prev(own);
+            if (previous->first + previous->second == own->first) {
+                previous->second += own->second;
+                free_.erase(own);
             }
         }
     }
 
   private:
     std::shared_ptr<Slab> slab_;
-    std::map<int64_t, int64_t> free_;  // bytes by offset; neighbours are merged
-    int64_t touched_bytes_ = 0;        // of the slab's beginning: a block was there once
+    Ranges free_;                // neighbours are merged
+    int64_t touched_bytes_ = 0;  // of the slab's beginning: a block was there once
 };
 
 }  // namespace
@@ -77,19 +93,19 @@ struct SlabPool::Impl {
         return std::make_shared<Slab>(std::move(slab));
     }
     // Under the mutex.
-    Result<std::pair<Chunk*, std::byte*>> take(int64_t bytes) {
+    Result<std::pair<Chunk*, std::byte*>> take(int64_t bytes, Range& spare) {
         for (const std::unique_ptr<Chunk>& chunk : chunks) {
-            if (std::byte* begin = chunk->take(bytes)) {
+            if (std::byte* begin = chunk->take(bytes, spare)) {
                 return std::pair(chunk.get(), begin);
             }
         }
         LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Slab> slab, new_slab(kChunkBytes));
         chunks.push_back(std::make_unique<Chunk>(std::move(slab)));
-        return std::pair(chunks.back().get(), chunks.back()->take(bytes));
+        return std::pair(chunks.back().get(), chunks.back()->take(bytes, spare));
     }
-    void give_back(Chunk* chunk, const std::byte* begin, int64_t bytes) {
+    void give_back(Chunk* chunk, Range range) {
         const std::lock_guard lock(mutex);
-        chunk->give_back(begin, bytes);
+        chunk->give_back(std::move(range));
         if (chunk->is_unused()) {
             chunks.erase(std::find_if(chunks.begin(), chunks.end(),
                                       [&](const auto& held) { return held.get() == chunk; }));
@@ -97,7 +113,10 @@ struct SlabPool::Impl {
     }
     void forget(const std::shared_ptr<Slab>& slab) {
         const std::lock_guard lock(mutex);
-        own_slabs.erase(std::find(own_slabs.begin(), own_slabs.end(), slab));
+        const auto found = std::find(own_slabs.begin(), own_slabs.end(), slab);
+        if (found != own_slabs.end()) {
+            own_slabs.erase(found);
+        }
     }
 };
 
@@ -120,12 +139,19 @@ Result<std::shared_ptr<std::byte>> SlabPool::allocate(int64_t bytes) {
     }
     const int64_t rounded =
         (std::max<int64_t>(bytes, 1) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
-    const std::lock_guard lock(impl_->mutex);
-    using Taken = std::pair<Chunk*, std::byte*>;
-    LEAT_ASSIGN_OR_RETURN(const Taken taken, impl_->take(rounded));
+    Range range = new_range();
+    Chunk* chunk = nullptr;
+    std::byte* data = nullptr;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        using Taken = std::pair<Chunk*, std::byte*>;
+        LEAT_ASSIGN_OR_RETURN(const Taken taken, impl_->take(rounded, range));
+        std::tie(chunk, data) = taken;
+    }
+    // Without the mutex: where this fails, the block is given back at once.
     return std::shared_ptr<std::byte>(
-        taken.second, [impl = impl_, chunk = taken.first, rounded](std::byte* begin) {
-            impl->give_back(chunk, begin, rounded);
+        data, [impl = impl_, chunk, range = std::move(range)](std::byte*) mutable {
+            impl->give_back(chunk, std::move(range));
         });
 }
 

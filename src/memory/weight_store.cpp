@@ -61,13 +61,16 @@ struct Form {
 using SourceKey = std::pair<Source, Form>;
 using ContentKey = std::pair<uint64_t, Form>;
 
+struct Slot;
+using SlotBySource = std::map<SourceKey, std::shared_ptr<Slot>>;
+
 // One entry, packed or about to be. `packing` is held while it is filled.
 struct Slot {
     Slot(Source first, ContentKey key) : source(std::move(first)), content(std::move(key)) {}
 
     const Source source;  // that it was made for
     const ContentKey content;
-    std::vector<SourceKey> names;  // all that share it; guarded by the store's mutex
+    std::vector<SlotBySource::iterator> names;  // all that share it; guarded by the store's mutex
     std::mutex packing;
     std::weak_ptr<const std::byte> packed;
 };
@@ -81,7 +84,7 @@ struct WeightStore::Impl {
     std::atomic<int64_t> packed_bytes{0};
 
     std::mutex mutex;  // guards what follows
-    std::map<SourceKey, std::shared_ptr<Slot>> by_source;
+    SlotBySource by_source;
     std::multimap<ContentKey, std::shared_ptr<Slot>> by_content;
 
     void make_pools() {
@@ -102,10 +105,20 @@ struct WeightStore::Impl {
         const auto found = by_source.find(key);
         return found == by_source.end() ? nullptr : found->second;
     }
-    // Under the mutex.
+    // Under the mutex; `key` is new. All or nothing, also where an allocation fails.
     void name(const SourceKey& key, const std::shared_ptr<Slot>& slot) {
-        by_source[key] = slot;
-        slot->names.push_back(key);
+        slot->names.reserve(slot->names.size() + 1);
+        slot->names.push_back(by_source.emplace(key, slot).first);
+    }
+    void add(const SourceKey& key, const std::shared_ptr<Slot>& slot) {
+        slot->names.reserve(1);
+        const auto content = by_content.emplace(slot->content, slot);
+        try {
+            name(key, slot);
+        } catch (...) {
+            by_content.erase(content);
+            throw;
+        }
     }
     // The slot of equal elements, or a new one. Elements are compared without the mutex: they may
     // have to come from a file.
@@ -129,8 +142,7 @@ struct WeightStore::Impl {
                 });
                 if (next == end) {
                     auto slot = std::make_shared<Slot>(key.first, content);
-                    by_content.emplace(content, slot);
-                    name(key, slot);
+                    add(key, slot);
                     return slot;
                 }
                 candidate = next->second;
@@ -156,8 +168,8 @@ struct WeightStore::Impl {
         if (slot->names.empty() || slot.use_count() > held_by_tables + 1 || !is_empty(*slot)) {
             return;
         }
-        for (const SourceKey& key : slot->names) {
-            by_source.erase(key);
+        for (const SlotBySource::iterator name : slot->names) {
+            by_source.erase(name);
         }
         slot->names.clear();
         const auto [begin, end] = by_content.equal_range(slot->content);
@@ -182,6 +194,30 @@ struct WeightStore::Impl {
         return binding;
     }
 };
+
+namespace {
+
+// Takes a slot out of the tables that was not filled.
+class Unfilled {
+  public:
+    Unfilled(WeightStore::Impl& store, const std::shared_ptr<Slot>& slot)
+        : store_(store), slot_(slot) {}
+    ~Unfilled() {
+        if (!is_filled) {
+            store_.forget(slot_);
+        }
+    }
+    Unfilled(const Unfilled&) = delete;
+    Unfilled& operator=(const Unfilled&) = delete;
+
+    bool is_filled = false;
+
+  private:
+    WeightStore::Impl& store_;
+    const std::shared_ptr<Slot>& slot_;
+};
+
+}  // namespace
 
 WeightStore::WeightStore() : impl_(std::make_shared<Impl>()) {
     impl_->make_pools();
@@ -237,8 +273,10 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
     const SourceKey key{Source(source),
                         Form{source.dtype(), bytes, domain, std::string(layout_key)}};
     const std::shared_ptr<Slot> slot = impl_->find_or_add(source, key);
+    Unfilled unfilled(*impl_, slot);  // goes after the lock
     const std::lock_guard lock(slot->packing);
     if (std::shared_ptr<const std::byte> found = slot->packed.lock()) {
+        unfilled.is_filled = true;
         return found;
     }
     const auto pool = impl_->pools.find(domain);
@@ -261,6 +299,7 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
             store->forget(last);
         });
     slot->packed = entry;
+    unfilled.is_filled = true;
     return entry;
 }
 

@@ -69,8 +69,9 @@ class WeightStore {
     // What holds them.
     std::vector<std::shared_ptr<const Slab>> slabs() const;
 
-  private:
     struct Impl;
+
+  private:
     std::shared_ptr<Impl> impl_;  // shared with the entries, which may outlive the store
 };
 
