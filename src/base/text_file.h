@@ -1,40 +1,75 @@
-// Reading the small text files of /proc and /sys.
+// Reading the small text files of /proc and /sys. Not by streams: they hide a failed allocation.
 #pragma once
 
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace leat {
 
-// All lines; none if the file cannot be read.
-inline std::vector<std::string> read_lines(const std::string& path) {
-    std::vector<std::string> lines;
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        lines.push_back(std::move(line));
+// An open file for reading; closed at the end.
+class OpenTextFile {
+  public:
+    explicit OpenTextFile(const std::string& path)
+        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    ~OpenTextFile() {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+        }
     }
-    return lines;
-}
+    OpenTextFile(const OpenTextFile&) = delete;
+    OpenTextFile& operator=(const OpenTextFile&) = delete;
 
-inline std::optional<std::string> read_first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    if (!std::getline(file, line)) {
-        return std::nullopt;
+    // Nothing if it cannot be read.
+    std::optional<std::string> read_all() const {
+        std::string text;
+        char block[4096];
+        for (;;) {
+            const ssize_t count = ::read(descriptor_, block, sizeof block);
+            if (count == 0) {
+                return text;
+            }
+            if (count > 0) {
+                text.append(block, size_t(count));
+            } else if (errno != EINTR) {
+                return std::nullopt;
+            }
+        }
     }
-    return line;
-}
 
+  private:
+    int descriptor_ = -1;
+};
+
+// The parts between separators; nothing after a separator at the end.
 inline std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, separator);) {
-        parts.push_back(std::move(part));
+    for (size_t begin = 0; begin < text.size();) {
+        const size_t end = std::min(text.find(separator, begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
     }
     return parts;
+}
+
+// All lines; none if the file cannot be read.
+inline std::vector<std::string> read_lines(const std::string& path) {
+    return split(OpenTextFile(path).read_all().value_or(""), '\n');
+}
+
+// Nothing if the file cannot be read, or is empty.
+inline std::optional<std::string> read_first_line(const std::string& path) {
+    std::optional<std::string> text = OpenTextFile(path).read_all();
+    if (!text || text->empty()) {
+        return std::nullopt;
+    }
+    text->resize(std::min(text->find('\n'), text->size()));
+    return text;
 }
 
 }  // namespace leat

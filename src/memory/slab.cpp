@@ -84,6 +84,9 @@ Result<Slab> Slab::make(int64_t bytes,
 // Strict: what is asked for must be free. Else the slab is only preferred there.
 Status Slab::check_budget() {
     effective_ = placement_.policy;
+    if (placement_.policy == MemoryPolicy::kNone && !domains_->is_strict()) {
+        return {};  // no choice depends on it: no file is read
+    }
     const auto parts = int64_t(placement_.domains.size());
     for (const MemoryDomainId id : placement_.domains) {
         const int64_t wanted = (mapped_bytes_ + parts - 1) / parts;
