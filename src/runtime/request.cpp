@@ -27,7 +27,7 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
       bound(compiled->graph.inputs.size(), false),
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
-      others_(compiled->request_count.fetch_add(1)),
+      counted_(compiled->request_count),
       home_(compiled->runtime->domains->home_of_cpu(::sched_getcpu())),
       memory_(compiled->runtime->domains,
               home_,
@@ -39,12 +39,12 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
 
 Status Request::Impl::check_count() const {
     const CompileOptions& options = compiled->options;
-    if (options.memory_limit_bytes <= 0 || others_ < options.max_requests) {
+    if (options.memory_limit_bytes <= 0 || counted_.others < options.max_requests) {
         return {};
     }
     return out_of_memory("the memory limit of the graph does not cover another request")
         .with_file(compiled->graph.file)
-        .with_found(fmt::format("{} requests", others_ + 1))
+        .with_found(fmt::format("{} requests", counted_.others + 1))
         .with_needed(
             fmt::format("at most {}, as CompileOptions::max_requests says", options.max_requests))
         .with_hint("destroy a request, or compile with a larger max_requests");
@@ -254,10 +254,13 @@ Status Request::Impl::run(const RunOptions& options) {
     if (!home_binding_) {
         return run_bound(options);
     }
+    struct Restorer {  // also where the run finds no memory
+        scheduler::ThreadBinding& binding;
+        ~Restorer() { binding.restore(); }
+    };
     (void)home_binding_->bind();
-    Status status = run_bound(options);
-    home_binding_->restore();
-    return status;
+    const Restorer restorer{*home_binding_};
+    return run_bound(options);
 }
 
 Status Request::Impl::run_bound(const RunOptions& options) {

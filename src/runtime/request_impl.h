@@ -58,7 +58,7 @@ class Instance {
 
 struct Request::Impl {
     explicit Impl(std::shared_ptr<CompiledGraph::Impl> compiled);
-    ~Impl() { compiled->request_count.fetch_sub(1); }
+    ~Impl() = default;
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
@@ -85,7 +85,18 @@ struct Request::Impl {
     Instance* current = nullptr;
 
   private:
-    int others_ = 0;  // requests that the graph had when this one was made
+    // Counts among the requests of its graph.
+    struct Counted {
+        explicit Counted(std::atomic<int>& requests)
+            : count(requests), others(requests.fetch_add(1)) {}
+        ~Counted() { count.fetch_sub(1); }
+        Counted(const Counted&) = delete;
+        Counted& operator=(const Counted&) = delete;
+        std::atomic<int>& count;
+        const int others;  // that there were before
+    };
+
+    Counted counted_;
     bool matches(const Plan& plan) const;
     // Makes the first held instance whose plan fulfils the predicate current; false if none does.
     template <class Predicate>
