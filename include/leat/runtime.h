@@ -151,7 +151,7 @@ struct PlanReport {
     int step_count = 0;
     int64_t tile_count = 0;
     int64_t plan_time_ns = 0;
-    int64_t memory_time_ns = 0;  // of that: order, places and waits
+    int64_t memory_time_ns = 0;         // of that: order, places and waits
     std::vector<BufferReport> buffers;  // in CompileReport::plans only
 };
 

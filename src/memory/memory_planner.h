@@ -28,8 +28,8 @@
 namespace leat {
 
 // How far a step may run ahead of others that it takes no data from: it begins when all that stand
-// this many places or more before it in the order have ended. kSerial: steps run one after the other
-// as far as that saves bytes; kOneWorker: in any case, each waits for the one before.
+// this many places or more before it in the order have ended. kSerial: steps run one after the
+// other as far as that saves bytes; kOneWorker: in any case, each waits for the one before.
 enum class RunAhead : int32_t { kOneWorker = -1, kUnlimited = 0, kSerial = 1 };
 
 struct ValuePlace {
