@@ -81,6 +81,32 @@ Result<Slab> Slab::make(int64_t bytes,
     return slab;
 }
 
+namespace {
+
+// A slab's own share is not counted as long as this lives.
+class Uncounted {
+  public:
+    Uncounted(MemoryDomains& domains, MemoryDomainId id, int64_t bytes)
+        : domains_(domains), id_(id), bytes_(bytes) {
+        domains_.give_back(id_, bytes_);
+    }
+    ~Uncounted() { domains_.take(id_, bytes_); }
+    Uncounted(const Uncounted&) = delete;
+    Uncounted& operator=(const Uncounted&) = delete;
+
+  private:
+    MemoryDomains& domains_;
+    MemoryDomainId id_;
+    int64_t bytes_;
+};
+
+MemoryBudget budget_without(MemoryDomains& domains, MemoryDomainId id, int64_t own_bytes) {
+    const Uncounted own(domains, id, own_bytes);
+    return domains.budget(id);
+}
+
+}  // namespace
+
 // Strict: what is asked for must be free. Else the slab is only preferred there.
 Status Slab::check_budget() {
     effective_ = placement_.policy;
@@ -90,10 +116,7 @@ Status Slab::check_budget() {
     const auto parts = int64_t(placement_.domains.size());
     for (const MemoryDomainId id : placement_.domains) {
         const int64_t wanted = (mapped_bytes_ + parts - 1) / parts;
-        // Its own share is counted already.
-        domains_->give_back(id, wanted);
-        const MemoryBudget budget = domains_->budget(id);
-        domains_->take(id, wanted);
+        const MemoryBudget budget = budget_without(*domains_, id, wanted);
         if (wanted <= budget.bytes) {
             continue;
         }

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/out_of_memory.h"
 #include "leat/leat.h"
+#include "memory/slab.h"
 #include "support/failing_allocations.h"
 
 namespace leat {
@@ -399,6 +401,27 @@ TEST(FailingMapping, OfLargeWeights) {
     EXPECT_EQ(runtime.compile(graph)->report().packed_weight_bytes, 1024 * 1024 * 4);
 }
 
+// What a domain counts as taken is again what it was.
+TEST(FailingAllocationInSlabs, KeepsTheAccountOfTheDomain) {
+    constexpr int64_t kLimitBytes = int64_t{1} << 20;
+    MemoryDomainOptions options;
+    options.limit_bytes = kLimitBytes;
+    options.is_strict = true;
+    const MemoryDomainId id{0};
+    const auto domains = std::make_shared<MemoryDomains>(std::vector<MemoryDomain>(1), options);
+    const auto trial = [&](Fault& fault) {
+        return fault.during([&] {
+            return catch_bad_alloc("make a slab", [&] {
+                return Slab::make(kLimitBytes / 2, domains, {MemoryPolicy::kBind, {id}}).error();
+            });
+        });
+    };
+    const Failures failures =
+        sweep_all(trial, [&] { EXPECT_EQ(domains->budget(id).bytes, kLimitBytes); });
+    EXPECT_GT(failures.of_new, 100);
+    EXPECT_EQ(failures.of_mapping, 1);
+}
+
 // --- graphs and files ---
 
 TEST(FailingAllocationInGraphs, InVerifyAndParse) {
@@ -440,7 +463,7 @@ class FailingAllocationInFiles : public testing::Test {
         return graph;
     }
     FailingAllocationInFiles() { EXPECT_TRUE(save_onnx(large_graph(), large_).ok()); }
-    ~FailingAllocationInFiles() override { std::filesystem::remove_all(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
 
     const std::filesystem::path folder_ = [] {
         std::filesystem::path folder =
