@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/out_of_memory.h"
+#include "base/text_file.h"
 #include "leat/leat.h"
 
 namespace leat {
@@ -61,6 +62,19 @@ TEST(CatchBadAlloc, TurnsItIntoAStatus) {
 TEST(Result, ValueOfErrorEndsTheProcessWithTheMessage) {
     Result<int> result = not_found("no such thing");
     EXPECT_DEATH((void)result.value(), "not_found: no such thing");
+}
+
+TEST(TextFile, SplitsAtEverySeparatorButTheLast) {
+    EXPECT_THAT(split("a,,b,", ','), testing::ElementsAre("a", "", "b"));
+    EXPECT_THAT(split(",", ','), testing::ElementsAre(""));
+    EXPECT_THAT(split("", ','), testing::IsEmpty());
+}
+
+TEST(TextFile, WhatCannotBeReadHasNoLines) {
+    EXPECT_THAT(read_lines("/no/such/file"), testing::IsEmpty());
+    EXPECT_THAT(read_lines("/proc"), testing::IsEmpty());
+    EXPECT_EQ(read_first_line("/dev/null"), std::nullopt);
+    EXPECT_GT(read_lines("/proc/self/smaps").size(), 100) << "more than one block";
 }
 
 TEST(Shape, MakeRejectsOverflowNegativeAndRank) {
