@@ -1,6 +1,5 @@
 #include "cgroup_quota.h"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,16 +9,6 @@
 
 namespace leat::scheduler {
 namespace {
-
-std::optional<int64_t> parse_int(const std::string& text) {
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end) {
-        return std::nullopt;
-    }
-    return value;
-}
 
 // Quota in CPUs, or nothing for "no limit" and for what makes no sense.
 std::optional<double> ratio(std::optional<int64_t> quota_us, std::optional<int64_t> period_us) {
@@ -33,13 +22,14 @@ std::optional<double> ratio(std::optional<int64_t> quota_us, std::optional<int64
 std::optional<double> read_v2(const std::string& folder) {
     const std::vector<std::string> words =
         split(read_first_line(folder + "/cpu.max").value_or(""), ' ');
-    return words.size() == 2 ? ratio(parse_int(words[0]), parse_int(words[1])) : std::nullopt;
+    return words.size() == 2 ? ratio(parse_integer(words[0]), parse_integer(words[1]))
+                             : std::nullopt;
 }
 
 // -1 is no limit.
 std::optional<double> read_v1(const std::string& folder) {
-    return ratio(parse_int(read_first_line(folder + "/cpu.cfs_quota_us").value_or("")),
-                 parse_int(read_first_line(folder + "/cpu.cfs_period_us").value_or("")));
+    return ratio(parse_integer(read_first_line(folder + "/cpu.cfs_quota_us").value_or("")),
+                 parse_integer(read_first_line(folder + "/cpu.cfs_period_us").value_or("")));
 }
 
 }  // namespace

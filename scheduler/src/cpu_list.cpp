@@ -1,6 +1,5 @@
 #include "cpu_list.h"
 
-#include <charconv>
 #include <optional>
 
 #include "base/text_file.h"
@@ -11,13 +10,9 @@ namespace {
 constexpr int kMostNumbers = 1 << 20;
 
 std::optional<int> parse_index(const std::string& text) {
-    int value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0 || value >= kMostNumbers) {
-        return std::nullopt;
-    }
-    return value;
+    const std::optional<int64_t> value = parse_integer(text);
+    return value && *value >= 0 && *value < kMostNumbers ? std::optional(int(*value))
+                                                         : std::nullopt;
 }
 
 }  // namespace

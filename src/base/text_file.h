@@ -1,4 +1,5 @@
-// Reading the small text files of /proc and /sys. Not by streams: they hide a failed allocation.
+// Reading the small text files of /proc and /sys, and what is in them. Not by streams: they hide a
+// failed allocation.
 #pragma once
 
 #include <fcntl.h>
@@ -6,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +58,14 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
         begin = end + 1;
     }
     return parts;
+}
+
+// A whole text that is a decimal number, perhaps negative.
+inline std::optional<int64_t> parse_integer(const std::string& text) {
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
 // All lines; none if the file cannot be read.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/round_up.h"
+
 namespace leat {
 
 IntervalProblem::IntervalProblem(std::span<const PlannedBuffer> buffers) {
@@ -36,7 +38,7 @@ void IntervalProblem::add_buffers(std::span<const PlannedBuffer> buffers) {
         });
     unit_ = 0;
     for (PackedBuffer& buffer : buffers_) {
-        const int64_t padded = (buffer.size + alignment - 1) & ~(alignment - 1);
+        const int64_t padded = round_up(buffer.size, alignment);
         is_exact_ = is_exact_ && padded == buffer.size;
         buffer.size = padded;
         unit_ = std::gcd(unit_, buffer.size);

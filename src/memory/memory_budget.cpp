@@ -21,15 +21,10 @@ constexpr int64_t kMostReserveBytes = 1024 * kMib;
 // Version 1 writes "no limit" as the greatest number of whole pages.
 constexpr int64_t kNoLimitBytes = int64_t{1} << 60;
 
-std::optional<int64_t> parse_number(const std::string& text) {
-    int64_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_whole = stop == text.data() + text.size();
-    return error == std::errc() && is_whole && value >= 0 ? std::optional(value) : std::nullopt;
-}
-
+// Nothing for "max" and what makes no sense.
 std::optional<int64_t> number_in(const std::string& path) {
-    return parse_number(read_first_line(path).value_or(""));
+    const std::optional<int64_t> value = parse_integer(read_first_line(path).value_or(""));
+    return value && *value >= 0 ? value : std::nullopt;
 }
 
 // The number after `key` in lines such as "Node 0 MemFree:   12 kB" and "inactive_file 12"; 0:

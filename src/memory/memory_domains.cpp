@@ -41,6 +41,15 @@ MemoryDomainId MemoryDomains::home_of_cpu(int os_cpu) const {
     return MemoryDomainId{0};
 }
 
+std::vector<int> MemoryDomains::os_nodes(std::span<const MemoryDomainId> ids) const {
+    std::vector<int> nodes;
+    nodes.reserve(ids.size());
+    for (const MemoryDomainId id : ids) {
+        nodes.push_back(at(id).os_node);
+    }
+    return nodes;
+}
+
 MemoryDomainId MemoryDomains::home_of_node(int os_node) const {
     for (const MemoryDomain& domain : domains_) {
         if (domain.os_node == os_node) {

@@ -41,6 +41,9 @@ class MemoryDomains {
     bool places() const { return domains_.size() > 1; }
     bool is_strict() const { return options_.is_strict; }
 
+    // The system's numbers of NUMA nodes, in the domains' order.
+    std::vector<int> os_nodes(std::span<const MemoryDomainId> ids) const;
+
     // Where memory for a thread on this CPU should be; the first domain for a CPU of none.
     MemoryDomainId home_of_cpu(int os_cpu) const;
     // Where memory of a NUMA node's compute domain should be.

@@ -5,15 +5,13 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/round_up.h"
 
 namespace leat {
 namespace {
 
 // Values that are not placed take part in hazards at addresses above any arena.
 constexpr int64_t kOutsideAddress = int64_t{1} << 60;
-int64_t align_up(int64_t bytes, int64_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-}
 
 void sort_unique(std::vector<int32_t>& numbers) {
     std::sort(numbers.begin(), numbers.end());
@@ -119,6 +117,7 @@ std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
     return used;
 }
 
+// The order search's view of steps that are left.
 OrderProblem order_problem(const MemoryProblem& problem,
                            const ValueGroups& groups,
                            std::span<const int32_t> order) {
@@ -129,7 +128,7 @@ OrderProblem order_problem(const MemoryProblem& problem,
         buffer_of[size_t(group.root)] = int32_t(result.buffers.size());
         const int32_t writer = group.users.front();
         group.users.erase(group.users.begin());
-        result.buffers.push_back({align_up(groups.size_bytes(group.root), problem.alignment_bytes),
+        result.buffers.push_back({round_up(groups.size_bytes(group.root), problem.alignment_bytes),
                                   writer, std::move(group.users), group.is_kept});
     }
     const std::vector<std::vector<int32_t>> waits = data_waits_of(problem, order, groups);
@@ -149,6 +148,15 @@ OrderProblem order_problem(const MemoryProblem& problem,
         }
     }
     return result;
+}
+
+// The most bytes alive at once where the steps run in that order.
+int64_t peak_in_order(const MemoryProblem& problem,
+                      const ValueGroups& groups,
+                      std::span<const int32_t> order) {
+    std::vector<int32_t> sequence(order.size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    return peak_bytes(order_problem(problem, groups, order), sequence);
 }
 
 bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
@@ -188,9 +196,7 @@ MemoryPlanner::MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former)
         return;
     }
     steps_ = former.steps_;
-    std::vector<int32_t> sequence(order().size());
-    std::iota(sequence.begin(), sequence.end(), 0);
-    peak_bytes_ = leat::peak_bytes(order_problem(problem_, groups_, order()), sequence);
+    peak_bytes_ = peak_in_order(problem_, groups_, order());
 }
 
 void MemoryPlanner::join_views() {
@@ -230,12 +236,7 @@ std::vector<int32_t> MemoryPlanner::choose_views() {
     if (left.size() == all.size()) {
         return all;
     }
-    const auto peak = [this](const ValueGroups& groups, const std::vector<int32_t>& steps) {
-        std::vector<int32_t> sequence(steps.size());
-        std::iota(sequence.begin(), sequence.end(), 0);
-        return leat::peak_bytes(order_problem(problem_, groups, steps), sequence);
-    };
-    if (peak(with_views, left) > peak(groups_, all)) {
+    if (peak_in_order(problem_, with_views, left) > peak_in_order(problem_, groups_, all)) {
         return all;
     }
     groups_ = std::move(with_views);
@@ -388,7 +389,7 @@ void MemoryPlanner::place_values(const ValueGroups& groups, MemoryLayout& layout
     std::vector<int32_t> buffer_of(problem_.values.size(), -1);  // by root
     for (UsedGroup& group : used_groups(problem_, groups, steps_->users)) {
         buffer_of[size_t(group.root)] = int32_t(layout.buffers.size());
-        layout.buffers.push_back({align_up(groups.size_bytes(group.root), problem_.alignment_bytes),
+        layout.buffers.push_back({round_up(groups.size_bytes(group.root), problem_.alignment_bytes),
                                   problem_.alignment_bytes, std::move(group.users), group.is_kept});
     }
     layout.places.reserve(problem_.values.size());

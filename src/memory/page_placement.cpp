@@ -90,11 +90,8 @@ PageCounts count_pages(const std::byte* begin, int64_t bytes, std::span<const in
 }
 
 PageCounts count_pages(const Slab& slab, const MemoryDomains& domains) {
-    std::vector<int> nodes;
-    for (const MemoryDomainId id : slab.placement().domains) {
-        nodes.push_back(domains.at(id).os_node);
-    }
-    return count_pages(slab.data(), slab.mapped_bytes(), nodes);
+    return count_pages(slab.data(), slab.mapped_bytes(),
+                       domains.os_nodes(slab.placement().domains));
 }
 
 PageSettings read_page_settings(const std::string& root) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "base/round_up.h"
 #include "memory/antichain.h"
 
 namespace leat {
@@ -29,7 +30,7 @@ RoundedSizes rounded_sizes(const PlanProblem& problem) {
     sizes.padding_bytes.reserve(size_t(problem.size()));
     for (int32_t number = 0; number < problem.size(); ++number) {
         const int64_t bytes = problem.item(number).size_bytes;
-        sizes.rounded_bytes.push_back((bytes + grain - 1) & ~(grain - 1));
+        sizes.rounded_bytes.push_back(round_up(bytes, grain));
         sizes.padding_bytes.push_back(sizes.rounded_bytes.back() - bytes);
     }
     return sizes;

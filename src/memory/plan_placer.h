@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/round_up.h"
 #include "memory/plan_problem.h"
 
 namespace leat {
@@ -64,9 +65,5 @@ class Placer {
     std::vector<int64_t> offsets_;
     Gaps gaps_;
 };
-
-inline int64_t round_up(int64_t value, int64_t alignment) {
-    return (value + alignment - 1) & ~(alignment - 1);
-}
 
 }  // namespace leat

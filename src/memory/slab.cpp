@@ -11,14 +11,11 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/round_up.h"
 #include "leat/scheduler/thread_binding.h"
 
 namespace leat {
 namespace {
-
-int64_t round_up(int64_t value, int64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
 
 Status refused(int64_t bytes, int error) {
     return out_of_memory("cannot map {} bytes: {}", bytes, std::strerror(error))
@@ -143,10 +140,6 @@ void Slab::place() {
     if (placement_.policy == MemoryPolicy::kNone) {
         return;
     }
-    std::vector<int> nodes;
-    for (const MemoryDomainId id : placement_.domains) {
-        nodes.push_back(domains_->at(id).os_node);
-    }
     // Now, and not when the domain was probed: another thread may have been told otherwise.
     const ThreadPolicy own = thread_memory_policy();
     if (own.is_known && !own.is_default) {
@@ -161,7 +154,8 @@ void Slab::place() {
         effective_ = strongest;
     }
     if (has_policies) {
-        const int error = set_memory_policy(data_, mapped_bytes_, effective_, nodes);
+        const int error = set_memory_policy(data_, mapped_bytes_, effective_,
+                                            domains_->os_nodes(placement_.domains));
         if (error != 0) {
             effective_ = MemoryPolicy::kFirstTouch;
             domains_->tell(fmt::format("memory is placed by 'first touch' instead of '{}': {}",

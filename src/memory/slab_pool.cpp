@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/round_up.h"
 
 namespace leat {
 namespace {
@@ -137,8 +138,7 @@ Result<std::shared_ptr<std::byte>> SlabPool::allocate(int64_t bytes) {
         return std::shared_ptr<std::byte>(
             data, [impl = impl_, slab = std::move(slab)](std::byte*) { impl->forget(slab); });
     }
-    const int64_t rounded =
-        (std::max<int64_t>(bytes, 1) + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+    const int64_t rounded = round_up(std::max<int64_t>(bytes, 1), kAlignmentBytes);
     Range range = new_range();
     Chunk* chunk = nullptr;
     std::byte* data = nullptr;

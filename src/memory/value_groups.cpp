@@ -26,17 +26,10 @@ bool ValueGroups::overlap(int32_t a, int32_t b) const {
 }
 
 bool ValueGroups::join(std::span<const ValueView> views) {
-    if (views.size() == 1) {
-        return join(views[0]);
-    }
-    const std::vector<int32_t> roots = root_;
-    const std::vector<int64_t> offsets = offset_bytes_;
-    const std::vector<std::vector<int32_t>> members = members_;
+    hung_.clear();
     for (const ValueView& view : views) {
         if (!join(view)) {
-            root_ = roots;
-            offset_bytes_ = offsets;
-            members_ = members;
+            take_down_hung();
             return false;
         }
     }
@@ -66,7 +59,22 @@ bool ValueGroups::join(const ValueView& view) {
     return false;
 }
 
+// The newest first: so the members of each are the last ones of where it hangs.
+void ValueGroups::take_down_hung() {
+    for (auto hung = hung_.rbegin(); hung != hung_.rend(); ++hung) {
+        std::vector<int32_t>& from = members_[size_t(hung->under)];
+        const auto first = from.end() - hung->members;
+        for (auto member = first; member != from.end(); ++member) {
+            root_[size_t(*member)] = hung->group;
+            offset_bytes_[size_t(*member)] -= hung->offset_bytes;
+        }
+        members_[size_t(hung->group)].assign(first, from.end());
+        from.erase(first, from.end());
+    }
+}
+
 void ValueGroups::hang(int32_t group, int32_t under, int64_t offset_bytes) {
+    hung_.push_back({group, under, offset_bytes, ptrdiff_t(members_[size_t(group)].size())});
     for (const int32_t value : members_[size_t(group)]) {
         root_[size_t(value)] = under;
         offset_bytes_[size_t(value)] += offset_bytes;

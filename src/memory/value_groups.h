@@ -4,6 +4,7 @@
 // thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,14 +35,23 @@ class ValueGroups {
     bool join(std::span<const ValueView> views);
 
   private:
+    struct Hung {
+        int32_t group = 0;
+        int32_t under = 0;
+        int64_t offset_bytes = 0;
+        ptrdiff_t members = 0;
+    };
+
     bool join(const ValueView& view);
     void hang(int32_t group, int32_t under, int64_t offset_bytes);
+    void take_down_hung();
 
     std::span<const MemoryValue> values_;
     int64_t alignment_bytes_;
     std::vector<int32_t> root_;
     std::vector<int64_t> offset_bytes_;
     std::vector<std::vector<int32_t>> members_;  // by root
+    std::vector<Hung> hung_;                     // by the last join()
 };
 
 }  // namespace leat

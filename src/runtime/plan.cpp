@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/round_up.h"
 #include "memory/memory_planner.h"
 #include "runtime/value_views.h"
 
@@ -27,10 +28,6 @@ constexpr double kOverlapBytes = 1.15;
 
 int64_t nanoseconds_since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
-}
-
-int64_t align_up(int64_t bytes) {
-    return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
 
 class PlanBuilder {
@@ -338,19 +335,18 @@ class PlanBuilder {
         const std::span<const TensorArg> args =
             std::span(plan_->args).subspan(size_t(step.first_arg));
         const DType dtype = output_arg(step, 0).dtype;
+        // Elements of less than a byte have no address, strings no bytes here.
+        if (dtype == DType::kString || bits_of(dtype) % 8 != 0) {
+            return described;
+        }
         for (const ContiguousBox& box :
              contiguous_boxes(node, args.subspan(0, size_t(step.input_count)),
                               args.subspan(size_t(step.input_count), size_t(step.output_count)))) {
             const int32_t input = node.inputs[size_t(box.input)].index;
             const int32_t output = node.outputs[size_t(box.output)].index;
-            const std::optional<int64_t> offset = storage_bytes(dtype, box.element_offset);
-            // Elements of less than a byte have no address, strings no bytes here.
-            if (dtype == DType::kString || bits_of(dtype) % 8 != 0 || !offset) {
-                described.views.clear();
-                break;
-            }
-            described.views.push_back(box.is_output_whole ? ValueView{input, output, *offset}
-                                                          : ValueView{output, input, *offset});
+            const int64_t offset = box.element_offset * (bits_of(dtype) / 8);
+            described.views.push_back(box.is_output_whole ? ValueView{input, output, offset}
+                                                          : ValueView{output, input, offset});
         }
         return described;
     }
@@ -391,7 +387,8 @@ class PlanBuilder {
                 const auto node = size_t(step.node - graph_.nodes.data());
                 step.cost_ns *= context_.cost_factors[node];
             }
-            plan_->scratch_bytes = std::max(plan_->scratch_bytes, align_up(kernel.scratch_bytes));
+            plan_->scratch_bytes =
+                std::max(plan_->scratch_bytes, round_up(kernel.scratch_bytes, kAlignmentBytes));
             if (kernel.is_reference) {
                 plan_->reference_kernels.push_back(step.node->label());
             }

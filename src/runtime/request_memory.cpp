@@ -115,9 +115,7 @@ void add_placement(const Slab& slab,
     const PageCounts counts = count_pages(slab, domains);
     PagePlacement like;
     like.memory = memory;
-    for (const MemoryDomainId id : slab.placement().domains) {
-        like.numa_nodes.push_back(domains.at(id).os_node);
-    }
+    like.numa_nodes = domains.os_nodes(slab.placement().domains);
     like.policy_asked = name_of(slab.placement().policy);
     like.policy_effective = name_of(slab.effective_policy());
     like.source = name_of(counts.source);

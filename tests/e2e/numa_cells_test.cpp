@@ -145,11 +145,12 @@ void expect_sound(const Facts& facts) {
     EXPECT_EQ(facts.number("activations.absent"), 0);
     int64_t there = 0;
     int64_t elsewhere = 0;
-    const std::string wanted = "," + facts.text("activations.nodes") + ",";
-    for (int node = 0; node < 4; ++node) {
-        const bool is_wanted =
-            wanted == ",," || wanted.find("," + std::to_string(node) + ",") != std::string::npos;
-        (is_wanted ? there : elsewhere) += facts.number("parsed" + std::to_string(node));
+    const std::string wanted = facts.text("activations.nodes");  // as "0,1": one digit each
+    for (const char node : {'0', '1', '2', '3'}) {
+        const bool is_wanted = wanted.empty() || wanted.find(node) != std::string::npos;
+        std::string parsed = "parsed";
+        parsed += node;
+        (is_wanted ? there : elsewhere) += facts.number(parsed);
     }
     EXPECT_EQ(facts.number("activations.there"), there);
     EXPECT_EQ(facts.number("activations.elsewhere"), elsewhere);
@@ -212,26 +213,27 @@ TEST(NumaCells, RefusedPoliciesLeaveFirstTouch) {
     EXPECT_THAT(facts.warnings[0], HasSubstr("'first touch' instead of 'bind'"));
 }
 
-TEST(NumaCells, CpusWithoutLocalMemoryGetThatOfTheOtherNode) {
-    ON_MACHINE("2");
-    const CpuSet set("0-1", "1");
+// All memory is on `node`, all CPUs of the set are used, and the warning names those without
+// memory.
+void expect_orphans(const CpuSet& set, const char* node, const char* threads, const char* orphans) {
     const Facts facts = run_child("", set.command());
     expect_placed(facts, "none");
-    EXPECT_EQ(facts.text("activations.nodes"), "1");
-    EXPECT_EQ(facts.text("threads"), "2");
+    EXPECT_EQ(facts.text("activations.nodes"), node);
+    EXPECT_EQ(facts.text("threads"), threads);
     ASSERT_THAT(facts.warnings, SizeIs(1));
-    EXPECT_THAT(facts.warnings[0], HasSubstr("CPUs 0-1 have no memory of their own"));
+    std::string named = "CPUs ";
+    named += orphans;
+    EXPECT_THAT(facts.warnings[0], HasSubstr(named + " have no memory of their own"));
+}
+
+TEST(NumaCells, CpusWithoutLocalMemoryGetThatOfTheOtherNode) {
+    ON_MACHINE("2");
+    expect_orphans(CpuSet("0-1", "1"), "1", "2", "0-1");
 }
 
 TEST(NumaCells, CpusOfANodeWhoseMemoryIsForbiddenAreUsed) {
     ON_MACHINE("2");
-    const CpuSet set("0-3", "0");
-    const Facts facts = run_child("", set.command());
-    expect_placed(facts, "none");
-    EXPECT_EQ(facts.text("activations.nodes"), "0");
-    EXPECT_EQ(facts.text("threads"), "4");
-    ASSERT_THAT(facts.warnings, SizeIs(1));
-    EXPECT_THAT(facts.warnings[0], HasSubstr("CPUs 2-3 have no memory of their own"));
+    expect_orphans(CpuSet("0-3", "0"), "0", "4", "2-3");
 }
 
 // Libraries' own numbers of nodes differ from the system's here.

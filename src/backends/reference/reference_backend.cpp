@@ -5,13 +5,15 @@
 #include <new>
 #include <vector>
 
+#include "base/round_up.h"
+
 namespace leat {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 64;
 
 int64_t aligned(int64_t bytes) {
-    return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+    return round_up(bytes, kAlignmentBytes);
 }
 
 int64_t bytes_of(const TensorArg& arg) {

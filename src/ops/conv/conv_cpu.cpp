@@ -13,6 +13,7 @@
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
+#include "base/round_up.h"
 #include "ops/conv/conv.h"
 #include "ops/type_checks.h"
 
@@ -48,7 +49,7 @@ class ConvKernel final : public CpuKernel {
 };
 
 int64_t aligned_bytes(int64_t bytes) {
-    return (bytes + 63) / 64 * 64;
+    return round_up(bytes, 64);
 }
 
 ConvKernel::ConvKernel(const ConvGeometry& geometry,

@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
+#include "base/round_up.h"
 #include "ops/matmul/matmul.h"
 #include "ops/type_checks.h"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr int64_t kAlignmentFloats = 16;
 
 int64_t aligned(int64_t floats) {
-    return (floats + kAlignmentFloats - 1) / kAlignmentFloats * kAlignmentFloats;
+    return round_up(floats, kAlignmentFloats);
 }
 
 // What MatMul and Gemm have in common: y[row, :] = a[row, :] b(row), rows in logical order of y
