@@ -189,7 +189,9 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
         }
     }
     PlanContext context = plan_context();
-    context.former = plans_.empty() ? nullptr : plans_.front().get();
+    // A limit is answered by a plan of its own: the order of a former one may need more.
+    const bool may_follow = options.memory_limit_bytes <= 0 && !plans_.empty();
+    context.former = may_follow ? plans_.front().get() : nullptr;
     Result<std::shared_ptr<const Plan>> plan =
         make_plan(context, std::move(key), input_facts(shapes, values));
     if (!plan.ok()) {

@@ -223,6 +223,20 @@ TEST(Compile, MemoryLimitIsMetWhereThatIsPossible) {
     EXPECT_THAT(request.get<float>("y"), ElementsAre(2048, 3072));
 }
 
+// A plan that another one was made before is refused with the same words as the first one.
+TEST(Compile, MemoryLimitIsAnsweredAlikeForLaterShapes) {
+    const Runtime runtime;
+    CompileOptions options;
+    options.memory_limit_bytes = int64_t{1} << 20;
+    const auto refusal = [&](bool after_another) {
+        const CompiledGraph compiled = *runtime.compile(affine_graph(), options);
+        EXPECT_TRUE(!after_another || compiled.prepare({{"x", {8, 2}}}).ok());
+        return compiled.prepare({{"x", {1'000'000, 2}}}).message();
+    };
+    EXPECT_THAT(refusal(false), HasSubstr("impossible: "));
+    EXPECT_EQ(refusal(true), refusal(false));
+}
+
 TEST(Compile, MemoryLimitCoversAsManyRequestsAsItSays) {
     const Runtime runtime;
     CompileOptions options;
