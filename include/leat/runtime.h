@@ -31,20 +31,31 @@ using Logger = std::function<void(LogLevel, std::string_view)>;
 // Which CPUs are one compute domain, with memory of its own. kAuto: those of a NUMA node.
 enum class NumaUnit : uint8_t { kAuto, kPackage, kNode, kLevel3Cache };
 
-// Where packed weights are when threads of several nodes read them. kAuto: kInterleave.
+// Which nodes' threads run a request. kAuto: kOneNode.
+enum class RequestSpan : uint8_t {
+    kAuto,
+    kOneNode,   // those of the request's own: no byte of its memory is read from afar
+    kAllNodes,  // all: its values, on its own node, are shared with the threads of the others
+};
+
+// Where packed weights are when threads of several nodes read them. kAuto: kReplicate where
+// requests keep to one node, else kInterleave.
 enum class WeightPlacement : uint8_t {
     kAuto,
     kHome,        // on the node where the Runtime is made
     kInterleave,  // page by page in turn on the nodes of all threads
+    kReplicate,   // a copy on each node; for requests that keep to one
 };
 
 struct NumaOptions {
     // False: one domain of all CPUs, and memory wherever it is touched first.
     bool is_on = true;
+    // Also what a request keeps to, under kOneNode.
     NumaUnit unit = NumaUnit::kAuto;
+    RequestSpan requests = RequestSpan::kAuto;
     WeightPlacement weights = WeightPlacement::kAuto;
-    // Memory that does not fit its node is an error of make_request() and compile(), instead of
-    // going to another node.
+    // Memory that does not fit its node is an error of compile(), prepare() and make_request(),
+    // instead of going to another node.
     bool is_strict = false;
     // Of leat's memory on each node; 0: what is free there, and what control groups allow.
     int64_t node_limit_bytes = 0;
@@ -54,8 +65,8 @@ struct NumaOptions {
 };
 
 struct RuntimeOptions {
-    // 0: as many as affinity mask and cgroup quota (v1 and v2, rounded down) allow. A larger number
-    // is honoured unpinned, with one warning to the logger.
+    // Of one run. 0: as many as affinity mask and cgroup quota (v1 and v2, rounded down) allow. A
+    // larger number is honoured unpinned, with one warning to the logger.
     int threads = 0;
     bool pin_threads = true;
     NumaOptions numa;
@@ -141,6 +152,9 @@ struct MemoryTradeOff {
 
 struct PlanReport {
     InputShapes shapes;
+    int numa_node = -1;  // whose requests it is for; -1: any
+    // Of values that threads of several nodes use, on the node of one.
+    int64_t shared_bytes = 0;
     int64_t arena_bytes = 0;        // planned activations and scratch
     int64_t lower_bound_bytes = 0;  // no plan is below, where as many steps overlap as may
     // The most bytes alive at once where steps run one after the other, in the order of the plan.
@@ -168,6 +182,12 @@ struct CompileReport {
     std::vector<PlanReport> plans;
     std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
     std::string summary_;
+};
+
+struct RequestOptions {
+    // Where its memory is and the thread that calls run() stays for the run: the system's number.
+    // -1: the node of the CPU that make_request() is called on.
+    int numa_node = -1;
 };
 
 struct RunOptions {
@@ -298,7 +318,7 @@ class LEAT_API CompiledGraph {
     // Makes and caches the plan for these input shapes.
     Status prepare(const InputShapes& shapes) const;
     // All memory for the largest plan cached now is allocated here.
-    Result<Request> make_request() const;
+    Result<Request> make_request(const RequestOptions& options = {}) const;
     // The same graph planned again, order, division of work and memory included, with the times
     // that Request::profile measured in place of estimates; for other shapes in proportion. Times
     // of nodes that the graph does not have are an error. Shares the packed weights with this one.

@@ -36,7 +36,7 @@ RunTrace RunRecord::trace() const {
         for (const TraceEvent& event : events) {
             trace.events.push_back({TaskId(event.id), int32_t(worker), event.thread,
                                     event.tiles.begin, event.tiles.end, event.begin_ns,
-                                    event.end_ns});
+                                    event.end_ns, event.cpu});
         }
         trace.dropped += trace_[worker]->dropped();
     }

@@ -18,10 +18,11 @@ std::string ProgramState::trace_json(std::span<const std::string> task_names) co
         const auto task = size_t(event.task);
         workers.try_emplace(event.thread, event.worker);
         const bool is_divisible = dag.task(int32_t(task)).tile_count != 1;
-        trace.add(
-            task < task_names.size() ? task_names[task] : fmt::format("task {}", task), "task",
-            event.thread, event.begin_ns - run.begin_ns, event.end_ns - run.begin_ns,
-            is_divisible ? fmt::format("tiles [{}, {})", event.tile_begin, event.tile_end) : "");
+        const std::string tiles =
+            is_divisible ? fmt::format("tiles [{}, {}), ", event.tile_begin, event.tile_end) : "";
+        trace.add(task < task_names.size() ? task_names[task] : fmt::format("task {}", task),
+                  "task", event.thread, event.begin_ns - run.begin_ns, event.end_ns - run.begin_ns,
+                  fmt::format("{}CPU {}", tiles, event.cpu));
     }
     for (const auto& [thread, worker] : workers) {
         trace.name_thread(thread, fmt::format("worker {}", worker));

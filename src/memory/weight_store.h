@@ -75,4 +75,24 @@ class WeightStore {
     std::shared_ptr<Impl> impl_;  // shared with the entries, which may outlive the store
 };
 
+// The store as one plan uses it: all constants go where the plan's threads read them. Thread-safe.
+class WeightReader {
+  public:
+    explicit WeightReader(WeightStore& store) : WeightReader(store, store.default_target()) {}
+    WeightReader(WeightStore& store, WeightTarget target) : store_(&store), target_(target) {}
+
+    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
+                                                         std::string_view layout_key,
+                                                         int64_t bytes,
+                                                         const WeightStore::Pack& pack) const {
+        return store_->get_or_pack(source, layout_key, bytes, pack, target_);
+    }
+    // Of all entries, whoever reads them.
+    int64_t packed_bytes() const { return store_->packed_bytes(); }
+
+  private:
+    WeightStore* store_;
+    WeightTarget target_;
+};
+
 }  // namespace leat

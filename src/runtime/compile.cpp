@@ -58,7 +58,7 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
         shapes.push_back(*shape);
     }
     LEAT_RETURN_IF_ERROR(compiled.check_shapes(shapes));
-    return compiled.deciding_inputs.empty() ? compiled.plan_for(shapes, {}).error() : Status();
+    return compiled.deciding_inputs.empty() ? compiled.prepare(shapes) : Status();
 }
 
 Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,

@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 #include "base/out_of_memory.h"
+#include "base/round_up.h"
+#include "memory/page_placement.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/request_impl.h"
 
@@ -144,11 +146,16 @@ Status CompiledGraph::Impl::check_shapes_decide() const {
     return {};
 }
 
-PlanContext CompiledGraph::Impl::plan_context() const {
+PlanContext CompiledGraph::Impl::plan_context(int group) const {
+    const ThreadGroup& threads = runtime->groups[size_t(group)];
+    const MemoryDomains& domains = *runtime->domains;
+    const WeightTarget weights = runtime->weight_target(threads);
     return {graph,
             *backend,
-            runtime->weights,
-            runtime->executor->worker_count(),
+            WeightReader(runtime->weights, weights),
+            threads.executor->worker_count(),
+            threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
+            domains.places() && !threads.home,
             cost_factors,
             options.is_traced,
             {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests}};
@@ -171,7 +178,7 @@ std::vector<ValueFact> CompiledGraph::Impl::input_facts(
 Result<std::vector<MemoryTradeOff>> CompiledGraph::Impl::trade_offs(
     std::span<const Shape> shapes) const {
     Result<std::vector<MemoryTradeOff>> rows =
-        leat::trade_offs(plan_context(), input_facts(shapes, {}));
+        leat::trade_offs(plan_context(0), input_facts(shapes, {}));
     if (!rows.ok()) {
         return std::move(rows).error().with_file(graph.file);
     }
@@ -179,8 +186,10 @@ Result<std::vector<MemoryTradeOff>> CompiledGraph::Impl::trade_offs(
 }
 
 Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
-    std::span<const Shape> shapes, std::span<const Tensor* const> values) {
-    PlanKey key{{shapes.begin(), shapes.end()}, deciding_bytes(deciding_inputs, values)};
+    std::span<const Shape> shapes, std::span<const Tensor* const> values, int group) {
+    PlanKey key{runtime->plan_group(group),
+                {shapes.begin(), shapes.end()},
+                deciding_bytes(deciding_inputs, values)};
     const std::lock_guard lock(mutex_);
     for (auto at = plans_.begin(); at != plans_.end(); ++at) {
         if ((*at)->key == key) {
@@ -188,15 +197,19 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
             return plans_.front();
         }
     }
-    PlanContext context = plan_context();
+    PlanContext context = plan_context(key.group);
+    const auto former = std::find_if(plans_.begin(), plans_.end(), [&key](const auto& plan) {
+        return plan->key.group == key.group;
+    });
     // A limit is answered by a plan of its own: the order of a former one may need more.
-    const bool may_follow = options.memory_limit_bytes <= 0 && !plans_.empty();
-    context.former = may_follow ? plans_.front().get() : nullptr;
+    const bool may_follow = options.memory_limit_bytes <= 0 && former != plans_.end();
+    context.former = may_follow ? former->get() : nullptr;
     Result<std::shared_ptr<const Plan>> plan =
         make_plan(context, std::move(key), input_facts(shapes, values));
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }
+    LEAT_RETURN_IF_ERROR(check_room(**plan));
     plans_.push_front(*plan);
     int64_t bytes = 0;
     for (auto at = plans_.begin(); at != plans_.end();) {
@@ -210,6 +223,62 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
 std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
     const std::lock_guard lock(mutex_);
     return {plans_.begin(), plans_.end()};
+}
+
+std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans(int group) const {
+    std::vector<std::shared_ptr<const Plan>> plans = cached_plans();
+    const int wanted = runtime->plan_group(group);
+    plans.erase(std::remove_if(plans.begin(), plans.end(),
+                               [wanted](const auto& plan) { return plan->key.group != wanted; }),
+                plans.end());
+    return plans;
+}
+
+Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {
+    for (size_t group = 0; group < runtime->groups.size(); ++group) {
+        if (runtime->plan_group(int(group)) == int(group)) {
+            LEAT_RETURN_IF_ERROR(plan_for(shapes, {}, int(group)).error());
+        }
+    }
+    return {};
+}
+
+// The roomiest domain counts where the request may be in several.
+Status CompiledGraph::Impl::check_room(const Plan& plan) const {
+    const MemoryDomains& domains = *runtime->domains;
+    if (!domains.is_strict() || domains.list().empty()) {
+        return {};
+    }
+    const ThreadGroup& threads = runtime->groups[size_t(plan.key.group)];
+    MemoryDomainId roomiest = threads.home.value_or(MemoryDomainId{0});
+    for (const MemoryDomain& domain : domains.list()) {
+        const bool may_be_home = !threads.home && !domain.cpus.empty();
+        if (may_be_home && domains.budget(domain.id).bytes > domains.budget(roomiest).bytes) {
+            roomiest = domain.id;
+        }
+    }
+    const MemoryBudget budget = domains.budget(roomiest);
+    const int64_t workers =
+        std::count(threads.worker_homes.begin(), threads.worker_homes.end(), roomiest);
+    const int64_t bytes = round_up(plan.arena_bytes + plan.scratch_bytes * workers, page_bytes());
+    if (bytes <= budget.bytes) {
+        return {};
+    }
+    const auto largest = std::max_element(
+        plan.buffers.begin(), plan.buffers.end(),
+        [](const PlacedBuffer& a, const PlacedBuffer& b) { return a.size_bytes < b.size_bytes; });
+    const std::string value =
+        largest == plan.buffers.end()
+            ? "none"
+            : fmt::format("'{}' ({} bytes)", graph.value({largest->value}).name,
+                          largest->size_bytes);
+    return out_of_memory("the memory of a request does not fit memory domain {} (node {})",
+                         int(roomiest), domains.at(roomiest).os_node)
+        .with_file(graph.file)
+        .with_found(fmt::format("{} bytes of activations and scratch; the largest value is {}",
+                                bytes, value))
+        .with_needed(fmt::format("at most {} bytes: {}", budget.bytes, budget.reason))
+        .with_hint("compile with smaller shapes, or without NumaOptions::is_strict");
 }
 
 Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
@@ -243,7 +312,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     }
     for (const std::shared_ptr<const Plan>& plan : cached_plans()) {
         if (deciding_inputs.empty()) {
-            LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}).error());
+            LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}, plan->key.group).error());
         }
     }
     return again;
@@ -265,7 +334,7 @@ Status CompiledGraph::prepare(const InputShapes& shapes) const {
     return catch_bad_alloc("plan for these shapes", [&]() -> Status {
         LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
         LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
-        return impl_->plan_for(complete, {}).error();
+        return impl_->prepare(complete);
     });
 }
 
@@ -278,9 +347,10 @@ Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes
     });
 }
 
-Result<Request> CompiledGraph::make_request() const {
+Result<Request> CompiledGraph::make_request(const RequestOptions& options) const {
     return catch_bad_alloc("make a request", [&]() -> Result<Request> {
-        auto request = std::make_unique<Request::Impl>(impl_);
+        LEAT_ASSIGN_OR_RETURN(const RequestPlace place, impl_->runtime->place_request(options));
+        auto request = std::make_unique<Request::Impl>(impl_, place);
         LEAT_RETURN_IF_ERROR(request->check_count());
         LEAT_RETURN_IF_ERROR(request->reserve());
         return Request(std::move(request));

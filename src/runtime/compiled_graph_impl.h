@@ -44,10 +44,14 @@ struct CompiledGraph::Impl {
 
     // The cached plan, or a new one. `values`: by input, defined for the shape-deciding ones.
     Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
-                                                 std::span<const Tensor* const> values);
+                                                 std::span<const Tensor* const> values,
+                                                 int group);
+    // The plans of all groups, for shapes that alone make a plan.
+    Status prepare(std::span<const Shape> shapes);
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
-    // The plans in the cache, most recently used first.
+    // The plans in the cache, most recently used first; of all groups, or of one.
     std::vector<std::shared_ptr<const Plan>> cached_plans() const;
+    std::vector<std::shared_ptr<const Plan>> cached_plans(int group) const;
 
     // The same graph planned again with measured times.
     Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
@@ -56,7 +60,9 @@ struct CompiledGraph::Impl {
     Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
 
   private:
-    PlanContext plan_context() const;
+    PlanContext plan_context(int group) const;
+    // An error where memory is strict and that of a request does not fit its domain.
+    Status check_room(const Plan& plan) const;
     std::vector<ValueFact> input_facts(std::span<const Shape> shapes,
                                        std::span<const Tensor* const> values) const;
 

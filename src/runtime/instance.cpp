@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "runtime/instance.h"
 
-#include "runtime/request_impl.h"
+#include <algorithm>
 
 namespace leat {
 

@@ -595,6 +595,8 @@ class PlanBuilder {
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             report.shapes[graph_.value(graph_.inputs[i]).name] = plan_->key.shapes[i];
         }
+        report.numa_node = context_.numa_node;
+        report.shared_bytes = context_.is_shared ? plan_->arena_bytes : 0;
         report.arena_bytes = plan_->arena_bytes;
         report.lower_bound_bytes = plan_->memory.lower_bound_bytes;
         report.unplanned_bytes = plan_->memory.unplanned_bytes;

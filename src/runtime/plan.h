@@ -56,8 +56,10 @@ struct PlacedBuffer {
     int32_t end_step = 0;
 };
 
-// Identity of a plan: the shapes of all inputs, and the elements of the inputs that decide shapes.
+// Identity of a plan: whose threads run it, the shapes of all inputs, and the elements of the
+// inputs that decide shapes.
 struct PlanKey {
+    int group = 0;                  // as Runtime::Impl::plan_group says
     std::vector<Shape> shapes;      // by input; empty for non-tensors
     std::vector<std::byte> values;  // shape-deciding inputs' bytes, in input order
     friend bool operator==(const PlanKey&, const PlanKey&) = default;
@@ -94,8 +96,10 @@ struct MemoryLimit {
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     const Backend& backend;
-    WeightStore& weights;
-    int workers;  // that a run may have
+    WeightReader weights;
+    int workers;     // that a run may have
+    int numa_node;   // whose threads they are; -1: any
+    bool is_shared;  // they are those of several nodes
     // By node: measured over estimated time; empty: nothing was measured.
     std::span<const double> cost_factors;
     bool is_traced;  // the program

@@ -1,5 +1,3 @@
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -12,30 +10,21 @@
 namespace leat {
 namespace {
 
-// A decoder meets a new shape with every token: old instances must not pile up.
-constexpr size_t kMaxInstances = 16;
-
 std::string describe(const Tensor& tensor) {
     return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
 }
 
 }  // namespace
 
-Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph)
+Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace place)
     : compiled(std::move(graph)),
       inputs(compiled->graph.inputs.size()),
       bound(compiled->graph.inputs.size(), false),
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
       counted_(compiled->request_count),
-      home_(compiled->runtime->domains->home_of_cpu(::sched_getcpu())),
-      memory_(compiled->runtime->domains,
-              home_,
-              worker_homes(*compiled->runtime->domains, compiled->runtime->executor->report())) {
-    if (compiled->runtime->domains->places()) {
-        home_binding_.emplace(compiled->runtime->domains->at(home_).cpus);
-    }
-}
+      group_(place.group),
+      part_(*compiled->runtime, compiled->runtime->groups[size_t(place.group)], place.home) {}
 
 Status Request::Impl::check_count() const {
     const CompileOptions& options = compiled->options;
@@ -51,15 +40,15 @@ Status Request::Impl::check_count() const {
 }
 
 Status Request::Impl::reserve() {
-    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans();
+    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans(group_);
     int64_t arena_bytes = 0;
     int64_t scratch_bytes = 0;
     for (const std::shared_ptr<const Plan>& plan : plans) {
         arena_bytes = std::max(arena_bytes, plan->arena_bytes);
         scratch_bytes = std::max(scratch_bytes, plan->scratch_bytes);
     }
-    LEAT_RETURN_IF_ERROR(grow_memory(arena_bytes, scratch_bytes));
-    return plans.empty() ? Status() : add_instance(plans.front());
+    LEAT_RETURN_IF_ERROR(part_.reserve(arena_bytes, scratch_bytes));
+    return plans.empty() ? Status() : part_.use(plans.front());
 }
 
 Status Request::Impl::bind(int input, Value value) {
@@ -137,25 +126,12 @@ bool Request::Impl::matches(const Plan& plan) const {
     return left == 0;
 }
 
-template <class Predicate>
-bool Request::Impl::use_instance(const Predicate& wanted) {
-    const auto held =
-        std::find_if(instances.begin(), instances.end(),
-                     [&wanted](const auto& instance) { return wanted(instance->plan()); });
-    if (held == instances.end()) {
-        return false;
-    }
-    std::rotate(instances.begin(), held, held + 1);
-    current = instances.front().get();
-    return true;
-}
-
 Status Request::Impl::select_instance(std::span<const Shape> override_shapes) {
     if (override_shapes.empty()) {
-        if (current != nullptr && matches(current->plan())) {
+        if (current() != nullptr && matches(current()->plan())) {
             return {};
         }
-        if (use_instance([this](const Plan& plan) { return matches(plan); })) {
+        if (part_.use_instance([this](const Plan& plan) { return matches(plan); })) {
             return {};
         }
     }
@@ -168,46 +144,21 @@ Status Request::Impl::select_instance(std::span<const Shape> override_shapes) {
         values[i] = &inputs[i].tensor();
     }
     LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, compiled->plan_for(shapes, values));
-    return use_instance([&plan](const Plan& held) { return &held == plan.get(); })
-               ? Status()
-               : add_instance(std::move(plan));
-}
-
-Status Request::Impl::add_instance(std::shared_ptr<const Plan> plan) {
-    LEAT_RETURN_IF_ERROR(grow_memory(plan->arena_bytes, plan->scratch_bytes));
-    auto instance =
-        std::make_unique<Instance>(std::move(plan), compiled->runtime->executor->worker_count());
-    instance->link(memory_.arena(), memory_.scratch());
-    if (instances.size() == kMaxInstances) {
-        instances.pop_back();
-    }
-    instances.insert(instances.begin(), std::move(instance));
-    current = instances.front().get();
-    return {};
-}
-
-Status Request::Impl::grow_memory(int64_t arena_bytes, int64_t scratch_bytes) {
-    if (memory_.has_room(arena_bytes, scratch_bytes)) {
-        return {};
-    }
-    LEAT_RETURN_IF_ERROR(memory_.grow(arena_bytes, scratch_bytes));
-    for (const std::unique_ptr<Instance>& instance : instances) {
-        instance->link(memory_.arena(), memory_.scratch());
-    }
-    return {};
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
+                          compiled->plan_for(shapes, values, group_));
+    return part_.use(std::move(plan));
 }
 
 // Points the current instance at what is bound now; only addresses, no allocation.
 Status Request::Impl::bind_addresses() {
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (inputs[i].is_tensor()) {
-            current->set_input(int(i), inputs[i].tensor().bytes());
+            part_.current()->set_input(int(i), inputs[i].tensor().bytes());
         }
     }
     for (size_t i = 0; i < user_outputs.size(); ++i) {
         Tensor& tensor = user_outputs[i];
-        const PlanOutput& output = current->plan().outputs[i];
+        const PlanOutput& output = current()->plan().outputs[i];
         if (tensor.defined() &&
             (tensor.dtype() != output.dtype || !(tensor.shape() == output.shape))) {
             return invalid_argument("output '{}' is bound to memory of another shape",
@@ -217,11 +168,11 @@ Status Request::Impl::bind_addresses() {
                 .with_needed(
                     fmt::format("{}[{}]", name_of(output.dtype), output.shape.to_string()));
         }
-        current->set_output(int(i), nullptr);
+        part_.current()->set_output(int(i), nullptr);
     }
     for (size_t i = 0; i < user_outputs.size(); ++i) {
         if (user_outputs[i].defined()) {
-            current->set_output(int(i), user_outputs[i].mutable_bytes());
+            part_.current()->set_output(int(i), user_outputs[i].mutable_bytes());
         }
     }
     return {};
@@ -229,37 +180,31 @@ Status Request::Impl::bind_addresses() {
 
 Status Request::Impl::collect_results() {
     for (size_t i = 0; i < results.size(); ++i) {
-        const PlanOutput& output = current->plan().outputs[i];
+        const PlanOutput& output = current()->plan().outputs[i];
         if (output.dtype ==
             DType::kUndefined) {  // a sequence or optional: only a bound input can be one
             results[i] = inputs[size_t(output.storage.index)];
             continue;
         }
-        const std::byte* data = current->output_data(int(i), inputs);
+        const std::byte* data = current()->output_data(int(i), inputs);
         Tensor& user = user_outputs[i];
         if (user.defined() && user.bytes() != data && user.byte_count() > 0) {
             std::memcpy(user.mutable_bytes(), data, size_t(user.byte_count()));
             data = user.bytes();
         }
-        results[i] = Value(Tensor::view(output.dtype, output.shape, data, current->arena()));
+        results[i] = Value(Tensor::view(output.dtype, output.shape, data, current()->arena()));
     }
     return {};
 }
 
-// With several domains the caller stays in the request's own for the run: a thread that wanders
-// would read everything from afar.
 Status Request::Impl::run(const RunOptions& options) {
     LEAT_RETURN_IF_ERROR(check_bound());
-    memory_.touch_if_trimmed();
-    if (!home_binding_) {
-        return run_bound(options);
-    }
-    struct Restorer {  // also where the run finds no memory
-        scheduler::ThreadBinding& binding;
-        ~Restorer() { binding.restore(); }
+    struct Visit {  // also where the run finds no memory
+        explicit Visit(RequestPart& entered) : part(entered) { part.enter(); }
+        ~Visit() { part.leave(); }
+        RequestPart& part;
     };
-    (void)home_binding_->bind();
-    const Restorer restorer{*home_binding_};
+    const Visit visit(part_);
     return run_bound(options);
 }
 
@@ -271,7 +216,7 @@ Status Request::Impl::run_bound(const RunOptions& options) {
     }
     LEAT_RETURN_IF_ERROR(select_instance({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
-    Status status = current->run(*compiled->runtime->executor, control);
+    Status status = part_.run(control);
     if (!status.ok()) {
         return std::move(status).with_file(compiled->graph.file);
     }
@@ -282,12 +227,12 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
     LEAT_RETURN_IF_ERROR(check_bound());
     LEAT_RETURN_IF_ERROR(select_instance({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
-    const Plan& plan = current->plan();
+    const Plan& plan = current()->plan();
     std::vector<std::pair<const NodeData*, StepTime>> timed;
     for (size_t s = 0; s < plan.steps.size(); ++s) {
         const PlanStep& step = plan.steps[s];
         const auto start = std::chrono::steady_clock::now();
-        LEAT_RETURN_IF_ERROR(current->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
+        LEAT_RETURN_IF_ERROR(current()->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
         StepTime& time = timed.emplace_back(step.node, StepTime()).second;
         time.estimated_ns = step.cost_ns;
@@ -329,7 +274,7 @@ PlacementReport Request::Impl::placement_report() const {
     const PageSettings settings = read_page_settings("");
     report.is_balanced_by_system = settings.is_balancing;
     report.huge_pages = settings.huge_pages;
-    memory_.add_to(report);
+    part_.add_to(report);
     for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
         add_placement(*slab, *compiled->runtime->domains, "weights", report);
     }
@@ -337,7 +282,7 @@ PlacementReport Request::Impl::placement_report() const {
 }
 
 void Request::Impl::trim() {
-    memory_.trim();
+    part_.trim();
     std::fill(results.begin(), results.end(), Value());
 }
 
@@ -430,8 +375,8 @@ const Tensor* Request::find_output(std::string_view name, DType dtype) const {
 
 RunReport Request::run_report() const {
     RunReport report;
-    if (impl_->current != nullptr) {
-        const scheduler::RunStats stats = impl_->current->run_stats();
+    if (impl_->current() != nullptr) {
+        const scheduler::RunStats stats = impl_->current()->run_stats();
         report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile};
     }
     return report;
@@ -446,16 +391,16 @@ void Request::trim() {
 }
 
 std::string Request::trace_json() const {
-    return impl_->current == nullptr ? "{\"traceEvents\":[]}\n" : impl_->current->trace_json();
+    return impl_->current() == nullptr ? "{\"traceEvents\":[]}\n" : impl_->current()->trace_json();
 }
 
 int Request::threads_used() const {
-    return impl_->current == nullptr ? 0 : impl_->current->workers_used();
+    return impl_->current() == nullptr ? 0 : impl_->current()->workers_used();
 }
 
 const PlanReport& Request::plan_report() const {
     static const PlanReport kNone;
-    return impl_->current == nullptr ? kNone : impl_->current->plan().report;
+    return impl_->current() == nullptr ? kNone : impl_->current()->plan().report;
 }
 
 }  // namespace leat

@@ -8,16 +8,6 @@
 
 namespace leat {
 
-std::vector<MemoryDomainId> worker_homes(const MemoryDomains& domains,
-                                         const scheduler::ExecutorReport& executor) {
-    std::vector<MemoryDomainId> homes(executor.worker_domains.size(), MemoryDomainId{0});
-    for (size_t worker = 0; worker < homes.size() && !executor.domains.empty(); ++worker) {
-        const auto domain = size_t(executor.worker_domains[worker]);
-        homes[worker] = domains.home_of_node(executor.domains[domain].numa_node);
-    }
-    return homes;
-}
-
 RequestMemory::RequestMemory(std::shared_ptr<MemoryDomains> domains,
                              MemoryDomainId home,
                              std::vector<MemoryDomainId> workers)

@@ -11,14 +11,9 @@
 #include <vector>
 
 #include "leat/runtime.h"
-#include "leat/scheduler/executor.h"
 #include "memory/slab.h"
 
 namespace leat {
-
-// The domain that is home to each worker of an executor.
-std::vector<MemoryDomainId> worker_homes(const MemoryDomains& domains,
-                                         const scheduler::ExecutorReport& executor);
 
 class RequestMemory {
   public:

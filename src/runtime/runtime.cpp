@@ -1,14 +1,15 @@
 #include "leat/runtime.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu_backend.h"
 #include "leat/scheduler/topology.h"
-#include "runtime/request_memory.h"
 #include "runtime/runtime_impl.h"
 
 namespace leat {
@@ -87,20 +88,81 @@ void Runtime::Impl::start(const scheduler::HostTopology& topology,
             domains->tell(note);
         }
     }
-    executor = std::make_unique<scheduler::Executor>(executor_options);
-    std::vector<MemoryDomainId> readers = worker_homes(*domains, executor->report());
-    if (domains->list().empty()) {
-        readers.clear();
-    } else if (numa.weights == WeightPlacement::kHome) {
-        readers.resize(1);  // worker 0 is the calling thread
+    // More threads than CPUs are not those of any node.
+    groups = make_thread_groups(*domains, oversubscribed ? RequestSpan::kAllNodes : numa.requests,
+                                executor_options);
+    std::vector<MemoryDomainId> readers;
+    if (numa.weights == WeightPlacement::kHome && !domains->list().empty()) {
+        readers.push_back(domains->home_of_cpu(::sched_getcpu()));
+    } else if (!domains->list().empty()) {
+        for (const ThreadGroup& group : groups) {
+            readers.insert(readers.end(), group.worker_homes.begin(), group.worker_homes.end());
+        }
     }
     weights = WeightStore(domains, std::move(readers));
     if (oversubscribed) {
         log(LogLevel::kWarning, fmt::format("{} threads on {} available CPUs: not pinned",
                                             budget.threads, budget.available));
-    } else if (executor->report().threads < budget.threads) {
-        log(LogLevel::kWarning, executor->report().note);
     }
+    for (const ThreadGroup& group : groups) {
+        const int wanted =
+            group.home ? std::min(budget.threads, int(group.cpus.size())) : budget.threads;
+        if (group.executor->worker_count() < wanted && !oversubscribed) {
+            log(LogLevel::kWarning, group.executor->report().note);
+        }
+    }
+}
+
+int Runtime::Impl::threads() const {
+    int most = 0;
+    for (const ThreadGroup& group : groups) {
+        most = std::max(most, group.executor->worker_count());
+    }
+    return most;
+}
+
+// On the calling thread's CPU, or one of the node that is asked for.
+Result<RequestPlace> Runtime::Impl::place_request(const RequestOptions& request) const {
+    const int cpu = ::sched_getcpu();
+    MemoryDomainId home = domains->home_of_cpu(cpu);
+    const int node = domains->list().empty() ? -1 : request.numa_node;  // else nothing is placed
+    if (node >= 0) {
+        home = domains->home_of_node(node);
+        if (domains->at(home).os_node != node || domains->at(home).cpus.empty()) {
+            return invalid_argument("a request cannot be on node {}", node)
+                .with_needed("a node with CPUs of this process: see HostInfo::memory_nodes");
+        }
+    }
+    RequestPlace place{0, home};
+    bool is_found = false;
+    for (size_t group = 0; group < groups.size(); ++group) {
+        const ThreadGroup& threads = groups[group];
+        if (threads.home != home) {
+            continue;
+        }
+        const bool has_cpu = std::binary_search(threads.cpus.begin(), threads.cpus.end(), cpu);
+        if (has_cpu || !is_found) {
+            place.group = int(group);
+            is_found = true;
+        }
+    }
+    return place;
+}
+
+WeightTarget Runtime::Impl::weight_target(const ThreadGroup& group) const {
+    const WeightPlacement placement = options.numa.weights;
+    const bool is_copied =
+        placement == WeightPlacement::kAuto || placement == WeightPlacement::kReplicate;
+    return group.home && is_copied ? WeightTarget{group.home} : weights.default_target();
+}
+
+int Runtime::Impl::plan_group(int group) const {
+    const ThreadGroup& wanted = groups[size_t(group)];
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const ThreadGroup& other) {
+        return other.executor->worker_count() == wanted.executor->worker_count() &&
+               weight_target(other) == weight_target(wanted);
+    });
+    return int(same - groups.begin());
 }
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
@@ -109,7 +171,7 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     const scheduler::ThreadBudget budget =
         scheduler::thread_budget(topology, impl_->options.threads);
     impl_->start(topology, budget);
-    const scheduler::ExecutorReport& executor = impl_->executor->report();
+    const scheduler::ExecutorReport& executor = impl_->groups.front().executor->report();
     HostInfo& host = impl_->host;
     host.cpu_name = topology.cpu_name;
     host.simd = cpu_simd_name();
@@ -117,7 +179,7 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     host.affinity_cpus = int(topology.affinity_cpus.size());
     host.quota_cpus = topology.quota_cpus;
     host.numa_nodes = topology.numa_nodes;
-    host.threads = executor.threads;
+    host.threads = impl_->threads();
     host.threads_source = budget.source;
     host.pinned = executor.pinned;
     host.pinning_note = executor.note;

@@ -2,22 +2,35 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "leat/runtime.h"
-#include "leat/scheduler/executor.h"
 #include "memory/memory_domains.h"
 #include "memory/weight_store.h"
+#include "runtime/thread_group.h"
 
 namespace leat {
+
+// Where a request is.
+struct RequestPlace {
+    int group = 0;
+    MemoryDomainId home{};
+};
 
 struct Runtime::Impl {
     RuntimeOptions options;
     HostInfo host;
-    std::unique_ptr<scheduler::Executor> executor;
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
+    std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
 
-    // The topology, the executor and the memory domains.
+    int threads() const;  // of a run, at most
+    Result<RequestPlace> place_request(const RequestOptions& request) const;
+    // Where a group's threads read packed weights.
+    WeightTarget weight_target(const ThreadGroup& group) const;
+    // The first group for which plans are the same.
+    int plan_group(int group) const;
+    // The memory domains and the threads.
     void start(const scheduler::HostTopology& host, const scheduler::ThreadBudget& budget);
     void log(LogLevel level, std::string_view text) const {
         if (options.logger) {

@@ -4,6 +4,8 @@
 // constructor; what does not fit is counted, not kept.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -24,6 +26,7 @@ struct TraceEvent {
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
     TraceTiles tiles;
+    int32_t cpu = -1;  // where it ended; negative: the system does not tell
 };
 
 // A small number of the calling thread: the same as long as it lives, never given twice.
@@ -41,7 +44,7 @@ class alignas(64) TraceBuffer {
             dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
             return;
         }
-        events_[size_t(place)] = {id, trace_thread(), begin_ns, end_ns, tiles};
+        events_[size_t(place)] = {id, trace_thread(), begin_ns, end_ns, tiles, ::sched_getcpu()};
         count_.store(place + 1, std::memory_order_release);
     }
     // Forgets everything; only while nobody writes or reads.

@@ -76,7 +76,8 @@ class PreparedCase {
     std::vector<ValueFact> output_facts_;
     std::vector<GuardedBuffer>
         constant_buffers_;  // by input, in the layout of the last make_kernel
-    WeightStore weights_;
+    WeightStore store_;
+    const WeightReader weights_{store_};
     uint64_t packed_inputs_ = 0;
 };
 

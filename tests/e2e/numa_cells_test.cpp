@@ -3,6 +3,7 @@
 // machine: see numa_test.sh. Speed means nothing here, pages and bits do.
 //
 // Machines: "2": two nodes; "2+1": two, and node 2 of memory only, with HMAT; "4": four.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -170,21 +171,80 @@ TEST(NumaCells, AllThatCanBePlacedIs) {
     EXPECT_THAT(facts.warnings, IsEmpty());
     EXPECT_EQ(facts.text("activations.source"), "move_pages");
     EXPECT_GT(facts.number("activations.huge"), 0);
-    EXPECT_EQ(facts.text("weights.effective"), "interleave");
-    EXPECT_EQ(facts.number("weights.elsewhere"), 0);
     if (facts.facts.count("scratch.wanted") != 0) {
         EXPECT_EQ(facts.number("scratch.there"), facts.number("scratch.wanted"));
     }
 }
 
-TEST(NumaCells, ActivationsAreWhereTheCallerIs) {
-    const int nodes = machine() == "4" ? 4 : 2;
-    for (int node = 0; node < nodes; ++node) {
-        const int cpu = node * (4 / nodes);
-        const Facts facts = run_child("cpus=" + std::to_string(cpu));
-        expect_placed(facts, "bind");
-        EXPECT_EQ(facts.text("activations.nodes"), std::to_string(node));
-        EXPECT_THAT(facts.warnings, IsEmpty());
+// Four CPUs in all, as many on each node.
+int cpu_nodes() {
+    return machine() == "4" ? 4 : 2;
+}
+
+std::string cpus_of_node(int node) {
+    const int each = 4 / cpu_nodes();
+    return each == 1 ? fmt::format("{}", node) : fmt::format("{},{}", node * each, node * each + 1);
+}
+
+// All that the request's run touches is on its node, weights too, and so is whoever runs it.
+void expect_kept_to(const Facts& facts, int node) {
+    expect_placed(facts, "bind");
+    const std::string number = std::to_string(node);
+    EXPECT_EQ(facts.text("activations.nodes"), number);
+    if (facts.facts.count("scratch.wanted") != 0) {
+        EXPECT_EQ(facts.text("scratch.nodes"), number);
+    }
+    EXPECT_EQ(facts.text(fmt::format("shared@{}", node)), "0");
+    EXPECT_THAT(cpus_of_node(node), HasSubstr(facts.text("cpus")));
+    EXPECT_THAT(facts.warnings, IsEmpty());
+}
+
+TEST(NumaCells, ARequestKeepsToTheNodeOfItsMaker) {
+    for (int node = 0; node < cpu_nodes(); ++node) {
+        // The maker's CPU, not its mask: that would leave one node.
+        expect_kept_to(run_child(fmt::format("runs=10 maker={}", cpus_of_node(node))), node);
+    }
+}
+
+TEST(NumaCells, ARequestKeepsToTheNodeThatIsAskedFor) {
+    for (int node = 0; node < cpu_nodes(); ++node) {
+        expect_kept_to(run_child(fmt::format("runs=10 node={}", node)), node);
+    }
+    EXPECT_THAT(run_child("node=7").text("error"), HasSubstr("a request cannot be on node 7"));
+}
+
+TEST(NumaCells, WeightsAreCopiedToEveryNode) {
+    const Facts facts = run_child("");
+    const int64_t pages = facts.number("weights@0.wanted");
+    EXPECT_GT(pages, 0);
+    for (int node = 0; node < cpu_nodes(); ++node) {
+        const std::string copy = fmt::format("weights@{}", node);
+        EXPECT_EQ(facts.text(copy + ".effective"), "bind");
+        EXPECT_EQ(facts.number(copy + ".wanted"), pages);
+        EXPECT_EQ(facts.number(copy + ".there"), facts.number("weights@0.there"));
+        EXPECT_EQ(facts.number(copy + ".elsewhere"), 0);
+    }
+    EXPECT_EQ(facts.facts.count("weights@2.wanted"), machine() == "4" ? 1U : 0U);
+}
+
+TEST(NumaCells, RequestsOnAllNodesShareTheirMemory) {
+    const Facts facts = run_child("requests=all runs=10");
+    expect_placed(facts, "bind");
+    EXPECT_GT(facts.number("shared@-1"), 0);
+    EXPECT_EQ(facts.text("weights.effective"), "interleave");
+    EXPECT_EQ(facts.number("weights.elsewhere"), 0);
+    EXPECT_THAT(facts.warnings, IsEmpty());
+}
+
+// The same from run to run, and on each node.
+TEST(NumaCells, PlansAreTheSame) {
+    const Facts first = run_child("");
+    const Facts second = run_child("");
+    const std::string plan = first.text("plan@0");
+    EXPECT_NE(plan, "");
+    for (int node = 0; node < cpu_nodes(); ++node) {
+        EXPECT_EQ(first.text(fmt::format("plan@{}", node)), plan);
+        EXPECT_EQ(second.text(fmt::format("plan@{}", node)), plan);
     }
 }
 
@@ -198,9 +258,10 @@ TEST(NumaCells, SwitchedOffPlacesNothing) {
 TEST(NumaCells, WeightsAtHomeAreBound) {
     const Facts facts = run_child("weights=home");
     expect_placed(facts, "bind");
-    EXPECT_EQ(facts.text("weights.effective"), "bind");
-    EXPECT_EQ(facts.number("weights.elsewhere"), 0);
-    EXPECT_GT(facts.number("weights.there"), 0);
+    const std::string weights = fmt::format("weights@{}", facts.text("activations.nodes"));
+    EXPECT_EQ(facts.text(weights + ".effective"), "bind");
+    EXPECT_EQ(facts.number(weights + ".elsewhere"), 0);
+    EXPECT_GT(facts.number(weights + ".there"), 0);
 }
 
 // As in a container with the default profile.
@@ -272,8 +333,10 @@ TEST(NumaCells, SlowMemoryIsNeverAHome) {
     const Facts facts = run_child("");
     expect_placed(facts, "bind");
     EXPECT_NE(facts.text("activations.nodes"), "2");
-    EXPECT_EQ(facts.text("weights.nodes"), "0,1");
-    EXPECT_EQ(facts.number("weights.elsewhere"), 0);
+    EXPECT_THAT(run_child("node=2").text("error"), HasSubstr("cannot be on node 2"));
+    const Facts shared = run_child("weights=interleave");
+    EXPECT_EQ(shared.text("weights.nodes"), "0,1");
+    EXPECT_EQ(shared.number("weights.elsewhere"), 0);
     EXPECT_THAT(facts.text("node2"), testing::StartsWith("bind 23552 170"));  // as HMAT says
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
@@ -331,10 +394,14 @@ TEST(NumaCells, TheProcesssOwnPolicyIsKept) {
     EXPECT_THAT(facts.warnings[0], HasSubstr("own memory policy (interleave over nodes 0,1)"));
 }
 
+// Room for weights, not for activations: known when the plan is made.
 TEST(NumaCells, StrictWithoutRoomFails) {
-    const Facts facts = run_child("strict limit=65536");
+    const Facts facts = run_child("strict limit=3000000");
+    EXPECT_EQ(facts.text("compiled"), "0");
     EXPECT_THAT(facts.text("error"), HasSubstr("out_of_memory"));
-    EXPECT_THAT(facts.text("error"), HasSubstr("does not fit memory domain"));
+    EXPECT_THAT(facts.text("error"), HasSubstr("does not fit memory domain 0 (node 0)"));
+    EXPECT_THAT(facts.text("error"), HasSubstr("the largest value is '"));
+    EXPECT_THAT(run_child("strict limit=1000").text("error"), HasSubstr("does not fit"));
 }
 
 // --- slabs and weights themselves ---

@@ -1,7 +1,8 @@
 // One process of the NUMA tests: restricts itself as asked, runs a small graph through the public
 // API, and prints what numa_cells_test.cpp checks, a fact a line.
 //   numa_child [seccomp] [interleave=NODES] [cpus=LIST] [off] [strict] [limit=BYTES] [runs=N]
-//              [weights=home] [threads=N]
+//              [weights=home|interleave|replicate] [threads=N] [requests=one|all] [node=N]
+//              [maker=LIST]
 #include <linux/filter.h>
 #include <linux/mempolicy.h>
 #include <linux/seccomp.h>
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -158,11 +160,16 @@ void print_report(const leat::PlacementReport& report) {
     std::printf("balancing=%d\nhuge_pages=%s\n", int(report.is_balanced_by_system),
                 report.huge_pages.c_str());
     for (const leat::PagePlacement& part : report.memory) {
-        const char* name = part.memory.c_str();
         std::string nodes;
         for (const int node : part.numa_nodes) {
-            nodes += (nodes.empty() ? "" : ",") + std::to_string(node);
+            nodes.append(nodes.empty() ? "" : ",").append(std::to_string(node));
         }
+        // A copy on each node is a part of its own.
+        std::string full_name = part.memory;
+        if (part.memory == "weights" && part.numa_nodes.size() == 1) {
+            full_name.append("@").append(nodes);
+        }
+        const char* name = full_name.c_str();
         std::printf("%s.nodes=%s\n%s.asked=%s\n%s.effective=%s\n%s.source=%s\n", name,
                     nodes.c_str(), name, part.policy_asked.c_str(), name,
                     part.policy_effective.c_str(), name, part.source.c_str());
@@ -177,8 +184,35 @@ void print_report(const leat::PlacementReport& report) {
     }
 }
 
+// The CPUs on which tasks ended.
+std::string cpus_in(const std::string& trace) {
+    std::set<int> cpus;
+    const std::string mark = "CPU ";
+    for (size_t at = trace.find(mark); at != std::string::npos; at = trace.find(mark, at + 1)) {
+        cpus.insert(std::atoi(trace.c_str() + at + mark.size()));
+    }
+    std::string list;
+    for (const int cpu : cpus) {
+        list.append(list.empty() ? "" : ",").append(std::to_string(cpu));
+    }
+    return list;
+}
+
+// Everything that a plan decides about memory.
+std::string text_of(const leat::PlanReport& plan) {
+    std::ostringstream text;
+    text << plan.arena_bytes << ' ' << plan.added_waits;
+    for (const leat::BufferReport& buffer : plan.buffers) {
+        text << ' ' << buffer.value << ' ' << buffer.size_bytes << ' ' << buffer.offset_bytes << ' '
+             << buffer.begin_step << ' ' << buffer.end_step;
+    }
+    return text.str();
+}
+
 struct Wishes {
     leat::RuntimeOptions runtime;
+    leat::RequestOptions request;
+    std::vector<int> maker;  // CPUs of the thread that makes the request
     int runs = 1;
 };
 
@@ -199,12 +233,20 @@ bool follow(const std::string& word, Wishes& wishes) {
     }
     if (name == "threads") {
         wishes.runtime.threads = std::atoi(value.c_str());
+    } else if (name == "maker") {
+        wishes.maker = numbers(value);
     } else if (name == "runs") {
         wishes.runs = std::atoi(value.c_str());
     } else if (name == "limit") {
         numa.node_limit_bytes = std::atoll(value.c_str());
     } else if (name == "weights") {
-        numa.weights = leat::WeightPlacement::kHome;
+        numa.weights = value == "home"         ? leat::WeightPlacement::kHome
+                       : value == "interleave" ? leat::WeightPlacement::kInterleave
+                                               : leat::WeightPlacement::kReplicate;
+    } else if (name == "requests") {
+        numa.requests = value == "all" ? leat::RequestSpan::kAllNodes : leat::RequestSpan::kOneNode;
+    } else if (name == "node") {
+        wishes.request.numa_node = std::atoi(value.c_str());
     } else if (name == "off") {
         numa.is_on = false;
     } else if (name == "strict") {
@@ -223,11 +265,23 @@ std::string run(const Wishes& wishes) {
         std::printf("node%d=%s %g %g %d\n", node.numa_node, node.policy.c_str(),
                     node.bandwidth_mib_per_s, node.latency_ns, int(node.has_cpus));
     }
-    leat::Result<leat::CompiledGraph> compiled = runtime.compile(small_graph());
+    leat::CompileOptions options;
+    options.is_traced = true;
+    leat::Result<leat::CompiledGraph> compiled = runtime.compile(small_graph(), options);
+    std::printf("compiled=%d\n", int(compiled.ok()));
     if (!compiled.ok()) {
         return compiled.error().message();
     }
-    leat::Result<leat::Request> request = compiled->make_request();
+    for (const leat::PlanReport& plan : compiled->report().plans) {
+        std::printf("plan@%d=%s\nshared@%d=%lld\n", plan.numa_node, text_of(plan).c_str(),
+                    plan.numa_node, static_cast<long long>(plan.shared_bytes));  // NOLINT
+    }
+    const cpu_set_t own = own_mask();
+    if (!wishes.maker.empty() && !run_on(wishes.maker)) {
+        return "no thread on the CPUs of the maker";
+    }
+    leat::Result<leat::Request> request = compiled->make_request(wishes.request);
+    (void)::sched_setaffinity(0, sizeof own, &own);
     if (!request.ok()) {
         return request.error().message();
     }
@@ -236,11 +290,14 @@ std::string run(const Wishes& wishes) {
         return status.message();
     }
     const cpu_set_t before = own_mask();
+    std::string trace;
     for (int i = 0; i < wishes.runs; ++i) {
         if (leat::Status status = request->run(); !status.ok()) {
             return status.message();
         }
+        trace += request->trace_json();
     }
+    std::printf("cpus=%s\n", cpus_in(trace).c_str());
     const cpu_set_t after = own_mask();
     std::printf("mask_is_restored=%d\n", int(CPU_EQUAL(&before, &after)));
     const std::span<const float> y = request->get<float>("y");

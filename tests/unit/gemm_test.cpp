@@ -79,7 +79,8 @@ void run(const NodeData& node, const std::vector<Operand>& inputs, Operand& y) {
         constants.push_back(inputs[i].constant ? &tensors[i] : nullptr);
     }
     const TensorArg output = y.arg();
-    WeightStore weights;
+    WeightStore store;
+    const WeightReader weights(store);
     cpu::PrepareContext context{node, args, {&output, 1}, constants, weights};
     std::unique_ptr<cpu::CpuKernel> kernel;
     for (const auto& table : cpu::all_cpu_kernels()) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leat/scheduler/executor.h"
+#include "leat/scheduler/topology.h"
 #include "support/step_program.h"
 
 namespace leat::scheduler {
@@ -183,6 +184,16 @@ TEST_P(TraceTest, HoldsTheTilesOfATask) {
     expect_complete(dag, state.trace());
     expect_edges_kept(dag, state.trace());
     EXPECT_THAT(state.trace_json(), HasSubstr("\"detail\":\"tiles ["));
+}
+
+TEST_P(TraceTest, NamesTheCpus) {
+    const std::vector<int> allowed = affinity_cpus();
+    ProgramState state(compile_traced(independent_tasks(8), GetParam()));
+    ASSERT_TRUE(executor_.run(state, call_tasks(kNothing)).ok());
+    for (const TaskEvent& event : state.trace().events) {
+        EXPECT_THAT(allowed, testing::Contains(event.cpu));
+    }
+    EXPECT_THAT(state.trace_json(), HasSubstr("CPU "));
 }
 
 TEST_P(TraceTest, OfTheLastRunReplacesTheOneBefore) {

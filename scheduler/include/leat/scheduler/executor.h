@@ -93,6 +93,7 @@ struct TaskEvent {
     int64_t tile_end = 1;
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
+    int32_t cpu = -1;  // where it ended; negative: the system does not tell
 };
 
 // What the last run of a traced program did. Of a program that runs inside a task: all its runs

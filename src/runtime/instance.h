@@ -1,0 +1,57 @@
+// Instance: a plan with addresses: everything that one run touches. Used by one thread at a time,
+// but for run_step.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/scheduler/executor.h"
+#include "memory/slab.h"
+#include "runtime/plan.h"
+
+namespace leat {
+
+class Instance {
+  public:
+    Instance(std::shared_ptr<const Plan> plan, int worker_count);
+
+    const Plan& plan() const { return *plan_; }
+    // Sets every address: buffers in `arena`, scratch of each worker, inputs and outputs as bound.
+    void link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch);
+    void set_input(int input, const std::byte* data);
+    // Lets the buffer of an output live in caller memory; null: in the arena again. False if the
+    // output has no buffer of its own (it is an input or a constant): then it is copied after the
+    // run.
+    bool set_output(int output, std::byte* data);
+
+    Status run(scheduler::Executor& executor, const scheduler::RunControl& control);
+    Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
+    // The elements of a tensor output after a run.
+    const std::byte* output_data(int output, std::span<const Value> inputs) const;
+    const std::shared_ptr<const Slab>& arena() const { return arena_; }
+    // Workers that ran a tile since the last call of run().
+    int workers_used() const;
+    scheduler::RunStats run_stats() const { return state_.run_stats(); }
+    // Of the last run, with the names of the nodes.
+    std::string trace_json() const;
+
+  private:
+    int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
+
+    std::shared_ptr<const Plan> plan_;
+    std::vector<TensorArg> args_;
+    std::vector<std::byte*> buffers_;                   // address of each arena buffer
+    std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
+    std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
+    std::vector<std::vector<std::string>> strings_;     // by string buffer
+    std::shared_ptr<const Slab> arena_;
+    std::vector<std::byte*> scratch_;  // by worker
+    // Which workers ran a tile: written once a run by each, so that the line stays shared.
+    mutable std::vector<std::atomic<uint8_t>> worker_ran_;
+    scheduler::ProgramState state_;
+};
+
+}  // namespace leat
