@@ -314,6 +314,14 @@ TensorArg arg_of(const Tensor& tensor) {
     return row_major_arg(tensor.dtype(), tensor.shape(), tensor.bytes());
 }
 
+bool broadcasts_to_rows(const TensorArg& operand, ShardPart part, const Shape& result) {
+    const bool has_axis_0 = operand.shape.rank() == result.rank();
+    if (part == ShardPart::kRows) {
+        return has_axis_0 && operand.shape[0] == result[0];
+    }
+    return part == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
+}
+
 Status infer_node(const NodeData& node,
                   std::span<const ValueFact* const> inputs,
                   std::span<ValueFact> outputs) {

@@ -117,6 +117,25 @@ struct CopiedBox {
     std::array<int64_t, kMaxRank> begin{};  // by axis of the whole
 };
 
+// What a shard of a run, which computes a range of the batch, has of a value. Rows are indices of
+// axis 0; as many of them belong to each index of the batch: several where a Reshape joined axes.
+enum class ShardPart : uint8_t {
+    kWhole,  // all of it, as every shard has
+    kRows,   // the shard's rows
+    kOwn,    // elements of its own, which are known: they come from the shard's extents (Shape)
+};
+
+// One node of a graph whose shapes are fixed, in the run of the whole batch.
+struct ShardArgs {
+    const NodeData& node;
+    std::span<const TensorArg> inputs;  // without operands of the epilogue; known ones have data
+    std::span<const TensorArg> outputs;
+    std::span<const ShardPart> parts;  // by input
+};
+
+// True if what a shard has of a broadcast operand belongs to the shard's rows of the result.
+bool broadcasts_to_rows(const TensorArg& operand, ShardPart part, const Shape& result);
+
 // How an operator treats layouts other than row-major.
 enum class LayoutRule : uint8_t {
     kRowMajorOnly,
@@ -151,6 +170,10 @@ struct OpDef {
     std::vector<CopiedBox> (*copied_boxes)(const NodeData& node,
                                            std::span<const TensorArg> inputs,
                                            std::span<const TensorArg> outputs) = nullptr;
+    // True if a shard that runs the node on these parts gets its rows of all outputs, bit for bit.
+    // Precondition: the shard's outputs have as many rows as belong to it, and otherwise the
+    // extents of the whole run. Null: never true.
+    bool (*gives_rows)(const ShardArgs& args) = nullptr;
     LayoutRule layout_rule = LayoutRule::kRowMajorOnly;
     // Element-wise, may be an epilogue step of MatMul, Gemm and Conv (unary, or binary with one
     // operand).

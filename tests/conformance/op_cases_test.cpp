@@ -5,17 +5,12 @@
 
 #include <cctype>
 #include <cmath>
-#include <cstring>
 #include <ostream>
 
 #include "conformance/op_run.h"
 #include "ops/elementwise/element_access.h"
 
 namespace leat::testing {
-
-#define LEAT_OP_FOLDER(folder) std::vector<OpCase> folder##_cases();
-#include "op_table.inc"
-#undef LEAT_OP_FOLDER
 
 // For GoogleTest's messages.
 static std::ostream& operator<<(std::ostream& stream, const OpCase& op_case) {
@@ -24,48 +19,12 @@ static std::ostream& operator<<(std::ostream& stream, const OpCase& op_case) {
 
 namespace {
 
-std::vector<OpCase> all_cases() {
-    std::vector<OpCase> cases;
-    const auto add = [&cases](std::vector<OpCase> more) {
-        cases.insert(cases.end(), more.begin(), more.end());
-    };
-    (void)add;
-#define LEAT_OP_FOLDER(folder) add(folder##_cases());
-#include "op_table.inc"
-#undef LEAT_OP_FOLDER
-    return cases;
-}
-
 std::string test_name_of(const OpCase& op_case) {
     std::string name = op_case.name;
     for (char& c : name) {
         c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
     }
     return name;
-}
-
-std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type) {
-    std::vector<const cpu::CpuKernelEntry*> kernels;
-    for (const std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
-        for (const cpu::CpuKernelEntry& entry : table) {
-            if (entry.op_type == op_type) {
-                kernels.push_back(&entry);
-            }
-        }
-    }
-    return kernels;
-}
-
-bool bitwise_equal(const Tensor& a, const Tensor& b) {
-    if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
-        return false;
-    }
-    if (a.dtype() == DType::kString) {
-        const auto x = a.data<std::string>();
-        const auto y = b.data<std::string>();
-        return std::equal(x.begin(), x.end(), y.begin(), y.end());
-    }
-    return a.byte_count() == 0 || std::memcmp(a.bytes(), b.bytes(), size_t(a.byte_count())) == 0;
 }
 
 bool within(double got, double want, double rtol, double atol) {

@@ -9,6 +9,11 @@
 #include "ops/elementwise/element_access.h"
 
 namespace leat::testing {
+
+#define LEAT_OP_FOLDER(folder) std::vector<OpCase> folder##_cases();
+#include "op_table.inc"
+#undef LEAT_OP_FOLDER
+
 namespace {
 
 constexpr int64_t kGuardBytes = 64;
@@ -90,6 +95,42 @@ Status run_tiles(const cpu::CpuKernel& kernel, const cpu::KernelArgs& args, Tile
 }
 
 }  // namespace
+
+std::vector<OpCase> all_cases() {
+    std::vector<OpCase> cases;
+    const auto add = [&cases](std::vector<OpCase> more) {
+        cases.insert(cases.end(), more.begin(), more.end());
+    };
+    (void)add;
+#define LEAT_OP_FOLDER(folder) add(folder##_cases());
+#include "op_table.inc"
+#undef LEAT_OP_FOLDER
+    return cases;
+}
+
+std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type) {
+    std::vector<const cpu::CpuKernelEntry*> kernels;
+    for (const std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
+        for (const cpu::CpuKernelEntry& entry : table) {
+            if (entry.op_type == op_type) {
+                kernels.push_back(&entry);
+            }
+        }
+    }
+    return kernels;
+}
+
+bool bitwise_equal(const Tensor& a, const Tensor& b) {
+    if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
+        return false;
+    }
+    if (a.dtype() == DType::kString) {
+        const auto x = a.data<std::string>();
+        const auto y = b.data<std::string>();
+        return std::equal(x.begin(), x.end(), y.begin(), y.end());
+    }
+    return a.byte_count() == 0 || std::memcmp(a.bytes(), b.bytes(), size_t(a.byte_count())) == 0;
+}
 
 GuardedBuffer::GuardedBuffer(DType dtype, int64_t elements) {
     if (dtype == DType::kString) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
@@ -12,6 +13,14 @@
 #include "graph/op_def.h"
 
 namespace leat::testing {
+
+// The cases of all operators.
+std::vector<OpCase> all_cases();
+
+// An operator's CPU kernels, best first.
+std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type);
+
+bool bitwise_equal(const Tensor& a, const Tensor& b);
 
 // How the operands lie in memory in a run of a CPU kernel.
 enum class CaseLayout : uint8_t { kRowMajor, kChannelsLast };

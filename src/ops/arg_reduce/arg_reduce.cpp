@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -52,6 +53,7 @@ std::span<const OpDef> arg_reduce_ops() {
             op.infer = infer_arg_reduce;
             op.reference = arg_reduce_reference;
             op.cost = arg_reduce_cost;
+            op.gives_rows = rows_unless_along_axis_0<0>;
         }
         return table;
     }();

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -61,6 +62,11 @@ Cost batch_normalization_cost(const NodeData& /*node*/,
     return {2.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+bool batch_normalization_gives_rows(const ShardArgs& args) {
+    const bool training = args.node.attr("training_mode", int64_t{0}) != 0;
+    return !training && rows_of_first_input(args);
+}
+
 }  // namespace
 
 std::span<const OpDef> batch_normalization_ops() {
@@ -75,6 +81,7 @@ std::span<const OpDef> batch_normalization_ops() {
         op.reference = batch_normalization_reference;
         op.cost = batch_normalization_cost;
         op.in_place_inputs = 1;
+        op.gives_rows = batch_normalization_gives_rows;
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/elementwise/element_access.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -113,6 +114,7 @@ std::span<const OpDef> binary_ops() {
             def.reference = binary_reference;
             def.cost = binary_cost;
             def.in_place_inputs = 3;
+            def.gives_rows = rows_by_broadcasting;
             def.layout_rule = LayoutRule::kAgnostic;
             def.fusible_epilogue = op.fusible;
             defs.push_back(def);

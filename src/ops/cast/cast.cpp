@@ -1,6 +1,7 @@
 #include "ops/cast/cast.h"
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -66,6 +67,7 @@ std::span<const OpDef> cast_ops() {
         def.infer = infer_cast;
         def.reference = cast_reference;
         def.in_place_inputs = 1;  // to the same type
+        def.gives_rows = rows_of_first_input;
         def.layout_rule = LayoutRule::kAgnostic;
         return std::vector<OpDef>{def};
     }();

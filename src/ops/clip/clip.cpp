@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -43,6 +44,7 @@ std::span<const OpDef> clip_ops() {
         def.reference = clip_reference;
         def.cost = clip_cost;
         def.in_place_inputs = 1;
+        def.gives_rows = rows_of_first_input;
         def.layout_rule = LayoutRule::kAgnostic;
         def.fusible_epilogue = true;
         return std::vector<OpDef>{def};

@@ -1,7 +1,10 @@
 #include "ops/concat/concat.h"
 
+#include <algorithm>
+
 #include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -96,12 +99,21 @@ std::vector<CopiedBox> concat_boxes(const NodeData& node,
     return boxes_along(node.attr("axis", int64_t{0}), inputs, /*is_output_whole=*/true);
 }
 
+bool concat_gives_rows(const ShardArgs& args) {
+    const Result<int> axis =
+        normalize_axis(args.node.attr("axis", int64_t{0}), args.outputs[0].shape.rank());
+    return axis.ok() && *axis != 0 &&
+           std::all_of(args.parts.begin(), args.parts.end(),
+                       [](ShardPart part) { return part == ShardPart::kRows; });
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Concat",
      .max_inputs = -1,
      .infer = infer_concat,
      .reference = concat_reference,
      .copied_boxes = concat_boxes,
+     .gives_rows = concat_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

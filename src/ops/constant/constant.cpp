@@ -6,6 +6,7 @@
 
 #include "base/float_formats.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -148,6 +149,11 @@ Status infer_range(InferContext& context) {
     return {};
 }
 
+// All elements are the same.
+bool constant_of_shape_gives_rows(const ShardArgs& args) {
+    return args.parts[0] == ShardPart::kOwn;
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Constant",
      .min_inputs = 0,
@@ -157,7 +163,8 @@ constexpr OpDef kOps[] = {
     {.name = "ConstantOfShape",
      .infer = infer_constant_of_shape,
      .reference = constant_of_shape_reference,
-     .shape_inputs = 0b1},
+     .shape_inputs = 0b1,
+     .gives_rows = constant_of_shape_gives_rows},
     {.name = "Range",
      .min_inputs = 3,
      .max_inputs = 3,

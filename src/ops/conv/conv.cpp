@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -153,6 +154,7 @@ std::span<const OpDef> conv_ops() {
         conv.infer = infer_conv;
         conv.reference = conv_reference;
         conv.cost = conv_cost;
+        conv.gives_rows = rows_of_first_input;
         conv.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();

@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -22,12 +23,21 @@ Status infer_cumsum(InferContext& context) {
     return {};
 }
 
+bool cumsum_gives_rows(const ShardArgs& args) {
+    if (!rows_of_first_input(args) || !is_absent_or_known(args, 1)) {
+        return false;
+    }
+    const Result<int> axis = normalize_axis((*known_ints(args, 1))[0], args.inputs[0].shape.rank());
+    return axis.ok() && *axis != 0;
+}
+
 constexpr OpDef kOps[] = {
     {.name = "CumSum",
      .min_inputs = 2,
      .max_inputs = 2,
      .infer = infer_cumsum,
-     .reference = cumsum_reference},
+     .reference = cumsum_reference,
+     .gives_rows = cumsum_gives_rows},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/expand/expand.h"
 
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -63,6 +64,13 @@ Status infer_tile(InferContext& context) {
     return {};
 }
 
+// The shape and the repeats may be the shard's own: the extents of x and the result say as much.
+bool repeats_give_rows(const ShardArgs& args) {
+    const Shape& result = args.outputs[0].shape;
+    return args.parts[1] != ShardPart::kRows &&
+           broadcasts_to_rows(args.inputs[0], args.parts[0], result);
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Expand",
      .min_inputs = 2,
@@ -70,6 +78,7 @@ constexpr OpDef kOps[] = {
      .infer = infer_expand,
      .reference = expand_reference,
      .shape_inputs = 0b10,
+     .gives_rows = repeats_give_rows,
      .layout_rule = LayoutRule::kAgnostic},
     {.name = "Tile",
      .min_inputs = 2,
@@ -77,6 +86,7 @@ constexpr OpDef kOps[] = {
      .infer = infer_tile,
      .reference = tile_reference,
      .shape_inputs = 0b10,
+     .gives_rows = repeats_give_rows,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

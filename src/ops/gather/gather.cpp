@@ -1,6 +1,7 @@
 #include "ops/gather/gather.h"
 
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -117,25 +118,64 @@ Cost gather_cost(const NodeData& /*node*/,
     return {0, moved + inputs[1].shape.element_count() * 8};
 }
 
+bool are_rows(const ShardArgs& args, size_t i) {
+    return args.parts[i] == ShardPart::kRows;
+}
+
+bool are_whole(const ShardArgs& args, size_t i) {
+    return args.parts[i] == ShardPart::kWhole;
+}
+
+// Either each row of the data is read on its own, or the rows of the indices read one table.
+bool gather_gives_rows(const ShardArgs& args) {
+    const Result<int> axis =
+        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    if (!axis.ok()) {
+        return false;
+    }
+    return *axis != 0 ? are_rows(args, 0) && are_whole(args, 1)
+                      : are_whole(args, 0) && are_rows(args, 1);
+}
+
+bool gather_elements_gives_rows(const ShardArgs& args) {
+    const Result<int> axis =
+        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    if (!axis.ok() || !are_rows(args, 1)) {
+        return false;
+    }
+    return *axis == 0 ? are_whole(args, 0)
+                      : are_rows(args, 0) && args.inputs[0].shape[0] == args.inputs[1].shape[0];
+}
+
+bool gather_nd_gives_rows(const ShardArgs& args) {
+    const bool has_batch_axes = args.node.attr("batch_dims", int64_t{0}) > 0;
+    const bool has_positions = args.inputs[1].shape.rank() >= 2;
+    return has_positions && are_rows(args, 1) &&
+           (has_batch_axes ? are_rows(args, 0) : are_whole(args, 0));
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Gather",
      .min_inputs = 2,
      .max_inputs = 2,
      .infer = infer_gather,
      .reference = gather_reference,
-     .cost = gather_cost},
+     .cost = gather_cost,
+     .gives_rows = gather_gives_rows},
     {.name = "GatherElements",
      .min_inputs = 2,
      .max_inputs = 2,
      .infer = infer_gather_elements,
      .reference = gather_elements_reference,
-     .cost = gather_cost},
+     .cost = gather_cost,
+     .gives_rows = gather_elements_gives_rows},
     {.name = "GatherND",
      .min_inputs = 2,
      .max_inputs = 2,
      .infer = infer_gather_nd,
      .reference = gather_nd_reference,
-     .cost = gather_cost},
+     .cost = gather_cost,
+     .gives_rows = gather_nd_gives_rows},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -61,6 +62,7 @@ std::span<const OpDef> instance_normalization_ops() {
         op.reference = instance_normalization_reference;
         op.cost = instance_normalization_cost;
         op.in_place_inputs = 1;
+        op.gives_rows = rows_of_first_input;
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -95,6 +96,7 @@ std::span<const OpDef> layer_normalization_ops() {
         op.reference = layer_normalization_reference;
         op.cost = layer_normalization_cost;
         op.in_place_inputs = 1;
+        op.gives_rows = rows_unless_along_axis_0<-1>;
         return table;
     }();
     return kOps;

@@ -1,5 +1,7 @@
 #include "ops/layout/layout.h"
 
+#include "ops/shard_rules.h"
+
 namespace leat {
 namespace {
 
@@ -9,7 +11,11 @@ Status infer_layout(InferContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {.name = "Layout", .domain = "leat", .infer = infer_layout, .reference = layout_reference},
+    {.name = "Layout",
+     .domain = "leat",
+     .infer = infer_layout,
+     .reference = layout_reference,
+     .gives_rows = rows_of_first_input},
 };
 
 }  // namespace

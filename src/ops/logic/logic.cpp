@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -91,6 +92,7 @@ std::span<const OpDef> logic_ops() {
             def.infer = infer_logic;
             def.reference = logic_reference;
             def.in_place_inputs = op.inputs == 1 ? 1 : 3;  // where the inputs are bool
+            def.gives_rows = rows_by_broadcasting;
             def.layout_rule = LayoutRule::kAgnostic;
             defs.push_back(def);
         }

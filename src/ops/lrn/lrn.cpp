@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -44,6 +45,7 @@ std::span<const OpDef> lrn_ops() {
         op.infer = infer_lrn;
         op.reference = lrn_reference;
         op.cost = lrn_cost;
+        op.gives_rows = rows_of_first_input;
         op.layout_rule = LayoutRule::kChannelsLastPreferred;
         return table;
     }();

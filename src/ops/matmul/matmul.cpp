@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -137,6 +138,33 @@ Cost gemm_cost(const NodeData& node,
             moved_bytes(inputs, outputs)};
 }
 
+// Rows of the result are rows of a matrix a, or products of a batch.
+bool matmul_gives_rows(const ShardArgs& args) {
+    const TensorArg& a = args.inputs[0];
+    const TensorArg& b = args.inputs[1];
+    if (a.shape.rank() == 2 && b.shape.rank() <= 2) {
+        return rows_of_first_input(args);
+    }
+    // The batch axes of the operands broadcast, a column b counts as one matrix for all.
+    const int rank = std::max(a.shape.rank(), b.shape.rank());
+    const auto fits = [&](size_t i) {
+        const TensorArg& operand = args.inputs[i];
+        const bool has_axis_0 = operand.shape.rank() == rank && rank >= 3;
+        return args.parts[i] == ShardPart::kRows
+                   ? has_axis_0
+                   : args.parts[i] == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
+    };
+    return rank >= 3 && fits(0) && fits(1);
+}
+
+bool gemm_gives_rows(const ShardArgs& args) {
+    const bool transposes_a = args.node.attr("transA", int64_t{0}) != 0;
+    const bool has_c = args.inputs.size() > 2;
+    return !transposes_a && args.parts[0] == ShardPart::kRows &&
+           args.parts[1] == ShardPart::kWhole &&
+           (!has_c || broadcasts_to_rows(args.inputs[2], args.parts[2], args.outputs[0].shape));
+}
+
 // Strides of an operand's matrices along y's batch axes; 0 where its extent is 1.
 Strides batch_strides(const Shape& operand, const Shape& batch) {
     Strides strides{};
@@ -209,6 +237,7 @@ std::span<const OpDef> matmul_ops() {
         matmul.infer = infer_matmul;
         matmul.reference = matmul_reference;
         matmul.cost = matmul_cost;
+        matmul.gives_rows = matmul_gives_rows;
         OpDef& gemm = table[1];
         gemm.name = "Gemm";
         gemm.min_inputs = 2;
@@ -216,6 +245,7 @@ std::span<const OpDef> matmul_ops() {
         gemm.infer = infer_gemm;
         gemm.reference = gemm_reference;
         gemm.cost = gemm_cost;
+        gemm.gives_rows = gemm_gives_rows;
         return table;
     }();
     return kOps;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -79,6 +80,17 @@ Status infer_pad(InferContext& context) {
     return {};
 }
 
+bool pad_gives_rows(const ShardArgs& args) {
+    if (!rows_of_first_input(args) || !is_absent_or_known(args, 1) ||
+        !is_absent_or_known(args, 3)) {
+        return false;
+    }
+    const auto axes = known_ints(args, 3);
+    const auto padded =
+        pad_axes(args.inputs[0].shape.rank(), *known_ints(args, 1), axes ? &*axes : nullptr);
+    return padded.ok() && padded->front().before == 0 && padded->front().after == 0;
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Pad",
      .min_inputs = 2,
@@ -86,6 +98,7 @@ constexpr OpDef kOps[] = {
      .infer = infer_pad,
      .reference = pad_reference,
      .shape_inputs = 0b1010,
+     .gives_rows = pad_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

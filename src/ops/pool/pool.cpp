@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -67,6 +68,12 @@ Cost pool_cost(const NodeData& node,
     return {taps, moved_bytes(inputs, outputs)};
 }
 
+// The indices of maxima count the elements of the images before, too.
+bool pool_gives_rows(const ShardArgs& args) {
+    const bool has_indices = args.outputs.size() > 1 && args.outputs[1].present();
+    return !has_indices && rows_of_first_input(args);
+}
+
 }  // namespace
 
 Result<PoolGeometry> PoolGeometry::make(const NodeData& node, const Shape& x, const Shape& y) {
@@ -106,6 +113,7 @@ std::span<const OpDef> pool_ops() {
             op.infer = infer_pool;
             op.reference = pool_reference;
             op.cost = pool_cost;
+            op.gives_rows = pool_gives_rows;
             op.layout_rule = LayoutRule::kChannelsLastPreferred;
         }
         return table;

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -82,6 +83,16 @@ Cost reduce_cost(const NodeData& /*node*/,
     return {double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+bool reduce_gives_rows(const ShardArgs& args) {
+    if (!rows_of_first_input(args) || !is_absent_or_known(args, 1)) {
+        return false;
+    }
+    const auto axes = known_ints(args, 1);
+    const Result<uint32_t> reduced =
+        reduced_axes(args.node, axes ? &*axes : nullptr, args.inputs[0].shape.rank());
+    return reduced.ok() && (*reduced & 1U) == 0;
+}
+
 }  // namespace
 
 ReduceKind reduce_kind(std::string_view op_type) {
@@ -111,6 +122,7 @@ std::span<const OpDef> reduce_ops() {
             table[i].reference = reduce_reference;
             table[i].cost = reduce_cost;
             table[i].shape_inputs = 1U << 1U;
+            table[i].gives_rows = reduce_gives_rows;
         }
         return table;
     }();

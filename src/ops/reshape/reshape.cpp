@@ -5,6 +5,7 @@
 
 #include "graph/dim_factors.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -331,28 +332,40 @@ constexpr OpDef kOps[] = {
      .infer = infer_reshape,
      .reference = view_reference,
      .shape_inputs = 0b10,
-     .is_view = true},
-    {.name = "Flatten", .infer = infer_flatten, .reference = view_reference, .is_view = true},
+     .is_view = true,
+     .gives_rows = rows_of_view},
+    {.name = "Flatten",
+     .infer = infer_flatten,
+     .reference = view_reference,
+     .is_view = true,
+     .gives_rows = rows_of_view},
     {.name = "Squeeze",
      .max_inputs = 2,
      .infer = infer_squeeze,
      .reference = view_reference,
      .shape_inputs = 0b10,
-     .is_view = true},
+     .is_view = true,
+     .gives_rows = rows_of_view},
     {.name = "Unsqueeze",
      .min_inputs = 2,
      .max_inputs = 2,
      .infer = infer_unsqueeze,
      .reference = view_reference,
      .shape_inputs = 0b10,
-     .is_view = true},
-    {.name = "Identity", .infer = infer_identity, .reference = view_reference, .is_view = true},
+     .is_view = true,
+     .gives_rows = rows_of_view},
+    {.name = "Identity",
+     .infer = infer_identity,
+     .reference = view_reference,
+     .is_view = true,
+     .gives_rows = rows_of_view},
     {.name = "Dropout",
      .max_inputs = 3,
      .max_outputs = 2,
      .infer = infer_dropout,
      .reference = dropout_reference,
-     .in_place_inputs = 0b1},
+     .in_place_inputs = 0b1,
+     .gives_rows = rows_of_first_input},
 };
 
 }  // namespace

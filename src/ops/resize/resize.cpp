@@ -7,6 +7,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -128,6 +129,22 @@ Status infer_resize(InferContext& context) {
     return {};
 }
 
+// Sizes may be the shard's own: without a policy, they are the result's extents and no more.
+bool resize_gives_rows(const ShardArgs& args) {
+    const size_t sizes = 3;
+    for (size_t i = 0; i < args.inputs.size(); ++i) {
+        if (i > 0 && (!is_absent_or_known(args, i) || args.parts[i] == ShardPart::kRows ||
+                      (i != sizes && args.parts[i] == ShardPart::kOwn))) {
+            return false;
+        }
+    }
+    const bool stretches =
+        args.node.attr("keep_aspect_ratio_policy", "stretch") == std::string_view("stretch");
+    const auto axes = resize_axes_of(args.node, args.inputs);
+    return args.parts[0] == ShardPart::kRows && stretches && axes.ok() &&
+           axes->front().is_identity();
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Resize",
      .min_inputs = 1,
@@ -135,6 +152,7 @@ constexpr OpDef kOps[] = {
      .infer = infer_resize,
      .reference = resize_reference,
      .shape_inputs = 0b1100,
+     .gives_rows = resize_gives_rows,
      .layout_rule = LayoutRule::kChannelsLastPreferred},
 };
 

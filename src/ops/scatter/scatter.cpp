@@ -1,7 +1,10 @@
 #include "ops/scatter/scatter.h"
 
+#include <algorithm>
+
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -91,6 +94,14 @@ Status infer_scatter_elements(InferContext& context) {
     return {};
 }
 
+bool scatter_elements_gives_rows(const ShardArgs& args) {
+    const Result<int> axis =
+        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    return axis.ok() && *axis != 0 && args.inputs[0].shape[0] == args.inputs[1].shape[0] &&
+           std::all_of(args.parts.begin(), args.parts.end(),
+                       [](ShardPart part) { return part == ShardPart::kRows; });
+}
+
 constexpr OpDef kOps[] = {
     {.name = "ScatterND",
      .min_inputs = 3,
@@ -103,7 +114,8 @@ constexpr OpDef kOps[] = {
      .max_inputs = 3,
      .infer = infer_scatter_elements,
      .reference = scatter_elements_reference,
-     .in_place_inputs = 0b1},
+     .in_place_inputs = 0b1,
+     .gives_rows = scatter_elements_gives_rows},
 };
 
 }  // namespace

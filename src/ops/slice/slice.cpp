@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -180,6 +181,24 @@ std::vector<CopiedBox> slice_boxes(const NodeData& /*node*/,
     return {box};
 }
 
+// The ends may be the shard's own: starts, steps and the result's extents say what is read.
+bool slice_gives_rows(const ShardArgs& args) {
+    for (size_t i = 1; i < args.inputs.size(); ++i) {
+        const bool is_end = i == 2;
+        if (!is_absent_or_known(args, i) || args.parts[i] == ShardPart::kRows ||
+            (!is_end && args.parts[i] == ShardPart::kOwn)) {
+            return false;
+        }
+    }
+    const auto axes = known_ints(args, 3);
+    const auto steps = known_ints(args, 4);
+    const Result<std::vector<SliceAxis>> sliced =
+        slice_axes(args.inputs[0].shape, *known_ints(args, 1), *known_ints(args, 2),
+                   axes ? &*axes : nullptr, steps ? &*steps : nullptr);
+    return args.parts[0] == ShardPart::kRows && sliced.ok() && sliced->front().start == 0 &&
+           sliced->front().step == 1 && sliced->front().extent == args.inputs[0].shape[0];
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Slice",
      .min_inputs = 3,
@@ -188,6 +207,7 @@ constexpr OpDef kOps[] = {
      .reference = slice_reference,
      .shape_inputs = 0b11110,
      .copied_boxes = slice_boxes,
+     .gives_rows = slice_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

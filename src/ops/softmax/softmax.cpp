@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -41,6 +42,7 @@ std::span<const OpDef> softmax_ops() {
             op.reference = softmax_reference;
             op.cost = softmax_cost;
             op.in_place_inputs = 1;
+            op.gives_rows = rows_unless_along_axis_0<-1>;
         }
         return table;
     }();

@@ -5,6 +5,7 @@
 
 #include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -95,6 +96,7 @@ constexpr OpDef kOps[] = {
      .reference = split_reference,
      .shape_inputs = 0b10,
      .copied_boxes = split_boxes,
+     .gives_rows = rows_unless_along_axis_0<0>,
      .layout_rule = LayoutRule::kAgnostic},
 };
 

@@ -1,6 +1,7 @@
 #include "ops/transpose/transpose.h"
 
 #include "ops/movement/extents.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -30,8 +31,16 @@ Status infer_transpose(InferContext& context) {
     return {};
 }
 
+bool transpose_gives_rows(const ShardArgs& args) {
+    const auto permutation = transpose_permutation(args.node, args.inputs[0].shape.rank());
+    return rows_of_first_input(args) && permutation.ok() && permutation->front() == 0;
+}
+
 constexpr OpDef kOps[] = {
-    {.name = "Transpose", .infer = infer_transpose, .reference = transpose_reference},
+    {.name = "Transpose",
+     .infer = infer_transpose,
+     .reference = transpose_reference,
+     .gives_rows = transpose_gives_rows},
 };
 
 }  // namespace

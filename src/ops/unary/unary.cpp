@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -114,6 +115,7 @@ std::span<const OpDef> unary_ops() {
             def.reference = unary_reference;
             def.cost = unary_cost;
             def.in_place_inputs = 1;
+            def.gives_rows = rows_of_first_input;
             def.layout_rule = LayoutRule::kAgnostic;
             def.fusible_epilogue = (op.dtypes & kFloatTypes) != 0;
             defs.push_back(def);

@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -47,6 +48,7 @@ std::span<const OpDef> variadic_ops() {
             def.reference = variadic_reference;
             def.cost = variadic_cost;
             def.in_place_inputs = 3;
+            def.gives_rows = rows_by_broadcasting;
             def.layout_rule = LayoutRule::kAgnostic;
             defs.push_back(def);
         }

@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -82,6 +83,7 @@ std::span<const OpDef> where_ops() {
         def.infer = infer_where;
         def.reference = where_reference;
         def.in_place_inputs = 7;
+        def.gives_rows = rows_by_broadcasting;
         def.layout_rule = LayoutRule::kAgnostic;
         return std::vector<OpDef>{def};
     }();
