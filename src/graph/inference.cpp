@@ -81,11 +81,11 @@ Status Inference::set_constants() {
 }
 
 // Whether a given type fits what the graph declares for the input.
-bool fits(const TypeInfo& given, const TypeInfo& declared) {
+bool fits(const TypeInfo& given, const TypeInfo& declared, bool checks_extents) {
     if (given.kind != declared.kind || given.dtype != declared.dtype) {
         return false;
     }
-    if (!given.dims || !declared.dims) {
+    if (!given.dims || !declared.dims || !checks_extents) {
         return true;
     }
     return std::equal(given.dims->begin(), given.dims->end(), declared.dims->begin(),
@@ -114,7 +114,7 @@ Status Inference::set_inputs(std::span<const ValueFact> given) {
             name_open_extents(fact.type, declared.name);
             continue;
         }
-        if (!fits(given[i].type, declared.type)) {
+        if (!fits(given[i].type, declared.type, options_.checks_extents)) {
             return invalid_argument("input '{}' does not match the graph's declaration",
                                     declared.name)
                 .with_file(graph_.file)

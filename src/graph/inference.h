@@ -14,6 +14,9 @@ struct InferenceOptions {
     int64_t max_folded_elements = 1 << 16;
     // ...or always, if set (then also large weights fold).
     bool fold_everything = false;
+    // False: given inputs may have other extents than the graph declares, as shards of a batch have
+    // that the graph fixes.
+    bool checks_extents = true;
 };
 
 // One fact for each value of the graph, by value index. `given` overrides what the graph declares
