@@ -161,9 +161,6 @@ struct OpDef {
     uint32_t shape_inputs = 0;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
-    // Output 0 is input 0 under another shape: no kernel runs (Reshape, Flatten, Squeeze, Identity,
-    // ...).
-    bool is_view = false;
     // Set where the operator only copies: its boxes, which cover all outputs; none if some output
     // is no box (a slice with steps). Constant operands have data. Where a box is contiguous memory
     // the copy may be saved.
@@ -174,6 +171,9 @@ struct OpDef {
     // Precondition: the shard's outputs have as many rows as belong to it, and otherwise the
     // extents of the whole run. Null: never true.
     bool (*gives_rows)(const ShardArgs& args) = nullptr;
+    // Output 0 is input 0 under another shape: no kernel runs (Reshape, Flatten, Squeeze, Identity,
+    // ...).
+    bool is_view = false;
     LayoutRule layout_rule = LayoutRule::kRowMajorOnly;
     // Element-wise, may be an epilogue step of MatMul, Gemm and Conv (unary, or binary with one
     // operand).
