@@ -36,6 +36,9 @@ enum class RequestSpan : uint8_t {
     kAuto,
     kOneNode,   // those of the request's own: no byte of its memory is read from afar
     kAllNodes,  // all: its values, on its own node, are shared with the threads of the others
+    // Each node's a part of the batch, with memory of their own, where the results for one element
+    // of it do not depend on the others; else as kOneNode. Results are the same to the bit.
+    kBatchShards,
 };
 
 // Where packed weights are when threads of several nodes read them. kAuto: kReplicate where
@@ -237,6 +240,19 @@ struct PlacementReport {
     std::string huge_pages;              // "always", "madvise" or "never"; empty: unknown
 };
 
+// A part of a divided batch: `rows` indices of axis 0.
+struct ShardReport {
+    int numa_node = -1;
+    int64_t first_row = 0;
+    int64_t rows = 0;
+};
+
+// How the last run or prepare of a request was divided: see RequestSpan::kBatchShards.
+struct DivisionReport {
+    std::vector<ShardReport> shards;  // empty: not at all
+    std::string undivided_because;    // empty: it is divided, or nobody asked for that
+};
+
 class LEAT_API Request {
   public:
     ~Request();
@@ -267,7 +283,8 @@ class LEAT_API Request {
     // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
     // the values of shape-deciding inputs, are those of a plan that this request holds.
     Status run(const RunOptions& options = {});
-    // Runs step by step on the calling thread, timing each. In the order of the graph's nodes.
+    // Runs step by step on the calling thread, timing each. In the order of the graph's nodes;
+    // shards of a divided batch are added up.
     Result<std::vector<StepTime>> profile();
 
     // Result of the last run; a view that is valid until the next run, prepare or destruction.
@@ -280,10 +297,11 @@ class LEAT_API Request {
     }
     // Threads that ran at least one tile in the last run, the calling thread among them.
     int threads_used() const;
-    // The plan of the last run or prepare.
+    // The plan of the last run or prepare; of a divided batch that of the first shard.
     const PlanReport& plan_report() const;
     // Of the runs with that plan.
     RunReport run_report() const;
+    DivisionReport division() const;
     // Where this request's memory and the Runtime's weights are now. Asks the kernel about every
     // page: not for the hot path.
     PlacementReport placement_report() const;
@@ -291,8 +309,9 @@ class LEAT_API Request {
     // gone.
     void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
-    // opens; without events if the graph was compiled without CompileOptions::is_traced.
-    std::string trace_json() const;
+    // opens; without events if the graph was compiled without CompileOptions::is_traced. A divided
+    // batch has a trace for each shard.
+    std::string trace_json(int shard = 0) const;
 
     struct Impl;
     explicit Request(std::unique_ptr<Impl> impl);

@@ -1,6 +1,7 @@
 #include "leat/scheduler/executor.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -146,32 +147,37 @@ Status run_range(Crew& crew,
 
 // The run is aligned to cache lines, and needs `control` before it.
 struct RunHandle::Impl {  // NOLINT(clang-analyzer-optin.performance.Padding)
-    Impl(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given)
+    void begin(Crew& crew, ProgramState& state, TaskFunction function, const RunControl& given) {
+        run.reset();
+        control = given;
+        was_waited_for = false;
         // The caller is not there yet: one helper more may do its part.
-        : control(given), run(crew, state, function, control, state.program().stats().workers) {}
+        run.emplace(crew, state, function, control, state.program().stats().workers);
+        run->open();
+        run->recruit();
+    }
 
-    const RunControl control;
-    OpenRun run;
+    RunControl control;
+    std::optional<OpenRun> run;
     bool was_waited_for = false;
 };
 
 RunHandle::RunHandle() = default;
 
-RunHandle::RunHandle(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunHandle::~RunHandle() = default;
 RunHandle::RunHandle(RunHandle&&) noexcept = default;
 RunHandle& RunHandle::operator=(RunHandle&&) noexcept = default;
 
 void RunHandle::cancel() {
     if (impl_ != nullptr) {
-        impl_->run.cancel();
+        impl_->run->cancel();
     }
 }
 Status RunHandle::wait() {
     if (impl_ == nullptr || std::exchange(impl_->was_waited_for, true)) {
         return invalid_argument("a run handle without a run, or one that was waited for");
     }
-    return impl_->run.finish();
+    return impl_->run->finish();
 }
 
 Status TaskScope::run(ProgramState& state, TaskFunction function) {
@@ -195,10 +201,19 @@ Status Executor::run(ProgramState& state, TaskFunction function, const RunContro
 }
 
 RunHandle Executor::start(ProgramState& state, TaskFunction function, const RunControl& control) {
-    auto impl = std::make_unique<RunHandle::Impl>(*crew_, state, function, control);
-    impl->run.open();
-    impl->run.recruit();
-    return RunHandle(std::move(impl));
+    RunHandle handle;
+    start(handle, state, function, control);
+    return handle;
+}
+
+void Executor::start(RunHandle& handle,
+                     ProgramState& state,
+                     TaskFunction function,
+                     const RunControl& control) {
+    if (handle.impl_ == nullptr) {
+        handle.impl_ = std::make_unique<RunHandle::Impl>();
+    }
+    handle.impl_->begin(*crew_, state, function, control);
 }
 
 Status Executor::parallel_for(

@@ -54,7 +54,7 @@ struct PrepareContext {
     std::span<const TensorArg> outputs;
     std::span<const Tensor* const>
         constants;  // by input; null where not constant. May be unaligned.
-    const WeightReader& weights;
+    const PlacedWeights& weights;
     // Bit i: the kernel reads its own packed copy of constant input i, never inputs[i].data. The
     // runtime then keeps no plain copy of it.
     uint64_t packed_inputs = 0;

@@ -76,10 +76,10 @@ class WeightStore {
 };
 
 // The store as one plan uses it: all constants go where the plan's threads read them. Thread-safe.
-class WeightReader {
+class PlacedWeights {
   public:
-    explicit WeightReader(WeightStore& store) : WeightReader(store, store.default_target()) {}
-    WeightReader(WeightStore& store, WeightTarget target) : store_(&store), target_(target) {}
+    explicit PlacedWeights(WeightStore& store) : PlacedWeights(store, store.default_target()) {}
+    PlacedWeights(WeightStore& store, WeightTarget target) : store_(&store), target_(target) {}
 
     Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
                                                          std::string_view layout_key,

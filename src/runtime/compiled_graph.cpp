@@ -5,6 +5,7 @@
 #include "base/out_of_memory.h"
 #include "base/round_up.h"
 #include "memory/page_placement.h"
+#include "runtime/batch_division.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/request_impl.h"
 
@@ -152,7 +153,7 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
     const WeightTarget weights = runtime->weight_target(threads);
     return {graph,
             *backend,
-            WeightReader(runtime->weights, weights),
+            PlacedWeights(runtime->weights, weights),
             threads.executor->worker_count(),
             threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
             domains.places() && !threads.home,
@@ -235,6 +236,13 @@ std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans(int g
 }
 
 Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {
+    if (runtime->divides_batches()) {
+        LEAT_ASSIGN_OR_RETURN(const BatchDivision division,
+                              divide_batch(*this, {shapes.begin(), shapes.end()}));
+        if (division.is_divided()) {
+            return {};
+        }
+    }
     for (size_t group = 0; group < runtime->groups.size(); ++group) {
         if (runtime->plan_group(int(group)) == int(group)) {
             LEAT_RETURN_IF_ERROR(plan_for(shapes, {}, int(group)).error());

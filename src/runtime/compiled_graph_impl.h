@@ -59,12 +59,14 @@ struct CompiledGraph::Impl {
     // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
     Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
 
+    // What is known about the inputs; `values` as in plan_for.
+    std::vector<ValueFact> input_facts(std::span<const Shape> shapes,
+                                       std::span<const Tensor* const> values) const;
+
   private:
     PlanContext plan_context(int group) const;
     // An error where memory is strict and that of a request does not fit its domain.
     Status check_room(const Plan& plan) const;
-    std::vector<ValueFact> input_facts(std::span<const Shape> shapes,
-                                       std::span<const Tensor* const> values) const;
 
     mutable std::mutex mutex_;
     std::list<std::shared_ptr<const Plan>> plans_;

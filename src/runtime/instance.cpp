@@ -10,6 +10,7 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
       buffers_(plan_->memory.offsets.size()),
       args_of_buffer_(plan_->memory.offsets.size()),
       args_of_input_(plan_->key.shapes.size()),
+      inputs_(plan_->key.shapes.size()),
       worker_ran_(size_t(worker_count)),
       state_(*plan_->program) {
     for (int64_t count : plan_->string_counts) {
@@ -39,6 +40,7 @@ void Instance::link(std::shared_ptr<const Slab> arena, std::span<std::byte* cons
 }
 
 void Instance::set_input(int input, const std::byte* data) {
+    inputs_[size_t(input)] = data;
     for (int32_t arg : args_of_input_[size_t(input)]) {
         // Inputs are only read.
         args_[size_t(arg)].data = const_cast<std::byte*>(data) + offset_bytes(arg);
@@ -76,18 +78,26 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
 
-Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl& control) {
+scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
     }
-    const scheduler::TaskFunction function{
-        [](void* self, scheduler::TaskId step, scheduler::TaskScope& scope) {
-            Status status = static_cast<const Instance*>(self)->run_step(
-                int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
-            return status.ok() || scope.fail(std::move(status));
-        },
-        this};
-    return executor.run(state_, function, control);
+    return {[](void* self, scheduler::TaskId step, scheduler::TaskScope& scope) {
+                Status status = static_cast<const Instance*>(self)->run_step(
+                    int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
+                return status.ok() || scope.fail(std::move(status));
+            },
+            this};
+}
+
+Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl& control) {
+    return executor.run(state_, begin_run(), control);
+}
+
+void Instance::start(scheduler::RunHandle& handle,
+                     scheduler::Executor& executor,
+                     const scheduler::RunControl& control) {
+    executor.start(handle, state_, begin_run(), control);
 }
 
 int Instance::workers_used() const {
@@ -106,7 +116,7 @@ std::string Instance::trace_json() const {
     return state_.trace_json(names);
 }
 
-const std::byte* Instance::output_data(int output, std::span<const Value> inputs) const {
+const std::byte* Instance::output_data(int output) const {
     const Storage& storage = plan_->outputs[size_t(output)].storage;
     switch (storage.kind) {
         case Storage::Kind::kArena:
@@ -114,7 +124,7 @@ const std::byte* Instance::output_data(int output, std::span<const Value> inputs
         case Storage::Kind::kStrings:
             return reinterpret_cast<const std::byte*>(strings_[size_t(storage.index)].data());
         case Storage::Kind::kInput:
-            return inputs[size_t(storage.index)].tensor().bytes() + storage.offset_bytes;
+            return inputs_[size_t(storage.index)] + storage.offset_bytes;
         case Storage::Kind::kConstant:
             return plan_->constants[size_t(storage.index)].bytes();
         case Storage::Kind::kNone:

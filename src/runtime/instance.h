@@ -28,9 +28,13 @@ class Instance {
     bool set_output(int output, std::byte* data);
 
     Status run(scheduler::Executor& executor, const scheduler::RunControl& control);
+    // The same without the calling thread, until it waits for the handle.
+    void start(scheduler::RunHandle& handle,
+               scheduler::Executor& executor,
+               const scheduler::RunControl& control);
     Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
     // The elements of a tensor output after a run.
-    const std::byte* output_data(int output, std::span<const Value> inputs) const;
+    const std::byte* output_data(int output) const;
     const std::shared_ptr<const Slab>& arena() const { return arena_; }
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
@@ -39,6 +43,7 @@ class Instance {
     std::string trace_json() const;
 
   private:
+    scheduler::TaskFunction begin_run();
     int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
 
     std::shared_ptr<const Plan> plan_;
@@ -46,6 +51,7 @@ class Instance {
     std::vector<std::byte*> buffers_;                   // address of each arena buffer
     std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
     std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
+    std::vector<const std::byte*> inputs_;              // address of each graph input
     std::vector<std::vector<std::string>> strings_;     // by string buffer
     std::shared_ptr<const Slab> arena_;
     std::vector<std::byte*> scratch_;  // by worker

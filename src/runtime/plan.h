@@ -96,7 +96,7 @@ struct MemoryLimit {
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     const Backend& backend;
-    WeightReader weights;
+    PlacedWeights weights;
     int workers;     // that a run may have
     int numa_node;   // whose threads they are; -1: any
     bool is_shared;  // they are those of several nodes

@@ -10,6 +10,9 @@
 namespace leat {
 namespace {
 
+// As many as a part has instances.
+constexpr size_t kMaxDivisions = 16;
+
 std::string describe(const Tensor& tensor) {
     return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
 }
@@ -23,8 +26,16 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace pla
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
       counted_(compiled->request_count),
-      group_(place.group),
-      part_(*compiled->runtime, compiled->runtime->groups[size_t(place.group)], place.home) {}
+      home_(place.group),
+      divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs.empty()),
+      active_(1, place.group) {
+    const Runtime::Impl& runtime = *compiled->runtime;
+    parts_.reserve(runtime.groups.size());
+    active_.reserve(runtime.groups.size());
+    for (const ThreadGroup& group : runtime.groups) {
+        parts_.emplace_back(runtime, group, group.home.value_or(place.home));
+    }
+}
 
 Status Request::Impl::check_count() const {
     const CompileOptions& options = compiled->options;
@@ -40,15 +51,20 @@ Status Request::Impl::check_count() const {
 }
 
 Status Request::Impl::reserve() {
-    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans(group_);
+    if (divides_batches_) {
+        const Result<std::vector<Shape>> shapes = compiled->complete_shapes({});
+        return shapes.ok() ? select_instances(*shapes) : Status();
+    }
+    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans(home_);
     int64_t arena_bytes = 0;
     int64_t scratch_bytes = 0;
     for (const std::shared_ptr<const Plan>& plan : plans) {
         arena_bytes = std::max(arena_bytes, plan->arena_bytes);
         scratch_bytes = std::max(scratch_bytes, plan->scratch_bytes);
     }
-    LEAT_RETURN_IF_ERROR(part_.reserve(arena_bytes, scratch_bytes));
-    return plans.empty() ? Status() : part_.use(plans.front());
+    RequestPart& home = parts_[size_t(home_)];
+    LEAT_RETURN_IF_ERROR(home.reserve(arena_bytes, scratch_bytes));
+    return plans.empty() ? Status() : home.use(plans.front());
 }
 
 Status Request::Impl::bind(int input, Value value) {
@@ -126,53 +142,144 @@ bool Request::Impl::matches(const Plan& plan) const {
     return left == 0;
 }
 
-Status Request::Impl::select_instance(std::span<const Shape> override_shapes) {
-    if (override_shapes.empty()) {
-        if (current() != nullptr && matches(current()->plan())) {
-            return {};
-        }
-        if (part_.use_instance([this](const Plan& plan) { return matches(plan); })) {
+std::vector<Shape> Request::Impl::bound_shapes() const {
+    std::vector<Shape> shapes;
+    shapes.reserve(inputs.size());
+    for (const Value& input : inputs) {
+        shapes.push_back(input.is_tensor() ? input.tensor().shape() : Shape{});
+    }
+    return shapes;
+}
+
+Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
+    if (divides_batches_) {
+        LEAT_RETURN_IF_ERROR(select_division(override_shapes));
+        if (division_->is_divided()) {
             return {};
         }
     }
-    std::vector<Shape> shapes(override_shapes.begin(), override_shapes.end());
+    active_.assign(1, home_);
+    RequestPart& home = parts_[size_t(home_)];
+    if (override_shapes.empty()) {
+        if (home.current() != nullptr && matches(home.current()->plan())) {
+            return {};
+        }
+        if (home.use_instance([this](const Plan& plan) { return matches(plan); })) {
+            return {};
+        }
+    }
+    const std::vector<Shape> shapes =
+        override_shapes.empty()
+            ? bound_shapes()
+            : std::vector<Shape>(override_shapes.begin(), override_shapes.end());
     std::vector<const Tensor*> values(inputs.size(), nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
-        if (override_shapes.empty()) {
-            shapes.push_back(inputs[i].is_tensor() ? inputs[i].tensor().shape() : Shape{});
-        }
         values[i] = &inputs[i].tensor();
     }
     LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          compiled->plan_for(shapes, values, group_));
-    return part_.use(std::move(plan));
+                          compiled->plan_for(shapes, values, home_));
+    return home.use(std::move(plan));
 }
 
-// Points the current instance at what is bound now; only addresses, no allocation.
-Status Request::Impl::bind_addresses() {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i].is_tensor()) {
-            part_.current()->set_input(int(i), inputs[i].tensor().bytes());
+// Makes the division for these shapes current, also one that says that there is none.
+Status Request::Impl::select_division(std::span<const Shape> override_shapes) {
+    const auto is_meant = [&](const std::unique_ptr<BatchDivision>& held) {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            const Shape& wanted =
+                override_shapes.empty() ? inputs[i].tensor().shape() : override_shapes[i];
+            if (!(held->shapes[i] == wanted)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    const auto held = std::find_if(divisions_.begin(), divisions_.end(), is_meant);
+    if (held != divisions_.end()) {
+        std::rotate(divisions_.begin(), held, held + 1);
+    } else {
+        std::vector<Shape> shapes =
+            override_shapes.empty()
+                ? bound_shapes()
+                : std::vector<Shape>(override_shapes.begin(), override_shapes.end());
+        LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
+        LEAT_ASSIGN_OR_RETURN(BatchDivision division, divide_batch(*compiled, std::move(shapes)));
+        if (divisions_.size() == kMaxDivisions) {
+            divisions_.pop_back();
+        }
+        divisions_.insert(divisions_.begin(), std::make_unique<BatchDivision>(std::move(division)));
+    }
+    division_ = divisions_.front().get();
+    return division_->is_divided() ? use_division() : Status();
+}
+
+// The parts that have rows run, that of the request's home first, by the calling thread.
+Status Request::Impl::use_division() {
+    active_.clear();
+    for (size_t turn = 0; turn < parts_.size(); ++turn) {
+        const size_t part = (size_t(home_) + turn) % parts_.size();
+        if (division_->plans[part] != nullptr) {
+            LEAT_RETURN_IF_ERROR(parts_[part].use(division_->plans[part]));
+            active_.push_back(int(part));
         }
     }
+    return {};
+}
+
+// Where a part's rows begin in the whole.
+int64_t Request::Impl::first_byte(const Tensor& whole, int part) const {
+    if (!is_divided() || whole.byte_count() == 0) {
+        return 0;
+    }
+    const int64_t row_bytes = whole.byte_count() / whole.shape()[0];
+    return division_->rows[size_t(part)].begin * row_bytes;
+}
+
+// Where an output is written to; null: to the arena.
+Tensor* Request::Impl::target_of(int output) {
+    Tensor& user = user_outputs[size_t(output)];
+    if (user.defined()) {
+        return &user;
+    }
+    return is_divided() ? &division_->outputs[size_t(output)] : nullptr;
+}
+
+Status Request::Impl::check_user_outputs() const {
     for (size_t i = 0; i < user_outputs.size(); ++i) {
-        Tensor& tensor = user_outputs[i];
+        const Tensor& tensor = user_outputs[i];
         const PlanOutput& output = current()->plan().outputs[i];
-        if (tensor.defined() &&
-            (tensor.dtype() != output.dtype || !(tensor.shape() == output.shape))) {
+        const Shape& shape = is_divided() ? division_->outputs[i].shape() : output.shape;
+        if (tensor.defined() && (tensor.dtype() != output.dtype || !(tensor.shape() == shape))) {
             return invalid_argument("output '{}' is bound to memory of another shape",
                                     compiled->graph.output_names[i])
                 .with_file(compiled->graph.file)
                 .with_found(describe(tensor))
-                .with_needed(
-                    fmt::format("{}[{}]", name_of(output.dtype), output.shape.to_string()));
+                .with_needed(fmt::format("{}[{}]", name_of(output.dtype), shape.to_string()));
         }
-        part_.current()->set_output(int(i), nullptr);
     }
-    for (size_t i = 0; i < user_outputs.size(); ++i) {
-        if (user_outputs[i].defined()) {
-            part_.current()->set_output(int(i), user_outputs[i].mutable_bytes());
+    return {};
+}
+
+// Points the current instances at what is bound now; only addresses, no allocation.
+Status Request::Impl::bind_addresses() {
+    LEAT_RETURN_IF_ERROR(check_user_outputs());
+    for (const int part : active_) {
+        Instance& instance = *parts_[size_t(part)].current();
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (inputs[i].is_tensor()) {
+                const Tensor& tensor = inputs[i].tensor();
+                const bool is_part = is_divided() && division_->is_divided_input[i];
+                instance.set_input(int(i),
+                                   tensor.bytes() + (is_part ? first_byte(tensor, part) : 0));
+            }
+        }
+        for (size_t i = 0; i < results.size(); ++i) {
+            instance.set_output(int(i), nullptr);
+        }
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (Tensor* target = target_of(int(i))) {
+                instance.set_output(int(i), target->mutable_bytes() + first_byte(*target, part));
+            }
         }
     }
     return {};
@@ -186,80 +293,118 @@ Status Request::Impl::collect_results() {
             results[i] = inputs[size_t(output.storage.index)];
             continue;
         }
-        const std::byte* data = current()->output_data(int(i), inputs);
-        Tensor& user = user_outputs[i];
-        if (user.defined() && user.bytes() != data && user.byte_count() > 0) {
-            std::memcpy(user.mutable_bytes(), data, size_t(user.byte_count()));
-            data = user.bytes();
+        Tensor* target = target_of(int(i));
+        if (target == nullptr) {
+            results[i] = Value(Tensor::view(output.dtype, output.shape,
+                                            current()->output_data(int(i)), current()->arena()));
+            continue;
         }
-        results[i] = Value(Tensor::view(output.dtype, output.shape, data, current()->arena()));
+        for (const int part : active_) {
+            copy_output(int(i), part, *target);
+        }
+        const bool is_user = target == &user_outputs[i];
+        results[i] = is_user ? Value(Tensor::view(output.dtype, target->shape(), target->bytes(),
+                                                  current()->arena()))
+                             : Value(*target);
     }
     return {};
 }
 
-Status Request::Impl::run(const RunOptions& options) {
-    LEAT_RETURN_IF_ERROR(check_bound());
-    struct Visit {  // also where the run finds no memory
-        explicit Visit(RequestPart& entered) : part(entered) { part.enter(); }
-        ~Visit() { part.leave(); }
-        RequestPart& part;
-    };
-    const Visit visit(part_);
-    return run_bound(options);
+// Where it is not there already: an output that is an input or a constant.
+void Request::Impl::copy_output(int output, int part, Tensor& target) {
+    const Instance& instance = *parts_[size_t(part)].current();
+    const PlanOutput& planned = instance.plan().outputs[size_t(output)];
+    const std::byte* data = instance.output_data(output);
+    std::byte* there = target.mutable_bytes() + first_byte(target, part);
+    const int64_t bytes = storage_bytes(planned.dtype, planned.shape.element_count()).value_or(0);
+    if (data != there && bytes > 0) {
+        std::memcpy(there, data, size_t(bytes));
+    }
 }
 
-Status Request::Impl::run_bound(const RunOptions& options) {
+Status Request::Impl::run(const RunOptions& options) {
+    LEAT_RETURN_IF_ERROR(check_bound());
     scheduler::RunControl control;
     control.stop = options.stop;
     if (options.deadline) {
         control.deadline = std::chrono::steady_clock::now() + *options.deadline;
     }
-    LEAT_RETURN_IF_ERROR(select_instance({}));
-    LEAT_RETURN_IF_ERROR(bind_addresses());
-    Status status = part_.run(control);
-    if (!status.ok()) {
-        return std::move(status).with_file(compiled->graph.file);
+    Status status = run_here(control);
+    // The calling thread goes from node to node to help.
+    for (size_t i = 1; i < started_; ++i) {
+        RequestPart& part = parts_[size_t(active_[i])];
+        if (!status.ok()) {
+            part.cancel();
+        }
+        Status other = part.wait();
+        status = status.ok() ? std::move(other) : std::move(status);
     }
-    return collect_results();
+    return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
-Result<std::vector<StepTime>> Request::Impl::profile() {
-    LEAT_RETURN_IF_ERROR(check_bound());
-    LEAT_RETURN_IF_ERROR(select_instance({}));
+// Selects what runs, starts the other parts, and runs that of the request's home.
+Status Request::Impl::run_here(const scheduler::RunControl& control) {
+    struct Visit {  // also where the run finds no memory
+        explicit Visit(RequestPart& entered) : part(entered) { part.enter(); }
+        ~Visit() { part.leave(); }
+        RequestPart& part;
+    };
+    started_ = 1;
+    const Visit visit(parts_[size_t(home_)]);
+    LEAT_RETURN_IF_ERROR(select_instances({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
-    const Plan& plan = current()->plan();
-    std::vector<std::pair<const NodeData*, StepTime>> timed;
+    for (size_t i = 1; i < active_.size(); ++i) {
+        parts_[size_t(active_[i])].start(control);
+        started_ = i + 1;
+    }
+    return parts_[size_t(active_[0])].run(control);
+}
+
+// Adds a run of each step, one after the other, to the times.
+Status Request::Impl::time_steps(const Instance& instance,
+                                 std::map<const NodeData*, StepTime>& times) {
+    const Plan& plan = instance.plan();
     for (size_t s = 0; s < plan.steps.size(); ++s) {
         const PlanStep& step = plan.steps[s];
         const auto start = std::chrono::steady_clock::now();
-        LEAT_RETURN_IF_ERROR(current()->run_step(int32_t(s), 0, step.kernel->tile_count, 0));
+        LEAT_RETURN_IF_ERROR(instance.run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
-        StepTime& time = timed.emplace_back(step.node, StepTime()).second;
-        time.estimated_ns = step.cost_ns;
+        StepTime& time = times[step.node];
+        const bool is_first = time.shapes.empty();
+        time.estimated_ns += step.cost_ns;
         time.node = step.node->name;
         time.op_type = step.node->op_type;
         time.kernel = step.kernel->kernel_name;
-        time.time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
+        time.time_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
         const std::span<const TensorArg> args(plan.args);
         const auto ins = args.subspan(size_t(step.first_arg), size_t(step.input_count));
         const auto outs = args.subspan(size_t(step.first_arg) + size_t(step.input_count),
                                        size_t(step.output_count));
         if (step.node->def->cost != nullptr) {
             const Cost cost = step.node->def->cost(*step.node, ins, outs);
-            time.flops = cost.flops;
-            time.bytes = cost.bytes;
+            time.flops += cost.flops;
+            time.bytes += cost.bytes;
         }
+        time.shapes += is_first ? "" : "; ";
         for (const TensorArg& arg : ins) {
-            time.shapes += time.shapes.empty() ? "" : " ";
             time.shapes += arg.shape.to_string();
+            time.shapes += " ";
         }
-        time.shapes += " -> ";
+        time.shapes += "-> ";
         time.shapes += outs[0].shape.to_string();
     }
+    return {};
+}
+
+Result<std::vector<StepTime>> Request::Impl::profile() {
+    LEAT_RETURN_IF_ERROR(check_bound());
+    LEAT_RETURN_IF_ERROR(select_instances({}));
+    LEAT_RETURN_IF_ERROR(bind_addresses());
+    std::map<const NodeData*, StepTime> timed;  // in the graph's order; a plan may have its own
+    for (const int part : active_) {
+        LEAT_RETURN_IF_ERROR(time_steps(*parts_[size_t(part)].current(), timed));
+    }
     LEAT_RETURN_IF_ERROR(collect_results());
-    // The plan may have an order of its own.
-    std::sort(timed.begin(), timed.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<StepTime> times;
     times.reserve(timed.size());
     for (auto& [node, time] : timed) {
@@ -274,15 +419,34 @@ PlacementReport Request::Impl::placement_report() const {
     const PageSettings settings = read_page_settings("");
     report.is_balanced_by_system = settings.is_balancing;
     report.huge_pages = settings.huge_pages;
-    part_.add_to(report);
+    for (const RequestPart& part : parts_) {
+        part.add_to(report);
+    }
     for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
         add_placement(*slab, *compiled->runtime->domains, "weights", report);
     }
     return report;
 }
 
+DivisionReport Request::Impl::division_report() const {
+    DivisionReport report;
+    if (division_ == nullptr) {
+        return report;
+    }
+    report.undivided_because = division_->reason;
+    for (const int part : is_divided() ? active_ : std::vector<int>()) {
+        const Runtime::Impl& runtime = *compiled->runtime;
+        const MemoryDomainId home = *runtime.groups[size_t(part)].home;
+        const BatchRows& rows = division_->rows[size_t(part)];
+        report.shards.push_back({runtime.domains->at(home).os_node, rows.begin, rows.count});
+    }
+    return report;
+}
+
 void Request::Impl::trim() {
-    part_.trim();
+    for (RequestPart& part : parts_) {
+        part.trim();
+    }
     std::fill(results.begin(), results.end(), Value());
 }
 
@@ -344,7 +508,7 @@ Status Request::prepare(const InputShapes& shapes) {
                     .with_hint("bind it before prepare()");
             }
         }
-        return impl_->select_instance(complete);
+        return impl_->select_instances(complete);
     });
 }
 
@@ -390,12 +554,21 @@ void Request::trim() {
     impl_->trim();
 }
 
-std::string Request::trace_json() const {
-    return impl_->current() == nullptr ? "{\"traceEvents\":[]}\n" : impl_->current()->trace_json();
+std::string Request::trace_json(int shard) const {
+    const Instance* instance = impl_->instance(shard);
+    return instance == nullptr ? "{\"traceEvents\":[]}\n" : instance->trace_json();
+}
+
+DivisionReport Request::division() const {
+    return impl_->division_report();
 }
 
 int Request::threads_used() const {
-    return impl_->current() == nullptr ? 0 : impl_->current()->workers_used();
+    int threads = 0;
+    for (int shard = 0; const Instance* instance = impl_->instance(shard); ++shard) {
+        threads += instance->workers_used();
+    }
+    return threads;
 }
 
 const PlanReport& Request::plan_report() const {

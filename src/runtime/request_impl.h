@@ -1,12 +1,14 @@
-// What a Request owns: the bound inputs and outputs, and its part of a thread group. Used by one
-// thread at a time.
+// What a Request owns: the bound inputs and outputs, and a part on each thread group that runs it.
+// Used by one thread at a time.
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "runtime/batch_division.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/request_part.h"
 
@@ -24,9 +26,9 @@ struct Request::Impl {
     Status reserve();
     Status bind(int input, Value value);
     Status bind_output(int output, Tensor tensor);
-    // Makes the instance for the bound inputs current; plans, links and grows the slab if it has
-    // to. `override_shapes`: shapes to plan for instead of the bound inputs' (by input), or empty.
-    Status select_instance(std::span<const Shape> override_shapes);
+    // Makes the instances for the bound inputs current; plans, links and grows slabs if it has to.
+    // `override_shapes`: shapes to plan for instead of the bound inputs' (by input), or empty.
+    Status select_instances(std::span<const Shape> override_shapes);
     Status run(const RunOptions& options);
     Result<std::vector<StepTime>> profile();
     PlacementReport placement_report() const;
@@ -38,7 +40,13 @@ struct Request::Impl {
     std::vector<Tensor> user_outputs;  // by output; undefined: in the arena
     std::vector<Value> results;        // by output, of the last run
 
-    const Instance* current() const { return part_.current(); }
+    // That of a shard of the last run or prepare; null: there is none.
+    const Instance* instance(int shard) const {
+        return size_t(shard) < active_.size() ? parts_[size_t(active_[size_t(shard)])].current()
+                                              : nullptr;
+    }
+    const Instance* current() const { return instance(0); }
+    DivisionReport division_report() const;
 
   private:
     // Counts among the requests of its graph.
@@ -53,14 +61,28 @@ struct Request::Impl {
     };
 
     Counted counted_;
+    bool is_divided() const { return division_ != nullptr && division_->is_divided(); }
+    std::vector<Shape> bound_shapes() const;
     bool matches(const Plan& plan) const;
+    Status select_division(std::span<const Shape> override_shapes);
+    Status use_division();
     Status check_bound() const;
+    Status check_user_outputs() const;
+    int64_t first_byte(const Tensor& whole, int part) const;
+    Tensor* target_of(int output);
     Status bind_addresses();
-    Status run_bound(const RunOptions& options);
+    Status run_here(const scheduler::RunControl& control);
+    Status time_steps(const Instance& instance, std::map<const NodeData*, StepTime>& times);
     Status collect_results();
+    void copy_output(int output, int part, Tensor& target);
 
-    int group_;
-    RequestPart part_;
+    int home_;  // part of the calling thread
+    bool divides_batches_;
+    std::vector<RequestPart> parts_;                         // by thread group
+    std::vector<std::unique_ptr<BatchDivision>> divisions_;  // most recently used first
+    BatchDivision* division_ = nullptr;                      // current; null: none was asked for
+    std::vector<int> active_;  // parts with a current instance that run; the first by the caller
+    size_t started_ = 0;       // of them, in the last run
 };
 
 }  // namespace leat

@@ -13,7 +13,7 @@ constexpr size_t kMaxInstances = 16;
 RequestPart::RequestPart(const Runtime::Impl& runtime,
                          const ThreadGroup& group,
                          MemoryDomainId home)
-    : group_(group), memory_(runtime.domains, home, group.worker_homes) {
+    : group_(&group), memory_(runtime.domains, home, group.worker_homes) {
     if (runtime.domains->places()) {
         binding_.emplace(group.cpus.empty() ? runtime.domains->at(home).cpus : group.cpus);
     }
@@ -41,7 +41,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
         return {};
     }
     LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes, plan->scratch_bytes));
-    auto instance = std::make_unique<Instance>(std::move(plan), group_.executor->worker_count());
+    auto instance = std::make_unique<Instance>(std::move(plan), group_->executor->worker_count());
     instance->link(memory_.arena(), memory_.scratch());
     if (instances_.size() == kMaxInstances) {
         instances_.pop_back();
@@ -56,6 +56,18 @@ void RequestPart::enter() {
     if (binding_) {
         (void)binding_->bind();
     }
+}
+
+void RequestPart::start(const scheduler::RunControl& control) {
+    memory_.touch_if_trimmed();
+    current_->start(handle_, *group_->executor, control);
+}
+
+Status RequestPart::wait() {
+    enter();
+    Status status = handle_.wait();
+    leave();
+    return status;
 }
 
 void RequestPart::leave() {

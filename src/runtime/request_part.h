@@ -41,9 +41,14 @@ class RequestPart {
     // read everything from afar. Until leave().
     void enter();
     void leave();
+    // By the calling thread and helpers.
     Status run(const scheduler::RunControl& control) {
-        return current_->run(*group_.executor, control);
+        return current_->run(*group_->executor, control);
     }
+    // By helpers alone, until wait() takes part.
+    void start(const scheduler::RunControl& control);
+    Status wait();
+    void cancel() { handle_.cancel(); }
 
     void trim() { memory_.trim(); }
     void add_to(PlacementReport& report) const { memory_.add_to(report); }
@@ -51,11 +56,12 @@ class RequestPart {
   private:
     void make_current(size_t instance);
 
-    const ThreadGroup& group_;
+    const ThreadGroup* group_;
     std::vector<std::unique_ptr<Instance>> instances_;  // most recently used first
     Instance* current_ = nullptr;
     std::optional<scheduler::ThreadBinding> binding_;  // where there are several domains
     RequestMemory memory_;
+    scheduler::RunHandle handle_;  // goes first: a run needs the rest
 };
 
 }  // namespace leat

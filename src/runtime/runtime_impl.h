@@ -24,7 +24,10 @@ struct Runtime::Impl {
     std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
 
-    int threads() const;  // of a run, at most
+    int threads() const;  // of a run on one group, at most
+    bool divides_batches() const {
+        return options.numa.requests == RequestSpan::kBatchShards && groups.size() > 1;
+    }
     Result<RequestPlace> place_request(const RequestOptions& request) const;
     // Where a group's threads read packed weights.
     WeightTarget weight_target(const ThreadGroup& group) const;

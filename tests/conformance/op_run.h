@@ -86,7 +86,7 @@ class PreparedCase {
     std::vector<GuardedBuffer>
         constant_buffers_;  // by input, in the layout of the last make_kernel
     WeightStore store_;
-    const WeightReader weights_{store_};
+    const PlacedWeights weights_{store_};
     uint64_t packed_inputs_ = 0;
 };
 

@@ -236,6 +236,38 @@ TEST(NumaCells, RequestsOnAllNodesShareTheirMemory) {
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 
+// Every node has rows, memory and threads of its own for them.
+TEST(NumaCells, ABatchIsDividedOverTheNodes) {
+    const Facts facts = run_child("batch requests=shards runs=10");
+    EXPECT_EQ(facts.text("error"), "");
+    EXPECT_EQ(facts.text("bits"), run_child("batch off").text("bits"));
+    EXPECT_EQ(facts.text("mask_is_restored"), "1");
+    EXPECT_EQ(facts.text("undivided"), "");
+    EXPECT_EQ(facts.number("shards"), cpu_nodes());
+    int64_t rows = 0;
+    for (int node = 0; node < cpu_nodes(); ++node) {
+        const std::string memory = fmt::format("activations@{}", node);
+        EXPECT_EQ(facts.text(memory + ".effective"), "bind");
+        EXPECT_GT(facts.number(memory + ".wanted"), 0);
+        EXPECT_EQ(facts.number(memory + ".there"), facts.number(memory + ".wanted"));
+        EXPECT_GT(facts.number(fmt::format("weights@{}.there", node)), 0);
+        EXPECT_THAT(cpus_of_node(node), HasSubstr(facts.text(fmt::format("cpus@{}", node))));
+        EXPECT_EQ(facts.text(fmt::format("shared@{}", node)), "0");
+        const std::string part = facts.text(fmt::format("rows@{}", node));
+        EXPECT_EQ(part.substr(0, part.find('+')), std::to_string(rows));
+        rows += std::atoll(part.c_str() + part.find('+') + 1);
+    }
+    EXPECT_EQ(rows, 6);
+    EXPECT_THAT(facts.warnings, IsEmpty());
+}
+
+TEST(NumaCells, WhatHasNoBatchIsNotDivided) {
+    const Facts facts = run_child("requests=shards");
+    expect_placed(facts, "bind");
+    EXPECT_EQ(facts.number("shards"), 0);
+    EXPECT_THAT(facts.text("undivided"), HasSubstr("no input has the batch of 16384 rows"));
+}
+
 // The same from run to run, and on each node.
 TEST(NumaCells, PlansAreTheSame) {
     const Facts first = run_child("");

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -82,6 +83,7 @@ bool run_on(const std::vector<int>& cpus) {
 }
 
 constexpr int64_t kSide = 32;
+constexpr int64_t kBatch = 6;
 constexpr int kDoublings = 9;  // of 4 KiB: activations have huge pages too
 
 leat::Tensor values(const leat::Shape& shape, int seed) {
@@ -105,6 +107,22 @@ Graph small_graph() {
     }
     for (int i = 0; i < kDoublings; ++i) {
         hidden = graph.add("Concat", {hidden, hidden}, {{"axis", int64_t{0}}});
+    }
+    graph.output("y", hidden);
+    return graph;
+}
+
+// The same row by row: each is doubled along the other axis.
+Graph batch_graph() {
+    Graph graph("batch");
+    ValueId hidden = graph.input("x", DType::kFloat32, {"N", kSide});
+    for (int layer = 0; layer < 3; ++layer) {
+        const ValueId w =
+            graph.constant("w" + std::to_string(layer), values({kSide, kSide}, layer + 1));
+        hidden = graph.add("Relu", {graph.add("MatMul", {hidden, w})});
+    }
+    for (int i = 0; i < kDoublings; ++i) {
+        hidden = graph.add("Concat", {hidden, hidden}, {{"axis", int64_t{1}}});
     }
     graph.output("y", hidden);
     return graph;
@@ -156,7 +174,8 @@ std::map<int, int64_t> pages_of_mapping(const void* address) {
     return pages;
 }
 
-void print_report(const leat::PlacementReport& report) {
+// Of a divided batch each node's memory by itself.
+void print_report(const leat::PlacementReport& report, bool is_divided) {
     std::printf("balancing=%d\nhuge_pages=%s\n", int(report.is_balanced_by_system),
                 report.huge_pages.c_str());
     for (const leat::PagePlacement& part : report.memory) {
@@ -166,7 +185,7 @@ void print_report(const leat::PlacementReport& report) {
         }
         // A copy on each node is a part of its own.
         std::string full_name = part.memory;
-        if (part.memory == "weights" && part.numa_nodes.size() == 1) {
+        if ((part.memory == "weights" || is_divided) && part.numa_nodes.size() == 1) {
             full_name.append("@").append(nodes);
         }
         const char* name = full_name.c_str();
@@ -213,6 +232,7 @@ struct Wishes {
     leat::RuntimeOptions runtime;
     leat::RequestOptions request;
     std::vector<int> maker;  // CPUs of the thread that makes the request
+    bool is_batch = false;
     int runs = 1;
 };
 
@@ -244,7 +264,11 @@ bool follow(const std::string& word, Wishes& wishes) {
                        : value == "interleave" ? leat::WeightPlacement::kInterleave
                                                : leat::WeightPlacement::kReplicate;
     } else if (name == "requests") {
-        numa.requests = value == "all" ? leat::RequestSpan::kAllNodes : leat::RequestSpan::kOneNode;
+        numa.requests = value == "all"      ? leat::RequestSpan::kAllNodes
+                        : value == "shards" ? leat::RequestSpan::kBatchShards
+                                            : leat::RequestSpan::kOneNode;
+    } else if (name == "batch") {
+        wishes.is_batch = true;
     } else if (name == "node") {
         wishes.request.numa_node = std::atoi(value.c_str());
     } else if (name == "off") {
@@ -267,7 +291,11 @@ std::string run(const Wishes& wishes) {
     }
     leat::CompileOptions options;
     options.is_traced = true;
-    leat::Result<leat::CompiledGraph> compiled = runtime.compile(small_graph(), options);
+    if (wishes.is_batch) {
+        options.shapes["x"] = {kBatch, kSide};
+    }
+    leat::Result<leat::CompiledGraph> compiled =
+        runtime.compile(wishes.is_batch ? batch_graph() : small_graph(), options);
     std::printf("compiled=%d\n", int(compiled.ok()));
     if (!compiled.ok()) {
         return compiled.error().message();
@@ -285,24 +313,38 @@ std::string run(const Wishes& wishes) {
     if (!request.ok()) {
         return request.error().message();
     }
-    const leat::Tensor x = values({kSide, kSide}, 0);
+    const leat::Tensor x =
+        values(wishes.is_batch ? leat::Shape{kBatch, kSide} : leat::Shape{kSide, kSide}, 0);
     if (leat::Status status = request->bind("x", leat::Value(x)); !status.ok()) {
         return status.message();
     }
     const cpu_set_t before = own_mask();
-    std::string trace;
+    std::vector<std::string> traces(1);
     for (int i = 0; i < wishes.runs; ++i) {
         if (leat::Status status = request->run(); !status.ok()) {
             return status.message();
         }
-        trace += request->trace_json();
+        traces.resize(std::max<size_t>(request->division().shards.size(), 1));
+        for (size_t shard = 0; shard < traces.size(); ++shard) {
+            traces[shard] += request->trace_json(int(shard));
+        }
     }
-    std::printf("cpus=%s\n", cpus_in(trace).c_str());
+    std::printf("cpus=%s\n", cpus_in(traces[0]).c_str());
+    const leat::DivisionReport division = request->division();
+    std::printf("undivided=%s\nshards=%zu\n", division.undivided_because.c_str(),
+                division.shards.size());
+    for (size_t i = 0; i < division.shards.size(); ++i) {
+        const leat::ShardReport& shard = division.shards[i];
+        std::printf("cpus@%d=%s\nrows@%d=%lld+%lld\n", shard.numa_node, cpus_in(traces[i]).c_str(),
+                    shard.numa_node,
+                    static_cast<long long>(shard.first_row),  // NOLINT
+                    static_cast<long long>(shard.rows));      // NOLINT
+    }
     const cpu_set_t after = own_mask();
     std::printf("mask_is_restored=%d\n", int(CPU_EQUAL(&before, &after)));
     const std::span<const float> y = request->get<float>("y");
     std::printf("bits=%llx\n", static_cast<unsigned long long>(bits_of(y)));  // NOLINT
-    print_report(request->placement_report());
+    print_report(request->placement_report(), !division.shards.empty());
     for (const auto& [node, pages] : pages_of_mapping(y.data())) {
         std::printf("parsed%d=%lld\n", node, static_cast<long long>(pages));  // NOLINT
     }

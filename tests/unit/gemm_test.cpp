@@ -80,7 +80,7 @@ void run(const NodeData& node, const std::vector<Operand>& inputs, Operand& y) {
     }
     const TensorArg output = y.arg();
     WeightStore store;
-    const WeightReader weights(store);
+    const PlacedWeights weights(store);
     cpu::PrepareContext context{node, args, {&output, 1}, constants, weights};
     std::unique_ptr<cpu::CpuKernel> kernel;
     for (const auto& table : cpu::all_cpu_kernels()) {

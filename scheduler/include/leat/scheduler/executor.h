@@ -188,7 +188,6 @@ class LEAT_API RunHandle {
 
   private:
     friend class Executor;
-    explicit RunHandle(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 
@@ -211,6 +210,12 @@ class LEAT_API Executor {
     // The same without blocking. A task with Affinity::kCaller runs in RunHandle::wait. `state` and
     // what `function` needs must outlive the handle.
     RunHandle start(ProgramState& state, TaskFunction function, const RunControl& control = {});
+    // The same with a handle that has no run, or one that was waited for: allocates nothing in the
+    // second case.
+    void start(RunHandle& handle,
+               ProgramState& state,
+               TaskFunction function,
+               const RunControl& control = {});
 
     // Calls the body for disjoint ranges of at least `grain` elements that cover [0, count).
     // Returns the first error. Allocates nothing.
