@@ -150,13 +150,66 @@ OrderProblem order_problem(const MemoryProblem& problem,
     return result;
 }
 
-// The most bytes alive at once where the steps run in that order.
+// The most bytes alive at once where the steps run in that order, of which `users` are positions:
+// peak_bytes() of the order search for that one order, without its graph.
 int64_t peak_in_order(const MemoryProblem& problem,
                       const ValueGroups& groups,
-                      std::span<const int32_t> order) {
-    std::vector<int32_t> sequence(order.size());
-    std::iota(sequence.begin(), sequence.end(), 0);
-    return peak_bytes(order_problem(problem, groups, order), sequence);
+                      std::span<const int32_t> order,
+                      const std::vector<std::vector<int32_t>>& users) {
+    struct Life {
+        int64_t size_bytes = 0;
+        int32_t first = -1;
+        int32_t last = -1;
+        bool is_kept = false;
+    };
+    std::vector<Life> lives(problem.values.size());  // by root
+    for (int32_t value = 0; value < int32_t(users.size()); ++value) {
+        Life& life = lives[size_t(groups.root(value))];
+        const std::vector<int32_t>& own = users[size_t(value)];
+        life.is_kept |= problem.values[size_t(value)].is_kept;
+        if (!own.empty() && groups.is_placed(value)) {
+            life.first = life.first < 0 ? own.front() : std::min(life.first, own.front());
+            life.last = std::max(life.last, own.back());
+        }
+    }
+    std::vector<int64_t> growth_bytes(order.size() + 1, 0);  // before the step
+    std::vector<int64_t> output_bytes(order.size(), 0);
+    for (size_t root = 0; root < lives.size(); ++root) {
+        Life& life = lives[root];
+        if (life.first < 0) {
+            continue;
+        }
+        life.size_bytes = round_up(groups.size_bytes(int32_t(root)), problem.alignment_bytes);
+        output_bytes[size_t(life.first)] += life.size_bytes;
+        if (life.is_kept || life.last > life.first) {
+            growth_bytes[size_t(life.first) + 1] += life.size_bytes;
+        }
+        if (!life.is_kept && life.last > life.first) {
+            growth_bytes[size_t(life.last) + 1] -= life.size_bytes;
+        }
+    }
+    // Of the input that the step's result is written over.
+    const auto saved_bytes = [&](const MemoryStep& step, size_t position) -> int64_t {
+        for (const int32_t input : step.in_place) {
+            const Life& from = lives[size_t(groups.root(input))];
+            const bool dies =
+                !from.is_kept && from.last == int32_t(position) && from.first < from.last;
+            if (dies && groups.root(input) != groups.root(step.writes[0]) &&
+                groups.is_placed(step.writes[0]) && groups.spans_group(input) &&
+                groups.spans_group(step.writes[0])) {
+                return from.size_bytes;
+            }
+        }
+        return 0;
+    };
+    int64_t alive = 0;
+    int64_t peak = 0;
+    for (size_t position = 0; position < order.size(); ++position) {
+        alive += growth_bytes[position];
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        peak = std::max(peak, alive + output_bytes[position] - saved_bytes(step, position));
+    }
+    return peak;
 }
 
 bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
@@ -196,7 +249,7 @@ MemoryPlanner::MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former)
         return;
     }
     steps_ = former.steps_;
-    peak_bytes_ = peak_in_order(problem_, groups_, order());
+    peak_bytes_ = peak_in_order(problem_, groups_, order(), steps_->users);
 }
 
 void MemoryPlanner::join_views() {
@@ -236,7 +289,10 @@ std::vector<int32_t> MemoryPlanner::choose_views() {
     if (left.size() == all.size()) {
         return all;
     }
-    if (peak_in_order(problem_, with_views, left) > peak_in_order(problem_, groups_, all)) {
+    const auto peak = [&](const ValueGroups& groups, const std::vector<int32_t>& order) {
+        return peak_in_order(problem_, groups, order, users_in(problem_, order));
+    };
+    if (peak(with_views, left) > peak(groups_, all)) {
         return all;
     }
     groups_ = std::move(with_views);

@@ -70,6 +70,7 @@ class SharingCheck {
         : buffers_(buffers),
           predecessors_(predecessors),
           plan_(plan),
+          is_line_(waits_for_the_last(predecessors)),
           reached_from_(predecessors.size(), 0) {}
 
     // What lies at one offset is one line in the order before: so only neighbours are compared.
@@ -84,17 +85,16 @@ class SharingCheck {
             }
         }
         std::sort(events.begin(), events.end());
-        std::multimap<int32_t, size_t> line;  // first step -> buffer
+        std::vector<std::pair<int32_t, size_t>> line;  // first step and buffer, ascending
+        line.reserve(buffers_.size());
         for (const auto& [offset, is_begin, index] : events) {
-            const int32_t first = buffers_[index].users.front();
+            const std::pair<int32_t, size_t> own(buffers_[index].users.front(), index);
+            const auto place = std::lower_bound(line.begin(), line.end(), own);
             if (!is_begin) {
-                const auto same = line.equal_range(first);
-                line.erase(std::find_if(same.first, same.second, [index = index](const auto& at) {
-                    return at.second == index;
-                }));
+                line.erase(place);
                 continue;
             }
-            const auto at = line.emplace(first, index);
+            const auto at = line.insert(place, own);
             if (at != line.begin()) {
                 LEAT_RETURN_IF_ERROR(check_pair(std::prev(at)->second, index));
             }
@@ -106,6 +106,16 @@ class SharingCheck {
     }
 
   private:
+    static bool waits_for_the_last(std::span<const std::vector<int32_t>> predecessors) {
+        for (size_t step = 1; step < predecessors.size(); ++step) {
+            const std::vector<int32_t>& own = predecessors[step];
+            if (std::find(own.begin(), own.end(), int32_t(step) - 1) == own.end()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     Status check_pair(size_t before, size_t after) {
         const UsedBuffer& a = buffers_[before];
         const UsedBuffer& b = buffers_[after];
@@ -119,7 +129,7 @@ class SharingCheck {
         for (const int32_t late : b.users) {
             mark_before(late, a.users.front());
             for (const int32_t early : a.users) {
-                if (reached_from_[size_t(early)] != mark_) {
+                if (is_line_ ? early >= late : reached_from_[size_t(early)] != mark_) {
                     return internal_error(
                         "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
                         "step {}, which uses the one, need not end before step {}, which uses the "
@@ -134,15 +144,18 @@ class SharingCheck {
 
     // Marks the steps from `first` on that `step` waits for, directly or not.
     void mark_before(int32_t step, int32_t first) {
+        if (is_line_) {
+            return;  // everything that is before
+        }
         ++mark_;
-        std::vector<int32_t> stack = {step};
-        while (!stack.empty()) {
-            const int32_t next = stack.back();
-            stack.pop_back();
+        stack_.assign(1, step);
+        while (!stack_.empty()) {
+            const int32_t next = stack_.back();
+            stack_.pop_back();
             for (const int32_t before : predecessors_[size_t(next)]) {
                 if (before >= first && reached_from_[size_t(before)] != mark_) {
                     reached_from_[size_t(before)] = mark_;
-                    stack.push_back(before);
+                    stack_.push_back(before);
                 }
             }
         }
@@ -151,8 +164,10 @@ class SharingCheck {
     std::span<const UsedBuffer> buffers_;
     std::span<const std::vector<int32_t>> predecessors_;
     const MemoryPlan& plan_;
+    const bool is_line_;                 // each step waits for the one before it
     std::vector<int64_t> reached_from_;  // by step: the last mark
     int64_t mark_ = 0;
+    std::vector<int32_t> stack_;  // kept for its memory
 };
 
 }  // namespace

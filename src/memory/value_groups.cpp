@@ -11,9 +11,6 @@ ValueGroups::ValueGroups(const MemoryProblem& problem)
       offset_bytes_(problem.values.size(), 0),
       members_(problem.values.size()) {
     std::iota(root_.begin(), root_.end(), 0);
-    for (size_t value = 0; value < members_.size(); ++value) {
-        members_[value].push_back(int32_t(value));
-    }
 }
 
 bool ValueGroups::spans_group(int32_t value) const {
@@ -74,6 +71,11 @@ void ValueGroups::take_down_hung() {
 }
 
 void ValueGroups::hang(int32_t group, int32_t under, int64_t offset_bytes) {
+    for (const int32_t root : {group, under}) {
+        if (members_[size_t(root)].empty()) {
+            members_[size_t(root)].push_back(root);
+        }
+    }
     hung_.push_back({group, under, offset_bytes, ptrdiff_t(members_[size_t(group)].size())});
     for (const int32_t value : members_[size_t(group)]) {
         root_[size_t(value)] = under;

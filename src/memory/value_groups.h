@@ -28,7 +28,12 @@ class ValueGroups {
     bool spans_group(int32_t value) const;
     bool overlap(int32_t a, int32_t b) const;
     // Of the value's group.
-    std::span<const int32_t> members(int32_t value) const { return members_[size_t(root(value))]; }
+    std::span<const int32_t> members(int32_t value) const {
+        const auto at = size_t(root(value));
+        // A value alone is its own root, so that there is a list of it already.
+        return members_[at].empty() ? std::span(root_).subspan(at, 1)
+                                    : std::span<const int32_t>(members_[at]);
+    }
 
     // Makes all the views true, or none of them and returns false: where a value would have to be
     // at two places at once, or not at a multiple of the alignment.
@@ -50,7 +55,7 @@ class ValueGroups {
     int64_t alignment_bytes_;
     std::vector<int32_t> root_;
     std::vector<int64_t> offset_bytes_;
-    std::vector<std::vector<int32_t>> members_;  // by root
+    std::vector<std::vector<int32_t>> members_;  // by root; empty: the value alone
     std::vector<Hung> hung_;                     // by the last join()
 };
 
