@@ -34,17 +34,57 @@ std::optional<Tensor> tensor_of_extents(const TypeInfo& type, const std::vector<
     return *std::move(tensor);
 }
 
+Result<Tensor> copy_of(const Tensor& tensor) {
+    LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+    if (tensor.byte_count() > 0) {
+        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+    }
+    return copy;
+}
+
+// Larger values are not compared.
+constexpr int64_t kMaxComparedBytes = 1024;
+
+bool same_dims(const std::vector<DimSpec>& a, const std::vector<DimSpec>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim);
+}
+
+// True only if both are known to say the same.
+bool same_fact(const ValueFact& a, const ValueFact& b) {
+    if (!a.type.is_tensor() || !b.type.is_tensor() || a.type.dtype != b.type.dtype ||
+        !a.type.dims || !b.type.dims || !same_dims(*a.type.dims, *b.type.dims) ||
+        a.value.has_value() != b.value.has_value() ||
+        a.extents.has_value() != b.extents.has_value()) {
+        return false;
+    }
+    if (a.extents && !same_dims(*a.extents, *b.extents)) {
+        return false;
+    }
+    if (!a.value) {
+        return true;
+    }
+    const int64_t bytes = a.value->byte_count();
+    return a.value->dtype() == b.value->dtype() && a.value->dtype() != DType::kString &&
+           a.value->shape() == b.value->shape() && bytes <= kMaxComparedBytes &&
+           (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
+}
+
 class Inference {
   public:
-    Inference(const GraphData& graph, const InferenceOptions& options)
-        : graph_(graph), options_(options), facts_(graph.values.size()) {}
+    // former: of all values, or empty.
+    Inference(const GraphData& graph, const InferenceOptions& options, const SharedFacts& former)
+        : graph_(graph), options_(options), former_(former), facts_(graph.values.size()) {}
 
+    Status run(std::span<const ValueFact> given_inputs);
+    SharedFacts take() { return std::move(facts_); }
+
+  private:
     Status set_constants();
     Status set_inputs(std::span<const ValueFact> given);
     Status infer(const NodeData& node);
-    std::vector<ValueFact> take() { return std::move(facts_); }
-
-  private:
+    // True if the node's results are what they were: taken over.
+    bool take_former(const NodeData& node);
+    void set(ValueId id, ValueFact fact);
     const Tensor* known_value(ValueId id) const;
     // True if the node's results can be computed now.
     bool may_evaluate(const NodeData& node) const;
@@ -52,30 +92,45 @@ class Inference {
 
     const GraphData& graph_;
     const InferenceOptions& options_;
-    std::vector<ValueFact> facts_;
+    const SharedFacts& former_;
+    SharedFacts facts_;
     // Reused from node to node.
     std::vector<const ValueFact*> inputs_;
     std::vector<ValueFact> outputs_;
     std::vector<const Tensor*> input_values_;
 };
 
+void Inference::set(ValueId id, ValueFact fact) {
+    const auto at = size_t(id.index);
+    if (!former_.empty() && former_[at] != nullptr && same_fact(fact, *former_[at])) {
+        facts_[at] = former_[at];
+    } else {
+        facts_[at] = std::make_shared<const ValueFact>(std::move(fact));
+    }
+}
+
 Status Inference::set_constants() {
+    // Values that nothing defines (of an outer scope, of dead nodes) are not known.
+    static const auto kUnknown = std::make_shared<const ValueFact>();
     for (size_t i = 0; i < facts_.size(); ++i) {
         const ValueData& value = graph_.values[i];
         if (!value.constant) {
+            facts_[i] = kUnknown;
             continue;
         }
-        facts_[i].type = value.type;
+        if (!former_.empty()) {
+            facts_[i] = former_[i];
+            continue;
+        }
+        ValueFact fact;
+        fact.type = value.type;
         const Tensor& tensor = *value.constant;
         if (tensor.is_aligned()) {
-            facts_[i].value = tensor;
+            fact.value = tensor;
         } else if (tensor.element_count() <= options_.max_folded_elements) {
-            LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-            if (tensor.byte_count() > 0) {
-                std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-            }
-            facts_[i].value = std::move(copy);
+            LEAT_ASSIGN_OR_RETURN(fact.value, copy_of(tensor));
         }
+        facts_[i] = std::make_shared<const ValueFact>(std::move(fact));
     }
     return {};
 }
@@ -108,10 +163,11 @@ void name_open_extents(TypeInfo& type, const std::string& value_name) {
 Status Inference::set_inputs(std::span<const ValueFact> given) {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const ValueData& declared = graph_.value(graph_.inputs[i]);
-        ValueFact& fact = facts_[size_t(graph_.inputs[i].index)];
         if (i >= given.size() || given[i].type.dtype == DType::kUndefined) {
+            ValueFact fact;
             fact.type = declared.type;
             name_open_extents(fact.type, declared.name);
+            set(graph_.inputs[i], std::move(fact));
             continue;
         }
         if (!fits(given[i].type, declared.type, options_.checks_extents)) {
@@ -121,13 +177,18 @@ Status Inference::set_inputs(std::span<const ValueFact> given) {
                 .with_found(given[i].type.to_string())
                 .with_needed(declared.type.to_string());
         }
-        fact = given[i];
+        ValueFact fact = given[i];
+        if (fact.value && fact.value->dtype() != DType::kString) {
+            // Facts outlive the caller's memory, and what is in it now.
+            LEAT_ASSIGN_OR_RETURN(fact.value, copy_of(*fact.value));
+        }
+        set(graph_.inputs[i], std::move(fact));
     }
     return {};
 }
 
 const Tensor* Inference::known_value(ValueId id) const {
-    const std::optional<Tensor>& value = facts_[size_t(id.index)].value;
+    const std::optional<Tensor>& value = facts_[size_t(id.index)]->value;
     if (value) {
         return &*value;
     }
@@ -168,10 +229,28 @@ Status Inference::evaluate(const NodeData& node) {
     return {};
 }
 
+bool Inference::take_former(const NodeData& node) {
+    const auto is_same = [this](ValueId id) {
+        return !id.valid() || facts_[size_t(id.index)] == former_[size_t(id.index)];
+    };
+    if (former_.empty() || !std::all_of(node.inputs.begin(), node.inputs.end(), is_same)) {
+        return false;
+    }
+    for (const ValueId id : node.outputs) {
+        if (id.valid()) {
+            facts_[size_t(id.index)] = former_[size_t(id.index)];
+        }
+    }
+    return true;
+}
+
 Status Inference::infer(const NodeData& node) {
+    if (take_former(node)) {
+        return {};
+    }
     inputs_.clear();
     for (ValueId id : node.inputs) {
-        inputs_.push_back(id.valid() ? &facts_[size_t(id.index)] : nullptr);
+        inputs_.push_back(id.valid() ? facts_[size_t(id.index)].get() : nullptr);
     }
     outputs_.assign(node.outputs.size(), ValueFact());
     LEAT_RETURN_IF_ERROR(infer_node(node, inputs_, outputs_));
@@ -188,7 +267,21 @@ Status Inference::infer(const NodeData& node) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].valid()) {
             name_open_extents(outputs_[i].type, graph_.value(node.outputs[i]).name);
-            facts_[size_t(node.outputs[i].index)] = std::move(outputs_[i]);
+            set(node.outputs[i], std::move(outputs_[i]));
+        }
+    }
+    return {};
+}
+
+Status Inference::run(std::span<const ValueFact> given_inputs) {
+    LEAT_RETURN_IF_ERROR(set_constants());
+    LEAT_RETURN_IF_ERROR(set_inputs(given_inputs));
+    for (const NodeData& node : graph_.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        if (Status status = infer(node); !status.ok()) {
+            return std::move(status).with_file(graph_.file);
         }
     }
     return {};
@@ -199,17 +292,22 @@ Status Inference::infer(const NodeData& node) {
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
                                            std::span<const ValueFact> given_inputs,
                                            const InferenceOptions& options) {
-    Inference inference(graph, options);
-    LEAT_RETURN_IF_ERROR(inference.set_constants());
-    LEAT_RETURN_IF_ERROR(inference.set_inputs(given_inputs));
-    for (const NodeData& node : graph.nodes) {
-        if (node.dead) {
-            continue;
-        }
-        if (Status status = inference.infer(node); !status.ok()) {
-            return std::move(status).with_file(graph.file);
-        }
+    LEAT_ASSIGN_OR_RETURN(const SharedFacts shared,
+                          infer_graph_again(graph, given_inputs, options, {}));
+    std::vector<ValueFact> facts;
+    facts.reserve(shared.size());
+    for (const std::shared_ptr<const ValueFact>& fact : shared) {
+        facts.push_back(*fact);
     }
+    return facts;
+}
+
+Result<SharedFacts> infer_graph_again(const GraphData& graph,
+                                      std::span<const ValueFact> given_inputs,
+                                      const InferenceOptions& options,
+                                      const SharedFacts& former) {
+    Inference inference(graph, options, former);
+    LEAT_RETURN_IF_ERROR(inference.run(given_inputs));
     return inference.take();
 }
 

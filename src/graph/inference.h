@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -25,6 +26,16 @@ struct InferenceOptions {
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
                                            std::span<const ValueFact> given_inputs,
                                            const InferenceOptions& options);
+
+// By value index; equal facts of several plans are one object.
+using SharedFacts = std::vector<std::shared_ptr<const ValueFact>>;
+
+// The same, with the facts that were inferred from other given inputs: a node whose inputs have the
+// facts they had is not looked at, and keeps its results'. An empty `former` is none.
+Result<SharedFacts> infer_graph_again(const GraphData& graph,
+                                      std::span<const ValueFact> given_inputs,
+                                      const InferenceOptions& options,
+                                      const SharedFacts& former);
 
 // Graph inputs whose *values* decide some shape: the inputs that reach a shape operand
 // (OpDef::shape_inputs) by values, not only through Shape or Size. By input index.
