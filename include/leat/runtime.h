@@ -168,7 +168,10 @@ struct PlanReport {
     int step_count = 0;
     int64_t tile_count = 0;
     int64_t plan_time_ns = 0;
-    int64_t memory_time_ns = 0;         // of that: order, places and waits
+    // Parts of plan_time_ns.
+    int64_t inference_time_ns = 0;      // shapes
+    int64_t kernel_time_ns = 0;         // preparing the steps
+    int64_t memory_time_ns = 0;         // order, places and waits
     std::vector<BufferReport> buffers;  // in CompileReport::plans only
 };
 

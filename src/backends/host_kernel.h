@@ -46,6 +46,14 @@ class HostKernel {
     bool is_reference = false;  // the plain oracle, not a tuned kernel
 };
 
+// What the same node had in a plan for other shapes: a kernel made now may share with it what does
+// not depend on shapes, or only on those that have not changed. Its constants are the same ones.
+struct FormerStep {
+    const HostKernel* kernel = nullptr;
+    std::span<const TensorArg> inputs;
+    std::span<const TensorArg> outputs;
+};
+
 // What a backend sees of one node while it prepares a kernel. Shapes and strides are final; data is
 // null except for constants.
 struct PrepareContext {
@@ -61,6 +69,7 @@ struct PrepareContext {
     // Bit i: the kernel only copies bytes of constant input i, so that any address does. The
     // runtime then reads it where it is, in the mapped file, and makes no aligned copy.
     uint64_t unaligned_inputs = 0;
+    FormerStep former = {};  // kernel: null if there is none
 };
 
 }  // namespace leat

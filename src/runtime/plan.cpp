@@ -74,21 +74,36 @@ class PlanBuilder {
   private:
     // From shapes to steps with kernels.
     Status prepare(std::span<const ValueFact> input_facts) {
+        const auto start = Clock::now();
+        static const SharedFacts kNone;
+        const Plan* former = context_.former;
         // Shapes were checked already; those of a shard may be other than the declared ones.
         InferenceOptions options;
         options.checks_extents = false;
-        LEAT_ASSIGN_OR_RETURN(facts_, infer_graph(graph_, input_facts, options));
+        LEAT_ASSIGN_OR_RETURN(plan_->facts,
+                              infer_graph_again(graph_, input_facts, options,
+                                                former == nullptr ? kNone : former->facts));
+        find_known_values();
+        plan_->report.inference_time_ns = nanoseconds_since(start);
         find_needed_nodes();
         LEAT_RETURN_IF_ERROR(check_facts());
+        const auto start_of_kernels = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare_steps());
+        plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
         return {};
     }
 
-    const ValueFact& fact(ValueId id) const { return facts_[size_t(id.index)]; }
-    bool is_known(ValueId id) const {
-        return graph_.value(id).constant.has_value() || fact(id).value.has_value();
+    void find_known_values() {
+        known_.reserve(graph_.values.size());
+        for (size_t i = 0; i < graph_.values.size(); ++i) {
+            known_.push_back(graph_.values[i].constant.has_value() ||
+                             plan_->facts[i]->value.has_value());
+        }
     }
+
+    const ValueFact& fact(ValueId id) const { return *plan_->facts[size_t(id.index)]; }
+    bool is_known(ValueId id) const { return known_[size_t(id.index)]; }
     const Tensor& known_value(ValueId id) const {
         const ValueData& data = graph_.value(id);
         return data.constant ? *data.constant : *fact(id).value;
@@ -118,12 +133,15 @@ class PlanBuilder {
     Status check_facts() {
         shapes_.resize(graph_.values.size());
         strides_.resize(graph_.values.size());
-        for (size_t i = 0; i < facts_.size(); ++i) {
-            const std::optional<Shape> shape = facts_[i].type.fixed_shape();
-            if (shape && facts_[i].type.is_tensor()) {
+        for (size_t i = 0; i < shapes_.size(); ++i) {
+            if (known_[i]) {
+                continue;
+            }
+            const TypeInfo& type = plan_->facts[i]->type;
+            const std::optional<Shape> shape = type.fixed_shape();
+            if (shape && type.is_tensor()) {
                 shapes_[i] = *shape;
-                const bool channels_last =
-                    graph_.values[i].layout == Layout::kChannelsLast && !is_known({int32_t(i)});
+                const bool channels_last = graph_.values[i].layout == Layout::kChannelsLast;
                 strides_[i] =
                     channels_last ? channels_last_strides(*shape) : row_major_strides(*shape);
             }
@@ -149,17 +167,29 @@ class PlanBuilder {
 
     // A constant of the plan for a known value; made once.
     int32_t constant_index(ValueId id) {
-        auto [at, added] =
-            constant_of_value_.try_emplace(id.index, int32_t(plan_->constants.size()));
-        if (added) {
-            plan_->constants.push_back(known_value(id));
+        int32_t& index = plan_->constant_of_value[size_t(id.index)];
+        if (index < 0) {
+            index = int32_t(plan_->constants.size());
+            const Tensor* former = former_constant(id);
+            plan_->constants.push_back(former == nullptr ? known_value(id) : *former);
         }
-        return at->second;
+        return index;
+    }
+
+    // The constant of the former plan, which may be an aligned copy already; null: there was none.
+    const Tensor* former_constant(ValueId id) const {
+        const auto at = size_t(id.index);
+        if (context_.former == nullptr || plan_->facts[at] != context_.former->facts[at]) {
+            return nullptr;
+        }
+        const int32_t index = context_.former->constant_of_value[at];
+        return index < 0 ? nullptr : &context_.former->constants[size_t(index)];
     }
 
     // Output 0 is input 0's memory; further outputs are not wanted.
     bool is_view(const NodeData& node) const {
-        if (node.inputs.empty() || !node.inputs[0].valid() || is_known(node.inputs[0])) {
+        if (!may_rename_memory(node) || node.inputs.empty() || !node.inputs[0].valid() ||
+            is_known(node.inputs[0])) {
             return false;
         }
         for (size_t i = 1; i < node.outputs.size(); ++i) {
@@ -171,13 +201,13 @@ class PlanBuilder {
         return renames_memory(node, argument(node.inputs[0]), argument(node.outputs[0]));
     }
 
-    bool has_reader(ValueId id) {
-        if (uses_.readers.empty()) {
-            uses_ = graph_.uses();
+    bool has_reader(ValueId id) const {
+        if (plan_->uses == nullptr) {
+            plan_->uses = std::make_shared<const GraphData::Uses>(graph_.uses());
         }
-        return !uses_.readers[size_t(id.index)].empty() || uses_.output_uses[size_t(id.index)] > 0;
+        const GraphData::Uses& uses = *plan_->uses;
+        return !uses.readers[size_t(id.index)].empty() || uses.output_uses[size_t(id.index)] > 0;
     }
-    bool has_reader(ValueId id) const { return const_cast<PlanBuilder*>(this)->has_reader(id); }
 
     TensorArg argument(ValueId id) const {
         TensorArg arg;
@@ -218,6 +248,7 @@ class PlanBuilder {
     }
 
     Status prepare_steps() {
+        find_former_steps();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
             if (needed_[n] && is_view(node)) {
@@ -237,8 +268,10 @@ class PlanBuilder {
         step.first_arg = int32_t(plan_->args.size());
         step.input_count = int32_t(node.inputs.size());
         step.output_count = int32_t(node.outputs.size());
-        std::vector<TensorArg> args;
-        std::vector<const Tensor*> constants;
+        std::vector<TensorArg>& args = step_args_;
+        std::vector<const Tensor*>& constants = step_constants_;
+        args.clear();
+        constants.clear();
         for (ValueId id : node.inputs) {
             args.push_back(argument(id));
             constants.push_back(id.valid() && is_known(id) ? &known_value(id) : nullptr);
@@ -253,6 +286,7 @@ class PlanBuilder {
         const std::span<TensorArg> all(args);
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), constants, context_.weights};
+        prepare.former = former_step(node);
         Result<std::unique_ptr<HostKernel>> kernel = context_.backend.prepare(prepare);
         if (!kernel.ok()) {
             return std::move(kernel).error().with_node(node.label());
@@ -274,6 +308,43 @@ class PlanBuilder {
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
         plan_->steps.push_back(std::move(step));
         return {};
+    }
+
+    // And makes room for as much as there was.
+    void find_former_steps() {
+        former_steps_.assign(graph_.nodes.size(), nullptr);
+        plan_->constant_of_value.assign(graph_.values.size(), -1);
+        if (context_.former != nullptr) {
+            plan_->uses = context_.former->uses;
+            plan_->args.reserve(context_.former->args.size());
+            plan_->constants.reserve(context_.former->constants.size());
+            plan_->steps.reserve(context_.former->steps.size());
+            for (const PlanStep& step : context_.former->steps) {
+                former_steps_[size_t(step.node - graph_.nodes.data())] = &step;
+            }
+        }
+    }
+
+    // The node's step in the former plan, if it has the same constants: what a plan computes from
+    // shapes may differ from plan to plan.
+    FormerStep former_step(const NodeData& node) const {
+        const PlanStep* step = former_steps_[size_t(&node - graph_.nodes.data())];
+        if (step == nullptr) {
+            return {};
+        }
+        const auto first = size_t(step->first_arg);
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId id = node.inputs[i];
+            const bool was_known =
+                context_.former->arg_storage[first + i].kind == Storage::Kind::kConstant;
+            if (id.valid() && (was_known || is_known(id)) &&
+                plan_->facts[size_t(id.index)] != context_.former->facts[size_t(id.index)]) {
+                return {};
+            }
+        }
+        const std::span<const TensorArg> args = std::span(context_.former->args).subspan(first);
+        return {step->kernel.get(), args.first(node.inputs.size()),
+                args.subspan(node.inputs.size(), node.outputs.size())};
     }
 
     // One worker at 10 flops a nanosecond and 10 bytes a nanosecond: only small against large
@@ -301,7 +372,7 @@ class PlanBuilder {
         problem_.values.resize(graph_.values.size());
         for (size_t i = 0; i < problem_.values.size(); ++i) {
             MemoryValue& value = problem_.values[i];
-            const TypeInfo& type = facts_[i].type;
+            const TypeInfo& type = plan_->facts[i]->type;
             value.is_placed = !is_known({int32_t(i)}) && type.dtype != DType::kString;
             value.size_bytes =
                 value.is_placed ? storage_bytes(type.dtype, shapes_[i].element_count()).value_or(0)
@@ -313,6 +384,7 @@ class PlanBuilder {
         for (const ValueId id : graph_.outputs) {
             problem_.values[size_t(id.index)].is_kept = true;
         }
+        problem_.steps.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
             problem_.steps.push_back(describe_step(step));
         }
@@ -321,6 +393,7 @@ class PlanBuilder {
     MemoryStep describe_step(const PlanStep& step) const {
         const NodeData& node = *step.node;
         MemoryStep described;
+        described.reads.reserve(size_t(step.input_count));
         for (int32_t i = 0; i < step.input_count; ++i) {
             const ValueId id = node.inputs[size_t(i)];
             if (id.valid() && !is_known(id)) {
@@ -613,12 +686,14 @@ class PlanBuilder {
 
     const PlanContext& context_;
     const GraphData& graph_;
-    std::vector<ValueFact> facts_;
-    std::vector<Shape> shapes_;     // by value
-    std::vector<Strides> strides_;  // by value
-    std::vector<bool> needed_;      // by node
-    GraphData::Uses uses_;
-    std::map<int32_t, int32_t> constant_of_value_;
+    std::vector<bool> known_;                    // by value
+    std::vector<Shape> shapes_;                  // by value that is not known
+    std::vector<Strides> strides_;               // by value that is not known
+    std::vector<bool> needed_;                   // by node
+    std::vector<const PlanStep*> former_steps_;  // by node; null: there was none
+    // Of one step; kept for their memory.
+    std::vector<TensorArg> step_args_;
+    std::vector<const Tensor*> step_constants_;
     MemoryProblem problem_;  // values as in the graph, steps as prepared
     MemoryLayout layout_;
     std::vector<Storage> origins_;  // by value that is the root of a group
@@ -630,6 +705,8 @@ class PlanBuilder {
 int64_t Plan::own_bytes() const {
     int64_t bytes = int64_t(sizeof(Plan));
     bytes += int64_t(args.size() * (sizeof(TensorArg) + sizeof(Storage)));
+    bytes += int64_t(facts.size() *
+                     (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans
     bytes +=
         int64_t(steps.size() * (sizeof(PlanStep) + 512));  // a kernel object is a few hundred bytes
     for (const Tensor& tensor : constants) {

@@ -75,10 +75,14 @@ struct Plan {
     std::vector<PlanOutput> outputs;
     std::vector<PlacedBuffer> buffers;
     int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;                     // per worker, aligned
-    std::shared_ptr<const MemoryPlanner> planner;  // a plan for other shapes starts from it
-    MemoryPlan memory;                             // offsets: by arena buffer
-    std::optional<scheduler::Program> program;     // set once the plan is made
+    int64_t scratch_bytes = 0;  // per worker, aligned
+    // A plan for other shapes starts from these.
+    SharedFacts facts;                            // by value of the graph
+    std::vector<int32_t> constant_of_value;       // index in `constants`; -1: none
+    std::shared_ptr<const GraphData::Uses> uses;  // null: nobody has asked
+    std::shared_ptr<const MemoryPlanner> planner;
+    MemoryPlan memory;                          // offsets: by arena buffer
+    std::optional<scheduler::Program> program;  // set once the plan is made
     PlanReport report;
     std::vector<std::string>
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel

@@ -20,6 +20,14 @@ Strides transposed(const NodeData& node, const TensorArg& input) {
     return result;
 }
 
+bool is_transpose(const NodeData& node) {
+    return node.domain.empty() && node.op_type == "Transpose";
+}
+
+bool is_layout(const NodeData& node) {
+    return node.domain == "leat" && node.op_type == "Layout";
+}
+
 }  // namespace
 
 bool same_memory_order(const Shape& shape, const Strides& a, const Strides& b) {
@@ -34,8 +42,12 @@ bool same_memory_order(const Shape& shape, const Strides& a, const Strides& b) {
     return true;
 }
 
+bool may_rename_memory(const NodeData& node) {
+    return node.epilogue.empty() && (node.def->is_view || is_transpose(node) || is_layout(node));
+}
+
 bool renames_memory(const NodeData& node, const TensorArg& input, const TensorArg& output) {
-    if (!node.epilogue.empty()) {
+    if (!may_rename_memory(node)) {
         return false;
     }
     if (node.def->is_view) {
@@ -43,11 +55,10 @@ bool renames_memory(const NodeData& node, const TensorArg& input, const TensorAr
                (input.shape == output.shape &&
                 same_memory_order(input.shape, input.strides, output.strides));
     }
-    if (node.domain.empty() && node.op_type == "Transpose") {
+    if (is_transpose(node)) {
         return same_memory_order(output.shape, transposed(node, input), output.strides);
     }
-    return node.domain == "leat" && node.op_type == "Layout" &&
-           same_memory_order(input.shape, input.strides, output.strides);
+    return same_memory_order(input.shape, input.strides, output.strides);
 }
 
 std::vector<ContiguousBox> contiguous_boxes(const NodeData& node,

@@ -11,6 +11,8 @@ namespace leat {
 // True if both strides put every element of the shape at the same place.
 bool same_memory_order(const Shape& shape, const Strides& a, const Strides& b);
 
+// False where renames_memory is false for all shapes and strides.
+bool may_rename_memory(const NodeData& node);
 // True if output 0 is input 0, element by element, in the same memory: no kernel has to run.
 bool renames_memory(const NodeData& node, const TensorArg& input, const TensorArg& output);
 

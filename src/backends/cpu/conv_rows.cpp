@@ -8,7 +8,7 @@ namespace leat::cpu {
 
 namespace {
 
-// Up to this many rows (768 KiB) are kept sorted; larger images have little padding.
+// Images of up to this many rows (640 KiB) are kept sorted; larger ones have little padding.
 constexpr int64_t kMaxSortedRows = 16384;
 // A class of equal padding smaller than this shares register tiles with others.
 constexpr int64_t kMinClassRows = 3;
@@ -31,22 +31,21 @@ float* copy_run(const float* from, int64_t count, float* to) {
 
 }  // namespace
 
-ConvRows::ConvRows(const ConvGeometry& geometry,
-                   const TensorArg& x,
-                   const TensorArg& y,
-                   Source source)
+ImageRows::ImageRows(const ConvGeometry& geometry,
+                     const TensorArg& x,
+                     const TensorArg& y,
+                     Source source)
     : window_(geometry.window),
       source_(source),
-      batch_(geometry.batch),
       channels_(geometry.in_channels_per_group()),
-      count_(geometry.batch * geometry.window.output_count()),
-      batch_stride_(x.strides[0]),
-      channel_stride_(x.strides[1]),
-      y_(y, y.shape, 1) {
+      channel_stride_(x.strides[1]) {
     const size_t spatial = size_t(x.shape.rank()) - 2;
     for (size_t axis = 0; axis < spatial; ++axis) {
         strides_[kMaxSpatialRank - spatial + axis] = x.strides[axis + 2];
     }
+    TensorArg y_image = y;
+    y_image.shape[0] = 1;
+    y_ = RowView(y_image, y_image.shape, 1);
     for (int axis = 0; axis < kMaxSpatialRank; ++axis) {
         const auto a = size_t(axis);
         for (int64_t o = 0; o < window_.output[a]; ++o) {
@@ -57,10 +56,18 @@ ConvRows::ConvRows(const ConvGeometry& geometry,
             }
         }
     }
+    const bool padded =
+        std::any_of(taps_.begin(), taps_.end(), [](const std::vector<uint64_t>& axis) {
+            return std::adjacent_find(axis.begin(), axis.end(), std::not_equal_to<>()) !=
+                   axis.end();
+        });
+    if (padded && window_.output_count() <= kMaxSortedRows) {
+        sort_by_padding();
+    }
 }
 
 // Bits of the taps whose position on an axis is in the range.
-uint64_t ConvRows::tap_bits(int axis, IndexRange range) const {
+uint64_t ImageRows::tap_bits(int axis, IndexRange range) const {
     uint64_t bits = 0;
     for (int64_t tap = 0; tap < window_.kernel_count(); ++tap) {
         const Extents at{tap / (window_.kernel[1] * window_.kernel[2]),
@@ -71,7 +78,7 @@ uint64_t ConvRows::tap_bits(int axis, IndexRange range) const {
     return bits;
 }
 
-int64_t ConvRows::tap_offset(int64_t tap) const {
+int64_t ImageRows::tap_offset(int64_t tap) const {
     int64_t offset = 0;
     for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
         offset += tap % window_.kernel[axis] * window_.dilation[axis] * strides_[axis];
@@ -80,177 +87,96 @@ int64_t ConvRows::tap_offset(int64_t tap) const {
     return offset;
 }
 
-ConvRows::Position ConvRows::position(int64_t row) const {
-    Position result;
+ImageRows::Position ImageRows::position(int64_t row) const {
+    Position out{};
     for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
-        result.out[axis] = row % window_.output[axis];
+        out[axis] = row % window_.output[axis];
         row /= window_.output[axis];
     }
-    result.n = row;
-    return result;
+    return out;
 }
 
-void ConvRows::advance(Position& position) const {
+void ImageRows::advance(Position& position) const {
     for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
-        if (++position.out[axis] < window_.output[axis]) {
+        if (++position[axis] < window_.output[axis]) {
             return;
         }
-        position.out[axis] = 0;
+        position[axis] = 0;
     }
-    ++position.n;
 }
 
-int64_t ConvRows::window_offset(const Position& position) const {
-    int64_t offset = position.n * batch_stride_;
+int64_t ImageRows::window_offset(const Position& position) const {
+    int64_t offset = 0;
     for (int axis = 0; axis < kMaxSpatialRank; ++axis) {
-        offset += window_.origin(axis, position.out[size_t(axis)]) * strides_[size_t(axis)];
+        offset += window_.origin(axis, position[size_t(axis)]) * strides_[size_t(axis)];
     }
     return offset;
 }
 
-std::span<GemmRow> ConvRows::fill(int64_t first_row, int64_t end_row, GemmRow* rows) const {
+void ImageRows::fill(int64_t first_row, int64_t end_row, GemmRow* rows) const {
     Position at = position(first_row);
     const int64_t step = window_.stride[2] * strides_[2];
-    GemmRow* to = rows;
     for (int64_t row = first_row; row < end_row;) {
         // One run of positions on the innermost axis.
-        const int64_t count = std::min(window_.output[2] - at.out[2], end_row - row);
-        const uint64_t taps = taps_[0][size_t(at.out[0])] & taps_[1][size_t(at.out[1])];
-        const uint64_t* w_taps = taps_[2].data() + at.out[2];
+        const int64_t count = std::min(window_.output[2] - at[2], end_row - row);
+        const uint64_t taps = taps_[0][size_t(at[0])] & taps_[1][size_t(at[1])];
+        const uint64_t* w_taps = taps_[2].data() + at[2];
         const int64_t offset = window_offset(at);
         const int64_t y_offset = y_.offset(row);
         const int64_t y_step = count > 1 ? y_.offset(row + 1) - y_offset : 0;
         for (int64_t i = 0; i < count; ++i) {
-            *to++ = {offset + i * step, taps & w_taps[i], y_offset + i * y_step, int32_t(row + i),
-                     0};
+            *rows++ = {offset + i * step, taps & w_taps[i], y_offset + i * y_step, int32_t(row + i),
+                       0};
         }
         row += count;
-        at.out[2] += count - 1;
+        at[2] += count - 1;
         advance(at);
     }
-    return {rows, size_t(end_row - first_row)};
 }
 
-// Rows of equal padding.
-struct ConvRows::PaddingClass {
-    uint64_t taps = 0;
-    int64_t rows = 0;
-    int64_t begin = 0;  // in sorted_
-};
-
-std::vector<ConvRows::PaddingClass> ConvRows::padding_classes() const {
+// Fills classes_, and sorted_ with rows of equal padding together.
+void ImageRows::sort_by_padding() {
     std::map<uint64_t, int64_t, std::greater<>> rows_of;
     for (const uint64_t d : taps_[0]) {
         for (const uint64_t h : taps_[1]) {
             for (const uint64_t w : taps_[2]) {
-                rows_of[d & h & w] += batch_;
+                ++rows_of[d & h & w];
             }
         }
     }
-    // Small classes go last, all together; otherwise the most complete windows first.
-    PaddingClass small;
-    std::vector<PaddingClass> classes;
+    classes_.reserve(rows_of.size());
     for (const auto& [taps, rows] : rows_of) {
-        if (rows >= kMinClassRows) {
-            classes.push_back({taps, rows, 0});
-        } else {
-            small.rows += rows;
-        }
+        classes_.push_back({taps, rows});
     }
-    classes.push_back(small);
+    // Otherwise the most complete windows first.
+    std::stable_sort(classes_.begin(), classes_.end(),
+                     [](const PaddingClass& a, const PaddingClass& b) {
+                         return std::min(a.rows, kMinClassRows) > std::min(b.rows, kMinClassRows);
+                     });
+    std::vector<int64_t> next;
+    next.reserve(classes_.size());
     int64_t begin = 0;
-    for (PaddingClass& own : classes) {
-        own.begin = begin;
+    for (const PaddingClass& own : classes_) {
+        next.push_back(begin);
         begin += own.rows;
     }
-    return classes;
-}
-
-// Fills sorted_ with rows of equal padding together, register tiles cut.
-void ConvRows::sort_by_padding(int max_rows) {
-    const std::vector<PaddingClass> classes = padding_classes();
-    std::vector<GemmRow> in_order(size_t(window_.output[2]));
-    sorted_.resize(size_t(count_));
-    std::vector<int64_t> next;
-    next.reserve(classes.size());
-    for (const PaddingClass& own : classes) {
-        next.push_back(own.begin);
-    }
-    // Small classes are the last one, which has no taps of its own.
-    const auto class_of = [&classes](uint64_t taps) {
-        size_t at = 0;
-        while (at + 1 < classes.size() && classes[at].taps != taps) {
-            ++at;
-        }
-        return at;
-    };
+    std::vector<GemmRow> in_order(static_cast<size_t>(begin));
+    fill(0, begin, in_order.data());
+    sorted_.resize(in_order.size());
     size_t at = 0;  // neighbours are mostly of one class
-    for (int64_t first = 0; first < count_; first += window_.output[2]) {
-        for (const GemmRow& row : fill(first, first + window_.output[2], in_order.data())) {
-            const bool is_same = at + 1 < classes.size() && classes[at].taps == row.taps;
-            at = is_same ? at : class_of(row.taps);
-            sorted_[size_t(next[at]++)] = row;
+    for (const GemmRow& row : in_order) {
+        if (classes_[at].taps != row.taps) {
+            at = 0;
+            while (classes_[at].taps != row.taps) {
+                ++at;
+            }
         }
+        sorted_[size_t(next[at]++)] = row;
     }
-    for (const PaddingClass& own : classes) {
-        cut_tiles(std::span(sorted_).subspan(size_t(own.begin), size_t(own.rows)), max_rows);
-    }
-}
-
-void ConvRows::cut_blocks(GemmBlocking& blocking, int max_rows) {
-    max_rows_ = max_rows;
-    const bool padded =
-        std::any_of(taps_.begin(), taps_.end(), [](const std::vector<uint64_t>& axis) {
-            return std::adjacent_find(axis.begin(), axis.end(), std::not_equal_to<>()) !=
-                   axis.end();
-        });
-    if (source_ == Source::kInPlace && padded && count_ <= kMaxSortedRows) {
-        sort_by_padding(max_rows);
-    }
-    block_begin_.assign(1, 0);
-    blocking.rows = 0;
-    for (int64_t block = 0; block < blocking.row_blocks; ++block) {
-        int64_t end =
-            std::max(part_begin(count_, blocking.row_blocks, block + 1), block_begin_.back());
-        while (!sorted_.empty() && end < count_ && sorted_[size_t(end)].tile_rows == 0) {
-            ++end;
-        }
-        blocking.rows = std::max(blocking.rows, end - block_begin_.back());
-        block_begin_.push_back(end);
-    }
-}
-
-std::span<const GemmRow> ConvRows::block(int64_t index, GemmRow* scratch) const {
-    const int64_t begin = block_begin_[size_t(index)];
-    const int64_t end = block_begin_[size_t(index + 1)];
-    if (!sorted_.empty()) {
-        return std::span(sorted_).subspan(size_t(begin), size_t(end - begin));
-    }
-    const std::span<GemmRow> rows = fill(begin, end, scratch);
-    cut_tiles(rows, max_rows_);
-    return rows;
-}
-
-std::span<const GemmRow> ConvRows::gather(int64_t index,
-                                          const float* x,
-                                          float* windows,
-                                          GemmRow* scratch) const {
-    const int64_t begin = block_begin_[size_t(index)];
-    const int64_t end = block_begin_[size_t(index + 1)];
-    const int64_t k = window_.kernel_count() * channels_;
-    const std::span<GemmRow> rows(scratch, size_t(end - begin));
-    Position at = position(begin);
-    for (int64_t row = begin; row < end; ++row, advance(at)) {
-        const int64_t window = (row - begin) * k;
-        rows[size_t(row - begin)] = {window, ~0ULL, y_.offset(row), int32_t(row), 0};
-        gather_window(x, at, windows + window);
-    }
-    cut_tiles(rows, max_rows_);
-    return rows;
 }
 
 // Copies all channels of consecutive taps of the innermost axis.
-float* ConvRows::gather_taps(const float* from, int64_t taps, float* to) const {
+float* ImageRows::gather_taps(const float* from, int64_t taps, float* to) const {
     const int64_t step = window_.dilation[2] * strides_[2];
     if (channel_stride_ == 1 && step == channels_) {
         return copy_run(from, taps * channels_, to);
@@ -263,10 +189,10 @@ float* ConvRows::gather_taps(const float* from, int64_t taps, float* to) const {
     return to;
 }
 
-void ConvRows::gather_window(const float* x, const Position& position, float* window) const {
+void ImageRows::gather_window(const float* image, const Position& position, float* window) const {
     std::array<IndexRange, kMaxSpatialRank> inside;
     for (size_t axis = 0; axis < kMaxSpatialRank; ++axis) {
-        inside[axis] = inside_[axis][size_t(position.out[axis])];
+        inside[axis] = inside_[axis][size_t(position[axis])];
     }
     const int64_t origin = window_offset(position);
     const int64_t row_floats = window_.kernel[2] * channels_;
@@ -279,13 +205,159 @@ void ConvRows::gather_window(const float* x, const Position& position, float* wi
                 continue;
             }
             const float* from =
-                x + (origin + d * window_.dilation[0] * strides_[0] +
-                     h * window_.dilation[1] * strides_[1] + inside[2].begin * step);
+                image + (origin + d * window_.dilation[0] * strides_[0] +
+                         h * window_.dilation[1] * strides_[1] + inside[2].begin * step);
             float* to = std::fill_n(window, inside[2].begin * channels_, 0.0F);
             to = gather_taps(from, inside[2].count(), to);
             std::fill(to, window + row_floats, 0.0F);
         }
     }
+}
+
+ConvRows::ConvRows(std::shared_ptr<const ImageRows> image, const TensorArg& x, const TensorArg& y)
+    : image_(std::move(image)),
+      batch_(x.shape[0]),
+      image_rows_(image_->window_.output_count()),
+      batch_stride_(x.strides[0]),
+      y_batch_stride_(y.strides[0]) {
+    if (!image_->sorted_.empty()) {
+        find_sorted_runs();
+    }
+}
+
+// Classes that are small in the whole batch go together.
+void ConvRows::find_sorted_runs() {
+    runs_.reserve(image_->classes_.size());
+    int64_t image_begin = 0;
+    bool is_small = false;
+    for (const ImageRows::PaddingClass& own : image_->classes_) {
+        if (is_small) {
+            runs_.back().rows += own.rows;
+        } else {
+            runs_.push_back({image_begin * batch_, own.rows, image_begin});
+        }
+        is_small = is_small || own.rows * batch_ < kMinClassRows;
+        image_begin += own.rows;
+    }
+}
+
+void ConvRows::cut_blocks(GemmBlocking& blocking, int max_rows) {
+    max_rows_ = max_rows;
+    row_blocks_ = blocking.row_blocks;
+    if (runs_.empty()) {
+        blocking.rows = row_blocks_ > 0 ? divide_up(count(), row_blocks_) : 0;
+        return;
+    }
+    blocking.rows = 0;
+    int64_t begin = 0;
+    for (int64_t block = 0; block < row_blocks_; ++block) {
+        const int64_t end = block_begin(block + 1);
+        blocking.rows = std::max(blocking.rows, end - begin);
+        begin = end;
+    }
+}
+
+int64_t ConvRows::block_begin(int64_t index) const {
+    const int64_t row = part_begin(count(), row_blocks_, index);
+    return runs_.empty() ? row : next_tile(row);
+}
+
+int64_t ConvRows::next_tile(int64_t row) const {
+    for (const SortedRun& run : runs_) {
+        const int64_t rows = run.rows * batch_;
+        if (row < run.begin + rows) {
+            const int64_t tiles = divide_up(rows, max_rows_);
+            const int64_t tile = part_at(rows, tiles, row - run.begin);
+            const int64_t begin = run.begin + part_begin(rows, tiles, tile);
+            return begin == row ? row : run.begin + part_begin(rows, tiles, tile + 1);
+        }
+    }
+    return row;
+}
+
+// Rows [begin, end) of a run, counted from its first: whole register tiles.
+GemmRow* ConvRows::fill_run(const SortedRun& run, int64_t begin, int64_t end, GemmRow* rows) const {
+    int64_t n = begin / run.rows;
+    int64_t in_image = begin % run.rows;
+    GemmRow* to = rows;
+    for (int64_t left = end - begin; left > 0; ++n, in_image = 0) {
+        const int64_t count = std::min(run.rows - in_image, left);
+        const GemmRow* from = image_->sorted_.data() + run.image_begin + in_image;
+        for (int64_t i = 0; i < count; ++i) {
+            to[i] = {from[i].a_offset + n * batch_stride_, from[i].taps,
+                     from[i].dst_offset + n * y_batch_stride_,
+                     from[i].row + int32_t(n * image_rows_), 0};
+        }
+        to += count;
+        left -= count;
+    }
+    const int64_t run_rows = run.rows * batch_;
+    const int64_t tiles = divide_up(run_rows, max_rows_);
+    for (int64_t tile = part_at(run_rows, tiles, begin), at = begin; at < end; ++tile) {
+        const int64_t next = part_begin(run_rows, tiles, tile + 1);
+        rows[at - begin].tile_rows = int32_t(next - at);
+        at = next;
+    }
+    return to;
+}
+
+void ConvRows::fill_in_order(int64_t begin, int64_t end, GemmRow* rows) const {
+    for (int64_t row = begin; row < end;) {
+        const int64_t n = row / image_rows_;
+        const int64_t first = row % image_rows_;
+        const int64_t count = std::min(image_rows_ - first, end - row);
+        image_->fill(first, first + count, rows);
+        for (int64_t i = 0; i < count; ++i) {
+            rows[i].a_offset += n * batch_stride_;
+            rows[i].dst_offset += n * y_batch_stride_;
+            rows[i].row += int32_t(n * image_rows_);
+        }
+        rows += count;
+        row += count;
+    }
+}
+
+std::span<const GemmRow> ConvRows::block(int64_t index, GemmRow* scratch) const {
+    const int64_t begin = block_begin(index);
+    const int64_t end = block_begin(index + 1);
+    const std::span<GemmRow> rows(scratch, size_t(end - begin));
+    if (runs_.empty()) {
+        fill_in_order(begin, end, scratch);
+        cut_tiles(rows, max_rows_);
+        return rows;
+    }
+    for (const SortedRun& run : runs_) {
+        const int64_t first = std::max(begin - run.begin, int64_t{0});
+        const int64_t last = std::min(end - run.begin, run.rows * batch_);
+        if (first < last) {
+            scratch = fill_run(run, first, last, scratch);
+        }
+    }
+    return rows;
+}
+
+std::span<const GemmRow> ConvRows::gather(int64_t index,
+                                          const float* x,
+                                          float* windows,
+                                          GemmRow* scratch) const {
+    const int64_t begin = block_begin(index);
+    const int64_t end = block_begin(index + 1);
+    const int64_t k = image_->window_.kernel_count() * image_->channels_;
+    const std::span<GemmRow> rows(scratch, size_t(end - begin));
+    for (int64_t row = begin; row < end;) {
+        const int64_t n = row / image_rows_;
+        const int64_t image_end = std::min((n + 1) * image_rows_, end);
+        const float* image = x + n * batch_stride_;
+        ImageRows::Position at = image_->position(row - n * image_rows_);
+        for (; row < image_end; ++row, image_->advance(at)) {
+            const int64_t window = (row - begin) * k;
+            const int64_t dst = n * y_batch_stride_ + image_->y_.offset(row - n * image_rows_);
+            rows[size_t(row - begin)] = {window, ~0ULL, dst, int32_t(row), 0};
+            image_->gather_window(image, at, windows + window);
+        }
+    }
+    cut_tiles(rows, max_rows_);
+    return rows;
 }
 
 }  // namespace leat::cpu

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/depthwise_micro.h"
+#include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
 
@@ -26,8 +27,13 @@ class DepthwiseConv final : public CpuKernel {
     DepthwiseConv(const ConvGeometry& geometry,
                   const TensorArg& x,
                   const TensorArg& y,
-                  Epilogue epilogue,
+                  std::shared_ptr<const Epilogue> epilogue,
                   std::shared_ptr<const std::byte> packed);
+
+    const ConvGeometry& geometry() const { return geometry_; }
+    const std::shared_ptr<const Epilogue>& epilogue() const { return epilogue_; }
+    const std::shared_ptr<const std::byte>& packed() const { return packed_; }
+
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
 
   private:
@@ -37,7 +43,7 @@ class DepthwiseConv final : public CpuKernel {
                             std::span<const GemmRow> positions,
                             float* results) const;
 
-    WindowGeometry window_;
+    ConvGeometry geometry_;
     int64_t channels_;
     int64_t padded_channels_;
     int64_t row_count_;  // output rows: n, d, h
@@ -45,7 +51,7 @@ class DepthwiseConv final : public CpuKernel {
     Strides x_strides_{};  // n, d, h, w
     RowView y_;
     int64_t y_stride_ = 0;
-    Epilogue epilogue_;
+    std::shared_ptr<const Epilogue> epilogue_;
     bool in_registers_;  // the whole epilogue
     std::shared_ptr<const std::byte> packed_;
     DepthwiseKernel kernel_;
@@ -59,25 +65,27 @@ int64_t pad_channels(int64_t channels) {
 DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
                              const TensorArg& x,
                              const TensorArg& y,
-                             Epilogue epilogue,
+                             std::shared_ptr<const Epilogue> epilogue,
                              std::shared_ptr<const std::byte> packed)
-    : window_(geometry.window),
+    : geometry_(geometry),
       channels_(geometry.in_channels),
       padded_channels_(pad_channels(geometry.in_channels)),
-      row_count_(geometry.batch * window_.output[0] * window_.output[1]),
+      row_count_(geometry.batch * geometry_.window.output[0] * geometry_.window.output[1]),
       y_(y, y.shape, 1),
       y_stride_(y.strides[size_t(y.shape.rank() - 1)]),
       epilogue_(std::move(epilogue)),
-      in_registers_(!epilogue_.has_residual() && !epilogue_.has_more()),
+      in_registers_(!epilogue_->has_residual() && !epilogue_->has_more()),
       packed_(std::move(packed)),
-      kernel_(find_depthwise_kernel(window_.kernel[2], window_.stride[2], window_.dilation[2])),
-      kernel_rows_(window_.kernel[0] * window_.kernel[1]) {
+      kernel_(find_depthwise_kernel(
+          geometry_.window.kernel[2], geometry_.window.stride[2], geometry_.window.dilation[2])),
+      kernel_rows_(geometry_.window.kernel[0] * geometry_.window.kernel[1]) {
     const size_t spatial = size_t(x.shape.rank()) - 2;
     x_strides_[0] = x.strides[0];
     for (size_t axis = 0; axis < spatial; ++axis) {
         x_strides_[kMaxSpatialRank - spatial + axis + 1] = x.strides[axis + 2];
     }
-    const double row_flops = 2.0 * double(channels_ * window_.output[2] * window_.kernel_count());
+    const double row_flops =
+        2.0 * double(channels_ * geometry_.window.output[2] * geometry_.window.kernel_count());
     rows_per_tile_ = std::max<int64_t>(1, int64_t(kTaskFlops / std::max(row_flops, 1.0)));
     tile_count = (row_count_ + rows_per_tile_ - 1) / rows_per_tile_;
     cost_ns = row_flops * double(row_count_) / kAssumedFlopsPerNs;
@@ -86,7 +94,7 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
     // epilogue.
     scratch_bytes = kernel_rows_ * int64_t{sizeof(int64_t) + sizeof(const float*)};
     if (!in_registers_) {
-        scratch_bytes += window_.output[2] * channels_ * int64_t{sizeof(float)};
+        scratch_bytes += geometry_.window.output[2] * channels_ * int64_t{sizeof(float)};
     }
 }
 
@@ -99,19 +107,21 @@ Status DepthwiseConv::run(const KernelArgs& args, int64_t tile_begin, int64_t ti
 }
 
 Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
-    if (window_.output[2] == 0) {
+    if (geometry_.window.output[2] == 0) {
         return {};
     }
     auto* x_rows = reinterpret_cast<int64_t*>(args.scratch);
     auto* weights = reinterpret_cast<const float**>(x_rows + kernel_rows_);
     auto* results = reinterpret_cast<float*>(weights + kernel_rows_);
-    const int64_t h = row % window_.output[1];
-    const int64_t d = row / window_.output[1] % window_.output[0];
-    const int64_t n = row / (window_.output[1] * window_.output[0]);
+    const int64_t h = row % geometry_.window.output[1];
+    const int64_t d = row / geometry_.window.output[1] % geometry_.window.output[0];
+    const int64_t n = row / (geometry_.window.output[1] * geometry_.window.output[0]);
     const IndexRange d_taps =
-        taps_inside(window_.origin(0, d), window_.dilation[0], window_.kernel[0], window_.input[0]);
+        taps_inside(geometry_.window.origin(0, d), geometry_.window.dilation[0],
+                    geometry_.window.kernel[0], geometry_.window.input[0]);
     const IndexRange h_taps =
-        taps_inside(window_.origin(1, h), window_.dilation[1], window_.kernel[1], window_.input[1]);
+        taps_inside(geometry_.window.origin(1, h), geometry_.window.dilation[1],
+                    geometry_.window.kernel[1], geometry_.window.input[1]);
     const auto* packed = reinterpret_cast<const float*>(packed_.get());
 
     DepthwiseRow call;
@@ -119,29 +129,30 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
         for (int64_t kh = h_taps.begin; kh < h_taps.end; ++kh) {
             x_rows[call.row_count] =
                 n * x_strides_[0] +
-                (window_.origin(0, d) + kd * window_.dilation[0]) * x_strides_[1] +
-                (window_.origin(1, h) + kh * window_.dilation[1]) * x_strides_[2];
-            weights[call.row_count++] =
-                packed + (kd * window_.kernel[1] + kh) * window_.kernel[2] * padded_channels_;
+                (geometry_.window.origin(0, d) + kd * geometry_.window.dilation[0]) *
+                    x_strides_[1] +
+                (geometry_.window.origin(1, h) + kh * geometry_.window.dilation[1]) * x_strides_[2];
+            weights[call.row_count++] = packed + (kd * geometry_.window.kernel[1] + kh) *
+                                                     geometry_.window.kernel[2] * padded_channels_;
         }
     }
     call.x = args.inputs[0].as<float>();
     call.x_rows = x_rows;
     call.weights = weights;
     call.weight_stride = padded_channels_;
-    call.taps = window_.kernel[2];
-    call.stride = window_.stride[2];
-    call.dilation = window_.dilation[2];
-    call.pad = window_.pad_begin[2];
-    call.width = window_.input[2];
+    call.taps = geometry_.window.kernel[2];
+    call.stride = geometry_.window.stride[2];
+    call.dilation = geometry_.window.dilation[2];
+    call.pad = geometry_.window.pad_begin[2];
+    call.width = geometry_.window.input[2];
     call.x_stride = x_strides_[3];
     call.channels = channels_;
-    call.y_width = window_.output[2];
-    if (!epilogue_.has_residual()) {
-        call.bias = epilogue_.bias();
-        call.clip = epilogue_.clips();
-        call.low = epilogue_.low();
-        call.high = epilogue_.high();
+    call.y_width = geometry_.window.output[2];
+    if (!epilogue_->has_residual()) {
+        call.bias = epilogue_->bias();
+        call.clip = epilogue_->clips();
+        call.low = epilogue_->low();
+        call.high = epilogue_->high();
     }
     if (!in_registers_) {
         call.y = results;
@@ -149,7 +160,7 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
         kernel_(call);
         return finish_row(args, row, results);
     }
-    call.y = args.outputs[0].as<float>() + y_.offset(row * window_.output[2]);
+    call.y = args.outputs[0].as<float>() + y_.offset(row * geometry_.window.output[2]);
     call.y_stride = y_stride_;
     kernel_(call);
     return {};
@@ -160,10 +171,10 @@ Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {
 Status DepthwiseConv::finish_row(const KernelArgs& args, int64_t row, float* results) const {
     std::array<GemmRow, kEpiloguePositions> positions;
     const int64_t step = channels_ <= kEpilogueColumns ? kEpiloguePositions : 1;
-    for (int64_t w = 0; w < window_.output[2]; w += step) {
-        const int64_t count = std::min(step, window_.output[2] - w);
+    for (int64_t w = 0; w < geometry_.window.output[2]; w += step) {
+        const int64_t count = std::min(step, geometry_.window.output[2] - w);
         for (int64_t i = 0; i < count; ++i) {
-            positions[size_t(i)].row = int32_t(row * window_.output[2] + w + i);
+            positions[size_t(i)].row = int32_t(row * geometry_.window.output[2] + w + i);
         }
         LEAT_RETURN_IF_ERROR(
             finish_positions(args, {positions.data(), size_t(count)}, results + w * channels_));
@@ -176,15 +187,15 @@ Status DepthwiseConv::finish_positions(const KernelArgs& args,
                                        float* results) const {
     for (int64_t channel = 0; channel < channels_; channel += kEpilogueColumns) {
         const int64_t count = std::min(kEpilogueColumns, channels_ - channel);
-        if (epilogue_.has_residual()) {
+        if (epilogue_->has_residual()) {
             for (size_t i = 0; i < positions.size(); ++i) {
-                epilogue_.apply_first(args, results + int64_t(i) * channels_ + channel,
-                                      positions[i].row, channel, count);
+                epilogue_->apply_first(args, results + int64_t(i) * channels_ + channel,
+                                       positions[i].row, channel, count);
             }
         }
-        if (epilogue_.has_more()) {
+        if (epilogue_->has_more()) {
             LEAT_RETURN_IF_ERROR(
-                epilogue_.apply(args, results + channel, count, positions, channel, count));
+                epilogue_->apply(args, results + channel, count, positions, channel, count));
         }
     }
     for (const GemmRow& position : positions) {
@@ -224,7 +235,22 @@ Result<std::unique_ptr<CpuKernel>> make_depthwise(PrepareContext& context,
                                     taps * padded * int64_t{sizeof(float)}, pack));
     context.packed_inputs |= 2;
     return std::unique_ptr<CpuKernel>(std::make_unique<DepthwiseConv>(
-        geometry, context.inputs[0], context.outputs[0], std::move(epilogue), std::move(packed)));
+        geometry, context.inputs[0], context.outputs[0],
+        std::make_shared<const Epilogue>(std::move(epilogue)), std::move(packed)));
+}
+
+std::unique_ptr<CpuKernel> remake_depthwise(PrepareContext& context) {
+    const auto* former = former_kernel<DepthwiseConv>(context);
+    const int own_inputs = context.node.own_input_count < 0 ? int(context.inputs.size())
+                                                            : context.node.own_input_count;
+    if (former == nullptr || !keeps_epilogue(context, 1, size_t(own_inputs))) {
+        return nullptr;
+    }
+    ConvGeometry geometry = former->geometry();
+    geometry.batch = context.inputs[0].shape[0];
+    context.packed_inputs |= 2;
+    return std::make_unique<DepthwiseConv>(geometry, context.inputs[0], context.outputs[0],
+                                           former->epilogue(), former->packed());
 }
 
 }  // namespace leat::cpu

@@ -15,4 +15,8 @@ Result<std::unique_ptr<CpuKernel>> make_depthwise(PrepareContext& context,
                                                   const ConvGeometry& geometry,
                                                   Epilogue epilogue);
 
+// The kernel of the same node for another batch, or null where the former one is of no use.
+// Precondition: only_batch_differs.
+std::unique_ptr<CpuKernel> remake_depthwise(PrepareContext& context);
+
 }  // namespace leat::cpu

@@ -112,10 +112,11 @@ RowView::RowView(const TensorArg& tensor, const Shape& result, int column_axis) 
         if (result[axis] == 1) {
             continue;
         }
-        if (!axes_.empty() && stride == axes_.back().stride * axes_.back().extent) {
-            axes_.back().extent *= result[axis];
+        Axis* last = axis_count_ == 0 ? nullptr : &axes_[axis_count_ - 1];
+        if (last != nullptr && stride == last->stride * last->extent) {
+            last->extent *= result[axis];
         } else {
-            axes_.push_back({result[axis], stride});
+            axes_[axis_count_++] = {result[axis], stride};
         }
     }
 }
@@ -128,8 +129,8 @@ RowView RowView::per_column() {
 
 int64_t RowView::offset(int64_t row) const {
     int64_t offset = 0;
-    for (size_t i = 0; i < axes_.size(); ++i) {
-        const bool last = i + 1 == axes_.size();
+    for (size_t i = 0; i < axis_count_; ++i) {
+        const bool last = i + 1 == axis_count_;
         offset += (last ? row : row % axes_[i].extent) * axes_[i].stride;
         row /= std::max<int64_t>(axes_[i].extent, 1);
     }
@@ -148,8 +149,8 @@ struct Epilogue::Step {
     bool swapped = false;
     int operand_input = -1;
     RowView operand;
-    UnaryF32Function unary;  // kUnary
-    NodeData node;           // kReference: the operator alone
+    UnaryF32Function unary;                // kUnary
+    std::unique_ptr<const NodeData> node;  // kReference: the operator alone
 
     // The operand's columns of a row, in place or copied to buffer.
     const float* operand_row(
@@ -196,8 +197,8 @@ Status Epilogue::Step::run_reference(float* x, const float* y, int64_t columns) 
         }
     }
     const TensorArg output = row_major_arg(DType::kFloat32, shape, result);
-    LEAT_RETURN_IF_ERROR(node.def->reference(
-        {node, std::span<const TensorArg>(inputs, y != nullptr ? 2 : 1), {&output, 1}}));
+    LEAT_RETURN_IF_ERROR(node->def->reference(
+        {*node, std::span<const TensorArg>(inputs, y != nullptr ? 2 : 1), {&output, 1}}));
     std::copy_n(result, columns, x);
     return {};
 }
@@ -319,11 +320,13 @@ struct EpilogueBuilder {
             step.kind = Epilogue::Step::Kind::kUnary;
             step.unary = *unary;
         } else {
-            step.node.name = context.node.name;
-            step.node.op_type = std::string(from.op->name);
-            step.node.domain = std::string(from.op->domain);
-            step.node.def = from.op;
-            step.node.attributes = from.attributes;
+            auto node = std::make_unique<NodeData>();
+            node->name = context.node.name;
+            node->op_type = std::string(from.op->name);
+            node->domain = std::string(from.op->domain);
+            node->def = from.op;
+            node->attributes = from.attributes;
+            step.node = std::move(node);
         }
         add_step(std::move(step));
     }

@@ -10,6 +10,7 @@
 // Thread safety: immutable after make().
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,16 +34,18 @@ class RowView {
 
     int64_t column_stride() const { return column_stride_; }
     // Offset of a row = row * row_stride() when uniform().
-    bool uniform() const { return axes_.size() <= 1; }
-    int64_t row_stride() const { return axes_.empty() ? 0 : axes_[0].stride; }
+    bool uniform() const { return axis_count_ <= 1; }
+    int64_t row_stride() const { return axis_count_ == 0 ? 0 : axes_[0].stride; }
     int64_t offset(int64_t row) const;
 
   private:
     struct Axis {
-        int64_t extent;
-        int64_t stride;
+        int64_t extent = 1;
+        int64_t stride = 0;
     };
-    std::vector<Axis> axes_;  // of rows, innermost first, merged where possible
+    // Of rows, innermost first, merged where possible. The extent of the last one has no effect.
+    std::array<Axis, size_t(kMaxRank)> axes_{};
+    size_t axis_count_ = 0;
     int64_t column_stride_ = 0;
 };
 

@@ -23,10 +23,6 @@ constexpr double kAimedTasks = 16;
 constexpr double kStreamBytes = 1 << 20;
 constexpr double kAssumedFlopsPerNs = 50;
 
-int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 }  // namespace
 
 void cut_tiles(std::span<GemmRow> rows, int max_rows) {

@@ -11,6 +11,7 @@
 #include "backends/cpu/conv_rows.h"
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/depthwise.h"
+#include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
 #include "base/round_up.h"
@@ -26,24 +27,33 @@ namespace {
 constexpr int64_t kMinSegment = 16;
 constexpr int64_t kMaxTaps = 64;  // bits of GemmRow::taps
 
+// What a kernel has whatever the batch is.
+struct ConvImage {
+    ConvGeometry geometry;  // but for the batch
+    std::shared_ptr<const ImageRows> rows;
+    std::shared_ptr<const std::byte> packed;
+};
+
 class ConvKernel final : public CpuKernel {
   public:
-    ConvKernel(const ConvGeometry& geometry,
-               ConvRows rows,
-               PanelGemm gemm,
-               std::shared_ptr<const std::byte> packed);
+    ConvKernel(ConvImage image,
+               std::shared_ptr<const PanelGemm> gemm,
+               const TensorArg& x,
+               const TensorArg& y);
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+
+    const ConvImage& image() const { return image_; }
+    const std::shared_ptr<const PanelGemm>& gemm() const { return gemm_; }
 
   private:
     Status run_tile(const KernelArgs& args, int64_t tile) const;
 
     const GemmTable& table_ = gemm_table();
-    int64_t groups_;
+    ConvImage image_;
     int64_t group_columns_;  // output channels
     ConvRows rows_;
-    PanelGemm gemm_;
+    std::shared_ptr<const PanelGemm> gemm_;
     GemmBlocking blocking_;
-    std::shared_ptr<const std::byte> packed_;
     int64_t gemm_scratch_bytes_ = 0;
     int64_t gather_bytes_ = 0;
 };
@@ -52,29 +62,29 @@ int64_t aligned_bytes(int64_t bytes) {
     return round_up(bytes, 64);
 }
 
-ConvKernel::ConvKernel(const ConvGeometry& geometry,
-                       ConvRows rows,
-                       PanelGemm gemm,
-                       std::shared_ptr<const std::byte> packed)
-    : groups_(geometry.groups),
-      group_columns_(geometry.out_channels_per_group()),
-      rows_(std::move(rows)),
-      gemm_(std::move(gemm)),
-      packed_(std::move(packed)) {
-    const auto source =
-        rows_.gathers() ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
-    blocking_ =
-        GemmBlocking::choose(groups_, rows_.count(), group_columns_, gemm_.k(), table_, source);
+ConvKernel::ConvKernel(ConvImage image,
+                       std::shared_ptr<const PanelGemm> gemm,
+                       const TensorArg& x,
+                       const TensorArg& y)
+    : image_(std::move(image)),
+      group_columns_(image_.geometry.out_channels_per_group()),
+      rows_(image_.rows, x, y),
+      gemm_(std::move(gemm)) {
+    const ConvGeometry& geometry = image_.geometry;
+    const bool gathers = image_.rows->gathers();
+    const auto source = gathers ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
+    blocking_ = GemmBlocking::choose(geometry.groups, rows_.count(), group_columns_, gemm_->k(),
+                                     table_, source);
     rows_.cut_blocks(blocking_, table_.max_rows);
-    gemm_scratch_bytes_ = aligned_bytes(gemm_.scratch_floats(blocking_.rows, blocking_.panels) *
+    gemm_scratch_bytes_ = aligned_bytes(gemm_->scratch_floats(blocking_.rows, blocking_.panels) *
                                         int64_t{sizeof(float)});
     gather_bytes_ =
-        rows_.gathers() ? aligned_bytes(blocking_.rows * gemm_.k() * int64_t{sizeof(float)}) : 0;
+        gathers ? aligned_bytes(blocking_.rows * gemm_->k() * int64_t{sizeof(float)}) : 0;
     kernel_name = table_.name;
-    tile_count = groups_ * blocking_.row_blocks * blocking_.panel_blocks;
+    tile_count = geometry.groups * blocking_.row_blocks * blocking_.panel_blocks;
     scratch_bytes = gemm_scratch_bytes_ + gather_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
     cost_ns = gemm_cost_ns(2.0 * double(rows_.count()) * double(geometry.out_channels) *
-                           double(gemm_.k()));
+                           double(gemm_->k()));
 }
 
 Status ConvKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const {
@@ -95,8 +105,8 @@ Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
     block.args = &args;
     block.scratch = reinterpret_cast<float*>(args.scratch);
     block.dst = args.outputs[0].as<float>();
-    const float* x = args.inputs[0].as<float>() + group * rows_.group_stride();
-    if (rows_.gathers()) {
+    const float* x = args.inputs[0].as<float>() + group * image_.rows->group_stride();
+    if (image_.rows->gathers()) {
         auto* windows = reinterpret_cast<float*>(scratch);
         block.rows = rows_.gather(row_block, x, windows, row_scratch);
         block.a = windows;
@@ -107,16 +117,16 @@ Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
     const int64_t nr = table_.nr;
     const int64_t first_panel = panel_block * blocking_.panels;
     const int64_t first_column = first_panel * nr;
-    block.b = reinterpret_cast<const float*>(packed_.get()) +
-              group * packed_floats(gemm_.k(), group_columns_, nr) + first_panel * gemm_.k() * nr;
+    block.b = reinterpret_cast<const float*>(image_.packed.get()) +
+              group * packed_floats(gemm_->k(), group_columns_, nr) + first_panel * gemm_->k() * nr;
     block.b_row_stride = nr;
-    block.b_panel_stride = gemm_.k() * nr;
+    block.b_panel_stride = gemm_->k() * nr;
     if (row_block + 1 == blocking_.row_blocks && panel_block + 1 < blocking_.panel_blocks) {
         block.b_next = block.b + blocking_.panels * block.b_panel_stride;
     }
     block.column = group * group_columns_ + first_column;
     block.columns = std::min(blocking_.panels * nr, group_columns_ - first_column);
-    return gemm_.run(block);
+    return gemm_->run(block);
 }
 
 // Weights [O, C/group, taps] as panels a group, K in the order (tap, channel).
@@ -155,7 +165,7 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
     return packed;
 }
 
-std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const ConvRows& rows) {
+std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const ImageRows& rows) {
     const int64_t taps = geometry.window.kernel_count();
     const int64_t channels = geometry.in_channels_per_group();
     if (rows.gathers()) {
@@ -168,7 +178,43 @@ std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const Con
     return segments;
 }
 
+Result<Epilogue> make_epilogue(PrepareContext& context) {
+    const bool has_bias =
+        is_own_input(context.node, 2) && context.inputs.size() > 2 && context.inputs[2].present();
+    return Epilogue::make(context, {has_bias ? 2 : -1, 1, true}, 1, 1);
+}
+
+Result<std::shared_ptr<const PanelGemm>> make_gemm(PrepareContext& context,
+                                                   const ConvGeometry& geometry,
+                                                   const ImageRows& rows) {
+    LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, make_epilogue(context));
+    return std::make_shared<const PanelGemm>(window_segments(geometry, rows), std::move(epilogue),
+                                             context.outputs[0].strides[1]);
+}
+
+// The same node with another batch: windows and packed weights stay.
+Result<std::unique_ptr<CpuKernel>> remake_conv(PrepareContext& context, const ConvKernel& former) {
+    const ConvImage& image = former.image();
+    const int own_inputs = context.node.own_input_count < 0 ? int(context.inputs.size())
+                                                            : context.node.own_input_count;
+    std::shared_ptr<const PanelGemm> gemm = former.gemm();
+    if (!keeps_epilogue(context, 1, size_t(own_inputs))) {
+        LEAT_ASSIGN_OR_RETURN(gemm, make_gemm(context, image.geometry, *image.rows));
+    }
+    context.packed_inputs |= 2;
+    return std::unique_ptr<CpuKernel>(std::make_unique<ConvKernel>(
+        image, std::move(gemm), context.inputs[0], context.outputs[0]));
+}
+
 Result<std::unique_ptr<CpuKernel>> make_conv(PrepareContext& context) {
+    if (only_batch_differs(context)) {
+        if (const auto* former = former_kernel<ConvKernel>(context)) {
+            return remake_conv(context, *former);
+        }
+        if (auto kernel = remake_depthwise(context)) {
+            return kernel;
+        }
+    }
     const bool f32 =
         std::all_of(context.inputs.begin(), context.inputs.end(),
                     [](const TensorArg& t) { return !t.present() || t.dtype == DType::kFloat32; });
@@ -180,23 +226,26 @@ Result<std::unique_ptr<CpuKernel>> make_conv(PrepareContext& context) {
     LEAT_ASSIGN_OR_RETURN(
         const ConvGeometry geometry,
         ConvGeometry::make(context.node, x.shape, context.inputs[1].shape, y.shape));
-    const bool has_bias =
-        is_own_input(context.node, 2) && context.inputs.size() > 2 && context.inputs[2].present();
-    LEAT_ASSIGN_OR_RETURN(Epilogue epilogue,
-                          Epilogue::make(context, {has_bias ? 2 : -1, 1, true}, 1, 1));
     if (covers_depthwise(geometry, x, y)) {
+        LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, make_epilogue(context));
         return make_depthwise(context, geometry, std::move(epilogue));
     }
     const int64_t channels = geometry.in_channels_per_group();
     const int64_t taps = geometry.window.kernel_count();
     const bool in_place =
         x.strides[1] == 1 && taps <= kMaxTaps && (taps == 1 || channels >= kMinSegment);
-    ConvRows rows(geometry, x, y,
-                  in_place ? ConvRows::Source::kInPlace : ConvRows::Source::kGathered);
-    PanelGemm gemm(window_segments(geometry, rows), std::move(epilogue), y.strides[1]);
-    LEAT_ASSIGN_OR_RETURN(auto packed, pack_weights(context, geometry));
+    auto rows = std::make_shared<const ImageRows>(
+        geometry, x, y, in_place ? ImageRows::Source::kInPlace : ImageRows::Source::kGathered);
+    LEAT_ASSIGN_OR_RETURN(auto gemm, make_gemm(context, geometry, *rows));
+    std::shared_ptr<const std::byte> packed;
+    if (const auto* former = former_kernel<ConvKernel>(context)) {
+        packed = former->image().packed;
+        context.packed_inputs |= 2;
+    } else {
+        LEAT_ASSIGN_OR_RETURN(packed, pack_weights(context, geometry));
+    }
     return std::unique_ptr<CpuKernel>(std::make_unique<ConvKernel>(
-        geometry, std::move(rows), std::move(gemm), std::move(packed)));
+        ConvImage{geometry, std::move(rows), std::move(packed)}, std::move(gemm), x, y));
 }
 
 constexpr std::array<CpuKernelEntry, 1> kKernels = {{{"Conv", &make_conv}}};

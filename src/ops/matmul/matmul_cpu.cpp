@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
+#include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
 #include "base/round_up.h"
@@ -31,18 +32,23 @@ struct Product {
     int64_t group_rows = 0;
     RowView a;  // columns are k
     RowView y;
-    std::vector<int64_t> b_matrix;  // by group: offset of its matrix, in elements
+    RowView b;  // by group: offset of its matrix
+    int64_t groups = 1;
     int64_t b_matrix_count = 1;
     int64_t b_k_stride = 0;
     int64_t b_column_stride = 1;
-
-    int64_t groups() const { return int64_t(b_matrix.size()); }
 };
 
 class ProductKernel final : public CpuKernel {
   public:
-    ProductKernel(Product product, Epilogue epilogue, std::shared_ptr<const std::byte> packed);
+    ProductKernel(const Product& product,
+                  std::shared_ptr<const PanelGemm> gemm,
+                  std::shared_ptr<const std::byte> packed);
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+
+    const Product& product() const { return product_; }
+    const std::shared_ptr<const PanelGemm>& gemm() const { return gemm_; }
+    const std::shared_ptr<const std::byte>& packed() const { return packed_; }
 
   private:
     struct Scratch {
@@ -63,7 +69,7 @@ class ProductKernel final : public CpuKernel {
 
     const GemmTable& table_ = gemm_table();
     Product product_;
-    PanelGemm gemm_;
+    std::shared_ptr<const PanelGemm> gemm_;
     GemmBlocking blocking_;
     std::shared_ptr<const std::byte> packed_;  // null: b is read at run time
     bool gather_a_ = false;
@@ -71,28 +77,26 @@ class ProductKernel final : public CpuKernel {
     std::array<int64_t, 4> scratch_floats_{};  // gemm, a, b, rows
 };
 
-ProductKernel::ProductKernel(Product product,
-                             Epilogue epilogue,
+ProductKernel::ProductKernel(const Product& product,
+                             std::shared_ptr<const PanelGemm> gemm,
                              std::shared_ptr<const std::byte> packed)
-    : product_(std::move(product)),
-      gemm_(PanelGemm::plain_segments(product_.k),
-            std::move(epilogue),
-            product_.n == 1 ? 1 : product_.y.column_stride()),
+    : product_(product),
+      gemm_(std::move(gemm)),
       blocking_(GemmBlocking::choose(
-          product_.groups(), product_.group_rows, product_.n, product_.k, table_)),
+          product_.groups, product_.group_rows, product_.n, product_.k, table_)),
       packed_(std::move(packed)) {
     gather_a_ = product_.k > 1 && product_.a.column_stride() != 1;
     // A row tile that passes once over b gains nothing from a copy.
     pack_b_ = packed_ == nullptr && (product_.group_rows > table_.max_rows ||
                                      (product_.n > 1 && product_.b_column_stride != 1));
-    scratch_floats_[0] = aligned(gemm_.scratch_floats(blocking_.rows, blocking_.panels));
+    scratch_floats_[0] = aligned(gemm_->scratch_floats(blocking_.rows, blocking_.panels));
     scratch_floats_[1] = gather_a_ ? aligned(blocking_.rows * product_.k) : 0;
     if (packed_ == nullptr) {
         scratch_floats_[2] = (pack_b_ ? blocking_.panels : 1) * product_.k * table_.nr;
     }
     scratch_floats_[3] = blocking_.rows * int64_t{sizeof(GemmRow) / sizeof(float)};
     kernel_name = table_.name;
-    tile_count = product_.groups() * blocking_.row_blocks * blocking_.panel_blocks;
+    tile_count = product_.groups * blocking_.row_blocks * blocking_.panel_blocks;
     for (const int64_t floats : scratch_floats_) {
         scratch_bytes += floats * int64_t{sizeof(float)};
     }
@@ -147,7 +151,7 @@ Status ProductKernel::run_tile(const KernelArgs& args, int64_t tile, const Scrat
         panel_block + 1 < blocking_.panel_blocks) {
         block.b_next = block.b + blocking_.panels * block.b_panel_stride;
     }
-    return gemm_.run(block);
+    return gemm_->run(block);
 }
 
 void ProductKernel::bind_b(const KernelArgs& args,
@@ -159,7 +163,7 @@ void ProductKernel::bind_b(const KernelArgs& args,
     const int64_t k = product_.k;
     block.b_row_stride = nr;
     block.b_panel_stride = k * nr;
-    const int64_t matrix = product_.b_matrix[size_t(group)];
+    const int64_t matrix = product_.b.offset(group);
     if (packed_ != nullptr) {
         const auto* panels = reinterpret_cast<const float*>(packed_.get());
         const int64_t size = packed_floats(k, product_.n, nr);
@@ -240,6 +244,39 @@ Result<std::shared_ptr<const std::byte>> pack_b(PrepareContext& context,
     return packed;
 }
 
+// With what the former kernel has, as far as it serves.
+template <class MakeEpilogue>
+Result<std::unique_ptr<CpuKernel>> make_product(PrepareContext& context,
+                                                const Product& product,
+                                                int column_axis,
+                                                float b_factor,
+                                                const MakeEpilogue& make_epilogue) {
+    const auto* former = former_kernel<ProductKernel>(context);
+    if (former != nullptr &&
+        (former->product().k != product.k || former->product().n != product.n ||
+         former->product().y.column_stride() != product.y.column_stride())) {
+        former = nullptr;
+    }
+    std::shared_ptr<const PanelGemm> gemm;
+    if (former != nullptr && keeps_epilogue(context, column_axis, 2)) {
+        gemm = former->gemm();
+    } else {
+        LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, make_epilogue());
+        gemm = std::make_shared<const PanelGemm>(PanelGemm::plain_segments(product.k),
+                                                 std::move(epilogue),
+                                                 product.n == 1 ? 1 : product.y.column_stride());
+    }
+    std::shared_ptr<const std::byte> packed;
+    if (former != nullptr && former->packed() != nullptr) {
+        packed = former->packed();
+        context.packed_inputs |= 2;
+    } else {
+        LEAT_ASSIGN_OR_RETURN(packed, pack_b(context, product, b_factor));
+    }
+    return std::unique_ptr<CpuKernel>(
+        std::make_unique<ProductKernel>(product, std::move(gemm), std::move(packed)));
+}
+
 bool covers(const PrepareContext& context) {
     return std::all_of(context.inputs.begin(), context.inputs.end(),
                        [](const TensorArg& input) {
@@ -276,17 +313,18 @@ Result<std::unique_ptr<CpuKernel>> make_matmul(PrepareContext& context) {
     product.b_matrix_count = b.shape.rank() > 2 ? b.shape.element_count(0, b.shape.rank() - 2) : 1;
     if (product.b_matrix_count == 1) {
         product.group_rows = product.rows;
-        product.b_matrix = {0};
     } else {
         product.group_rows = geometry.m;
-        for (int64_t i = 0; i < geometry.batch_count(); ++i) {
-            product.b_matrix.push_back(geometry.b_matrix(i) * matrix_floats);
+        product.groups = geometry.batch_count();
+        TensorArg matrices;
+        matrices.shape = geometry.batch;
+        for (size_t axis = 0; axis < matrices.strides.size(); ++axis) {
+            matrices.strides[axis] = geometry.b_batch_strides[axis] * matrix_floats;
         }
+        product.b = RowView(matrices, geometry.batch, -1);
     }
-    LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, Epilogue::make(context, {}, 1, column_axis));
-    LEAT_ASSIGN_OR_RETURN(auto packed, pack_b(context, product, 1));
-    return std::unique_ptr<CpuKernel>(std::make_unique<ProductKernel>(
-        std::move(product), std::move(epilogue), std::move(packed)));
+    return make_product(context, product, column_axis, 1,
+                        [&] { return Epilogue::make(context, {}, 1, column_axis); });
 }
 
 Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
@@ -311,16 +349,13 @@ Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
     product.rows = product.group_rows = geometry.m;
     product.a = RowView(rows, rows.shape, 1);
     product.y = RowView(y, y.shape, 1);
-    product.b_matrix = {0};
     product.b_k_stride = geometry.transpose_b ? 1 : geometry.n;
     product.b_column_stride = geometry.transpose_b ? geometry.k : 1;
     const bool constant_b = context.constants[1] != nullptr;
     const BiasInput bias{has_c && geometry.beta != 0 ? 2 : -1, geometry.beta};
-    LEAT_ASSIGN_OR_RETURN(Epilogue epilogue,
-                          Epilogue::make(context, bias, constant_b ? 1.0F : geometry.alpha, 1));
-    LEAT_ASSIGN_OR_RETURN(auto packed, pack_b(context, product, geometry.alpha));
-    return std::unique_ptr<CpuKernel>(std::make_unique<ProductKernel>(
-        std::move(product), std::move(epilogue), std::move(packed)));
+    return make_product(context, product, 1, geometry.alpha, [&] {
+        return Epilogue::make(context, bias, constant_b ? 1.0F : geometry.alpha, 1);
+    });
 }
 
 constexpr std::array<CpuKernelEntry, 2> kKernels = {
