@@ -13,7 +13,7 @@ constexpr int64_t kClasses = 1000;
 Image image_input(NetBuilder& net, const Parameters& parameters) {
     int64_t size = parameters["size"];
     ValueId value =
-        net.graph().input("input", DType::kFloat32, {parameters["batch"], 3, size, size});
+        net.graph().input("input", DType::kFloat32, {parameters.batch(), 3, size, size});
     return {value, 3};
 }
 

@@ -35,6 +35,11 @@ int64_t Parameters::operator[](std::string_view name) const {
     return 0;
 }
 
+DimSpec Parameters::batch() const {
+    const int64_t batch = (*this)["batch"];
+    return batch == 0 ? DimSpec("batch") : DimSpec(batch);
+}
+
 Status Parameters::set(std::string_view assignment) {
     size_t equals = assignment.find('=');
     std::string_view name = assignment.substr(0, equals);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/graph.h"
 #include "leat/status.h"
 #include "zoo.h"
 
@@ -17,6 +18,8 @@ class Parameters {
 
     // Precondition: the network declares `name`.
     int64_t operator[](std::string_view name) const;
+    // The parameter "batch" as an extent: open where it is 0.
+    DimSpec batch() const;
     const NetworkInfo& network() const { return *network_; }
 
   private:

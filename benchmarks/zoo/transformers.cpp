@@ -12,7 +12,8 @@ namespace leat::zoo {
 namespace {
 
 struct Dims {
-    int64_t batch = 0;
+    int64_t batch = 0;  // 0: any; in the shape of a Reshape, what the input has
+    DimSpec batch_dim = DimSpec::unknown();  // of the inputs
     int64_t tokens = 0;
     int64_t width = 0;
     int64_t heads = 0;
@@ -27,6 +28,7 @@ struct Dims {
 Result<Dims> read_dims(const Parameters& parameters) {
     Dims dims;
     dims.batch = parameters["batch"];
+    dims.batch_dim = parameters.batch();
     dims.width = parameters["width"];
     dims.layers = parameters["layers"];
     dims.heads = parameters["heads"];
@@ -147,7 +149,7 @@ ValueId gpt2_blocks(NetBuilder& net, ValueId x, ValueId mask, int64_t cached, co
         Qkv qkv = fused_qkv(net, name + ".attn.c_attn", normal, dims);
         std::string present = fmt::format("present.{}", layer);
         if (cached > 0) {
-            std::vector<DimSpec> past{dims.batch, dims.heads, cached, dims.head_width()};
+            std::vector<DimSpec> past{dims.batch_dim, dims.heads, cached, dims.head_width()};
             ValueId past_k = graph.input(fmt::format("past.{}.key", layer), DType::kFloat32, past);
             ValueId past_v =
                 graph.input(fmt::format("past.{}.value", layer), DType::kFloat32, past);
@@ -182,7 +184,7 @@ Result<Graph> build_decoder(const Parameters& parameters, int64_t tokens, int64_
     int64_t vocabulary = parameters["vocab"];
     NetBuilder net(std::string(parameters.network().name), parameters["seed"]);
     Graph& graph = net.graph();
-    ValueId ids = graph.input("input_ids", DType::kInt64, {dims.batch, tokens});
+    ValueId ids = graph.input("input_ids", DType::kInt64, {dims.batch_dim, tokens});
     // 1/sqrt(width) gives logits of deviation 1; positions add a quarter of that.
     float deviation = 1.0F / std::sqrt(float(dims.width));
     ValueId table = embedding(net, "wte.weight", vocabulary, dims, deviation);
@@ -191,10 +193,23 @@ Result<Graph> build_decoder(const Parameters& parameters, int64_t tokens, int64_
     x = graph.add("Add", {x, position_rows(net, positions, cached, tokens)}, {}, "embeddings");
     ValueId mask = tokens > 1 ? causal_mask(net, tokens) : ValueId{};
     x = gpt2_blocks(net, x, mask, cached, dims);
-    x = net.reshape("lm_head.flatten", x, {dims.batch * tokens, dims.width});
+    x = net.reshape("lm_head.flatten", x, {dims.batch == 0 ? -1 : dims.batch * tokens, dims.width});
     x = graph.add("Gemm", {x, table}, {{"transB", int64_t{1}}}, "lm_head");
-    graph.output("logits", net.reshape("lm_head.reshape", x, {dims.batch, tokens, vocabulary}));
+    graph.output("logits", net.reshape("lm_head.reshape", x,
+                                       {dims.batch == 0 ? -1 : dims.batch, tokens, vocabulary}));
     return net.finish();
+}
+
+// [batch, 1, width], of the image's batch where that is open.
+ValueId class_token_shape(NetBuilder& net, ValueId image, const Dims& dims) {
+    if (dims.batch != 0) {
+        return net.ints({dims.batch, 1, dims.width});
+    }
+    Graph& graph = net.graph();
+    ValueId batch =
+        graph.add("Shape", {image}, {{"start", int64_t{0}}, {"end", int64_t{1}}}, "batch");
+    return graph.add("Concat", {batch, net.ints({1, dims.width})}, {{"axis", int64_t{0}}},
+                     "class_token.shape");
 }
 
 }  // namespace
@@ -216,15 +231,14 @@ Result<Graph> build_vit_b16(const Parameters& parameters) {
     dims.tokens = patches + 1;
     NetBuilder net("vit_b16", parameters["seed"]);
     Graph& graph = net.graph();
-    ValueId image = graph.input("input", DType::kFloat32, {dims.batch, 3, size, size});
+    ValueId image = graph.input("input", DType::kFloat32, {dims.batch_dim, 3, size, size});
     Image grid =
         net.conv("conv_proj", {image, 3},
                  {.out_channels = dims.width, .kernel = kPatch, .stride = kPatch, .bias = true});
     ValueId x = net.reshape("patches.reshape", grid.value, {dims.batch, dims.width, patches});
     x = graph.add("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}}, "patches.transpose");
     ValueId cls = net.parameter("class_token", {1, 1, dims.width}, {0, 1});
-    cls =
-        graph.add("Expand", {cls, net.ints({dims.batch, 1, dims.width})}, {}, "class_token.expand");
+    cls = graph.add("Expand", {cls, class_token_shape(net, image, dims)}, {}, "class_token.expand");
     x = graph.add("Concat", {cls, x}, {{"axis", int64_t{1}}}, "tokens");
     ValueId positions =
         net.parameter("encoder.pos_embedding", {1, dims.tokens, dims.width}, {0, 0.5F});
@@ -260,10 +274,10 @@ Result<Graph> build_bert_base(const Parameters& parameters) {
     }
     NetBuilder net("bert_base", parameters["seed"]);
     Graph& graph = net.graph();
-    ValueId ids = graph.input("input_ids", DType::kInt64, {dims.batch, dims.tokens});
+    ValueId ids = graph.input("input_ids", DType::kInt64, {dims.batch_dim, dims.tokens});
     ValueId attention_mask =
-        graph.input("attention_mask", DType::kInt64, {dims.batch, dims.tokens});
-    ValueId types = graph.input("token_type_ids", DType::kInt64, {dims.batch, dims.tokens});
+        graph.input("attention_mask", DType::kInt64, {dims.batch_dim, dims.tokens});
+    ValueId types = graph.input("token_type_ids", DType::kInt64, {dims.batch_dim, dims.tokens});
     std::string stem = "embeddings.";
     ValueId words = embedding(net, stem + "word_embeddings.weight", parameters["vocab"], dims, 1);
     ValueId positions = embedding(net, stem + "position_embeddings.weight", kPositions, dims, 0.5F);

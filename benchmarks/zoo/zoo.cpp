@@ -12,7 +12,7 @@
 namespace leat::zoo {
 namespace {
 
-constexpr ParameterInfo kBatch{"batch", 1, 1, 4096, "images or sequences at once"};
+constexpr ParameterInfo kBatch{"batch", 1, 0, 4096, "images or sequences at once; 0: any number"};
 constexpr ParameterInfo kSize{"size", 224, 32, 4096, "height and width of the image in pixels"};
 constexpr ParameterInfo kSeed{"seed", 0, 0, std::numeric_limits<int32_t>::max(), "of the weights"};
 constexpr ParameterInfo kTokens{"tokens", 128, 1, 1024, "length of the sequence"};

@@ -53,7 +53,9 @@ TEST(Zoo, EveryNetworkVerifies) {
          {"resnet50?size=64", "mobilenet_v2?size=64,batch=2", "squeezenet1_1?size=64",
           "vit_b16?size=32,layers=1,batch=2", "bert_base?layers=1,tokens=8,batch=2,vocab=100",
           "gpt2?layers=2,width=128,tokens=8,vocab=100",
-          "gpt2_decode?layers=1,width=96,heads=4,cached=5,vocab=100"}) {
+          "gpt2_decode?layers=1,width=96,heads=4,cached=5,vocab=100", "resnet50?size=64,batch=0",
+          "vit_b16?size=32,layers=1,batch=0", "bert_base?layers=1,tokens=8,batch=0,vocab=100",
+          "gpt2?layers=1,width=128,tokens=8,batch=0,vocab=100"}) {
         Result<Graph> graph = make_network(spec);
         ASSERT_TRUE(graph.ok()) << graph.error().message();
         Status status = graph->verify();
