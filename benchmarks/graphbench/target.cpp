@@ -84,7 +84,11 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
         runtime.threads = int(*count);
     }
     runtime.pin_threads = options.text("pin") != "none";
-    runtime.numa.is_on = options.text("numa") != "off";
+    const std::string numa = options.text("numa");
+    runtime.numa.is_on = numa != "off";
+    runtime.numa.requests = numa == "all"      ? RequestSpan::kAllNodes
+                            : numa == "shards" ? RequestSpan::kBatchShards
+                                               : RequestSpan::kAuto;
     LogLevel least = options.flag("verbose") ? LogLevel::kDebug : LogLevel::kWarning;
     if (!options.flag("quiet")) {
         runtime.logger = [least](LogLevel level, std::string_view text) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,24 +76,38 @@ class WeightStore {
     std::shared_ptr<Impl> impl_;  // shared with the entries, which may outlive the store
 };
 
-// The store as one plan uses it: all constants go where the plan's threads read them. Thread-safe.
+// Where constants go that do not go where others do; by address of their elements.
+using WeightTargets = std::map<const std::byte*, WeightTarget>;
+
+// The store as one plan uses it: constants go where the plan's threads read them. Thread-safe.
 class PlacedWeights {
   public:
     explicit PlacedWeights(WeightStore& store) : PlacedWeights(store, store.default_target()) {}
-    PlacedWeights(WeightStore& store, WeightTarget target) : store_(&store), target_(target) {}
+    // `others`, if any, outlive it.
+    PlacedWeights(WeightStore& store, WeightTarget target, const WeightTargets* others = nullptr)
+        : store_(&store), target_(target), others_(others) {}
 
     Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
                                                          std::string_view layout_key,
                                                          int64_t bytes,
                                                          const WeightStore::Pack& pack) const {
-        return store_->get_or_pack(source, layout_key, bytes, pack, target_);
+        return store_->get_or_pack(source, layout_key, bytes, pack, target_of(source));
     }
     // Of all entries, whoever reads them.
     int64_t packed_bytes() const { return store_->packed_bytes(); }
 
   private:
+    WeightTarget target_of(const Tensor& source) const {
+        if (others_ == nullptr) {
+            return target_;
+        }
+        const auto other = others_->find(source.bytes());
+        return other == others_->end() ? target_ : other->second;
+    }
+
     WeightStore* store_;
     WeightTarget target_;
+    const WeightTargets* others_;
 };
 
 }  // namespace leat

@@ -6,6 +6,7 @@
 #include "graph/inference.h"
 #include "passes/pipeline.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/weight_targets.h"
 
 namespace leat {
 namespace {
@@ -93,6 +94,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     report.node_count = compiled->graph.node_count();
     report.nodes_per_backend[std::string(backend->name())] = report.node_count;
     compiled->base_report = std::move(report);
+    compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
     LEAT_RETURN_IF_ERROR(check_shape_options(*compiled));
     LEAT_RETURN_IF_ERROR(make_first_plan(*compiled));
     compiled->base_report.compile_time_ns =

@@ -150,10 +150,16 @@ Status CompiledGraph::Impl::check_shapes_decide() const {
 PlanContext CompiledGraph::Impl::plan_context(int group) const {
     const ThreadGroup& threads = runtime->groups[size_t(group)];
     const MemoryDomains& domains = *runtime->domains;
-    const WeightTarget weights = runtime->weight_target(threads);
+    // A limit counts every copy: then there is one.
+    const bool has_one_copy =
+        options.memory_limit_bytes > 0 && runtime->options.numa.weights == WeightPlacement::kAuto;
+    const WeightTarget weights =
+        has_one_copy ? runtime->weights.default_target() : runtime->weight_target(threads);
+    const WeightTargets* others =
+        has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
     return {graph,
             *backend,
-            PlacedWeights(runtime->weights, weights),
+            PlacedWeights(runtime->weights, weights, others),
             threads.executor->worker_count(),
             threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
             domains.places() && !threads.home,
@@ -297,6 +303,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     again->deciding_inputs = deciding_inputs;
     again->base_report = base_report;
     again->cost_factors = cost_factors;
+    again->weight_targets = weight_targets;
     again->cost_factors.resize(size_t(again->graph.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
     size_t node = 0;

@@ -24,9 +24,10 @@ struct CompiledGraph::Impl {
     const Backend* backend = nullptr;
     CompileOptions options;
     std::vector<int> deciding_inputs;
-    std::vector<double> cost_factors;   // see PlanContext
-    CompileReport base_report;          // without plans
-    std::atomic<int> request_count{0};  // that live
+    std::vector<double> cost_factors;           // see PlanContext
+    std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
+    CompileReport base_report;                  // without plans
+    std::atomic<int> request_count{0};          // that live
 
     // The input's index; not_found with the names that exist.
     Result<int> find_input(std::string_view name) const;

@@ -100,6 +100,11 @@ void Runtime::Impl::start(const scheduler::HostTopology& topology,
         }
     }
     weights = WeightStore(domains, std::move(readers));
+    if (groups.size() > 1) {
+        const std::vector<int64_t> no_budgets(domains->list().size(), 0);
+        weight_machine = make_weight_machine(given ? *given : scheduler::machine_topology(),
+                                             domains->list(), no_budgets);
+    }
     if (oversubscribed) {
         log(LogLevel::kWarning, fmt::format("{} threads on {} available CPUs: not pinned",
                                             budget.threads, budget.available));

@@ -6,6 +6,7 @@
 
 #include "leat/runtime.h"
 #include "memory/memory_domains.h"
+#include "memory/weight_machine.h"
 #include "memory/weight_store.h"
 #include "runtime/thread_group.h"
 
@@ -23,6 +24,7 @@ struct Runtime::Impl {
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
     std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
+    WeightMachine weight_machine;  // without budgets; set where there are several groups
 
     int threads() const;  // of a run on one group, at most
     bool divides_batches() const {

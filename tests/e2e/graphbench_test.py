@@ -384,7 +384,7 @@ class Machine(unittest.TestCase):
         self.assertEqual([row["placement"] for row in matrix["weights"]], ["home", "interleave", "replicate"])
 
     def test_run_tells_where_pages_are(self):
-        for numa in ("on", "off"):
+        for numa in ("on", "off", "all", "shards"):
             code, out, _ = call("run", SMALL, "--numa", numa, "--json", "-")
             self.assertEqual(code, 0)
             activations = [part for part in json.loads(out)["pages"]["memory"] if part["memory"] == "activations"]

@@ -96,36 +96,23 @@ leat::Tensor values(const leat::Shape& shape, int seed) {
 
 // Little work for much memory: arithmetic is slow in an emulated machine, copies are not.
 //  x -> MatMul(w0) -> Relu -> MatMul(w1) -> Relu -> MatMul(w2) -> Relu -> Concat(itself) ... -> y
-Graph small_graph() {
-    Graph graph("small");
-    const ValueId x = graph.input("x", DType::kFloat32, {kSide, kSide});
-    ValueId hidden = x;
-    for (int layer = 0; layer < 3; ++layer) {
-        const ValueId w =
-            graph.constant("w" + std::to_string(layer), values({kSide, kSide}, layer + 1));
+Graph doubling_graph(std::vector<leat::DimSpec> dims, int64_t axis) {
+    Graph graph("doubling");
+    ValueId hidden = graph.input("x", DType::kFloat32, std::move(dims));
+    for (const char* name : {"a", "b", "c"}) {
+        const ValueId w = graph.constant(name, values({kSide, kSide}, name[0]));
         hidden = graph.add("Relu", {graph.add("MatMul", {hidden, w})});
     }
     for (int i = 0; i < kDoublings; ++i) {
-        hidden = graph.add("Concat", {hidden, hidden}, {{"axis", int64_t{0}}});
+        hidden = graph.add("Concat", {hidden, hidden}, {{"axis", axis}});
     }
     graph.output("y", hidden);
     return graph;
 }
 
-// The same row by row: each is doubled along the other axis.
-Graph batch_graph() {
-    Graph graph("batch");
-    ValueId hidden = graph.input("x", DType::kFloat32, {"N", kSide});
-    for (int layer = 0; layer < 3; ++layer) {
-        const ValueId w =
-            graph.constant("w" + std::to_string(layer), values({kSide, kSide}, layer + 1));
-        hidden = graph.add("Relu", {graph.add("MatMul", {hidden, w})});
-    }
-    for (int i = 0; i < kDoublings; ++i) {
-        hidden = graph.add("Concat", {hidden, hidden}, {{"axis", int64_t{1}}});
-    }
-    graph.output("y", hidden);
-    return graph;
+// Row by row, of any number of rows; else all rows are mixed.
+Graph graph_of(bool is_batch) {
+    return is_batch ? doubling_graph({"N", kSide}, 1) : doubling_graph({kSide, kSide}, 0);
 }
 
 uint64_t bits_of(std::span<const float> elements) {
@@ -295,7 +282,7 @@ std::string run(const Wishes& wishes) {
         options.shapes["x"] = {kBatch, kSide};
     }
     leat::Result<leat::CompiledGraph> compiled =
-        runtime.compile(wishes.is_batch ? batch_graph() : small_graph(), options);
+        runtime.compile(graph_of(wishes.is_batch), options);
     std::printf("compiled=%d\n", int(compiled.ok()));
     if (!compiled.ok()) {
         return compiled.error().message();
