@@ -35,7 +35,8 @@ class KernelRun {
 
   private:
     NodeData node_;
-    WeightStore weights_;
+    WeightStore store_;
+    const PlacedWeights weights_{store_};
     std::vector<Tensor> tensors_;
     std::vector<TensorArg> inputs_;
     TensorArg output_;
