@@ -60,7 +60,8 @@ KernelRun::KernelRun(std::string_view op_type,
     for (size_t i = 0; i < inputs.size(); ++i) {
         constants.push_back(inputs[i].constant ? &tensors_[i] : nullptr);
     }
-    cpu::PrepareContext context{node_, inputs_, {&output_, 1}, constants, weights_};
+    const PlacedWeights weights(weights_);
+    cpu::PrepareContext context{node_, inputs_, {&output_, 1}, constants, weights};
     for (const auto& table : cpu::all_cpu_kernels()) {
         for (const cpu::CpuKernelEntry& entry : table) {
             if (kernel_ == nullptr && entry.op_type == op_type) {

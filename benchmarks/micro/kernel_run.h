@@ -35,8 +35,7 @@ class KernelRun {
 
   private:
     NodeData node_;
-    WeightStore store_;
-    const PlacedWeights weights_{store_};
+    WeightStore weights_;
     std::vector<Tensor> tensors_;
     std::vector<TensorArg> inputs_;
     TensorArg output_;

@@ -292,7 +292,8 @@ Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernel
     for (size_t i = 0; i < output_facts_.size(); ++i) {
         outputs.push_back(output_arg(int(i), layout));
     }
-    cpu::PrepareContext context{node_, inputs, outputs, constants_, weights_};
+    const PlacedWeights weights(weights_);
+    cpu::PrepareContext context{node_, inputs, outputs, constants_, weights};
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuKernel> kernel, factory(context));
     packed_inputs_ = context.packed_inputs;
     return kernel;

@@ -85,8 +85,7 @@ class PreparedCase {
     std::vector<ValueFact> output_facts_;
     std::vector<GuardedBuffer>
         constant_buffers_;  // by input, in the layout of the last make_kernel
-    WeightStore store_;
-    const PlacedWeights weights_{store_};
+    WeightStore weights_;
     uint64_t packed_inputs_ = 0;
 };
 
