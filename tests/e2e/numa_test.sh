@@ -22,17 +22,26 @@ vm=$LEAT_TEST_DATA/tools/numa-vm
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# shellcheck disable=SC2086,SC2016
-"$vm" $options --timeout 200 -- env LEAT_NUMA_MACHINE="$machine" sh -c '
-    status=0
-    for program in "$@"; do
-        "$program" || status=$?
-    done
-    exit $status' sh "$@" >"$log" 2>&1
-status=$?
-cat "$log"
+run_in_machine() {
+    # shellcheck disable=SC2086,SC2016
+    "$vm" $options --timeout 200 -- env LEAT_NUMA_MACHINE="$machine" sh -c '
+        status=0
+        for program in "$@"; do
+            "$program" || status=$?
+        done
+        exit $status' sh "$@" >"$log" 2>&1
+    status=$?
+}
 # 125: no machine. After the first line of the tests it died while they ran.
-if [ "$status" -eq 125 ] && ! grep -q '^\[==========\] Running' "$log"; then
-    skip 'the virtual machine cannot be started'
+has_no_machine() {
+    [ "$status" -eq 125 ] && ! grep -q '^\[==========\] Running' "$log"
+}
+
+# The emulator sometimes dies while the machine starts: a second attempt.
+run_in_machine "$@"
+if has_no_machine; then
+    run_in_machine "$@"
 fi
+cat "$log"
+has_no_machine && skip 'the virtual machine cannot be started'
 exit "$status"
