@@ -303,16 +303,4 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
     return entry;
 }
 
-Result<std::vector<std::shared_ptr<const std::byte>>> WeightStore::replicate(
-    const Tensor& source, std::string_view layout_key, int64_t bytes, const Pack& pack) {
-    std::vector<std::shared_ptr<const std::byte>> copies;
-    copies.reserve(impl_->readers.size());
-    for (const MemoryDomainId reader : impl_->readers) {
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const std::byte> copy,
-                              get_or_pack(source, layout_key, bytes, pack, {reader}));
-        copies.push_back(std::move(copy));
-    }
-    return copies;
-}
-
 }  // namespace leat

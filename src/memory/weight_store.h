@@ -59,11 +59,6 @@ class WeightStore {
                                                          int64_t bytes,
                                                          const Pack& pack,
                                                          WeightTarget target);
-    // A copy in each of the readers' domains, in their order.
-    Result<std::vector<std::shared_ptr<const std::byte>>> replicate(const Tensor& source,
-                                                                    std::string_view layout_key,
-                                                                    int64_t bytes,
-                                                                    const Pack& pack);
 
     // Bytes of all living entries.
     int64_t packed_bytes() const;

@@ -544,8 +544,11 @@ class NumaWeights : public testing::Test {
 };
 
 TEST_F(NumaWeights, ReplicatedAreAWholeCopyOnEveryNode) {
-    const auto copies = *store_.replicate(source_, "rows", kWeightBytes, fill);
-    ASSERT_EQ(copies.size(), readers_.size());
+    std::vector<std::shared_ptr<const std::byte>> copies;
+    copies.reserve(readers_.size());
+    for (const MemoryDomainId reader : readers_) {
+        copies.push_back(*store_.get_or_pack(source_, "rows", kWeightBytes, fill, {reader}));
+    }
     for (size_t i = 0; i < copies.size(); ++i) {
         const std::map<int, int64_t> expected{
             {domains_->at(readers_[i]).os_node, kWeightBytes / page_bytes()}};
