@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -68,7 +67,6 @@ class Splitter {
     std::optional<ShardPart> compare(ValueId id) const;
     bool has_shard_shape(const Shape& own, const Shape& whole, const Shard& shard) const;
     void find_known_values();
-    void find_needed_nodes();
     Status visit(const NodeData& node);
     Status check_result(const NodeData& node, ValueId id) const;
     bool gives_rows(const NodeData& node) const;
@@ -78,7 +76,6 @@ class Splitter {
     std::span<const ValueFact> facts_;
     int64_t batch_;
     std::vector<bool> is_known_;    // by value, in every shard and in the whole run
-    std::vector<bool> is_needed_;   // by node
     std::vector<bool> is_divided_;  // by graph input
     std::vector<ShardPart> parts_;  // by value
     std::map<int64_t, std::vector<ValueFact>> by_rows_;  // facts of a shard of so many rows
@@ -198,25 +195,6 @@ void Splitter::find_known_values() {
     }
 }
 
-// A plan leaves out nodes whose results are known, and those that only lead to them.
-void Splitter::find_needed_nodes() {
-    is_needed_.assign(graph_.nodes.size(), false);
-    std::vector<ValueId> stack(graph_.outputs.begin(), graph_.outputs.end());
-    while (!stack.empty()) {
-        const ValueId id = stack.back();
-        stack.pop_back();
-        const NodeId producer = graph_.value(id).producer;
-        if (!producer.valid() || is_known_[size_t(id.index)] ||
-            is_needed_[size_t(producer.index)]) {
-            continue;
-        }
-        is_needed_[size_t(producer.index)] = true;
-        const std::vector<ValueId>& inputs = graph_.node(producer).inputs;
-        std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(stack),
-                     [](ValueId input) { return input.valid(); });
-    }
-}
-
 // A result that is to be divided: a tensor that has the shard's rows in every shard.
 Status Splitter::check_result(const NodeData& node, ValueId id) const {
     const TypeInfo& type = fact(id).type;
@@ -305,9 +283,10 @@ Status Splitter::visit(const NodeData& node) {
 
 Status Splitter::visit_nodes() {
     find_known_values();
-    find_needed_nodes();
+    // As a plan does: without nodes whose results are known, and those that only lead to them.
+    const std::vector<bool> is_needed = needed_nodes(graph_, is_known_);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-        if (is_needed_[i]) {
+        if (is_needed[i]) {
             LEAT_RETURN_IF_ERROR(visit(graph_.nodes[i]));
         }
     }

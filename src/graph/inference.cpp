@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -309,6 +310,24 @@ Result<SharedFacts> infer_graph_again(const GraphData& graph,
     Inference inference(graph, options, former);
     LEAT_RETURN_IF_ERROR(inference.run(given_inputs));
     return inference.take();
+}
+
+std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& is_known) {
+    std::vector<bool> is_needed(graph.nodes.size(), false);
+    std::vector<ValueId> stack(graph.outputs.begin(), graph.outputs.end());
+    while (!stack.empty()) {
+        const ValueId id = stack.back();
+        stack.pop_back();
+        const NodeId producer = graph.value(id).producer;
+        if (!producer.valid() || is_known[size_t(id.index)] || is_needed[size_t(producer.index)]) {
+            continue;
+        }
+        is_needed[size_t(producer.index)] = true;
+        const std::vector<ValueId>& inputs = graph.node(producer).inputs;
+        std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(stack),
+                     [](ValueId input) { return input.valid(); });
+    }
+    return is_needed;
 }
 
 std::vector<int> shape_deciding_inputs(const GraphData& graph) {

@@ -37,6 +37,10 @@ Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       const InferenceOptions& options,
                                       const SharedFacts& former);
 
+// By node: whether some graph output needs it, where the values marked in `is_known` (by value)
+// need no computing.
+std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& is_known);
+
 // Graph inputs whose *values* decide some shape: the inputs that reach a shape operand
 // (OpDef::shape_inputs) by values, not only through Shape or Size. By input index.
 std::vector<int> shape_deciding_inputs(const GraphData& graph);

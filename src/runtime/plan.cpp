@@ -85,7 +85,7 @@ class PlanBuilder {
                                                 former == nullptr ? kNone : former->facts));
         find_known_values();
         plan_->report.inference_time_ns = nanoseconds_since(start);
-        find_needed_nodes();
+        needed_ = needed_nodes(graph_, known_);
         LEAT_RETURN_IF_ERROR(check_facts());
         const auto start_of_kernels = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare_steps());
@@ -107,26 +107,6 @@ class PlanBuilder {
     const Tensor& known_value(ValueId id) const {
         const ValueData& data = graph_.value(id);
         return data.constant ? *data.constant : *fact(id).value;
-    }
-
-    // Nodes that some graph output needs and whose results are not known already.
-    void find_needed_nodes() {
-        needed_.assign(graph_.nodes.size(), false);
-        std::vector<ValueId> stack(graph_.outputs.begin(), graph_.outputs.end());
-        while (!stack.empty()) {
-            const ValueId id = stack.back();
-            stack.pop_back();
-            const NodeId producer = graph_.value(id).producer;
-            if (!producer.valid() || is_known(id) || needed_[size_t(producer.index)]) {
-                continue;
-            }
-            needed_[size_t(producer.index)] = true;
-            for (ValueId input : graph_.node(producer).inputs) {
-                if (input.valid()) {
-                    stack.push_back(input);
-                }
-            }
-        }
     }
 
     // Every value that a step touches must be a tensor of fixed shape.
