@@ -41,8 +41,9 @@ enum class RequestSpan : uint8_t {
     kBatchShards,
 };
 
-// Where packed weights are when threads of several nodes read them. kAuto: kReplicate where
-// requests keep to one node, else kInterleave.
+// Where packed weights are when threads of several nodes read them. kAuto: where requests keep to
+// one node what a cost model finds best for each constant within what is free on the nodes (a copy
+// on each while there is room; one copy of all under a memory limit), else kInterleave.
 enum class WeightPlacement : uint8_t {
     kAuto,
     kHome,        // on the node where the Runtime is made
