@@ -142,8 +142,12 @@ bool Request::Impl::matches(const Plan& plan) const {
     return left == 0;
 }
 
-std::vector<Shape> Request::Impl::bound_shapes() const {
-    std::vector<Shape> shapes;
+// Of the bound inputs, or those given instead.
+std::vector<Shape> Request::Impl::wanted_shapes(std::span<const Shape> override_shapes) const {
+    std::vector<Shape> shapes(override_shapes.begin(), override_shapes.end());
+    if (!shapes.empty()) {
+        return shapes;
+    }
     shapes.reserve(inputs.size());
     for (const Value& input : inputs) {
         shapes.push_back(input.is_tensor() ? input.tensor().shape() : Shape{});
@@ -168,10 +172,7 @@ Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
             return {};
         }
     }
-    const std::vector<Shape> shapes =
-        override_shapes.empty()
-            ? bound_shapes()
-            : std::vector<Shape>(override_shapes.begin(), override_shapes.end());
+    const std::vector<Shape> shapes = wanted_shapes(override_shapes);
     std::vector<const Tensor*> values(inputs.size(), nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
         values[i] = &inputs[i].tensor();
@@ -198,10 +199,7 @@ Status Request::Impl::select_division(std::span<const Shape> override_shapes) {
     if (held != divisions_.end()) {
         std::rotate(divisions_.begin(), held, held + 1);
     } else {
-        std::vector<Shape> shapes =
-            override_shapes.empty()
-                ? bound_shapes()
-                : std::vector<Shape>(override_shapes.begin(), override_shapes.end());
+        std::vector<Shape> shapes = wanted_shapes(override_shapes);
         LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
         LEAT_ASSIGN_OR_RETURN(BatchDivision division, divide_batch(*compiled, std::move(shapes)));
         if (divisions_.size() == kMaxDivisions) {
@@ -337,27 +335,31 @@ Status Request::Impl::run(const RunOptions& options) {
             part.cancel();
         }
         Status other = part.wait();
-        status = status.ok() ? std::move(other) : std::move(status);
+        if (status.ok()) {
+            status = std::move(other);
+        }
     }
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
-// Selects what runs, starts the other parts, and runs that of the request's home.
+// Selects what runs, starts the other parts, and runs the first: that of the request's home, if it
+// has rows.
 Status Request::Impl::run_here(const scheduler::RunControl& control) {
-    struct Visit {  // also where the run finds no memory
+    struct Visit {
         explicit Visit(RequestPart& entered) : part(entered) { part.enter(); }
         ~Visit() { part.leave(); }
         RequestPart& part;
     };
     started_ = 1;
-    const Visit visit(parts_[size_t(home_)]);
     LEAT_RETURN_IF_ERROR(select_instances({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
+    RequestPart& own = parts_[size_t(active_[0])];
+    const Visit visit(own);
     for (size_t i = 1; i < active_.size(); ++i) {
         parts_[size_t(active_[i])].start(control);
         started_ = i + 1;
     }
-    return parts_[size_t(active_[0])].run(control);
+    return own.run(control);
 }
 
 // Adds a run of each step, one after the other, to the times.

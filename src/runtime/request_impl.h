@@ -62,7 +62,7 @@ struct Request::Impl {
 
     Counted counted_;
     bool is_divided() const { return division_ != nullptr && division_->is_divided(); }
-    std::vector<Shape> bound_shapes() const;
+    std::vector<Shape> wanted_shapes(std::span<const Shape> override_shapes) const;
     bool matches(const Plan& plan) const;
     Status select_division(std::span<const Shape> override_shapes);
     Status use_division();

@@ -261,6 +261,18 @@ TEST(NumaCells, ABatchIsDividedOverTheNodes) {
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 
+// The caller's own node has none then.
+TEST(NumaCells, FewerRowsThanNodesLeaveNodesOut) {
+    ON_MACHINE("4");
+    const Facts facts = run_child("batch=2 requests=shards node=0 runs=5");
+    EXPECT_EQ(facts.text("error"), "");
+    EXPECT_EQ(facts.text("bits"), run_child("batch=2 off").text("bits"));
+    EXPECT_EQ(facts.number("shards"), 2);
+    for (const int node : {1, 3}) {
+        EXPECT_EQ(facts.text(fmt::format("cpus@{}", node)), cpus_of_node(node));
+    }
+}
+
 TEST(NumaCells, WhatHasNoBatchIsNotDivided) {
     const Facts facts = run_child("requests=shards");
     expect_placed(facts, "bind");

@@ -83,7 +83,6 @@ bool run_on(const std::vector<int>& cpus) {
 }
 
 constexpr int64_t kSide = 32;
-constexpr int64_t kBatch = 6;
 constexpr int kDoublings = 9;  // of 4 KiB: activations have huge pages too
 
 leat::Tensor values(const leat::Shape& shape, int seed) {
@@ -219,7 +218,7 @@ struct Wishes {
     leat::RuntimeOptions runtime;
     leat::RequestOptions request;
     std::vector<int> maker;  // CPUs of the thread that makes the request
-    bool is_batch = false;
+    int64_t rows = 0;        // of a batch; 0: the graph without one
     int runs = 1;
 };
 
@@ -255,7 +254,7 @@ bool follow(const std::string& word, Wishes& wishes) {
                         : value == "shards" ? leat::RequestSpan::kBatchShards
                                             : leat::RequestSpan::kOneNode;
     } else if (name == "batch") {
-        wishes.is_batch = true;
+        wishes.rows = value.empty() ? 6 : std::atoi(value.c_str());
     } else if (name == "node") {
         wishes.request.numa_node = std::atoi(value.c_str());
     } else if (name == "off") {
@@ -278,11 +277,11 @@ std::string run(const Wishes& wishes) {
     }
     leat::CompileOptions options;
     options.is_traced = true;
-    if (wishes.is_batch) {
-        options.shapes["x"] = {kBatch, kSide};
+    if (wishes.rows > 0) {
+        options.shapes["x"] = {wishes.rows, kSide};
     }
     leat::Result<leat::CompiledGraph> compiled =
-        runtime.compile(graph_of(wishes.is_batch), options);
+        runtime.compile(graph_of(wishes.rows > 0), options);
     std::printf("compiled=%d\n", int(compiled.ok()));
     if (!compiled.ok()) {
         return compiled.error().message();
@@ -301,7 +300,7 @@ std::string run(const Wishes& wishes) {
         return request.error().message();
     }
     const leat::Tensor x =
-        values(wishes.is_batch ? leat::Shape{kBatch, kSide} : leat::Shape{kSide, kSide}, 0);
+        values(wishes.rows > 0 ? leat::Shape{wishes.rows, kSide} : leat::Shape{kSide, kSide}, 0);
     if (leat::Status status = request->bind("x", leat::Value(x)); !status.ok()) {
         return status.message();
     }
