@@ -104,6 +104,18 @@ std::string backends_of(const Options& options) {
     return options.given("device") ? options.text("device") : options.text("backend");
 }
 
+Result<int> tile_window(const std::string& text) {
+    if (text == "unlimited") {
+        return CompileOptions::kUnlimitedWindow;
+    }
+    const std::optional<int64_t> edges = parse_integer(text);
+    if (!edges || *edges < 0 || *edges > CompileOptions::kUnlimitedWindow) {
+        return invalid_argument("--tile-window is '{}'; needed: a number of edges or 'unlimited'",
+                                text);
+    }
+    return int(*edges);
+}
+
 Result<CompileOptions> compile_options(const Options& options) {
     CompileOptions compile;
     compile.devices = backends_of(options);
@@ -113,6 +125,7 @@ Result<CompileOptions> compile_options(const Options& options) {
                                              : Fallback::kWarn;
     compile.memory_limit_bytes = options.bytes("memory-limit");
     compile.optimize = options.text("optimize") != "off";
+    LEAT_ASSIGN_OR_RETURN(compile.tile_window, tile_window(options.text("tile-window")));
     for (const std::string& text : options.list("dim")) {
         auto [name, value] = split_assignment(text);
         std::optional<int64_t> extent = parse_integer(value);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,8 @@ using InputShapes = std::map<std::string, Shape, std::less<>>;
 enum class Fallback : uint8_t { kForbid, kWarn, kAllow };
 
 struct CompileOptions {
+    static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
+
     std::string devices = "cpu";  // backends by name, in order of preference: "cpu", "reference"
     Fallback fallback = Fallback::kWarn;
     InputShapes shapes;                                // makes one plan at compile time
@@ -121,7 +124,12 @@ struct CompileOptions {
     int64_t memory_limit_bytes = 0;
     int max_requests = 1;                 // at a time; with a limit, make_request refuses one more
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
-    bool optimize = true;                 // false: only the passes that correctness needs
+    // With several workers, the data edges across which a tile may begin when the tiles that it
+    // needs are done, at most: 0, the default, lets no tile of an operator begin before those that
+    // it takes data from have ended. Larger windows shorten waiting and need more memory; with a
+    // limit, the largest one that fits is taken. [0, kUnlimitedWindow]
+    int tile_window = 0;
+    bool optimize = true;    // false: only the passes that correctness needs
     bool is_traced = false;  // runs record what ran where and when: see Request::trace_json
 };
 
@@ -145,11 +153,13 @@ struct BufferReport {
 
 // A plan with more or fewer waits: fewer bytes against steps that overlap.
 struct MemoryTradeOff {
+    int tile_window = 0;  // as CompileOptions::tile_window
     // Steps begin when all that stand so many places before them have ended; 1: one after the
     // other, 0: only data orders them.
     int run_ahead = 0;
     int64_t arena_bytes = 0;
     int64_t lower_bound_bytes = 0;
+    int64_t tile_waits = 0;   // data edges across which tiles wait for tiles
     int64_t added_waits = 0;  // between steps that data does not order
     double estimated_ns = 0;  // of a run on the runtime's threads
 };
@@ -163,6 +173,8 @@ struct PlanReport {
     int64_t lower_bound_bytes = 0;  // no plan is below, where as many steps overlap as may
     // The most bytes alive at once where steps run one after the other, in the order of the plan.
     int64_t serial_bound_bytes = 0;
+    int tile_window = 0;      // as CompileOptions::tile_window, of this plan
+    int64_t tile_waits = 0;   // data edges across which tiles wait for tiles
     int run_ahead = 0;        // as MemoryTradeOff::run_ahead; -1: there is one worker
     int64_t added_waits = 0;  // between steps that data does not order, for the memory they share
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse

@@ -5,14 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_range.h"
+
 namespace leat {
 
-// Half-open. Ranges of different memories must be given different addresses.
-struct ByteRange {
-    int64_t begin = 0;
-    int64_t end = 0;
-};
-
+// Ranges of different memories must be given different addresses.
 struct StepAccess {
     std::vector<ByteRange> reads;
     std::vector<ByteRange> writes;

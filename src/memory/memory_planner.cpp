@@ -423,6 +423,28 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan
                              : run_ahead == RunAhead::kUnlimited ? steps_->by_data
                                                                  : StepOrder(proved_waits);
     ValueGroups groups = groups_;
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(proved, proved_waits, former, groups));
+    if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
+        layout.waits = std::move(proved_waits);
+    } else {
+        add_waits(groups, layout);
+    }
+    return layout;
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(std::vector<std::vector<int32_t>> whole_waits) const {
+    ValueGroups groups = groups_;
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
+                          place(StepOrder(whole_waits), whole_waits, nullptr, groups));
+    layout.waits = std::move(whole_waits);
+    return layout;
+}
+
+// Everything but the waits. `groups` gets the values that are written over others.
+Result<MemoryLayout> MemoryPlanner::place(const StepOrder& proved,
+                                          std::span<const std::vector<int32_t>> proved_waits,
+                                          const MemoryPlan* former,
+                                          ValueGroups& groups) const {
     join_in_place(groups, proved);
     MemoryLayout layout;
     place_values(groups, layout);
@@ -432,11 +454,6 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan
                                            ? plan_offsets_again(layout.buffers, proved, *former)
                                            : plan_offsets(layout.buffers, proved));
     LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
-    if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
-        layout.waits = std::move(proved_waits);
-    } else {
-        add_waits(groups, layout);
-    }
     return layout;
 }
 

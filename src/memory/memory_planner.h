@@ -64,8 +64,16 @@ class MemoryPlanner {
     int64_t peak_bytes() const { return peak_bytes_; }
     int64_t least_bytes() const { return least_bytes_; }
 
+    // By position: the steps that wrote what a step reads, ascending.
+    const std::vector<std::vector<int32_t>>& data_waits() const { return steps_->data_waits; }
+    // Which values are views of which, before any is written over another.
+    const ValueGroups& groups() const { return groups_; }
+
     // Errors: as plan_offsets.
     Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
+    // For steps that nothing but these waits orders (by position, earlier ones, ascending),
+    // whatever data they take from one another.
+    Result<MemoryLayout> lay_out(std::vector<std::vector<int32_t>> whole_waits) const;
     // The same with the arrangement of a layout of a planner with the same order.
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan& former) const;
 
@@ -84,6 +92,10 @@ class MemoryPlanner {
     void choose_order(const std::vector<int32_t>& left);
     int64_t bound_with_parts() const;
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan* former) const;
+    Result<MemoryLayout> place(const StepOrder& proved,
+                               std::span<const std::vector<int32_t>> proved_waits,
+                               const MemoryPlan* former,
+                               ValueGroups& groups) const;
     std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
     void join_in_place(ValueGroups& groups, const StepOrder& proved) const;
     bool may_run_in_place(const ValueGroups& groups,

@@ -41,6 +41,13 @@ struct Window {
     Result<DimSpec> output_dim(int axis, const DimSpec& input) const;
 };
 
+// Half-open range.
+struct IndexRange {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t count() const { return end > begin ? end - begin : 0; }
+};
+
 // A window over an input whose extents are known: pads are numbers, axes always three (d h w,
 // leading ones added), so that kernels need one loop nest.
 struct WindowGeometry {
@@ -62,13 +69,9 @@ struct WindowGeometry {
     int64_t origin(int axis, int64_t o) const {
         return o * stride[size_t(axis)] - pad_begin[size_t(axis)];
     }
-};
-
-// Half-open range.
-struct IndexRange {
-    int64_t begin = 0;
-    int64_t end = 0;
-    int64_t count() const { return end > begin ? end - begin : 0; }
+    // From the first to the last input position that windows [windows.begin, windows.end), at least
+    // one, may read; both counted in the order (n, d, h, w).
+    IndexRange positions_read(IndexRange windows) const;
 };
 // Taps t in [0, taps) with 0 <= origin + t * step < extent.
 IndexRange taps_inside(int64_t origin, int64_t step, int64_t taps, int64_t extent);

@@ -67,6 +67,10 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
                                     const CompileOptions& options) {
     const auto start = Clock::now();
     LEAT_ASSIGN_OR_RETURN(const Backend* backend, choose_backend(options.devices));
+    if (options.tile_window < 0) {
+        return invalid_argument("tile_window is {}", options.tile_window)
+            .with_needed("at least 0 data edges");
+    }
     if (options.max_requests < 1) {
         return invalid_argument("max_requests is {}", options.max_requests)
             .with_needed("1 or more");

@@ -165,6 +165,7 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             domains.places() && !threads.home,
             cost_factors,
             options.is_traced,
+            options.tile_window,
             {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests}};
 }
 

@@ -78,13 +78,30 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
 
+Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) const {
+    if (task.kind == StepTask::Kind::kWhole) {
+        return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
+    }
+    if (task.kind == StepTask::Kind::kJoint) {
+        return {};
+    }
+    const HostKernel& kernel = *plan_->steps[size_t(task.step)].kernel;
+    const int64_t column_tiles = kernel.tile_count / kernel.tile_columns;
+    for (int64_t first = 0; first < kernel.tile_count; first += column_tiles) {
+        LEAT_RETURN_IF_ERROR(
+            run_step(task.step, first + task.tile_begin, first + task.tile_end, scope.worker()));
+    }
+    return {};
+}
+
 scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
     }
-    return {[](void* self, scheduler::TaskId step, scheduler::TaskScope& scope) {
-                Status status = static_cast<const Instance*>(self)->run_step(
-                    int32_t(step), scope.tile_begin(), scope.tile_end(), scope.worker());
+    return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
+                const auto& instance = *static_cast<const Instance*>(self);
+                const StepTask& task = instance.plan_->tasks[size_t(id)];
+                Status status = instance.run_task(task, scope);
                 return status.ok() || scope.fail(std::move(status));
             },
             this};
@@ -108,9 +125,9 @@ int Instance::workers_used() const {
 
 std::string Instance::trace_json() const {
     std::vector<std::string> names;
-    names.reserve(plan_->steps.size());
-    for (const PlanStep& step : plan_->steps) {
-        const NodeData& node = *step.node;
+    names.reserve(plan_->tasks.size());
+    for (const StepTask& task : plan_->tasks) {
+        const NodeData& node = *plan_->steps[size_t(task.step)].node;
         names.push_back(node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")");
     }
     return state_.trace_json(names);

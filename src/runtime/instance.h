@@ -32,6 +32,7 @@ class Instance {
     void start(scheduler::RunHandle& handle,
                scheduler::Executor& executor,
                const scheduler::RunControl& control);
+    Status run_task(const StepTask& task, const scheduler::TaskScope& scope) const;
     Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
     // The elements of a tensor output after a run.
     const std::byte* output_data(int output) const;

@@ -22,6 +22,13 @@ constexpr int64_t kSmallConstantBytes = 64 << 10;
 constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
                                    RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
 
+// Windows in which tiles wait for tiles, from the most parallel on.
+constexpr int32_t kTileWindows[] = {kUnlimitedWindow, 2, 1};
+static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
+// A step whose tiles others wait for, or that wait for others', is cut into this many parts for
+// each worker: one may then be late without the others standing still.
+constexpr int64_t kPartsPerWorker = 2;
+
 // Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
 // worth it, because steps divide into tiles for all workers anyway.
 constexpr double kOverlapBytes = 1.15;
@@ -49,7 +56,7 @@ class PlanBuilder {
         order_steps(*plan_->planner);
         LEAT_RETURN_IF_ERROR(choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
-        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_));
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_, plan_->tasks));
         place_values();
         fill_arguments();
         fill_outputs();
@@ -62,11 +69,24 @@ class PlanBuilder {
         const MemoryPlanner planner(std::move(problem_));
         order_steps(planner);
         std::vector<MemoryTradeOff> rows;
+        const auto add_row = [&](const MemoryLayout& layout) -> Status {
+            std::vector<StepTask> tasks;
+            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(layout, tasks));
+            const PlanReport& report = plan_->report;
+            rows.push_back({report.tile_window, report.run_ahead, layout.plan.height_bytes,
+                            layout.plan.lower_bound_bytes, report.tile_waits, layout.added_waits,
+                            program.stats().parallel_ns});
+            return {};
+        };
+        for (const int32_t window : kTileWindows) {
+            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, lay_out_in_window(planner, window));
+            LEAT_RETURN_IF_ERROR(add_row(layout));
+        }
+        plan_->report.tile_window = 0;
         for (const RunAhead run_ahead : kRunAheads) {
             LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, planner.lay_out(run_ahead));
-            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(layout));
-            rows.push_back({int(run_ahead), layout.plan.height_bytes, layout.plan.lower_bound_bytes,
-                            layout.added_waits, program.stats().parallel_ns});
+            plan_->report.run_ahead = int(run_ahead);
+            LEAT_RETURN_IF_ERROR(add_row(layout));
         }
         return rows;
     }
@@ -416,6 +436,11 @@ class PlanBuilder {
         if (!step.kernel->allows_in_place || (!allowed && !operand_of_epilogue)) {
             return false;
         }
+        return lies_as_output(step, input);
+    }
+
+    // Element by element, of output 0.
+    bool lies_as_output(const PlanStep& step, int32_t input) const {
         const TensorArg& from = plan_->args[size_t(step.first_arg) + size_t(input)];
         const TensorArg& to = output_arg(step, 0);
         return from.dtype == to.dtype && from.dtype != DType::kString && from.shape == to.shape &&
@@ -451,10 +476,78 @@ class PlanBuilder {
         }
     }
 
+    // Whose tiles wait for tiles; the largest window that was asked for and fits.
+    Result<bool> choose_window(const MemoryPlanner& planner, int64_t limit) {
+        int32_t last = 0;
+        for (const int32_t candidate : kTileWindows) {
+            const int32_t window = std::min(candidate, context_.tile_window);
+            if (window < 1 || window == last || context_.workers == 1) {
+                continue;
+            }
+            last = window;
+            LEAT_ASSIGN_OR_RETURN(layout_, lay_out_in_window(planner, window));
+            if (layout_.plan.height_bytes <= limit) {
+                return true;
+            }
+        }
+        plan_->report.tile_window = 0;
+        return false;
+    }
+
+    Result<MemoryLayout> lay_out_in_window(const MemoryPlanner& planner, int32_t window) {
+        if (step_tasks_ == nullptr) {
+            step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
+            step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
+        }
+        plan_->report.tile_window = window;
+        return planner.lay_out(whole_waits(step_tasks_->inputs(), window));
+    }
+
+    std::vector<TiledStep> tiled_steps(const MemoryPlanner& planner) const {
+        const ValueGroups& groups = planner.groups();
+        const auto operand = [&groups](StepOperand::Kind kind, int32_t index, ValueId id) {
+            const int64_t begin = groups.offset_bytes(id.index);
+            return StepOperand{
+                kind, index, groups.root(id.index), {begin, begin + groups.size_bytes(id.index)}};
+        };
+        std::vector<TiledStep> tiled;
+        tiled.reserve(plan_->steps.size());
+        for (const PlanStep& step : plan_->steps) {
+            TiledStep own{step.kernel.get(), step.cost_ns, {}};
+            for (int32_t i = 0; i < step.input_count; ++i) {
+                const ValueId id = step.node->inputs[size_t(i)];
+                if (id.valid() && !is_known(id)) {
+                    own.operands.push_back(operand(kind_of_input(step, i), i, id));
+                }
+            }
+            for (int32_t i = 0; i < step.output_count; ++i) {
+                if (output_arg(step, i).present()) {
+                    own.operands.push_back(
+                        operand(StepOperand::Kind::kOutput, i, step.node->outputs[size_t(i)]));
+                }
+            }
+            tiled.push_back(std::move(own));
+        }
+        return tiled;
+    }
+
+    // An operand of the epilogue that lies as the result does is read where that is written.
+    StepOperand::Kind kind_of_input(const PlanStep& step, int32_t input) const {
+        if (!is_epilogue_operand(*step.node, input)) {
+            return StepOperand::Kind::kInput;
+        }
+        return lies_as_output(step, input) ? StepOperand::Kind::kEpilogue
+                                           : StepOperand::Kind::kWhole;
+    }
+
     // The most parallel layout that is not much larger than that of one worker, and fits.
     Status choose_layout(const MemoryPlanner& planner) {
         plan_->report.serial_bound_bytes = planner.peak_bytes();
         const int64_t limit = arena_limit();
+        LEAT_ASSIGN_OR_RETURN(const bool is_chosen, choose_window(planner, limit));
+        if (is_chosen) {
+            return {};
+        }
         const int64_t wanted =
             std::min(limit, int64_t(kOverlapBytes * double(planner.peak_bytes())));
         const Plan* former = context_.former;
@@ -629,8 +722,22 @@ class PlanBuilder {
         }
     }
 
-    Result<scheduler::Program> make_program(const MemoryLayout& layout) const {
+    // And says what its tasks do.
+    Result<scheduler::Program> make_program(const MemoryLayout& layout,
+                                            std::vector<StepTask>& tasks) const {
+        scheduler::CompileOptions options;
+        options.workers = context_.workers;
+        options.keeps_order = true;
+        options.is_traced = context_.is_traced;
+        if (plan_->report.tile_window > 0) {
+            StepTasks::Program program = step_tasks_->make_program(layout.waits);
+            tasks = std::move(program.tasks);
+            plan_->report.tile_waits = program.tile_waits;
+            return scheduler::Program::compile(program.dag, options);
+        }
         scheduler::TaskDag dag;
+        tasks.reserve(plan_->steps.size());
+        plan_->report.tile_waits = 0;
         for (size_t s = 0; s < plan_->steps.size(); ++s) {
             const PlanStep& step = plan_->steps[s];
             const scheduler::TaskId task =
@@ -638,11 +745,8 @@ class PlanBuilder {
             for (const int32_t wait : layout.waits[s]) {
                 dag.precede(scheduler::TaskId(wait), task);
             }
+            tasks.push_back({int32_t(s)});
         }
-        scheduler::CompileOptions options;
-        options.workers = context_.workers;
-        options.keeps_order = true;
-        options.is_traced = context_.is_traced;
         return scheduler::Program::compile(dag, options);
     }
 
@@ -676,7 +780,8 @@ class PlanBuilder {
     std::vector<const Tensor*> step_constants_;
     MemoryProblem problem_;  // values as in the graph, steps as prepared
     MemoryLayout layout_;
-    std::vector<Storage> origins_;  // by value that is the root of a group
+    std::unique_ptr<StepTasks> step_tasks_;  // null: no window was asked for
+    std::vector<Storage> origins_;           // by value that is the root of a group
     std::shared_ptr<Plan> plan_;
 };
 
@@ -689,6 +794,7 @@ int64_t Plan::own_bytes() const {
                      (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans
     bytes +=
         int64_t(steps.size() * (sizeof(PlanStep) + 512));  // a kernel object is a few hundred bytes
+    bytes += int64_t(tasks.size() * sizeof(StepTask));
     for (const Tensor& tensor : constants) {
         // Weights belong to the graph and the store; what the plan computed is small.
         bytes += tensor.byte_count() <= kSmallConstantBytes ? tensor.byte_count() : 0;

@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "runtime/step_tasks.h"
 
 namespace leat {
 
@@ -83,6 +84,7 @@ struct Plan {
     std::shared_ptr<const MemoryPlanner> planner;
     MemoryPlan memory;                          // offsets: by arena buffer
     std::optional<scheduler::Program> program;  // set once the plan is made
+    std::vector<StepTask> tasks;                // of the program
     PlanReport report;
     std::vector<std::string>
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
@@ -106,7 +108,8 @@ struct PlanContext {
     bool is_shared;  // they are those of several nodes
     // By node: measured over estimated time; empty: nothing was measured.
     std::span<const double> cost_factors;
-    bool is_traced;  // the program
+    bool is_traced;       // the program
+    int32_t tile_window;  // at most, as CompileOptions::tile_window
     MemoryLimit memory_limit;
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
 };

@@ -270,6 +270,80 @@ TEST(Compile, MemoryDialGoesFromParallelToSmall) {
     }
 }
 
+// x -> sigmoid -> tanh -> ... -> y, of many tiles each, which no pass joins.
+Graph long_chain() {
+    Graph graph("chain");
+    ValueId value = graph.input("x", DType::kFloat32, {1 << 18});
+    for (const char* op : {"Sigmoid", "Tanh", "Exp", "Sigmoid", "Softplus"}) {
+        value = graph.add(op, {value});
+    }
+    graph.output("y", value);
+    return graph;
+}
+
+CompiledGraph compile_in_window(const Runtime& runtime, int window, int64_t limit_bytes = 0) {
+    CompileOptions options;
+    options.tile_window = window;
+    options.memory_limit_bytes = limit_bytes;
+    return *runtime.compile(long_chain(), options);
+}
+
+TEST(Compile, TilesWaitForTilesInTheLargestWindowThatFits) {
+    constexpr int kUnlimited = CompileOptions::kUnlimitedWindow;
+    RuntimeOptions two;
+    two.threads = 2;
+    const Runtime runtime(two);
+    const auto plan_of = [&](int window, int64_t limit_bytes = 0) {
+        return compile_in_window(runtime, window, limit_bytes).report().plans.front();
+    };
+    const PlanReport whole = plan_of(0);
+    EXPECT_EQ(whole.tile_window, 0);
+    EXPECT_EQ(whole.tile_waits, 0);
+    const PlanReport one = plan_of(1);
+    EXPECT_EQ(one.tile_window, 1);
+    EXPECT_EQ(one.tile_waits, 4);
+    const PlanReport all = plan_of(kUnlimited);
+    EXPECT_EQ(all.tile_window, kUnlimited);
+    EXPECT_EQ(all.tile_waits, 4);
+    EXPECT_GT(one.arena_bytes, whole.arena_bytes);
+    EXPECT_GT(all.arena_bytes, one.arena_bytes);
+    EXPECT_EQ(plan_of(kUnlimited, all.arena_bytes).tile_window, kUnlimited);
+    EXPECT_EQ(plan_of(kUnlimited, all.arena_bytes - 1).tile_window, 2);
+    EXPECT_EQ(plan_of(kUnlimited, one.arena_bytes).tile_window, 1);
+    EXPECT_EQ(plan_of(kUnlimited, one.arena_bytes - 1).tile_window, 0);
+    EXPECT_EQ(plan_of(1, whole.arena_bytes).arena_bytes, whole.arena_bytes);
+}
+
+TEST(Compile, TheDialHasEveryWindow) {
+    RuntimeOptions two;
+    two.threads = 2;
+    const Runtime runtime(two);
+    const std::vector<MemoryTradeOff> dial = *compile_in_window(runtime, 0).memory_dial();
+    std::vector<int> windows;
+    for (const MemoryTradeOff& row : dial) {
+        EXPECT_EQ(row.tile_waits, row.tile_window > 0 ? 4 : 0);
+        EXPECT_GT(row.estimated_ns, 0);
+        if (windows.empty() || windows.back() != row.tile_window) {
+            windows.push_back(row.tile_window);
+        }
+    }
+    EXPECT_THAT(windows, ElementsAre(CompileOptions::kUnlimitedWindow, 2, 1, 0));
+    EXPECT_GT(dial[0].arena_bytes, dial[2].arena_bytes);
+}
+
+TEST(Compile, OneWorkerHasNoWindow) {
+    RuntimeOptions alone;
+    alone.threads = 1;
+    const Runtime runtime(alone);
+    const CompiledGraph compiled = compile_in_window(runtime, CompileOptions::kUnlimitedWindow);
+    EXPECT_EQ(compiled.report().plans.front().tile_window, 0);
+    CompileOptions options;
+    options.tile_window = -1;
+    const Status status = runtime.compile(long_chain(), options).error();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("tile_window is -1"));
+}
+
 // 0 1 2 3 -> halves -> neg, abs -> concatenated again: neither Split nor Concat copies.
 TEST(Compile, CopiesNothingThatCanBeAView) {
     Graph graph("halves");

@@ -8,6 +8,7 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
+#include "backends/cpu/unit_kernel.h"
 
 namespace leat::cpu {
 
@@ -35,8 +36,12 @@ class DepthwiseConv final : public CpuKernel {
     const std::shared_ptr<const std::byte>& packed() const { return packed_; }
 
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override;
+    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override;
 
   private:
+    // Results of these tiles, in the order (n, d, h, w).
+    IndexRange positions(int64_t tile_begin, int64_t tile_end) const;
     Status run_row(const KernelArgs& args, int64_t row) const;
     Status finish_row(const KernelArgs& args, int64_t row, float* results) const;
     Status finish_positions(const KernelArgs& args,
@@ -51,6 +56,8 @@ class DepthwiseConv final : public CpuKernel {
     Strides x_strides_{};  // n, d, h, w
     RowView y_;
     int64_t y_stride_ = 0;
+    int64_t x_position_bytes_ = 0;  // 0: positions do not lie one after the other
+    int64_t y_position_bytes_ = 0;
     std::shared_ptr<const Epilogue> epilogue_;
     bool in_registers_;  // the whole epilogue
     std::shared_ptr<const std::byte> packed_;
@@ -84,6 +91,9 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
     for (size_t axis = 0; axis < spatial; ++axis) {
         x_strides_[kMaxSpatialRank - spatial + axis + 1] = x.strides[axis + 2];
     }
+    constexpr int64_t kFloatBytes = sizeof(float);
+    x_position_bytes_ = is_channels_last(x) ? channels_ * kFloatBytes : 0;
+    y_position_bytes_ = is_channels_last(y) ? channels_ * kFloatBytes : 0;
     const double row_flops =
         2.0 * double(channels_ * geometry_.window.output[2] * geometry_.window.kernel_count());
     rows_per_tile_ = std::max<int64_t>(1, int64_t(kTaskFlops / std::max(row_flops, 1.0)));
@@ -104,6 +114,28 @@ Status DepthwiseConv::run(const KernelArgs& args, int64_t tile_begin, int64_t ti
         LEAT_RETURN_IF_ERROR(run_row(args, row));
     }
     return {};
+}
+
+IndexRange DepthwiseConv::positions(int64_t tile_begin, int64_t tile_end) const {
+    const int64_t width = geometry_.window.output[2];
+    return {tile_begin * rows_per_tile_ * width,
+            std::min(tile_end * rows_per_tile_, row_count_) * width};
+}
+
+ByteRange DepthwiseConv::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
+    const IndexRange windows = positions(tile_begin, tile_end);
+    if (input > 0 || x_position_bytes_ == 0 || windows.count() == 0) {
+        return kAllBytes;
+    }
+    const IndexRange read = geometry_.window.positions_read(windows);
+    return {read.begin * x_position_bytes_, read.end * x_position_bytes_};
+}
+
+ByteRange DepthwiseConv::bytes_written(int64_t tile_begin, int64_t tile_end) const {
+    const IndexRange written = positions(tile_begin, tile_end);
+    return y_position_bytes_ == 0
+               ? kAllBytes
+               : ByteRange{written.begin * y_position_bytes_, written.end * y_position_bytes_};
 }
 
 Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {

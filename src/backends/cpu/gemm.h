@@ -39,6 +39,18 @@ struct GemmBlocking {
                                const GemmTable& table,
                                Rows source = Rows::kInPlace);
 };
+
+// Row blocks and products that some tiles lie in.
+struct TileBlocks {
+    int64_t first_group = 0;
+    int64_t last_group = 0;
+    int64_t first_row_block = 0;
+    int64_t end_row_block = 0;
+};
+// Tiles [begin, end), at least one, of products after one another, each of panel blocks, each of
+// row blocks.
+TileBlocks blocks_of_tiles(const GemmBlocking& blocking, int64_t begin, int64_t end);
+
 // Begin of part `index` of `extent` cut into `parts` nearly equal parts.
 inline int64_t part_begin(int64_t extent, int64_t parts, int64_t index) {
     return extent / parts * index + std::min(index, extent % parts);

@@ -14,6 +14,7 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
+#include "backends/cpu/unit_kernel.h"
 #include "base/round_up.h"
 #include "ops/conv/conv.h"
 #include "ops/type_checks.h"
@@ -41,12 +42,16 @@ class ConvKernel final : public CpuKernel {
                const TensorArg& x,
                const TensorArg& y);
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override;
+    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override;
 
     const ConvImage& image() const { return image_; }
     const std::shared_ptr<const PanelGemm>& gemm() const { return gemm_; }
 
   private:
     Status run_tile(const KernelArgs& args, int64_t tile) const;
+    // Results of these tiles, in the order (n, d, h, w).
+    IndexRange results(int64_t tile_begin, int64_t tile_end) const;
 
     const GemmTable& table_ = gemm_table();
     ConvImage image_;
@@ -56,6 +61,8 @@ class ConvKernel final : public CpuKernel {
     GemmBlocking blocking_;
     int64_t gemm_scratch_bytes_ = 0;
     int64_t gather_bytes_ = 0;
+    int64_t x_position_bytes_ = 0;  // 0: positions do not lie one after the other
+    int64_t y_position_bytes_ = 0;
 };
 
 int64_t aligned_bytes(int64_t bytes) {
@@ -80,8 +87,12 @@ ConvKernel::ConvKernel(ConvImage image,
                                         int64_t{sizeof(float)});
     gather_bytes_ =
         gathers ? aligned_bytes(blocking_.rows * gemm_->k() * int64_t{sizeof(float)}) : 0;
+    constexpr int64_t kFloatBytes = sizeof(float);
+    x_position_bytes_ = is_channels_last(x) ? geometry.in_channels * kFloatBytes : 0;
+    y_position_bytes_ = is_channels_last(y) ? geometry.out_channels * kFloatBytes : 0;
     kernel_name = table_.name;
     tile_count = geometry.groups * blocking_.row_blocks * blocking_.panel_blocks;
+    tile_columns = geometry.groups == 1 ? blocking_.panel_blocks : 1;
     scratch_bytes = gemm_scratch_bytes_ + gather_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
     cost_ns = gemm_cost_ns(2.0 * double(rows_.count()) * double(geometry.out_channels) *
                            double(gemm_->k()));
@@ -92,6 +103,27 @@ Status ConvKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_
         LEAT_RETURN_IF_ERROR(run_tile(args, tile));
     }
     return {};
+}
+
+IndexRange ConvKernel::results(int64_t tile_begin, int64_t tile_end) const {
+    const TileBlocks blocks = blocks_of_tiles(blocking_, tile_begin, tile_end);
+    return rows_.results(blocks.first_row_block, blocks.end_row_block);
+}
+
+ByteRange ConvKernel::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
+    const IndexRange windows = results(tile_begin, tile_end);
+    if (input > 0 || x_position_bytes_ == 0 || windows.count() == 0) {
+        return kAllBytes;
+    }
+    const IndexRange read = image_.geometry.window.positions_read(windows);
+    return {read.begin * x_position_bytes_, read.end * x_position_bytes_};
+}
+
+ByteRange ConvKernel::bytes_written(int64_t tile_begin, int64_t tile_end) const {
+    const IndexRange written = results(tile_begin, tile_end);
+    return y_position_bytes_ == 0
+               ? kAllBytes
+               : ByteRange{written.begin * y_position_bytes_, written.end * y_position_bytes_};
 }
 
 Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {

@@ -1,0 +1,22 @@
+// ByteRange: some bytes of a memory, half-open.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace leat {
+
+struct ByteRange {
+    int64_t begin = 0;
+    int64_t end = 0;
+
+    bool meets(const ByteRange& other) const {
+        return std::max(begin, other.begin) < std::min(end, other.end);
+    }
+    friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+constexpr ByteRange kAllBytes{0, std::numeric_limits<int64_t>::max()};
+
+}  // namespace leat

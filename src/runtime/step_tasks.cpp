@@ -1,0 +1,225 @@
+#include "runtime/step_tasks.h"
+
+#include <algorithm>
+
+#include "memory/step_order.h"
+
+namespace leat {
+namespace {
+
+using scheduler::TaskId;
+
+// More waits between the tasks of two steps than this go through one task between them.
+constexpr int64_t kMostWaits = 16;
+
+int64_t tiles_of_column(const HostKernel& kernel) {
+    return kernel.tile_count / kernel.tile_columns;
+}
+
+}  // namespace
+
+// Writes the tasks of one program.
+class StepTasks::ProgramWriter {
+  public:
+    explicit ProgramWriter(size_t steps) : tasks_of_(steps), joint_(steps) {
+        program_.tasks.reserve(steps);
+    }
+
+    void add(const StepTask& task, double cost_ns, int64_t tile_count) {
+        tasks_of_[size_t(task.step)].push_back(add_task(task, cost_ns, tile_count));
+    }
+    // A task after all of the step's, to wait for instead of them. After the last add of the step.
+    void add_joint(size_t step) {
+        joint_[step].push_back(add_task({int32_t(step), StepTask::Kind::kJoint}, 0, 1));
+        precede(tasks_of_[step], joint_[step]);
+    }
+
+    // Every task of `step` waits for every task of `producer`.
+    void wait_for_all(size_t step, size_t producer) {
+        precede(joint_[producer].empty() ? tasks_of_[producer] : joint_[producer], tasks_of_[step]);
+    }
+    void wait_for_part(size_t step, size_t part, size_t producer, size_t part_of_producer) {
+        program_.dag.precede(tasks_of_[producer][part_of_producer], tasks_of_[step][part]);
+    }
+    void count_tile_wait() { ++program_.tile_waits; }
+
+    StepTasks::Program take() { return std::move(program_); }
+
+  private:
+    TaskId add_task(const StepTask& task, double cost_ns, int64_t tile_count) {
+        program_.tasks.push_back(task);
+        return program_.dag.add({.cost_ns = cost_ns, .tile_count = tile_count});
+    }
+    void precede(std::span<const TaskId> before, std::span<const TaskId> after) {
+        for (const TaskId first : before) {
+            for (const TaskId second : after) {
+                program_.dag.precede(first, second);
+            }
+        }
+    }
+
+    StepTasks::Program program_;
+    std::vector<std::vector<TaskId>> tasks_of_;  // by step
+    std::vector<std::vector<TaskId>> joint_;     // by step: none or one
+};
+
+void StepTasks::find_tile_waits(std::span<const std::vector<int32_t>> data_waits,
+                                int64_t most_parts) {
+    part_count_.reserve(steps_.size());
+    for (const TiledStep& step : steps_) {
+        part_count_.push_back(std::min(tiles_of_column(*step.kernel), most_parts));
+    }
+    producers_.resize(steps_.size());
+    for (size_t step = 0; step < steps_.size(); ++step) {
+        producers_[step].reserve(data_waits[step].size());
+        for (const int32_t producer : data_waits[step]) {
+            producers_[step].push_back(tile_waits(step, size_t(producer)));
+        }
+    }
+}
+
+int64_t StepTasks::part_begin(size_t step, int64_t part) const {
+    const int64_t tiles = tiles_of_column(*steps_[step].kernel);
+    const int64_t parts = part_count_[step];
+    return tiles / parts * part + std::min(part, tiles % parts);
+}
+
+// In its memory.
+ByteRange StepTasks::bytes_of_part(size_t step, const StepOperand& operand, int64_t part) const {
+    const HostKernel& kernel = *steps_[step].kernel;
+    const int64_t begin = part_begin(step, part);
+    const int64_t end = part_begin(step, part + 1);
+    ByteRange own = kAllBytes;
+    if (operand.kind == StepOperand::Kind::kInput) {
+        own = kernel.bytes_read(size_t(operand.index), begin, end);
+    } else if (operand.kind == StepOperand::Kind::kEpilogue || operand.index == 0) {
+        own = kernel.bytes_written(begin, end);
+    }
+    const int64_t size = operand.bytes.end - operand.bytes.begin;
+    return {operand.bytes.begin + std::min(own.begin, size),
+            operand.bytes.begin + std::min(own.end, size)};
+}
+
+StepTasks::TileWaits StepTasks::tile_waits(size_t step, size_t producer) const {
+    const int64_t parts = part_count_[step];
+    const int64_t parts_before = part_count_[producer];
+    TileWaits waits{int32_t(producer), {}};
+    if (parts == 1 || parts_before == 1) {
+        return waits;
+    }
+    waits.needs.assign(size_t(parts) * size_t(parts_before), false);
+    const auto mark = [&](const StepOperand& read, const StepOperand& written) {
+        for (int64_t part = 0; part < parts; ++part) {
+            const ByteRange wanted = bytes_of_part(step, read, part);
+            for (int64_t before = 0; before < parts_before; ++before) {
+                if (wanted.meets(bytes_of_part(producer, written, before))) {
+                    waits.needs[size_t(part * parts_before + before)] = true;
+                }
+            }
+        }
+    };
+    for (const StepOperand& read : steps_[step].operands) {
+        for (const StepOperand& written : steps_[producer].operands) {
+            const bool is_flow = read.kind != StepOperand::Kind::kOutput &&
+                                 written.kind == StepOperand::Kind::kOutput;
+            if (is_flow && read.memory == written.memory && read.bytes.meets(written.bytes)) {
+                mark(read, written);
+            }
+        }
+    }
+    if (std::find(waits.needs.begin(), waits.needs.end(), false) == waits.needs.end()) {
+        waits.needs.clear();
+    }
+    return waits;
+}
+
+std::vector<std::vector<StepInput>> StepTasks::inputs() const {
+    std::vector<std::vector<StepInput>> inputs(producers_.size());
+    for (size_t step = 0; step < producers_.size(); ++step) {
+        inputs[step].reserve(producers_[step].size());
+        for (const TileWaits& waits : producers_[step]) {
+            inputs[step].push_back({waits.producer, waits.needs.empty()});
+        }
+    }
+    return inputs;
+}
+
+// Data edges that whole waits do not imply, by step.
+std::vector<std::vector<const StepTasks::TileWaits*>> StepTasks::tiled_edges(
+    std::span<const std::vector<int32_t>> whole_waits) const {
+    std::vector<std::vector<const TileWaits*>> tiled(steps_.size());
+    if (producers_.empty()) {
+        return tiled;
+    }
+    const StepOrder proved(whole_waits);
+    for (size_t step = 0; step < steps_.size(); ++step) {
+        tiled[step].reserve(producers_[step].size());
+        for (const TileWaits& waits : producers_[step]) {
+            if (!proved.precedes(waits.producer, int32_t(step))) {
+                tiled[step].push_back(&waits);
+            }
+        }
+    }
+    return tiled;
+}
+
+StepTasks::Program StepTasks::make_program(
+    std::span<const std::vector<int32_t>> whole_waits) const {
+    const std::vector<std::vector<const TileWaits*>> tiled = tiled_edges(whole_waits);
+    std::vector<int64_t> parts(steps_.size(), 1);
+    for (size_t step = 0; step < steps_.size(); ++step) {
+        for (const TileWaits* waits : tiled[step]) {
+            parts[step] = part_count_[step];
+            parts[size_t(waits->producer)] = part_count_[size_t(waits->producer)];
+        }
+    }
+    std::vector<bool> has_joint(steps_.size(), false);
+    for (size_t step = 0; step < steps_.size(); ++step) {
+        for (const int32_t before : whole_waits[step]) {
+            has_joint[size_t(before)] =
+                has_joint[size_t(before)] || parts[step] * parts[size_t(before)] > kMostWaits;
+        }
+    }
+    ProgramWriter writer(steps_.size());
+    for (size_t step = 0; step < steps_.size(); ++step) {
+        add_tasks(step, parts[step], writer);
+        if (has_joint[step]) {
+            writer.add_joint(step);
+        }
+        for (const int32_t before : whole_waits[step]) {
+            writer.wait_for_all(step, size_t(before));
+        }
+        for (const TileWaits* waits : tiled[step]) {
+            add_tile_waits(step, *waits, writer);
+        }
+    }
+    return writer.take();
+}
+
+void StepTasks::add_tasks(size_t step, int64_t parts, ProgramWriter& writer) const {
+    const TiledStep& own = steps_[step];
+    if (parts == 1) {
+        writer.add({int32_t(step)}, own.cost_ns, own.kernel->tile_count);
+        return;
+    }
+    const int64_t tiles = tiles_of_column(*own.kernel);
+    for (int64_t part = 0; part < parts; ++part) {
+        const int64_t begin = part_begin(step, part);
+        const int64_t end = part_begin(step, part + 1);
+        writer.add({int32_t(step), StepTask::Kind::kPart, begin, end},
+                   own.cost_ns * double(end - begin) / double(tiles), 1);
+    }
+}
+
+void StepTasks::add_tile_waits(size_t step, const TileWaits& waits, ProgramWriter& writer) const {
+    writer.count_tile_wait();
+    const auto producer = size_t(waits.producer);
+    const auto parts_before = size_t(part_count_[producer]);
+    for (size_t i = 0; i < waits.needs.size(); ++i) {
+        if (waits.needs[i]) {
+            writer.wait_for_part(step, i / parts_before, producer, i % parts_before);
+        }
+    }
+}
+
+}  // namespace leat
