@@ -325,8 +325,8 @@ class LEAT_API Request {
     // gone.
     void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
-    // opens; without events if the graph was compiled without CompileOptions::is_traced. A divided
-    // batch has a trace for each shard.
+    // opens, with the pages of placement_report(); without events if the graph was compiled without
+    // CompileOptions::is_traced. A divided batch has a trace for each shard.
     std::string trace_json(int shard = 0) const;
 
     struct Impl;

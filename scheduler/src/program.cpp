@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "list_placement.h"
 #include "program_impl.h"
 
@@ -139,10 +140,12 @@ Program::Program() {
 Program::Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 Result<Program> Program::compile(const TaskDag& dag, const CompileOptions& options) {
-    auto impl = std::make_shared<Impl>();
-    LEAT_ASSIGN_OR_RETURN(impl->dag, CompactDag::make(dag));
-    LEAT_RETURN_IF_ERROR(impl->compile(options));
-    return Program(std::move(impl));
+    return catch_bad_alloc("compile a program", [&]() -> Result<Program> {
+        auto impl = std::make_shared<Impl>();
+        LEAT_ASSIGN_OR_RETURN(impl->dag, CompactDag::make(dag));
+        LEAT_RETURN_IF_ERROR(impl->compile(options));
+        return Program(std::move(impl));
+    });
 }
 
 Result<Program> Program::recompile(std::span<const double> times_ns) const {
@@ -150,8 +153,12 @@ Result<Program> Program::recompile(std::span<const double> times_ns) const {
         return invalid_argument("{} times for a program of {} tasks", times_ns.size(),
                                 task_count());
     }
+    return catch_bad_alloc("compile a program", [&] { return impl_->recompile(times_ns); });
+}
+
+Result<Program> Program::Impl::recompile(std::span<const double> times_ns) const {
     auto impl = std::make_shared<Impl>();
-    impl->dag = impl_->dag;
+    impl->dag = dag;
     for (size_t task = 0; task < times_ns.size(); ++task) {
         if (!std::isfinite(times_ns[task])) {
             return invalid_argument("task {} took {} ns", task, times_ns[task])
@@ -161,9 +168,9 @@ Result<Program> Program::recompile(std::span<const double> times_ns) const {
             impl->dag.costs_ns[task] = float(times_ns[task]);
         }
     }
-    CompileOptions options = impl_->options;
-    options.gear.reset();
-    LEAT_RETURN_IF_ERROR(impl->compile(options));
+    CompileOptions again = options;
+    again.gear.reset();
+    LEAT_RETURN_IF_ERROR(impl->compile(again));
     return Program(std::move(impl));
 }
 

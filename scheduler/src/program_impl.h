@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "compact_dag.h"
 #include "compiled_program.h"
@@ -18,6 +19,7 @@ namespace leat::scheduler {
 
 struct Program::Impl {
     Status compile(const CompileOptions& wanted);
+    Result<Program> recompile(std::span<const double> times_ns) const;
 
     CompactDag dag;
     CompileOptions options;  // `lanes` and `starts_ns` are the caller's and left out

@@ -9,7 +9,8 @@
 
 namespace leat::scheduler {
 
-std::string ProgramState::trace_json(std::span<const std::string> task_names) const {
+std::string ProgramState::trace_json(std::span<const std::string> task_names,
+                                     std::span<const TraceCounters> counters) const {
     const RunTrace run = trace();
     const CompactDag& dag = program().impl().dag;
     ChromeTrace trace("leat program");
@@ -26,6 +27,9 @@ std::string ProgramState::trace_json(std::span<const std::string> task_names) co
     }
     for (const auto& [thread, worker] : workers) {
         trace.name_thread(thread, fmt::format("worker {}", worker));
+    }
+    for (const TraceCounters& own : counters) {
+        trace.add_counters(own.name, 0, own.values);
     }
     trace.add_note("dropped_events", std::to_string(run.dropped));
     return trace.json();

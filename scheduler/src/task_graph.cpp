@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "task_graph_control.h"
 #include "task_graph_data.h"
 #include "task_graph_instance.h"
@@ -228,9 +229,11 @@ Status TaskGraph::compile(const Executor& executor) {
     if (own_.data_->is_running()) {
         return make_error(StatusCode::kBusy, "a graph cannot be compiled while it runs");
     }
-    LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data_, executor.report()));
-    own_.data_->attach(std::move(plan));
-    return {};
+    return catch_bad_alloc("compile a task graph", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data_, executor.report()));
+        own_.data_->attach(std::move(plan));
+        return {};
+    });
 }
 
 Status TaskGraph::recompile() {
@@ -243,11 +246,13 @@ Status TaskGraph::recompile() {
             .with_needed("runs of a traced graph")
             .with_hint("set GraphOptions::is_traced");
     }
-    auto next = std::make_shared<detail::GraphPlan>(*plan);
-    LEAT_ASSIGN_OR_RETURN(next->program, plan->program.recompile(own_.data_->task_times_ns()));
-    next->report.program = next->program.stats();
-    own_.data_->attach(std::move(next));
-    return {};
+    return catch_bad_alloc("compile a task graph", [&]() -> Status {
+        auto next = std::make_shared<detail::GraphPlan>(*plan);
+        LEAT_ASSIGN_OR_RETURN(next->program, plan->program.recompile(own_.data_->task_times_ns()));
+        next->report.program = next->program.stats();
+        own_.data_->attach(std::move(next));
+        return {};
+    });
 }
 
 Status TaskGraph::ensure_compiled(const Executor& executor) {
@@ -263,6 +268,10 @@ const GraphReport& TaskGraph::report() const {
 }
 
 Result<GraphInstance> TaskGraph::make_instance(const Executor& executor) {
+    return catch_bad_alloc("make an instance", [&] { return make_own_instance(executor); });
+}
+
+Result<GraphInstance> TaskGraph::make_own_instance(const Executor& executor) {
     const detail::GraphPlan* own = own_.data_->plan();
     std::shared_ptr<const detail::GraphPlan> plan;
     if (own != nullptr && own->version == data_->version &&

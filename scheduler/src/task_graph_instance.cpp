@@ -68,6 +68,16 @@ void InstanceData::attach(std::shared_ptr<const GraphPlan> plan) {
         }
     }
     plan_ = std::move(plan);
+    try {
+        make_parts();
+    } catch (...) {
+        plan_ = nullptr;  // not compiled
+        throw;
+    }
+}
+
+// What the plan needs besides slots.
+void InstanceData::make_parts() {
     state_.emplace(plan_->program);
     for (size_t node = 0; node < plan_->nodes.size(); ++node) {
         slots_[node].may_move = plan_->nodes[node].may_move();

@@ -89,6 +89,7 @@ class InstanceData {
     };
 
     void grow(int32_t node_count);
+    void make_parts();
     void make_children();
     void destroy(ValueSlot& slot, int32_t node);
 

@@ -409,21 +409,25 @@ std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
-    return lay_out(run_ahead, nullptr);
+    return lay_out(run_ahead, PlanWish{});
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan& former) const {
-    return lay_out(run_ahead, &former);
+    return lay_out(run_ahead, PlanWish{&former, {}});
 }
 
-Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan* former) const {
+Result<MemoryLayout> MemoryPlanner::lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const {
+    return lay_out(run_ahead, PlanWish{nullptr, limit_bytes});
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& wish) const {
     std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
     const bool is_line = run_ahead == RunAhead::kOneWorker || run_ahead == RunAhead::kSerial;
     const StepOrder proved = is_line ? StepOrder::serial(int32_t(order().size()))
                              : run_ahead == RunAhead::kUnlimited ? steps_->by_data
                                                                  : StepOrder(proved_waits);
     ValueGroups groups = groups_;
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(proved, proved_waits, former, groups));
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(proved, proved_waits, wish, groups));
     if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
         layout.waits = std::move(proved_waits);
     } else {
@@ -435,7 +439,7 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan
 Result<MemoryLayout> MemoryPlanner::lay_out(std::vector<std::vector<int32_t>> whole_waits) const {
     ValueGroups groups = groups_;
     LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                          place(StepOrder(whole_waits), whole_waits, nullptr, groups));
+                          place(StepOrder(whole_waits), whole_waits, PlanWish{}, groups));
     layout.waits = std::move(whole_waits);
     return layout;
 }
@@ -443,16 +447,21 @@ Result<MemoryLayout> MemoryPlanner::lay_out(std::vector<std::vector<int32_t>> wh
 // Everything but the waits. `groups` gets the values that are written over others.
 Result<MemoryLayout> MemoryPlanner::place(const StepOrder& proved,
                                           std::span<const std::vector<int32_t>> proved_waits,
-                                          const MemoryPlan* former,
+                                          const PlanWish& wish,
                                           ValueGroups& groups) const {
     join_in_place(groups, proved);
     MemoryLayout layout;
     place_values(groups, layout);
-    const bool is_like_former =
-        former != nullptr && former->offsets.size() == layout.buffers.size();
-    LEAT_ASSIGN_OR_RETURN(layout.plan, is_like_former
-                                           ? plan_offsets_again(layout.buffers, proved, *former)
-                                           : plan_offsets(layout.buffers, proved));
+    if (wish.limit_bytes) {
+        LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
+                              plan_within(layout.buffers, proved, *wish.limit_bytes));
+        layout.plan = std::move(answer.plan);
+    } else if (wish.former != nullptr && wish.former->offsets.size() == layout.buffers.size()) {
+        LEAT_ASSIGN_OR_RETURN(layout.plan,
+                              plan_offsets_again(layout.buffers, proved, *wish.former));
+    } else {
+        LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, proved));
+    }
     LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
     return layout;
 }

@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "leat/status.h"
@@ -71,6 +73,8 @@ class MemoryPlanner {
 
     // Errors: as plan_offsets.
     Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
+    // With a longer search where the first plan is above the limit, and some plan may be within.
+    Result<MemoryLayout> lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const;
     // For steps that nothing but these waits orders (by position, earlier ones, ascending),
     // whatever data they take from one another.
     Result<MemoryLayout> lay_out(std::vector<std::vector<int32_t>> whole_waits) const;
@@ -91,10 +95,15 @@ class MemoryPlanner {
     std::vector<int32_t> choose_views();
     void choose_order(const std::vector<int32_t>& left);
     int64_t bound_with_parts() const;
-    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan* former) const;
+    // What a plan is made from besides the buffers.
+    struct PlanWish {
+        const MemoryPlan* former = nullptr;  // null: none
+        std::optional<int64_t> limit_bytes;
+    };
+    Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
     Result<MemoryLayout> place(const StepOrder& proved,
                                std::span<const std::vector<int32_t>> proved_waits,
-                               const MemoryPlan* former,
+                               const PlanWish& wish,
                                ValueGroups& groups) const;
     std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
     void join_in_place(ValueGroups& groups, const StepOrder& proved) const;

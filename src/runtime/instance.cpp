@@ -123,14 +123,14 @@ int Instance::workers_used() const {
     }));
 }
 
-std::string Instance::trace_json() const {
+std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters) const {
     std::vector<std::string> names;
     names.reserve(plan_->tasks.size());
     for (const StepTask& task : plan_->tasks) {
         const NodeData& node = *plan_->steps[size_t(task.step)].node;
         names.push_back(node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")");
     }
-    return state_.trace_json(names);
+    return state_.trace_json(names, counters);
 }
 
 const std::byte* Instance::output_data(int output) const {

@@ -41,7 +41,7 @@ class Instance {
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
     // Of the last run, with the names of the nodes.
-    std::string trace_json() const;
+    std::string trace_json(std::span<const scheduler::TraceCounters> counters) const;
 
   private:
     scheduler::TaskFunction begin_run();

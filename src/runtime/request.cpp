@@ -17,6 +17,23 @@ std::string describe(const Tensor& tensor) {
     return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
 }
 
+// The placement report beside a trace.
+std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& report) {
+    std::vector<scheduler::TraceCounters> all;
+    all.reserve(report.memory.size());
+    for (const PagePlacement& own : report.memory) {
+        all.push_back({own.numa_nodes.empty() ? fmt::format("pages of {}", own.memory)
+                                              : fmt::format("pages of {} for node {}", own.memory,
+                                                            fmt::join(own.numa_nodes, ", ")),
+                       {{"wanted", own.wanted_pages},
+                        {"there", own.there_pages},
+                        {"elsewhere", own.elsewhere_pages},
+                        {"absent", own.absent_pages},
+                        {"huge", own.huge_pages}}});
+    }
+    return all;
+}
+
 }  // namespace
 
 Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace place)
@@ -558,7 +575,8 @@ void Request::trim() {
 
 std::string Request::trace_json(int shard) const {
     const Instance* instance = impl_->instance(shard);
-    return instance == nullptr ? "{\"traceEvents\":[]}\n" : instance->trace_json();
+    return instance == nullptr ? "{\"traceEvents\":[]}\n"
+                               : instance->trace_json(page_counters(impl_->placement_report()));
 }
 
 DivisionReport Request::division() const {

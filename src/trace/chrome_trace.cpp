@@ -103,6 +103,20 @@ void ChromeTrace::add(std::string_view name,
                    microseconds(end_ns - begin_ns), args);
 }
 
+void ChromeTrace::add_counters(std::string_view name,
+                               int64_t at_ns,
+                               std::span<const std::pair<std::string, int64_t>> counters) {
+    std::string args;
+    for (const auto& [counter, value] : counters) {
+        fmt::format_to(std::back_inserter(args), "{}{}:{}", args.empty() ? "" : ",",
+                       json_string(counter), value);
+    }
+    fmt::format_to(std::back_inserter(events_),
+                   ",\n"
+                   R"({{"name":{},"ph":"C","pid":1,"ts":{},"args":{{{}}}}})",
+                   json_string(name), microseconds(at_ns), args);
+}
+
 void ChromeTrace::add_note(std::string_view key, std::string_view text) {
     fmt::format_to(std::back_inserter(notes_), "{}{}:{}", notes_.empty() ? "" : ",",
                    json_string(key), json_string(text));

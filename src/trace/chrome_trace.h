@@ -1,12 +1,15 @@
 // ChromeTrace: events as JSON that Perfetto (ui.perfetto.dev) and chrome://tracing open.
 //
-// Format: "Trace Event Format", JSON object form, complete events ("ph":"X") and thread names.
+// Format: "Trace Event Format", JSON object form, complete events ("ph":"X"), counters
+// ("ph":"C") and thread names.
 // Thread safety: a value.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "leat/status.h"
 
@@ -26,6 +29,10 @@ class ChromeTrace {
              int64_t begin_ns,
              int64_t end_ns,
              std::string_view detail = {});
+    // Numbers at a time, on a row of their own.
+    void add_counters(std::string_view name,
+                      int64_t at_ns,
+                      std::span<const std::pair<std::string, int64_t>> counters);
     // A remark that the reader of the trace can find: `key` and `text` beside the events.
     void add_note(std::string_view key, std::string_view text);
 

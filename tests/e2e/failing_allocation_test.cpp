@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,7 @@
 
 #include "base/out_of_memory.h"
 #include "leat/leat.h"
+#include "leat/scheduler/task_graph.h"
 #include "memory/slab.h"
 #include "support/failing_allocations.h"
 
@@ -420,6 +422,51 @@ TEST(FailingAllocationInSlabs, KeepsTheAccountOfTheDomain) {
         sweep_all(trial, [&] { EXPECT_EQ(domains->budget(id).bytes, kLimitBytes); });
     EXPECT_GT(failures.of_new, 100);
     EXPECT_EQ(failures.of_mapping, 1);
+}
+
+// --- programs of tasks ---
+
+TEST(FailingAllocationInPrograms, InCompileAndRecompile) {
+    constexpr int kTasks = 20;
+    scheduler::TaskDag dag;
+    for (int task = 0; task < kTasks; ++task) {
+        dag.add({.cost_ns = 1000, .tile_count = task % 5 == 0 ? 8 : 1});
+        for (int before = std::max(task - 3, 0); before < task; ++before) {
+            dag.precede(scheduler::TaskId(before), scheduler::TaskId(task));
+        }
+    }
+    const std::vector<double> times(kTasks, 500);
+    for (const auto gear :
+         {scheduler::Gear::kInline, scheduler::Gear::kCompiled, scheduler::Gear::kDynamic}) {
+        scheduler::CompileOptions options;
+        options.workers = 2;
+        options.gear = gear;
+        const auto compile = [&](Fault& fault) {
+            return fault.during([&] { return scheduler::Program::compile(dag, options); }).error();
+        };
+        EXPECT_GT(sweep_all(compile).of_new, 5) << name_of(gear);
+        const scheduler::Program program = *scheduler::Program::compile(dag, options);
+        const auto recompile = [&](Fault& fault) {
+            return fault.during([&] { return program.recompile(times); }).error();
+        };
+        EXPECT_GT(sweep_all(recompile).of_new, 5) << name_of(gear);
+    }
+}
+
+TEST(FailingAllocationInPrograms, OfATaskGraph) {
+    scheduler::Executor executor({.threads = 2});
+    const auto trial = [&](Fault& fault) {
+        scheduler::TaskGraph graph;
+        const auto left = graph.add("left", [] { return std::string(100, 'l'); });
+        const auto right = graph.add("right", [] { return std::string(100, 'r'); });
+        const auto both = graph.add(
+            "both", [](const std::string& a, const std::string& b) { return a + b; }, left, right);
+        Status status = fault.during([&] { return graph.compile(executor); });
+        EXPECT_TRUE(graph.run(executor).ok());
+        EXPECT_EQ(graph.result(both)->size(), 200);
+        return status;
+    };
+    EXPECT_GT(sweep_all(trial).of_new, 10);
 }
 
 // --- graphs and files ---

@@ -380,6 +380,25 @@ TEST(MemoryPlanner, KeepsEveryByteUntilItsLastReaderHasEnded) {
     EXPECT_GT(in_place, 300);
 }
 
+TEST(MemoryPlanner, ALimitIsSearchedForAndChangesNothingElse) {
+    int64_t above_bound = 0;
+    for (uint64_t seed = 0; seed < 300; ++seed) {
+        const MemoryProblem problem = ProblemMaker(seed).make();
+        const MemoryPlanner planner(problem);
+        const MemoryLayout layout = laid_out(planner, RunAhead::kUnlimited);
+        const MemoryPlan& plan = layout.plan;
+        above_bound += int64_t(!plan.is_optimal());
+        const Result<MemoryLayout> within =
+            planner.lay_out_within(RunAhead::kUnlimited, plan.height_bytes - 1);
+        ASSERT_TRUE(within.ok());
+        EXPECT_LE(within->plan.height_bytes, plan.height_bytes) << "seed " << seed;
+        EXPECT_TRUE(!plan.is_optimal() || within->plan.height_bytes == plan.height_bytes);
+        EXPECT_EQ(within->waits, layout.waits);
+        ASSERT_TRUE(ByteMachine(problem, planner, *within).run(seed)) << "seed " << seed;
+    }
+    RecordProperty("above_bound", int(above_bound));
+}
+
 TEST(MemoryPlanner, AsksForNoWaitBeyondTheDataWithoutALimit) {
     for (uint64_t seed = 0; seed < 500; ++seed) {
         const MemoryProblem problem = ProblemMaker(seed).make();

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +62,10 @@ TEST(Request, ShowsTheTraceOfTheLastRun) {
         const size_t first = trace.find("MatMul");
         EXPECT_EQ(first != std::string::npos, is_traced) << trace;
         EXPECT_EQ(trace.find("\"ph\":\"X\"", first), trace.rfind("\"ph\":\"X\""));
+        EXPECT_THAT(trace, HasSubstr("\"name\":\"pages of activations"));
+        const PagePlacement pages = request.placement_report().memory.front();
+        EXPECT_THAT(trace, HasSubstr(fmt::format("\"wanted\":{},\"there\":{}", pages.wanted_pages,
+                                                 pages.there_pages)));
     }
 }
 

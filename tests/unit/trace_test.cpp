@@ -99,6 +99,14 @@ TEST(JsonString, ReplacesWhatIsNotUtf8) {
     EXPECT_EQ(json_string("\xF4\x90\x80\x80").size(), 14U);  // above U+10FFFF
 }
 
+TEST(ChromeTrace, ShowsCounters) {
+    ChromeTrace trace("program");
+    const std::vector<std::pair<std::string, int64_t>> pages = {{"there", 12}, {"els\"where", 0}};
+    trace.add_counters("pages", 1500, pages);
+    EXPECT_THAT(trace.json(), HasSubstr(R"({"name":"pages","ph":"C","pid":1,"ts":1.500,)"
+                                        R"("args":{"there":12,"els\"where":0}})"));
+}
+
 TEST(ChromeTrace, WritesCompleteEventsInMicroseconds) {
     ChromeTrace trace("my \"app\"");
     trace.name_thread(3, "worker 0");

@@ -12,6 +12,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leat/export.h"
@@ -105,6 +106,12 @@ struct RunTrace {
     int64_t begin_ns = 0;
 };
 
+// Numbers that belong to a run, to be shown with its trace.
+struct TraceCounters {
+    std::string name;  // of all of them
+    std::vector<std::pair<std::string, int64_t>> values;
+};
+
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
 // Keeps the program alive.
 class LEAT_API ProgramState {
@@ -128,7 +135,8 @@ class LEAT_API ProgramState {
     RunTrace trace() const;
     // The same as JSON that Perfetto opens, with the names of the tasks; those that have none are
     // called "task 7".
-    std::string trace_json(std::span<const std::string> task_names = {}) const;
+    std::string trace_json(std::span<const std::string> task_names = {},
+                           std::span<const TraceCounters> counters = {}) const;
 
     struct Impl;
     Impl& impl() { return *impl_; }

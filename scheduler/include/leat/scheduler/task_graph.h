@@ -179,6 +179,7 @@ class LEAT_API TaskGraph {
     NodeRef add_control(std::string_view name, ControlSpec spec, InputList inputs);
     void keep(const NodeRef& node);
     Status ensure_compiled(const Executor& executor);
+    Result<GraphInstance> make_own_instance(const Executor& executor);
 
     std::shared_ptr<detail::GraphData> data_;
     GraphInstance own_;
