@@ -173,7 +173,7 @@ class Bench(unittest.TestCase):
             self.assertEqual([row["tile_window"] for row in dial[:4]], [2**31 - 1, 2, 1, 0])
 
     def test_tile_window(self):
-        for window, code in ("1", 0), ("unlimited", 0), ("-1", 2), ("wide", 2):
+        for window, code in ("1", 0), ("unlimited", 0), ("-1", 3), ("wide", 3):
             self.assertEqual(call("inspect", SMALL, "--memory", "--tile-window", window)[0], code)
         arguments = ["--threads", "2", "--tile-window", "unlimited", "--memory", "--json", "-"]
         plan = json.loads(call("inspect", SMALL, *arguments)[1])["memory"][0]
