@@ -176,7 +176,7 @@ class Bench(unittest.TestCase):
         for window, code in ("1", 0), ("unlimited", 0), ("-1", 3), ("wide", 3):
             self.assertEqual(call("inspect", SMALL, "--memory", "--tile-window", window)[0], code)
         arguments = ["--threads", "2", "--tile-window", "unlimited", "--memory", "--json", "-"]
-        plan = json.loads(call("inspect", SMALL, *arguments)[1])["memory"][0]
+        plan = json.loads(call("inspect", "gen:squeezenet1_1", *arguments)[1])["memory"][0]
         self.assertGreater(plan["tile_waits"], 0)
         self.assertEqual(plan["tile_window"], 2**31 - 1)
 
