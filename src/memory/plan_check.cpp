@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -67,39 +67,40 @@ class SharingCheck {
     SharingCheck(std::span<const UsedBuffer> buffers,
                  std::span<const std::vector<int32_t>> predecessors,
                  const MemoryPlan& plan)
-        : buffers_(buffers),
-          predecessors_(predecessors),
-          plan_(plan),
-          is_line_(waits_for_the_last(predecessors)),
-          reached_from_(predecessors.size(), 0) {}
+        : buffers_(buffers), plan_(plan), is_line_(waits_for_the_last(predecessors)) {
+        if (!is_line_) {
+            find_ended(predecessors);
+        }
+    }
 
     // What lies at one offset is one line in the order before: so only neighbours are compared.
     Status run() {
-        // Ends first, as ranges are half-open.
-        std::vector<std::tuple<int64_t, bool, size_t>> events;
-        events.reserve(2 * buffers_.size());
+        std::vector<std::pair<int64_t, int32_t>> begins;  // offset, buffer
+        begins.reserve(buffers_.size());
         for (size_t i = 0; i < buffers_.size(); ++i) {
             if (takes_place(buffers_[i])) {
-                events.emplace_back(plan_.offsets[i], true, i);
-                events.emplace_back(plan_.offsets[i] + buffers_[i].size_bytes, false, i);
+                begins.emplace_back(plan_.offsets[i], int32_t(i));
             }
         }
-        std::sort(events.begin(), events.end());
-        std::vector<std::pair<int32_t, size_t>> line;  // first step and buffer, ascending
-        line.reserve(buffers_.size());
-        for (const auto& [offset, is_begin, index] : events) {
-            const std::pair<int32_t, size_t> own(buffers_[index].users.front(), index);
-            const auto place = std::lower_bound(line.begin(), line.end(), own);
-            if (!is_begin) {
-                line.erase(place);
-                continue;
+        std::sort(begins.begin(), begins.end());
+        std::vector<std::pair<int32_t, int32_t>> line;  // first step and buffer, ascending
+        line.reserve(begins.size());
+        for (const auto& [offset, index] : begins) {
+            const std::pair<int32_t, int32_t> own(buffers_[size_t(index)].users.front(), index);
+            auto at = std::lower_bound(line.begin(), line.end(), own);
+            // What ends here or below is in the line until a new neighbour finds it.
+            while (at != line.begin() && end_of(std::prev(at)->second) <= offset) {
+                at = line.erase(std::prev(at));
             }
-            const auto at = line.insert(place, own);
+            while (at != line.end() && end_of(at->second) <= offset) {
+                at = line.erase(at);
+            }
+            at = line.insert(at, own);
             if (at != line.begin()) {
-                LEAT_RETURN_IF_ERROR(check_pair(std::prev(at)->second, index));
+                LEAT_RETURN_IF_ERROR(check_pair(size_t(std::prev(at)->second), size_t(index)));
             }
             if (std::next(at) != line.end()) {
-                LEAT_RETURN_IF_ERROR(check_pair(index, std::next(at)->second));
+                LEAT_RETURN_IF_ERROR(check_pair(size_t(index), size_t(std::next(at)->second)));
             }
         }
         return {};
@@ -116,58 +117,64 @@ class SharingCheck {
         return true;
     }
 
-    Status check_pair(size_t before, size_t after) {
+    // By step, a bit for each step that it waits for, directly or not.
+    void find_ended(std::span<const std::vector<int32_t>> predecessors) {
+        words_ = (predecessors.size() + 63) / 64;
+        ended_.assign(predecessors.size() * words_, 0);
+        for (size_t step = 0; step < predecessors.size(); ++step) {
+            uint64_t* row = &ended_[step * words_];
+            for (const int32_t before : predecessors[step]) {
+                const uint64_t* more = &ended_[size_t(before) * words_];
+                for (size_t word = 0; word <= size_t(before) / 64; ++word) {
+                    row[word] |= more[word];
+                }
+                row[size_t(before) / 64] |= uint64_t{1} << (size_t(before) % 64);
+            }
+        }
+    }
+    bool has_ended(int32_t early, int32_t late) const {
+        return is_line_
+                   ? early < late
+                   : ((ended_[size_t(late) * words_ + size_t(early) / 64] >> (size_t(early) % 64)) &
+                      1U) != 0;
+    }
+
+    int64_t end_of(int32_t buffer) const {
+        return plan_.offsets[size_t(buffer)] + buffers_[size_t(buffer)].size_bytes;
+    }
+
+    Status check_pair(size_t before, size_t after) const {
         const UsedBuffer& a = buffers_[before];
         const UsedBuffer& b = buffers_[after];
-        const int64_t a_begin = plan_.offsets[before];
-        const int64_t b_begin = plan_.offsets[after];
         if (a.is_kept) {
             return internal_error(
                 "memory plan: buffer {} at [{}, {}) is kept, and {} at [{}, {}) shares its memory",
-                before, a_begin, a_begin + a.size_bytes, after, b_begin, b_begin + b.size_bytes);
+                before, plan_.offsets[before], end_of(int32_t(before)), after, plan_.offsets[after],
+                end_of(int32_t(after)));
+        }
+        if (is_line_ && a.users.back() < b.users.front()) {
+            return {};
         }
         for (const int32_t late : b.users) {
-            mark_before(late, a.users.front());
             for (const int32_t early : a.users) {
-                if (is_line_ ? early >= late : reached_from_[size_t(early)] != mark_) {
+                if (!has_ended(early, late)) {
                     return internal_error(
                         "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
                         "step {}, which uses the one, need not end before step {}, which uses the "
                         "other",
-                        before, a_begin, a_begin + a.size_bytes, after, b_begin,
-                        b_begin + b.size_bytes, early, late);
+                        before, plan_.offsets[before], end_of(int32_t(before)), after,
+                        plan_.offsets[after], end_of(int32_t(after)), early, late);
                 }
             }
         }
         return {};
     }
 
-    // Marks the steps from `first` on that `step` waits for, directly or not.
-    void mark_before(int32_t step, int32_t first) {
-        if (is_line_) {
-            return;  // everything that is before
-        }
-        ++mark_;
-        stack_.assign(1, step);
-        while (!stack_.empty()) {
-            const int32_t next = stack_.back();
-            stack_.pop_back();
-            for (const int32_t before : predecessors_[size_t(next)]) {
-                if (before >= first && reached_from_[size_t(before)] != mark_) {
-                    reached_from_[size_t(before)] = mark_;
-                    stack_.push_back(before);
-                }
-            }
-        }
-    }
-
     std::span<const UsedBuffer> buffers_;
-    std::span<const std::vector<int32_t>> predecessors_;
     const MemoryPlan& plan_;
-    const bool is_line_;                 // each step waits for the one before it
-    std::vector<int64_t> reached_from_;  // by step: the last mark
-    int64_t mark_ = 0;
-    std::vector<int32_t> stack_;  // kept for its memory
+    const bool is_line_;           // each step waits for the one before it
+    size_t words_ = 0;             // of a row
+    std::vector<uint64_t> ended_;  // [step][words]; empty: a line
 };
 
 }  // namespace
