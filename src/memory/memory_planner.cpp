@@ -48,17 +48,20 @@ std::vector<std::vector<int32_t>> waits_of(const MemoryProblem& problem,
             root_addresses[size_t(groups.root(value))] + groups.offset_bytes(value);
         return ByteRange{begin, begin + groups.size_bytes(value)};
     };
-    std::vector<StepAccess> accesses(order.size());
-    for (size_t position = 0; position < order.size(); ++position) {
-        const MemoryStep& step = problem.steps[size_t(order[position])];
+    StepHazards hazards;
+    std::vector<std::vector<int32_t>> waits;
+    waits.reserve(order.size());
+    for (const int32_t index : order) {
+        const MemoryStep& step = problem.steps[size_t(index)];
         for (const int32_t value : step.reads) {
-            accesses[position].reads.push_back(range_of(value));
+            hazards.read(range_of(value));
         }
         for (const int32_t value : step.writes) {
-            accesses[position].writes.push_back(range_of(value));
+            hazards.write(range_of(value));
         }
+        waits.push_back(hazards.end_step());
     }
-    return hazard_waits(accesses);
+    return waits;
 }
 
 // By position: the steps that wrote what a step reads.
