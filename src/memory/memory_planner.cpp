@@ -22,7 +22,7 @@ void sort_unique(std::vector<int32_t>& numbers) {
 std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,
                                            std::span<const int32_t> order) {
     std::vector<std::vector<int32_t>> users(problem.values.size());
-    const auto add = [&users](const std::vector<int32_t>& values, size_t position) {
+    const auto add = [&users](std::span<const int32_t> values, size_t position) {
         for (const int32_t value : values) {
             std::vector<int32_t>& list = users[size_t(value)];
             if (list.empty() || list.back() != int32_t(position)) {
@@ -102,18 +102,27 @@ std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
                                    const ValueGroups& groups,
                                    const std::vector<std::vector<int32_t>>& users) {
     std::vector<UsedGroup> used;
+    used.reserve(size_t(std::count_if(users.begin(), users.end(),
+                                      [](const auto& list) { return !list.empty(); })));
     for (int32_t root = 0; root < int32_t(problem.values.size()); ++root) {
         if (groups.root(root) != root || !groups.is_placed(root)) {
             continue;
         }
         UsedGroup group{root, {}, false};
+        size_t uses = 0;
+        for (const int32_t value : groups.members(root)) {
+            uses += users[size_t(value)].size();
+        }
+        group.users.reserve(uses);
         for (const int32_t value : groups.members(root)) {
             const std::vector<int32_t>& own = users[size_t(value)];
             group.users.insert(group.users.end(), own.begin(), own.end());
             group.is_kept |= problem.values[size_t(value)].is_kept;
         }
         if (!group.users.empty()) {
-            sort_unique(group.users);
+            if (groups.members(root).size() > 1) {
+                sort_unique(group.users);
+            }
             used.push_back(std::move(group));
         }
     }
@@ -396,17 +405,24 @@ std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead
         }
         return waits;
     }
-    std::vector<std::vector<int32_t>> waits = steps_->data_waits;
     const auto distance = int32_t(run_ahead);
-    for (int32_t position = distance; distance > 0 && position < int32_t(waits.size());
-         ++position) {
-        std::vector<int32_t>& own = waits[size_t(position)];
+    if (distance <= 0) {
+        return steps_->data_waits;
+    }
+    std::vector<std::vector<int32_t>> waits(order().size());
+    for (int32_t position = 0; position < int32_t(waits.size()); ++position) {
+        const std::vector<int32_t>& data = steps_->data_waits[size_t(position)];
         // Those further back are over before these began.
         const int32_t first = std::max(position - 2 * distance + 1, 0);
-        for (int32_t before = first; before <= position - distance; ++before) {
+        const int32_t end = std::max(position - distance + 1, first);
+        std::vector<int32_t>& own = waits[size_t(position)];
+        own.reserve(data.size() + size_t(end - first));
+        const auto at = std::lower_bound(data.begin(), data.end(), first);
+        own.assign(data.begin(), at);
+        for (int32_t before = first; before < end; ++before) {
             own.push_back(before);
         }
-        sort_unique(own);
+        own.insert(own.end(), std::lower_bound(at, data.end(), end), data.end());
     }
     return waits;
 }
@@ -472,7 +488,9 @@ Result<MemoryLayout> MemoryPlanner::place(const StepOrder& proved,
 // Fills places and buffers.
 void MemoryPlanner::place_values(const ValueGroups& groups, MemoryLayout& layout) const {
     std::vector<int32_t> buffer_of(problem_.values.size(), -1);  // by root
-    for (UsedGroup& group : used_groups(problem_, groups, steps_->users)) {
+    std::vector<UsedGroup> used = used_groups(problem_, groups, steps_->users);
+    layout.buffers.reserve(used.size());
+    for (UsedGroup& group : used) {
         buffer_of[size_t(group.root)] = int32_t(layout.buffers.size());
         layout.buffers.push_back({round_up(groups.size_bytes(group.root), problem_.alignment_bytes),
                                   problem_.alignment_bytes, std::move(group.users), group.is_kept});

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/inline_vector.h"
+
 namespace leat {
 
 struct MemoryValue {
@@ -23,10 +25,10 @@ struct ValueView {
 };
 
 struct MemoryStep {
-    std::vector<int32_t> reads;   // values
-    std::vector<int32_t> writes;  // values; each is written by one step at most
+    InlineVector<int32_t, 4> reads;   // values
+    InlineVector<int32_t, 2> writes;  // values; each is written by one step at most
     // Of `reads`: those that writes[0] may be written over, the best first.
-    std::vector<int32_t> in_place;
+    InlineVector<int32_t, 2> in_place;
     // Not empty: the step does nothing but copy, and is needless where all of these hold.
     std::vector<ValueView> views;
 };

@@ -50,17 +50,25 @@ PlanBound peak_bound(const PlanProblem& problem) {
     PlanBound bound;
     int32_t at = -1;
     int64_t alive = 0;
-    std::multiset<int64_t> paddings;
+    const bool has_padding = std::any_of(sizes.padding_bytes.begin(), sizes.padding_bytes.end(),
+                                         [](int64_t bytes) { return bytes > 0; });
+    std::multiset<int64_t> paddings;  // of what is alive; empty where none has any
     auto next_end = by_end.begin();
     for (int32_t number = 0; number < problem.size(); ++number) {
         for (; problem.item(*next_end).end_step <= problem.item(number).begin_step; ++next_end) {
             alive -= sizes.rounded_bytes[size_t(*next_end)];
-            paddings.erase(paddings.find(sizes.padding_bytes[size_t(*next_end)]));
+            if (has_padding) {
+                paddings.erase(paddings.find(sizes.padding_bytes[size_t(*next_end)]));
+            }
         }
         alive += sizes.rounded_bytes[size_t(number)];
-        paddings.insert(sizes.padding_bytes[size_t(number)]);
-        if (alive - *paddings.rbegin() > bound.bytes) {
-            bound.bytes = alive - *paddings.rbegin();
+        int64_t most_padding = 0;
+        if (has_padding) {
+            paddings.insert(sizes.padding_bytes[size_t(number)]);
+            most_padding = *paddings.rbegin();
+        }
+        if (alive - most_padding > bound.bytes) {
+            bound.bytes = alive - most_padding;
             at = number;
         }
     }

@@ -70,6 +70,7 @@ class SharingCheck {
         : buffers_(buffers), plan_(plan), is_line_(waits_for_the_last(predecessors)) {
         if (!is_line_) {
             find_ended(predecessors);
+            find_bits_of_users();
         }
     }
 
@@ -132,6 +133,31 @@ class SharingCheck {
             }
         }
     }
+    // By buffer, a bit for each of its users, and one for each step that all of them wait for.
+    void find_bits_of_users() {
+        users_.assign(buffers_.size() * words_, 0);
+        ended_before_.assign(buffers_.size() * words_, ~uint64_t{0});
+        for (size_t i = 0; i < buffers_.size(); ++i) {
+            for (const int32_t user : buffers_[i].users) {
+                users_[i * words_ + size_t(user) / 64] |= uint64_t{1} << (size_t(user) % 64);
+                for (size_t word = 0; word < words_; ++word) {
+                    ended_before_[i * words_ + word] &= ended_[size_t(user) * words_ + word];
+                }
+            }
+        }
+    }
+    // Every user of the one has ended before any of the other begins.
+    bool is_before(size_t before, size_t after) const {
+        if (is_line_) {
+            return buffers_[before].users.back() < buffers_[after].users.front();
+        }
+        for (size_t word = 0; word < words_; ++word) {
+            if ((users_[before * words_ + word] & ~ended_before_[after * words_ + word]) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
     bool has_ended(int32_t early, int32_t late) const {
         return is_line_
                    ? early < late
@@ -152,7 +178,7 @@ class SharingCheck {
                 before, plan_.offsets[before], end_of(int32_t(before)), after, plan_.offsets[after],
                 end_of(int32_t(after)));
         }
-        if (is_line_ && a.users.back() < b.users.front()) {
+        if (is_before(before, after)) {
             return {};
         }
         for (const int32_t late : b.users) {
@@ -167,14 +193,17 @@ class SharingCheck {
                 }
             }
         }
-        return {};
+        return internal_error("memory plan: buffers {} and {} share memory out of order", before,
+                              after);
     }
 
     std::span<const UsedBuffer> buffers_;
     const MemoryPlan& plan_;
-    const bool is_line_;           // each step waits for the one before it
-    size_t words_ = 0;             // of a row
-    std::vector<uint64_t> ended_;  // [step][words]; empty: a line
+    const bool is_line_;                  // each step waits for the one before it
+    size_t words_ = 0;                    // of a row
+    std::vector<uint64_t> ended_;         // [step][words]; empty: a line
+    std::vector<uint64_t> users_;         // [buffer][words]
+    std::vector<uint64_t> ended_before_;  // [buffer][words]
 };
 
 }  // namespace

@@ -59,14 +59,14 @@ bool ValueGroups::join(const ValueView& view) {
 // The newest first: so the members of each are the last ones of where it hangs.
 void ValueGroups::take_down_hung() {
     for (auto hung = hung_.rbegin(); hung != hung_.rend(); ++hung) {
-        std::vector<int32_t>& from = members_[size_t(hung->under)];
-        const auto first = from.end() - hung->members;
-        for (auto member = first; member != from.end(); ++member) {
+        InlineVector<int32_t, 4>& from = members_[size_t(hung->under)];
+        const int32_t* const first = from.end() - hung->members;
+        for (const int32_t* member = first; member != from.end(); ++member) {
             root_[size_t(*member)] = hung->group;
             offset_bytes_[size_t(*member)] -= hung->offset_bytes;
         }
-        members_[size_t(hung->group)].assign(first, from.end());
-        from.erase(first, from.end());
+        members_[size_t(hung->group)].assign(first, first + hung->members);
+        from.truncate(from.size() - size_t(hung->members));
     }
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "memory/memory_problem.h"
 
 namespace leat {
@@ -55,8 +56,8 @@ class ValueGroups {
     int64_t alignment_bytes_;
     std::vector<int32_t> root_;
     std::vector<int64_t> offset_bytes_;
-    std::vector<std::vector<int32_t>> members_;  // by root; empty: the value alone
-    std::vector<Hung> hung_;                     // by the last join()
+    std::vector<InlineVector<int32_t, 4>> members_;  // by root; empty: the value alone
+    std::vector<Hung> hung_;                         // by the last join()
 };
 
 }  // namespace leat

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "base/inline_vector.h"
 #include "base/out_of_memory.h"
 #include "base/text_file.h"
 #include "leat/leat.h"
@@ -112,6 +113,26 @@ TEST(FloatFormats, HalfRoundTripsEveryFiniteValue) {
     EXPECT_EQ(to_float16(0x1.8p-25F).bits, 1);
     // 1 + 2^-11 + 2^-40 lies above the tie; rounding through float first would lose that.
     EXPECT_EQ(to_float16(1.0 + 0x1p-11 + 0x1p-40).bits, 0x3c01);
+}
+
+TEST(InlineVector, IsAsAVectorBelowAndBeyondItsRoom) {
+    InlineVector<int32_t, 2> list;
+    for (int32_t i = 0; i < 5; ++i) {
+        EXPECT_THAT(std::vector<int32_t>(list.begin(), list.end()), testing::SizeIs(size_t(i)));
+        list.push_back(i);
+    }
+    EXPECT_THAT(list, testing::ElementsAre(0, 1, 2, 3, 4));
+    InlineVector<int32_t, 2> copy = list;
+    InlineVector<int32_t, 2> few = {7, 8};
+    EXPECT_FALSE(copy == few);
+    copy.truncate(2);
+    EXPECT_THAT(copy, testing::ElementsAre(0, 1));
+    few = std::move(list);
+    EXPECT_THAT(few, testing::ElementsAre(0, 1, 2, 3, 4));
+    list = copy;
+    EXPECT_THAT(list, testing::ElementsAre(0, 1));
+    copy = InlineVector<int32_t, 2>();
+    EXPECT_TRUE(copy.empty());
 }
 
 TEST(Tensor, CopiesCheckTheElementCount) {

@@ -266,7 +266,7 @@ class ByteMachine {
             return value == step.writes[0] && address(input) == address(value);
         });
     }
-    bool all_hold(const std::vector<int32_t>& values) const {
+    bool all_hold(std::span<const int32_t> values) const {
         return std::all_of(values.begin(), values.end(),
                            [this](int32_t value) { return holds(value); });
     }
