@@ -92,6 +92,12 @@ MemoryPlan solve(const PlanProblem& problem, std::span<const Buffer> buffers) {
     return finish(solver, buffers);
 }
 
+MemoryPlan solve(std::shared_ptr<const PlanProblem> problem, std::span<const UsedBuffer> buffers) {
+    MemoryPlan plan = solve(*problem, buffers);
+    plan.problem = std::move(problem);
+    return plan;
+}
+
 }  // namespace
 
 Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers) {
@@ -101,7 +107,7 @@ Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers) {
 
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order) {
     LEAT_RETURN_IF_ERROR(check_input(buffers, order.step_count()));
-    return solve(PlanProblem(buffers, order), buffers);
+    return solve(std::make_shared<const PlanProblem>(buffers, order), buffers);
 }
 
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
@@ -112,12 +118,18 @@ Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
         return invalid_argument("the former plan is of {} buffers, not of {}",
                                 former.offsets.size(), buffers.size());
     }
-    const PlanProblem problem(buffers, order);
-    PlanSolver solver(problem);
-    if (!solver.start_from(former)) {
-        return solve(problem, buffers);
+    std::shared_ptr<const PlanProblem> problem =
+        former.problem == nullptr ? nullptr : former.problem->with_sizes(buffers);
+    if (problem == nullptr) {
+        problem = std::make_shared<const PlanProblem>(buffers, order);
     }
-    return finish(solver, buffers);
+    PlanSolver solver(*problem);
+    if (!solver.start_from(former)) {
+        return solve(std::move(problem), buffers);
+    }
+    MemoryPlan plan = finish(solver, buffers);
+    plan.problem = std::move(problem);
+    return plan;
 }
 
 Result<LimitAnswer> plan_within(std::span<const UsedBuffer> buffers,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct UsedBuffer {
     bool is_kept = false;          // alive after the last step, as a graph's output is
 };
 
+class PlanProblem;
+
 struct MemoryPlan {
     std::vector<int64_t> offsets;   // by buffer
     int64_t height_bytes = 0;       // of the arena: the largest end of a buffer
@@ -42,6 +45,8 @@ struct MemoryPlan {
         0;  // no plan is below: the bound, or more where an exact search proved it
     int64_t unplanned_bytes = 0;  // the sum of all buffers
     std::string algorithm;        // what found it, for the report
+    // What plan_offsets_again takes over; null: nothing.
+    std::shared_ptr<const PlanProblem> problem = nullptr;
 
     bool is_optimal() const { return height_bytes == proved_bytes; }
 };

@@ -9,6 +9,10 @@
 namespace leat {
 namespace {
 
+bool takes_place(const UsedBuffer& buffer) {
+    return buffer.size_bytes > 0 && !buffer.users.empty();
+}
+
 // Bits of the steps after every user of a buffer.
 void find_steps_after(const UsedBuffer& buffer,
                       const StepOrder& order,
@@ -70,13 +74,17 @@ PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
 
 PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order) {
     items_.reserve(buffers.size());
+    auto uses = std::make_shared<std::vector<Use>>(buffers.size());
     for (const UsedBuffer& buffer : buffers) {
-        if (buffer.size_bytes > 0 && !buffer.users.empty()) {
+        if (takes_place(buffer)) {
+            (*uses)[size_t(&buffer - buffers.data())] = {buffer.users, buffer.alignment_bytes,
+                                                         buffer.is_kept};
             items_.push_back({buffer.size_bytes, buffer.alignment_bytes, buffer.users.front(),
                               buffer.is_kept ? order.step_count() : buffer.users.back() + 1,
                               int32_t(&buffer - buffers.data())});
         }
     }
+    uses_ = std::move(uses);
     sort_items();
     if (!order.is_serial()) {
         find_after(buffers, order);
@@ -86,6 +94,24 @@ PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& o
         }
     }
     find_meeting();
+}
+
+std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(
+    std::span<const UsedBuffer> buffers) const {
+    const auto is_as_before = [](const UsedBuffer& buffer, const Use& use) {
+        return takes_place(buffer) ? buffer.users == use.users && buffer.is_kept == use.is_kept &&
+                                         buffer.alignment_bytes == use.alignment_bytes
+                                   : use.users.empty();
+    };
+    if (uses_ == nullptr ||
+        !std::equal(buffers.begin(), buffers.end(), uses_->begin(), uses_->end(), is_as_before)) {
+        return nullptr;
+    }
+    auto again = std::make_shared<PlanProblem>(*this);
+    for (PlanItem& item : again->items_) {
+        item.size_bytes = buffers[size_t(item.index)].size_bytes;
+    }
+    return again;
 }
 
 bool PlanProblem::has_mixed_alignments() const {

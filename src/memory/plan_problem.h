@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,10 @@ class PlanProblem {
     // What plan_offsets accepts.
     explicit PlanProblem(std::span<const PlannedBuffer> buffers);
     PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order);
+
+    // The same with the sizes of these buffers: nothing else depends on sizes. Null if others of
+    // them take a place, or steps use them otherwise; the order is to be the same.
+    std::shared_ptr<const PlanProblem> with_sizes(std::span<const UsedBuffer> buffers) const;
 
     bool has_mixed_alignments() const;
     // With the largest alignment for all: what fits there fits here.
@@ -66,6 +71,14 @@ class PlanProblem {
                               int32_t step);
     void set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs);
 
+    // Who uses a buffer, which is kept; nothing where it takes no place.
+    struct Use {
+        std::vector<int32_t> users;
+        int64_t alignment_bytes = 0;
+        bool is_kept = false;
+    };
+
+    std::shared_ptr<const std::vector<Use>> uses_;  // by buffer; null: of PlannedBuffers
     std::vector<PlanItem> items_;
     std::vector<int64_t> first_conflict_;  // one more than items
     std::vector<int32_t> conflicts_;

@@ -220,6 +220,29 @@ TEST(PlanAgain, KeepsTheArrangementForAnotherBatch) {
     }
 }
 
+TEST(PlanAgain, ConflictsTakenOverAreThoseFoundAnew) {
+    SplitMix random(2);
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        PlanningProblem problem = network_problem(NetworkKind::kInception, 60, seed);
+        const StepOrder order(problem.predecessors);
+        const MemoryPlan former = plan_checked(problem);
+        ASSERT_NE(former.problem, nullptr);
+        for (UsedBuffer& buffer : problem.buffers) {
+            buffer.size_bytes = int64_t{64} * (1 + random.below(1000));
+            buffer.is_kept ^= seed % 3 == 0 && random.below(20) == 0;
+        }
+        MemoryPlan without = former;
+        without.problem = nullptr;
+        const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
+        const Result<MemoryPlan> expected = plan_offsets_again(problem.buffers, order, without);
+        ASSERT_TRUE(again.ok() && expected.ok());
+        EXPECT_EQ(again->offsets, expected->offsets);
+        EXPECT_EQ(again->bound_buffers, expected->bound_buffers);
+        EXPECT_EQ(again->proved_bytes, expected->proved_bytes);
+    }
+}
+
 TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
     SplitMix random(1);
     for (uint64_t seed = 0; seed < 30; ++seed) {
