@@ -35,19 +35,25 @@ struct ValueId {
 // An extent as written in a model: a number, a name ("batch"), or unknown.
 class LEAT_API DimSpec {
   public:
-    DimSpec(int64_t extent) : extent_(extent) {}     // NOLINT(google-explicit-constructor)
-    DimSpec(int extent) : extent_(extent) {}         // NOLINT(google-explicit-constructor)
-    DimSpec(std::string_view name) : name_(name) {}  // NOLINT(google-explicit-constructor)
-    DimSpec(const char* name) : name_(name) {}       // NOLINT(google-explicit-constructor)
+    DimSpec(int64_t extent) : extent_(extent) {}  // NOLINT(google-explicit-constructor)
+    DimSpec(int extent) : extent_(extent) {}      // NOLINT(google-explicit-constructor)
+    DimSpec(std::string_view name)                // NOLINT(google-explicit-constructor)
+        : name_(name.empty() ? nullptr : std::make_shared<const std::string>(name)) {}
+    DimSpec(const char* name)
+        : DimSpec(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
     static DimSpec unknown() { return DimSpec(int64_t{-1}); }
 
     bool is_fixed() const { return extent_ >= 0; }
-    int64_t extent() const { return extent_; }         // -1 when not fixed
-    const std::string& name() const { return name_; }  // empty when fixed or unknown
+    int64_t extent() const { return extent_; }  // -1 when not fixed
+    const std::string& name() const {           // empty when fixed or unknown
+        return name_ == nullptr ? no_name() : *name_;
+    }
 
   private:
+    static const std::string& no_name();
+
     int64_t extent_ = -1;
-    std::string name_;
+    std::shared_ptr<const std::string> name_;  // null: empty. Inference copies extents all the time
 };
 
 using AttributeValue = std::variant<int64_t,

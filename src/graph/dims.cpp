@@ -168,6 +168,14 @@ Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, co
     return result;
 }
 
+bool broadcasts_into(const std::vector<DimSpec>& operand, const std::vector<DimSpec>& dims) {
+    return operand.size() <= dims.size() &&
+           std::equal(operand.rbegin(), operand.rend(), dims.rbegin(),
+                      [](const DimSpec& from, const DimSpec& to) {
+                          return from.extent() == 1 || same_dim(from, to);
+                      });
+}
+
 Result<int> normalize_axis(int64_t axis, int rank) {
     if (axis < -rank || axis >= rank) {
         return invalid_argument("the axis is out of range")

@@ -85,6 +85,9 @@ class Inference {
     Status infer(const NodeData& node);
     // True if the node's results are what they were: taken over.
     bool take_former(const NodeData& node);
+    // True if the node's result has the type of one of its inputs: the fact is shared.
+    bool share_type(const NodeData& node);
+    bool gives_type_of(const NodeData& node, size_t input) const;
     void set(ValueId id, ValueFact fact);
     const Tensor* known_value(ValueId id) const;
     // True if the node's results can be computed now.
@@ -116,7 +119,12 @@ Status Inference::set_constants() {
     for (size_t i = 0; i < facts_.size(); ++i) {
         const ValueData& value = graph_.values[i];
         if (!value.constant) {
-            facts_[i] = kUnknown;
+            // The walk sets the others before anybody asks, as it did the last time.
+            const bool is_set = !former_.empty() && value.producer.valid() &&
+                                !graph_.node(value.producer).dead;
+            if (!is_set) {
+                facts_[i] = kUnknown;
+            }
             continue;
         }
         if (!former_.empty()) {
@@ -245,8 +253,52 @@ bool Inference::take_former(const NodeData& node) {
     return true;
 }
 
+bool Inference::share_type(const NodeData& node) {
+    if (former_.empty() || node.def->type_rule == TypeRule::kOwn || !node.epilogue.empty() ||
+        node.outputs.size() != 1 || !node.outputs[0].valid()) {
+        return false;
+    }
+    const size_t candidates = node.def->type_rule == TypeRule::kFirst ? 1 : node.inputs.size();
+    for (size_t i = 0; i < candidates; ++i) {
+        if (gives_type_of(node, i)) {
+            facts_[size_t(node.outputs[0].index)] = facts_[size_t(node.inputs[i].index)];
+            return true;
+        }
+    }
+    return false;
+}
+
+// Element types and attributes were right the last time, and only extents may differ from it.
+bool Inference::gives_type_of(const NodeData& node, size_t input) const {
+    const ValueFact& before = *former_[size_t(node.outputs[0].index)];
+    if (!node.inputs[input].valid() || before.value || before.extents ||
+        former_[size_t(node.inputs[input].index)]->type.rank() != before.type.rank()) {
+        return false;
+    }
+    // What a node gave has passed its checks.
+    const auto at = size_t(node.inputs[input].index);
+    const ValueFact& fact = *facts_[at];
+    if (!graph_.values[at].producer.valid() || fact.value || fact.extents ||
+        fact.type.dtype != before.type.dtype || !fact.type.fixed_shape()) {
+        return false;
+    }
+    const bool others_stay = node.def->type_rule == TypeRule::kFirst;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+        if (!id.valid() || id == node.inputs[input]) {
+            return true;
+        }
+        if (others_stay && facts_[size_t(id.index)] != former_[size_t(id.index)]) {
+            return false;
+        }
+        const TypeInfo& own = facts_[size_t(id.index)]->type;
+        const TypeInfo& former = former_[size_t(id.index)]->type;
+        return own.dtype == former.dtype && own.rank() == former.rank() && own.dims &&
+               broadcasts_into(*own.dims, *fact.type.dims);
+    });
+}
+
 Status Inference::infer(const NodeData& node) {
-    if (take_former(node)) {
+    if (take_former(node) || share_type(node)) {
         return {};
     }
     inputs_.clear();

@@ -71,6 +71,8 @@ DimSpec multiply_dims(const DimSpec& a, const DimSpec& b);
 bool same_dim(const DimSpec& a, const DimSpec& b);
 // Numpy broadcasting of two shapes; an error names both. Unknown ranks give an unknown rank.
 Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, const TypeInfo& b);
+// True if broadcasting `operand` with a tensor of `dims` gives `dims`, as far as is known.
+bool broadcasts_into(const std::vector<DimSpec>& operand, const std::vector<DimSpec>& dims);
 // Maps a negative axis; an error if it lies outside [-rank, rank).
 Result<int> normalize_axis(int64_t axis, int rank);
 
@@ -144,6 +146,14 @@ enum class LayoutRule : uint8_t {
     kAgnostic,  // any layout, the same for all operands of the output's rank; strides say which
 };
 
+// What `infer` makes of the type of output 0 once it has found the element types and attributes
+// right.
+enum class TypeRule : uint8_t {
+    kOwn,        // something of its own
+    kFirst,      // that of input 0, if the others broadcast with it
+    kBroadcast,  // that of input 0, broadcast with the other inputs
+};
+
 struct OpDef {
     std::string_view name;
     std::string_view domain = "";
@@ -175,6 +185,7 @@ struct OpDef {
     // ...).
     bool is_view = false;
     LayoutRule layout_rule = LayoutRule::kRowMajorOnly;
+    TypeRule type_rule = TypeRule::kOwn;
     // Element-wise, may be an epilogue step of MatMul, Gemm and Conv (unary, or binary with one
     // operand).
     bool fusible_epilogue = false;

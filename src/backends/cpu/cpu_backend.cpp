@@ -2,11 +2,30 @@
 
 #include <hwy/targets.h>
 
+#include <unordered_map>
+#include <vector>
+
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/reference/reference_backend.h"
 
 namespace leat {
 namespace {
+
+using FactoriesByOp = std::unordered_map<std::string_view, std::vector<cpu::CpuKernelFactory>>;
+
+// The best first.
+const FactoriesByOp& factories_by_op() {
+    static const FactoriesByOp kFactories = [] {
+        FactoriesByOp factories;
+        for (const std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
+            for (const cpu::CpuKernelEntry& entry : table) {
+                factories[entry.op_type].push_back(entry.make);
+            }
+        }
+        return factories;
+    }();
+    return kFactories;
+}
 
 class CpuBackend final : public Backend {
   public:
@@ -19,12 +38,10 @@ class CpuBackend final : public Backend {
     std::string refusal(const NodeData& node) const override { return reference_refusal(node); }
 
     Result<std::unique_ptr<HostKernel>> prepare(PrepareContext& context) const override {
-        for (std::span<const cpu::CpuKernelEntry> table : cpu::all_cpu_kernels()) {
-            for (const cpu::CpuKernelEntry& entry : table) {
-                if (entry.op_type != context.node.op_type) {
-                    continue;
-                }
-                LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, entry.make(context));
+        const auto factories = factories_by_op().find(context.node.op_type);
+        if (factories != factories_by_op().end()) {
+            for (const cpu::CpuKernelFactory make : factories->second) {
+                LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, make(context));
                 if (kernel != nullptr) {
                     return kernel;
                 }

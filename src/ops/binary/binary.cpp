@@ -116,6 +116,7 @@ std::span<const OpDef> binary_ops() {
             def.in_place_inputs = 3;
             def.gives_rows = rows_by_broadcasting;
             def.layout_rule = LayoutRule::kAgnostic;
+            def.type_rule = TypeRule::kBroadcast;
             def.fusible_epilogue = op.fusible;
             defs.push_back(def);
         }

@@ -46,6 +46,7 @@ std::span<const OpDef> clip_ops() {
         def.in_place_inputs = 1;
         def.gives_rows = rows_of_first_input;
         def.layout_rule = LayoutRule::kAgnostic;
+        def.type_rule = TypeRule::kFirst;
         def.fusible_epilogue = true;
         return std::vector<OpDef>{def};
     }();

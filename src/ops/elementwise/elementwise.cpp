@@ -7,6 +7,14 @@
 namespace leat {
 
 Status infer_broadcast(InferContext& context, DType output) {
+    if (context.input_count() == 2 && context.has_input(0) && context.has_input(1)) {
+        const TypeInfo& a = context.input(0);
+        const TypeInfo& b = context.input(1);
+        if (a.dims && b.dims && broadcasts_into(*b.dims, *a.dims)) {
+            context.set_output(0, output, a.dims);
+            return {};
+        }
+    }
     TypeInfo shape = TypeInfo::tensor(output, Shape());
     for (int i = 0; i < context.input_count(); ++i) {
         if (context.has_input(i)) {

@@ -162,9 +162,13 @@ RowLoops make_row_loops(const TensorArg& output, std::span<const TensorArg> inpu
             entry.input_strides[i] = repeats ? 0 : inputs[i].strides[size_t(own)];
         }
     }
-    std::stable_sort(axes.begin(), axes.begin() + rank, [](const Axis& a, const Axis& b) {
+    const auto is_outer = [](const Axis& a, const Axis& b) {
         return a.output_stride > b.output_stride;
-    });
+    };
+    // Mostly they are in order, and std::stable_sort allocates.
+    if (!std::is_sorted(axes.begin(), axes.begin() + rank, is_outer)) {
+        std::stable_sort(axes.begin(), axes.begin() + rank, is_outer);
+    }
     int merged = 0;
     for (int axis = 0; axis < rank; ++axis) {
         if (merged > 0 &&

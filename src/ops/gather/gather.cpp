@@ -42,7 +42,9 @@ Status infer_gather(InferContext& context) {
     LEAT_ASSIGN_OR_RETURN(const int axis,
                           normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
     LEAT_RETURN_IF_ERROR(check_output_rank(x.rank() - 1 + indices.rank()));
-    Dims dims(x.dims->begin(), x.dims->begin() + axis);
+    Dims dims;
+    dims.reserve(x.dims->size() - 1 + indices.dims->size());
+    dims.assign(x.dims->begin(), x.dims->begin() + axis);
     dims.insert(dims.end(), indices.dims->begin(), indices.dims->end());
     dims.insert(dims.end(), x.dims->begin() + axis + 1, x.dims->end());
     gather_extents(context);

@@ -38,7 +38,7 @@ inline void copy_row(const std::byte* source, std::byte* destination, int64_t by
 // Rows [begin, end) of a result in tiles of about 64 KiB.
 class RowKernel : public CpuKernel {
   public:
-    RowKernel(const NodeData& node, int64_t rows, int64_t row_bytes) : node_(node), rows_(rows) {
+    RowKernel(const NodeData& node, int64_t rows, int64_t row_bytes) : node_(&node), rows_(rows) {
         const int64_t bytes = rows * std::max(row_bytes, kRowBytes);
         tile_count = std::clamp<int64_t>(bytes / kTileBytes, 1, std::max<int64_t>(rows, 1));
     }
@@ -48,13 +48,13 @@ class RowKernel : public CpuKernel {
 
   protected:
     virtual Status run_rows(const KernelArgs& args, int64_t begin, int64_t end) const = 0;
-    const NodeData& node() const { return node_; }
+    const NodeData& node() const { return *node_; }
 
   private:
     int64_t first_row(int64_t tile) const {
         return rows_ / tile_count * tile + std::min(tile, rows_ % tile_count);
     }
-    NodeData node_;  // for messages
+    const NodeData* node_;  // for messages
     int64_t rows_;
 };
 

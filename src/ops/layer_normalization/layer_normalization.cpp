@@ -96,6 +96,7 @@ std::span<const OpDef> layer_normalization_ops() {
         op.reference = layer_normalization_reference;
         op.cost = layer_normalization_cost;
         op.in_place_inputs = 1;
+        op.type_rule = TypeRule::kFirst;
         op.gives_rows = rows_unless_along_axis_0<-1>;
         return table;
     }();

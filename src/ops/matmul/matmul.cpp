@@ -41,6 +41,30 @@ Status check_operands(const InferContext& context) {
     return {};
 }
 
+// The batch axes of the result, with room for two more.
+Result<std::vector<DimSpec>> matmul_batch(const std::vector<DimSpec>& a,
+                                          const std::vector<DimSpec>& b) {
+    const auto batch_end = [](const std::vector<DimSpec>& dims) {
+        return dims.begin() + std::max<std::ptrdiff_t>(std::ssize(dims) - 2, 0);
+    };
+    std::vector<DimSpec> dims;
+    if (b.size() <= 2 || (a.size() == b.size() &&
+                          std::equal(a.begin(), batch_end(a), b.begin(), batch_end(b), same_dim))) {
+        dims.reserve(std::max<size_t>(a.size(), 2));
+        dims.assign(a.begin(), batch_end(a));
+        return dims;
+    }
+    const auto batch_of = [&](const std::vector<DimSpec>& of) {
+        return TypeInfo::tensor(DType::kFloat32, std::vector<DimSpec>(of.begin(), batch_end(of)));
+    };
+    LEAT_ASSIGN_OR_RETURN(auto batch, broadcast_dims(batch_of(a), batch_of(b)));
+    dims.reserve(std::max(a.size(), b.size()));
+    if (batch) {
+        dims.assign(batch->begin(), batch->end());
+    }
+    return dims;
+}
+
 Status infer_matmul(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_operands(context));
     const TypeInfo& a = context.input(0);
@@ -56,14 +80,7 @@ Status infer_matmul(InferContext& context) {
     if (differ(a_k, b_k)) {
         return mismatch(a, b, a_k, b_k);
     }
-    const auto batch_of = [](const std::vector<DimSpec>& dims) {
-        const size_t count = dims.size() > 2 ? dims.size() - 2 : 0;
-        return TypeInfo::tensor(
-            DType::kFloat32,
-            std::vector<DimSpec>(dims.begin(), dims.begin() + std::ptrdiff_t(count)));
-    };
-    LEAT_ASSIGN_OR_RETURN(auto batch, broadcast_dims(batch_of(*a.dims), batch_of(*b.dims)));
-    std::vector<DimSpec> dims = batch ? *batch : std::vector<DimSpec>();
+    LEAT_ASSIGN_OR_RETURN(std::vector<DimSpec> dims, matmul_batch(*a.dims, *b.dims));
     if (a_rank > 1) {
         dims.push_back((*a.dims)[a_rank - 2]);
     }

@@ -1,6 +1,7 @@
 // Pieces of shape inference that the movement operators share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -86,13 +87,12 @@ inline Result<DimSpec> merge_dims(const DimSpec& a, const DimSpec& b, std::strin
 // The axis operand or attribute as axes of a tensor of `rank`, each once.
 inline Result<std::vector<int>> normalize_axes(const std::vector<int64_t>& axes, int rank) {
     std::vector<int> result;
-    std::vector<bool> seen(size_t(rank), false);
+    result.reserve(axes.size());
     for (const int64_t axis : axes) {
         LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
-        if (seen[size_t(normal)]) {
+        if (std::find(result.begin(), result.end(), normal) != result.end()) {
             return invalid_argument("axis {} is named twice", axis);
         }
-        seen[size_t(normal)] = true;
         result.push_back(normal);
     }
     return result;

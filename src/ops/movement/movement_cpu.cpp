@@ -1,6 +1,7 @@
 #include "ops/movement/movement_cpu.h"
 
 #include <algorithm>
+#include <array>
 
 namespace leat::cpu {
 namespace {
@@ -15,6 +16,7 @@ class CopyKernel final : public CpuKernel {
     CopyKernel(std::vector<CopyJob> jobs, std::string_view name) : jobs_(std::move(jobs)) {
         kernel_name = name;
         int64_t bytes = 0;
+        first_units_.reserve(jobs_.size());
         for (const CopyJob& job : jobs_) {
             first_units_.push_back(unit_count_);
             unit_count_ += job.copy.unit_count();
@@ -81,10 +83,13 @@ CopyJob copy_job(int source_input,
                  const TensorArg& source,
                  int destination_output,
                  const TensorArg& destination) {
-    const std::vector<CopyAxis> axes =
-        copy_axes(destination.shape, source.strides, destination.strides);
+    const auto rank = size_t(destination.shape.rank());
+    std::array<CopyAxis, kMaxRank> axes;
+    for (size_t i = 0; i < rank; ++i) {
+        axes[i] = {destination.shape[int(i)], source.strides[i], destination.strides[i]};
+    }
     return {source_input, destination_output,
-            StridedCopy(axes, element_bytes(destination.dtype), 0, 0)};
+            StridedCopy(std::span(axes).first(rank), element_bytes(destination.dtype), 0, 0)};
 }
 
 std::unique_ptr<CpuKernel> make_copy_kernel(std::vector<CopyJob> jobs, std::string_view name) {

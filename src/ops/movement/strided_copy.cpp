@@ -222,10 +222,14 @@ void StridedCopy::order_and_merge(std::span<const CopyAxis> axes) {
                                        axis.destination_stride * element_bytes_};
         }
     }
-    std::stable_sort(sorted.begin(), sorted.begin() + count,
-                     [](const CopyAxis& a, const CopyAxis& b) {
-                         return a.destination_stride > b.destination_stride;
-                     });
+    // Stable, and without the buffer that std::stable_sort allocates.
+    for (int i = 1; i < count; ++i) {
+        for (int k = i; k > 0 && sorted[size_t(k) - 1].destination_stride <
+                                     sorted[size_t(k)].destination_stride;
+             --k) {
+            std::swap(sorted[size_t(k) - 1], sorted[size_t(k)]);
+        }
+    }
     for (int i = 0; i < count; ++i) {
         const CopyAxis& inner = sorted[size_t(i)];
         if (rank_ > 0) {

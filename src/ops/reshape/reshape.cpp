@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/inline_vector.h"
 #include "graph/dim_factors.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
@@ -71,16 +72,17 @@ std::string dims_text(const Dims& dims) {
 struct Requested {
     Dims dims;
     int inferred_axis = -1;
-    std::vector<bool> kept;  // the extent of the same axis of x
+    InlineVector<uint8_t, 16> kept;  // not 0: the extent of the same axis of x
 };
 
 Result<Requested> read_request(const std::vector<int64_t>& shape,
                                const TypeInfo& x,
                                bool allow_zero) {
     Requested request;
+    request.dims.reserve(shape.size());
     for (size_t i = 0; i < shape.size(); ++i) {
         const int64_t extent = shape[i];
-        request.kept.push_back(extent == 0 && !allow_zero);
+        request.kept.push_back(uint8_t(extent == 0 && !allow_zero));
         if (extent == -1) {
             if (request.inferred_axis >= 0) {
                 return invalid_argument("the shape has two extents of -1");
@@ -91,7 +93,7 @@ Result<Requested> read_request(const std::vector<int64_t>& shape,
             return invalid_argument("the shape has a negative extent")
                 .with_found(fmt::format("{}", extent))
                 .with_needed("extents >= -1");
-        } else if (!request.kept.back()) {
+        } else if (request.kept.back() == 0) {
             request.dims.emplace_back(extent);
         } else if (!x.dims) {
             request.dims.push_back(DimSpec::unknown());
@@ -109,7 +111,7 @@ Result<Requested> read_request(const std::vector<int64_t>& shape,
 // Products over the axes of x and of the request, without kept axes, which cancel.
 void products(const Requested& request, const Dims& x, Product* all, Product* part) {
     for (size_t i = 0; i < std::max(x.size(), request.dims.size()); ++i) {
-        if (i < request.kept.size() && request.kept[i]) {
+        if (i < request.kept.size() && request.kept[i] != 0) {
             continue;
         }
         if (i < x.size()) {
@@ -124,7 +126,7 @@ void products(const Requested& request, const Dims& x, Product* all, Product* pa
 // A kept extent of zero: whatever the other extents, both tensors have no elements.
 bool keeps_zero(const Requested& request) {
     for (size_t i = 0; i < request.dims.size(); ++i) {
-        if (request.kept[i] && request.dims[i].extent() == 0) {
+        if (request.kept[i] != 0 && request.dims[i].extent() == 0) {
             return true;
         }
     }
@@ -252,6 +254,7 @@ Result<std::optional<Dims>> squeezed(const InferContext& context) {
         }
     }
     Dims dims;
+    dims.reserve(drop.size());
     for (size_t i = 0; i < drop.size(); ++i) {
         if (!drop[i]) {
             dims.push_back((*x.dims)[i]);

@@ -42,6 +42,7 @@ std::span<const OpDef> softmax_ops() {
             op.reference = softmax_reference;
             op.cost = softmax_cost;
             op.in_place_inputs = 1;
+            op.type_rule = TypeRule::kFirst;
             op.gives_rows = rows_unless_along_axis_0<-1>;
         }
         return table;

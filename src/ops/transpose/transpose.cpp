@@ -1,5 +1,7 @@
 #include "ops/transpose/transpose.h"
 
+#include <algorithm>
+
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
@@ -21,6 +23,7 @@ Status infer_transpose(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_output_rank(x.rank()));
     LEAT_ASSIGN_OR_RETURN(const auto permutation, transpose_permutation(context.node(), x.rank()));
     Dims dims;
+    dims.reserve(size_t(x.rank()));
     for (int axis = 0; axis < x.rank(); ++axis) {
         dims.push_back((*x.dims)[size_t(permutation[size_t(axis)])]);
     }
@@ -59,9 +62,13 @@ Result<std::array<int, kMaxRank>> transpose_permutation(const NodeData& node, in
             .with_found(fmt::format("{} axes", perm->size()))
             .with_needed(fmt::format("{} axes", rank));
     }
-    LEAT_ASSIGN_OR_RETURN(const std::vector<int> axes, normalize_axes(*perm, rank));
-    for (size_t axis = 0; axis < axes.size(); ++axis) {
-        permutation[axis] = axes[axis];
+    // As normalize_axes, without its list: every plan asks.
+    for (auto next = permutation.begin(); const int64_t axis : *perm) {
+        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
+        if (std::find(permutation.begin(), next, normal) != next) {
+            return invalid_argument("axis {} is named twice", axis);
+        }
+        *next++ = normal;
     }
     return permutation;
 }

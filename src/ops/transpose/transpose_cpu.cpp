@@ -17,7 +17,9 @@ Result<std::unique_ptr<CpuKernel>> make_transpose(PrepareContext& context) {
     for (int axis = 0; axis < y.shape.rank(); ++axis) {
         permuted.strides[size_t(axis)] = x.strides[size_t(permutation[size_t(axis)])];
     }
-    return make_copy_kernel({copy_job(0, permuted, 0, y)}, "transpose_copy");
+    std::vector<CopyJob> jobs;
+    jobs.push_back(copy_job(0, permuted, 0, y));
+    return make_copy_kernel(std::move(jobs), "transpose_copy");
 }
 
 constexpr CpuKernelEntry kKernels[] = {{"Transpose", make_transpose}};

@@ -117,6 +117,7 @@ std::span<const OpDef> unary_ops() {
             def.in_place_inputs = 1;
             def.gives_rows = rows_of_first_input;
             def.layout_rule = LayoutRule::kAgnostic;
+            def.type_rule = TypeRule::kFirst;
             def.fusible_epilogue = (op.dtypes & kFloatTypes) != 0;
             defs.push_back(def);
         }
