@@ -105,7 +105,7 @@ class PlanBuilder {
                                                 former == nullptr ? kNone : former->facts));
         find_known_values();
         plan_->report.inference_time_ns = nanoseconds_since(start);
-        needed_ = needed_nodes(graph_, known_);
+        find_needed_nodes();
         LEAT_RETURN_IF_ERROR(check_facts());
         const auto start_of_kernels = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare_steps());
@@ -115,15 +115,26 @@ class PlanBuilder {
     }
 
     void find_known_values() {
-        known_.reserve(graph_.values.size());
-        for (size_t i = 0; i < graph_.values.size(); ++i) {
-            known_.push_back(graph_.values[i].constant.has_value() ||
-                             plan_->facts[i]->value.has_value());
+        const Plan* former = context_.former;
+        std::vector<bool>& known = plan_->known;
+        known.resize(graph_.values.size());
+        for (size_t i = 0; i < known.size(); ++i) {
+            const bool is_as_before = former != nullptr && plan_->facts[i] == former->facts[i];
+            known[i] = is_as_before ? bool(former->known[i])
+                                    : graph_.values[i].constant.has_value() ||
+                                          plan_->facts[i]->value.has_value();
         }
     }
 
+    void find_needed_nodes() {
+        const Plan* former = context_.former;
+        plan_->needed = former != nullptr && former->known == plan_->known
+                            ? former->needed
+                            : needed_nodes(graph_, plan_->known);
+    }
+
     const ValueFact& fact(ValueId id) const { return *plan_->facts[size_t(id.index)]; }
-    bool is_known(ValueId id) const { return known_[size_t(id.index)]; }
+    bool is_known(ValueId id) const { return plan_->known[size_t(id.index)]; }
     const Tensor& known_value(ValueId id) const {
         const ValueData& data = graph_.value(id);
         return data.constant ? *data.constant : *fact(id).value;
@@ -131,38 +142,41 @@ class PlanBuilder {
 
     // Every value that a step touches must be a tensor of fixed shape.
     Status check_facts() {
-        shapes_.resize(graph_.values.size());
-        strides_.resize(graph_.values.size());
-        for (size_t i = 0; i < shapes_.size(); ++i) {
-            if (known_[i]) {
-                continue;
-            }
-            const TypeInfo& type = plan_->facts[i]->type;
-            const std::optional<Shape> shape = type.fixed_shape();
-            if (shape && type.is_tensor()) {
-                shapes_[i] = *shape;
-                const bool channels_last = graph_.values[i].layout == Layout::kChannelsLast;
-                strides_[i] =
-                    channels_last ? channels_last_strides(*shape) : row_major_strides(*shape);
-            }
-        }
+        described_at_.assign(graph_.values.size(), -1);
+        described_.reserve(graph_.nodes.size() + graph_.inputs.size());
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
             for (ValueId id : node.outputs) {
-                if (!needed_[n] || !id.valid()) {
+                if (!plan_->needed[n] || !id.valid()) {
                     continue;
                 }
                 const TypeInfo& type = fact(id).type;
-                if (!type.is_tensor() || !type.fixed_shape()) {
+                const std::optional<Shape> shape = type.fixed_shape();
+                if (!shape) {
                     return unsupported("the shape of result '{}' depends on computed data",
                                        graph_.value(id).name)
                         .with_node(node.label())
                         .with_found(type.to_string())
                         .with_needed("a shape that follows from the inputs' shapes and values");
                 }
+                if (!is_known(id)) {
+                    describe(id, *shape);
+                }
             }
         }
         return {};
+    }
+
+    // A value that is not known, as steps see it.
+    TensorArg& describe(ValueId id, const Shape& shape) {
+        described_at_[size_t(id.index)] = int32_t(described_.size());
+        TensorArg& arg = described_.emplace_back();
+        arg.dtype = fact(id).type.dtype;
+        arg.shape = shape;
+        arg.strides = graph_.value(id).layout == Layout::kChannelsLast
+                          ? channels_last_strides(shape)
+                          : row_major_strides(shape);
+        return arg;
     }
 
     // A constant of the plan for a known value; made once.
@@ -187,7 +201,7 @@ class PlanBuilder {
     }
 
     // Output 0 is input 0's memory; further outputs are not wanted.
-    bool is_view(const NodeData& node) const {
+    bool is_view(const NodeData& node) {
         if (!may_rename_memory(node) || node.inputs.empty() || !node.inputs[0].valid() ||
             is_known(node.inputs[0])) {
             return false;
@@ -198,7 +212,8 @@ class PlanBuilder {
                 return false;  // Dropout with a mask
             }
         }
-        return renames_memory(node, argument(node.inputs[0]), argument(node.outputs[0]));
+        const TensorArg input = argument(node.inputs[0]);
+        return renames_memory(node, input, argument(node.outputs[0]));
     }
 
     bool has_reader(ValueId id) const {
@@ -209,21 +224,17 @@ class PlanBuilder {
         return !uses.readers[size_t(id.index)].empty() || uses.output_uses[size_t(id.index)] > 0;
     }
 
-    TensorArg argument(ValueId id) const {
-        TensorArg arg;
+    TensorArg argument(ValueId id) {
         if (!id.valid()) {
-            return arg;
+            return {};
         }
-        arg.dtype = fact(id).type.dtype;
-        arg.shape = shapes_[size_t(id.index)];
-        arg.strides = strides_[size_t(id.index)];
         if (is_known(id)) {
             const Tensor& value = known_value(id);
-            arg.dtype = value.dtype();
-            arg.shape = value.shape();
-            arg.strides = row_major_strides(value.shape());
+            return row_major_arg(value.dtype(), value.shape(), nullptr);
         }
-        return arg;
+        const int32_t at = described_at_[size_t(id.index)];
+        return at >= 0 ? described_[size_t(at)]
+                       : describe(id, fact(id).type.fixed_shape().value_or(Shape()));
     }
 
     // The constant's address, with an aligned copy made if need be.
@@ -251,9 +262,9 @@ class PlanBuilder {
         find_former_steps();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
-            if (needed_[n] && is_view(node)) {
+            if (plan_->needed[n] && is_view(node)) {
                 problem_.views.push_back({node.outputs[0].index, node.inputs[0].index, 0});
-            } else if (needed_[n]) {
+            } else if (plan_->needed[n]) {
                 LEAT_RETURN_IF_ERROR(prepare_step(node));
             }
         }
@@ -372,11 +383,19 @@ class PlanBuilder {
         problem_.values.resize(graph_.values.size());
         for (size_t i = 0; i < problem_.values.size(); ++i) {
             MemoryValue& value = problem_.values[i];
-            const TypeInfo& type = plan_->facts[i]->type;
-            value.is_placed = !is_known({int32_t(i)}) && type.dtype != DType::kString;
-            value.size_bytes =
-                value.is_placed ? storage_bytes(type.dtype, shapes_[i].element_count()).value_or(0)
-                                : 1;
+            const int32_t at = described_at_[i];
+            value.is_placed = !plan_->known[i];
+            // What steps do not touch takes no place.
+            if (at >= 0 && value.is_placed) {
+                const TensorArg& arg = described_[size_t(at)];
+                value.is_placed = arg.dtype != DType::kString;
+                value.size_bytes =
+                    value.is_placed
+                        ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0)
+                        : 1;
+            } else {
+                value.size_bytes = value.is_placed ? 0 : 1;
+            }
         }
         for (const ValueId id : graph_.inputs) {
             problem_.values[size_t(id.index)].is_placed = false;
@@ -644,6 +663,7 @@ class PlanBuilder {
     void place_values() {
         plan_->memory = layout_.plan;
         plan_->arena_bytes = layout_.plan.height_bytes;
+        plan_->buffers.reserve(layout_.buffers.size());
         origins_.assign(graph_.values.size(), Storage{});  // by root
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             origins_[size_t(graph_.inputs[i].index)] = {Storage::Kind::kInput, int32_t(i)};
@@ -714,7 +734,7 @@ class PlanBuilder {
                 (void)bind_constant(id, unused, /*only_small=*/false);
             } else if (fact(id).type.is_tensor()) {
                 output.dtype = fact(id).type.dtype;
-                output.shape = shapes_[size_t(id.index)];
+                output.shape = argument(id).shape;
             }
             if (output.storage.kind == Storage::Kind::kArena) {
                 const ValuePlace& place = layout_.places[size_t(id.index)];
@@ -742,6 +762,11 @@ class PlanBuilder {
         scheduler::TaskDag dag;
         tasks.reserve(plan_->steps.size());
         plan_->report.tile_waits = 0;
+        int64_t waits = 0;
+        for (const std::vector<int32_t>& own : layout.waits) {
+            waits += int64_t(own.size());
+        }
+        dag.reserve(int64_t(plan_->steps.size()), waits);
         for (size_t s = 0; s < plan_->steps.size(); ++s) {
             const PlanStep& step = plan_->steps[s];
             const scheduler::TaskId task =
@@ -774,10 +799,8 @@ class PlanBuilder {
 
     const PlanContext& context_;
     const GraphData& graph_;
-    std::vector<bool> known_;                    // by value
-    std::vector<Shape> shapes_;                  // by value that is not known
-    std::vector<Strides> strides_;               // by value that is not known
-    std::vector<bool> needed_;                   // by node
+    std::vector<int32_t> described_at_;          // by value: index in described_; -1: not yet
+    std::vector<TensorArg> described_;           // values that are not known
     std::vector<const PlanStep*> former_steps_;  // by node; null: there was none
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
@@ -792,7 +815,7 @@ class PlanBuilder {
 }  // namespace
 
 int64_t Plan::own_bytes() const {
-    int64_t bytes = int64_t(sizeof(Plan));
+    int64_t bytes = int64_t(sizeof(Plan) + (known.size() + needed.size()) / 8);
     bytes += int64_t(args.size() * (sizeof(TensorArg) + sizeof(Storage)));
     bytes += int64_t(facts.size() *
                      (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans

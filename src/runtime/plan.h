@@ -79,6 +79,8 @@ struct Plan {
     int64_t scratch_bytes = 0;  // per worker, aligned
     // A plan for other shapes starts from these.
     SharedFacts facts;                            // by value of the graph
+    std::vector<bool> known;                      // by value: no step computes it
+    std::vector<bool> needed;                     // by node: some output needs it
     std::vector<int32_t> constant_of_value;       // index in `constants`; -1: none
     std::shared_ptr<const GraphData::Uses> uses;  // null: nobody has asked
     std::shared_ptr<const MemoryPlanner> planner;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/split_mix.h"
+#include "graph/inference.h"
 #include "leat/leat.h"
 
 namespace leat {
@@ -163,6 +164,56 @@ void expect_replans(Graph (*make)(), Shape shape, int threads) {
         EXPECT_EQ(answer.plan.unplanned_bytes, expected.plan.unplanned_bytes);
         EXPECT_EQ(again.report().packed_weight_bytes, fresh.report().packed_weight_bytes);
     }
+}
+
+ValueFact fact_of(const Shape& shape) {
+    ValueFact fact;
+    fact.type = TypeInfo::tensor(DType::kFloat32, shape);
+    return fact;
+}
+
+std::vector<std::string> types_of(const SharedFacts& facts) {
+    std::vector<std::string> types;
+    types.reserve(facts.size());
+    for (const std::shared_ptr<const ValueFact>& fact : facts) {
+        types.push_back(fact->type.to_string());
+    }
+    return types;
+}
+
+//  a --> Relu --> Softmax --> LayerNormalization --> Mul --> Clip --> Add --> z
+//                                          w[3,8] ------^            ^
+//  b --> Relu -------------------------------------------------------/      a, b: f32[?,?,8]
+TEST(Replan, SharedTypesAreThoseThatOperatorsInfer) {
+    Builder b;
+    Graph& graph = b.graph;
+    const ValueId left = b.relu(graph.input("a", DType::kFloat32, {"m", "n", 8}));
+    const ValueId right = b.relu(graph.input("b", DType::kFloat32, {"p", "q", 8}));
+    ValueId y = graph.add("LayerNormalization",
+                          {graph.add("Softmax", {left}), b.weights({8}), b.weights({8})});
+    y = graph.add("Clip", {graph.add("Mul", {b.weights({3, 8}), y}), b.weights({}), b.weights({})});
+    graph.output("z", graph.add("Add", {y, right}));
+    const std::vector<int64_t> extents = {1, 2, 3};
+    SharedFacts former;
+    SplitMix random(3);
+    int errors = 0;
+    for (int i = 0; i < 2000; ++i) {
+        const auto extent = [&] { return extents[size_t(random.below(3))]; };
+        const std::vector<ValueFact> given = {fact_of({extent(), extent(), 8}),
+                                              fact_of({extent(), extent(), 8})};
+        const auto fresh = infer_graph_again(graph.data(), given, {}, {});
+        const auto again = infer_graph_again(graph.data(), given, {}, former);
+        ASSERT_EQ(again.ok(), fresh.ok());
+        if (!fresh.ok()) {
+            EXPECT_EQ(again.error().message(), fresh.error().message());
+            ++errors;
+            continue;
+        }
+        ASSERT_EQ(types_of(*again), types_of(*fresh));
+        former = *again;
+    }
+    EXPECT_GT(errors, 100);
+    EXPECT_LT(errors, 1900);
 }
 
 TEST(Replan, ConvolutionsAnswerAsAFreshPlan) {
