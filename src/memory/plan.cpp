@@ -119,7 +119,7 @@ Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                 former.offsets.size(), buffers.size());
     }
     std::shared_ptr<const PlanProblem> problem =
-        former.problem == nullptr ? nullptr : former.problem->with_sizes(buffers);
+        former.problem == nullptr ? nullptr : former.problem->with_sizes(buffers, order);
     if (problem == nullptr) {
         problem = std::make_shared<const PlanProblem>(buffers, order);
     }

@@ -74,17 +74,17 @@ PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
 
 PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order) {
     items_.reserve(buffers.size());
-    auto uses = std::make_shared<std::vector<Use>>(buffers.size());
+    auto origin = std::make_shared<Origin>(Origin{std::vector<Use>(buffers.size()), order});
     for (const UsedBuffer& buffer : buffers) {
         if (takes_place(buffer)) {
-            (*uses)[size_t(&buffer - buffers.data())] = {buffer.users, buffer.alignment_bytes,
-                                                         buffer.is_kept};
+            origin->uses[size_t(&buffer - buffers.data())] = {buffer.users, buffer.alignment_bytes,
+                                                              buffer.is_kept};
             items_.push_back({buffer.size_bytes, buffer.alignment_bytes, buffer.users.front(),
                               buffer.is_kept ? order.step_count() : buffer.users.back() + 1,
                               int32_t(&buffer - buffers.data())});
         }
     }
-    uses_ = std::move(uses);
+    origin_ = std::move(origin);
     sort_items();
     if (!order.is_serial()) {
         find_after(buffers, order);
@@ -96,15 +96,16 @@ PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& o
     find_meeting();
 }
 
-std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(
-    std::span<const UsedBuffer> buffers) const {
+std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(std::span<const UsedBuffer> buffers,
+                                                           const StepOrder& order) const {
     const auto is_as_before = [](const UsedBuffer& buffer, const Use& use) {
         return takes_place(buffer) ? buffer.users == use.users && buffer.is_kept == use.is_kept &&
                                          buffer.alignment_bytes == use.alignment_bytes
                                    : use.users.empty();
     };
-    if (uses_ == nullptr ||
-        !std::equal(buffers.begin(), buffers.end(), uses_->begin(), uses_->end(), is_as_before)) {
+    if (origin_ == nullptr || !(origin_->order == order) ||
+        !std::equal(buffers.begin(), buffers.end(), origin_->uses.begin(), origin_->uses.end(),
+                    is_as_before)) {
         return nullptr;
     }
     auto again = std::make_shared<PlanProblem>(*this);

@@ -33,8 +33,9 @@ class PlanProblem {
     PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order);
 
     // The same with the sizes of these buffers: nothing else depends on sizes. Null if others of
-    // them take a place, or steps use them otherwise; the order is to be the same.
-    std::shared_ptr<const PlanProblem> with_sizes(std::span<const UsedBuffer> buffers) const;
+    // them take a place, or steps use them otherwise or in another order.
+    std::shared_ptr<const PlanProblem> with_sizes(std::span<const UsedBuffer> buffers,
+                                                  const StepOrder& order) const;
 
     bool has_mixed_alignments() const;
     // With the largest alignment for all: what fits there fits here.
@@ -78,7 +79,12 @@ class PlanProblem {
         bool is_kept = false;
     };
 
-    std::shared_ptr<const std::vector<Use>> uses_;  // by buffer; null: of PlannedBuffers
+    struct Origin {
+        std::vector<Use> uses;  // by buffer
+        StepOrder order;
+    };
+
+    std::shared_ptr<const Origin> origin_;  // null: PlannedBuffers
     std::vector<PlanItem> items_;
     std::vector<int64_t> first_conflict_;  // one more than items
     std::vector<int32_t> conflicts_;

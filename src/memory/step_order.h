@@ -20,6 +20,7 @@ class StepOrder {
     static StepOrder serial(int32_t steps) { return StepOrder(steps); }
 
     int32_t step_count() const { return steps_; }
+    friend bool operator==(const StepOrder&, const StepOrder&) = default;
     // Any two steps are ordered.
     bool is_serial() const { return bits_.empty(); }
     // Strictly: no step precedes itself.

@@ -263,6 +263,18 @@ TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
     }
 }
 
+TEST(PlanAgain, FindsTheConflictsOfAnotherOrder) {
+    const std::vector<UsedBuffer> buffers = {{100, 64, {0}}, {200, 64, {1}}};
+    const Result<MemoryPlan> former = plan_offsets(buffers, StepOrder::serial(2));
+    ASSERT_TRUE(former.ok());
+    EXPECT_EQ(former->height_bytes, 200);
+    const std::vector<std::vector<int32_t>> nobody_waits(2);
+    const Result<MemoryPlan> again = plan_offsets_again(buffers, StepOrder(nobody_waits), *former);
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(check_plan(buffers, nobody_waits, *again).ok());
+    EXPECT_GE(again->height_bytes, 300);
+}
+
 TEST(PlanAgain, LearnsNothingFromAPlanOfNothing) {
     PlanningProblem problem = network_problem(NetworkKind::kInception, 60, 2);
     const StepOrder order(problem.predecessors);
