@@ -39,8 +39,8 @@ class LEAT_API DimSpec {
     DimSpec(int extent) : extent_(extent) {}      // NOLINT(google-explicit-constructor)
     DimSpec(std::string_view name)                // NOLINT(google-explicit-constructor)
         : name_(name.empty() ? nullptr : std::make_shared<const std::string>(name)) {}
-    DimSpec(const char* name)
-        : DimSpec(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
+    DimSpec(const char* name)  // NOLINT(google-explicit-constructor)
+        : DimSpec(std::string_view(name)) {}
     static DimSpec unknown() { return DimSpec(int64_t{-1}); }
 
     bool is_fixed() const { return extent_ >= 0; }
