@@ -248,7 +248,7 @@ bool Splitter::gives_rows(const NodeData& node) const {
             return false;
         }
     }
-    const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
+    const size_t own = node.own_inputs();
     return node.def->gives_rows(
         {node, std::span(inputs).first(own), outputs, std::span(parts).first(own)});
 }

@@ -80,12 +80,15 @@ struct NodeData {
     Attributes attributes;
     std::map<std::string, std::shared_ptr<GraphData>> subgraphs;  // If, Loop, Scan bodies
     std::vector<EpilogueStep> epilogue;
-    // Inputs of the operator itself, without the epilogue's operands.
+    // Inputs of the operator itself, without the epilogue's operands: see own_inputs().
     int32_t own_input_count = -1;  // -1: all
     bool dead = false;
     int32_t opset = 0;  // opset of the file it came from (0: canonical already); for messages
 
     std::string label() const;  // "node 'name' (Op)", for messages
+    size_t own_inputs() const {
+        return own_input_count < 0 ? inputs.size() : size_t(own_input_count);
+    }
     // Attribute access with a default.
     int64_t attr(std::string_view key, int64_t fallback) const;
     float attr(std::string_view key, float fallback) const;

@@ -97,7 +97,7 @@ Status infer_checked(const NodeData& node,
         return unsupported("the operator is not implemented")
             .with_hint("compile with another backend, or rewrite the model without it");
     }
-    const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
+    const size_t own = node.own_inputs();
     const OpDef& def = *node.def;
     LEAT_RETURN_IF_ERROR(check_count("inputs", own, def.min_inputs, def.max_inputs));
     LEAT_RETURN_IF_ERROR(
@@ -194,7 +194,7 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
     if (node.def->is_view && results.size() == 1) {
         return results;
     }
-    const size_t own = node.own_input_count < 0 ? inputs.size() : size_t(node.own_input_count);
+    const size_t own = node.own_inputs();
     const std::vector<TensorArg> arguments = args_of(std::span(aligned).first(own));
     const std::vector<TensorArg> result_args = args_of(results);
     LEAT_RETURN_IF_ERROR(node.def->reference({node, arguments, result_args}));

@@ -316,8 +316,7 @@ class Printer {
     }
 
     std::string print_node(const NodeData& node) const {
-        const size_t own =
-            node.own_input_count < 0 ? node.inputs.size() : size_t(node.own_input_count);
+        const size_t own = node.own_inputs();
         std::string out = "  " + names(node.outputs, node.outputs.size()) + " = ";
         out += as_name(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type);
         out.append("(").append(names(node.inputs, own)).append(")");

@@ -104,7 +104,7 @@ class LayoutAssigner {
         if (!node.inputs[i].valid() || rank(node.inputs[i]) != rank(node.outputs[0])) {
             return false;
         }
-        const bool is_operand = node.own_input_count >= 0 && int(i) >= node.own_input_count;
+        const bool is_operand = i >= node.own_inputs();
         return i == 0 || is_operand || node.def->layout_rule == LayoutRule::kAgnostic;
     }
 

@@ -273,9 +273,7 @@ Result<std::unique_ptr<CpuKernel>> make_depthwise(PrepareContext& context,
 
 std::unique_ptr<CpuKernel> remake_depthwise(PrepareContext& context) {
     const auto* former = former_kernel<DepthwiseConv>(context);
-    const int own_inputs = context.node.own_input_count < 0 ? int(context.inputs.size())
-                                                            : context.node.own_input_count;
-    if (former == nullptr || !keeps_epilogue(context, 1, size_t(own_inputs))) {
+    if (former == nullptr || !keeps_epilogue(context, 1, context.node.own_inputs())) {
         return nullptr;
     }
     ConvGeometry geometry = former->geometry();

@@ -62,9 +62,7 @@ struct StepNode {
 class ReferenceHostKernel final : public HostKernel {
   public:
     explicit ReferenceHostKernel(const PrepareContext& context)
-        : node_(context.node),
-          own_inputs_(size_t(context.node.own_input_count < 0 ? int64_t(context.inputs.size())
-                                                              : context.node.own_input_count)) {
+        : node_(context.node), own_inputs_(context.node.own_inputs()) {
         kernel_name = "reference";
         is_reference = true;
         allows_in_place = false;

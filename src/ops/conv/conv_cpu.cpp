@@ -227,10 +227,8 @@ Result<std::shared_ptr<const PanelGemm>> make_gemm(PrepareContext& context,
 // The same node with another batch: windows and packed weights stay.
 Result<std::unique_ptr<CpuKernel>> remake_conv(PrepareContext& context, const ConvKernel& former) {
     const ConvImage& image = former.image();
-    const int own_inputs = context.node.own_input_count < 0 ? int(context.inputs.size())
-                                                            : context.node.own_input_count;
     std::shared_ptr<const PanelGemm> gemm = former.gemm();
-    if (!keeps_epilogue(context, 1, size_t(own_inputs))) {
+    if (!keeps_epilogue(context, 1, context.node.own_inputs())) {
         LEAT_ASSIGN_OR_RETURN(gemm, make_gemm(context, image.geometry, *image.rows));
     }
     context.packed_inputs |= 2;
