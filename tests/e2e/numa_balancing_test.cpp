@@ -68,13 +68,12 @@ void run_on_all_cpus() {
 
 // The node of each page, as the kernel says; negative: not resident.
 std::vector<int> nodes_of_pages(const void* begin, int64_t bytes) {
+    auto* const first = static_cast<char*>(const_cast<void*>(begin));
+    const int64_t before = int64_t(reinterpret_cast<uintptr_t>(begin) % uintptr_t(kPageBytes));
     std::vector<void*> pages;
-    pages.reserve(size_t(bytes / kPageBytes) + 1);
-    const auto first = reinterpret_cast<uintptr_t>(begin) / uintptr_t(kPageBytes);
-    const auto last =
-        (reinterpret_cast<uintptr_t>(begin) + uintptr_t(bytes) - 1) / uintptr_t(kPageBytes);
-    for (uintptr_t page = first; page <= last; ++page) {
-        pages.push_back(reinterpret_cast<void*>(page * uintptr_t(kPageBytes)));
+    pages.reserve(size_t((before + bytes) / kPageBytes) + 1);
+    for (int64_t at = -before; at < bytes; at += kPageBytes) {
+        pages.push_back(first + at);
     }
     std::vector<int> nodes(pages.size(), -1);
     EXPECT_EQ(::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, nodes.data(), 0),

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <sstream>
 
@@ -145,7 +146,7 @@ Facts run_forked(const std::string& words, const std::vector<std::string>& more_
         message.append(message.empty() ? "" : "\n").append(word);
     }
     int status = -1;
-    const Facts facts = facts_in(forker->run(message, status));
+    Facts facts = facts_in(forker->run(message, status));
     EXPECT_EQ(status, 0) << message;
     return facts;
 }
@@ -171,8 +172,8 @@ Facts run_cell_of(const std::string& words) {
 }  // namespace leat::numa_test
 
 int main(int argc, char** argv) {
-    const leat::numa_test::CellForker forker;
-    leat::numa_test::forker = &forker;
+    const auto forker = std::make_unique<leat::numa_test::CellForker>();
+    leat::numa_test::forker = forker.get();
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }
