@@ -40,6 +40,11 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // every task ran, or the run is cancelled and nothing else starts. Helpers (1, 2, ...) may
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
+    // Before work(): the thread is the crew's helper `helper`, whatever worker's number it has got.
+    virtual void joins(int worker, int helper) noexcept {
+        (void)worker;
+        (void)helper;
+    }
 
     // By Crew::open: where helpers of this run come from. Without it none come.
     void share(SharedRun* shared) { shared_ = shared; }

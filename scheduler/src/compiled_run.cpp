@@ -1,7 +1,9 @@
 #include "compiled_run.h"
 
 #include <algorithm>
+#include <span>
 
+#include "crew.h"
 #include "spin.h"
 #include "task_call.h"
 
@@ -18,6 +20,10 @@ constexpr std::chrono::microseconds kPatience{30};
 // keeps it for some milliseconds.
 constexpr std::chrono::microseconds kTaskPatience{150};
 
+// How long a domain must have had no thread in the run before others go through its lists: some
+// five wake-ups.
+constexpr int64_t kAbsenceNs = 200'000;
+
 // Of the thread, because what it learned holds for the next run too.
 thread_local Pacer t_pacer;
 
@@ -31,7 +37,11 @@ TileRange lane_range(int64_t tiles, int lanes, int lane) {
 }  // namespace
 
 CompiledCounters::CompiledCounters(const CompiledProgram& program)
-    : lists(size_t(program.lists())), tiles_done(program.tile_tasks.size()) {
+    : lists(size_t(program.lists())),
+      tiles_done(program.tile_tasks.size()),
+      domain_of_list(size_t(program.lists())),
+      domain_of_thread(size_t(program.lists()) + 1),
+      threads_in(size_t(program.lists())) {
     for (int lane = 0; lane < program.lists(); ++lane) {
         lists[size_t(lane)].seen.resize(size_t(program.lists()));
         // One line more on both sides: no two lanes share one, wherever the vector starts.
@@ -39,7 +49,8 @@ CompiledCounters::CompiledCounters(const CompiledProgram& program)
     }
 }
 
-void CompiledCounters::begin_run(const CompiledProgram& program) {
+void CompiledCounters::begin_run(const CompiledProgram& program,
+                                 std::span<const int> worker_domains) {
     if (needs_reset || epoch == TileClaims::kMaxEpoch) {
         for (StepProgress& done : tiles_done) {
             done.reset();
@@ -62,6 +73,30 @@ void CompiledCounters::begin_run(const CompiledProgram& program) {
     if (program.has_caller_tasks) {
         (void)lists[0].owner.try_claim();  // the caller finds it claimed: see work()
     }
+    keeps_domains = !worker_domains.empty();
+    if (keeps_domains) {
+        for (size_t list = 0; list < lists.size(); ++list) {
+            domain_of_list[list] = list < worker_domains.size()
+                                       ? domain_with(worker_domains[list], worker_domains)
+                                       : kAnyDomain;
+            threads_in[list].reset();
+        }
+        know_thread(0, worker_domains[0], worker_domains);
+    }
+}
+
+void CompiledCounters::know_thread(int worker, int domain, std::span<const int> worker_domains) {
+    domain_of_thread[size_t(worker)] = domain_with(domain, worker_domains);
+}
+
+int32_t CompiledCounters::domain_with(int domain, std::span<const int> worker_domains) const {
+    const size_t count = std::min(lists.size(), worker_domains.size());
+    for (size_t list = 0; list < count; ++list) {
+        if (worker_domains[list] == domain) {
+            return int32_t(list);
+        }
+    }
+    return kNoList;
 }
 
 // The calling thread owns the list, and does not afterwards.
@@ -72,6 +107,9 @@ CompiledRun::Stop CompiledRun::go_through(Passage& passage) {
     const Stop stop =
         record_.keeps_times() ? run_words<true>(passage, next) : run_words<false>(passage, next);
     passage.has_moved = next != begin || stop == Stop::kFinished;
+    if (passage.is_far && passage.has_moved) {
+        record_.add_far_segment();
+    }
     state.next = uint32_t(next - program_.words.data());
     if (stop == Stop::kFinished) {
         state.owner.finish();
@@ -194,6 +232,9 @@ bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item,
     int64_t finished = 0;
     for (int turn = 0; turn < shared.lanes; ++turn) {
         const int lane = (list + turn) % shared.lanes;
+        if (counters_.keeps_domains && !counters_.are_of_one_domain(list, lane)) {
+            continue;  // by that domain's lists
+        }
         const TileRange range = lane_range(shared.tile_count, shared.lanes, lane);
         const int64_t count = range.end - range.begin;
         const int64_t chunk = std::max(shared.grain, count / kClaimsPerLane);
@@ -235,15 +276,19 @@ CompiledRun::Stop CompiledRun::at_boundary(const Passage& passage) {
     }
     const bool is_own = passage.list == passage.worker;
     const bool is_wanted = !is_own && counters_.lists[size_t(passage.list)].owner.is_wanted();
-    if (is_wanted || (passage.until != nullptr && is_over(*passage.until))) {
+    const bool is_theirs = passage.is_far && has_own_thread(passage.list);
+    if (is_wanted || is_theirs || (passage.until != nullptr && is_over(*passage.until))) {
         return Stop::kAsked;
+    }
+    if (passage.is_far) {
+        record_.add_far_segment();
     }
     return passage.pacer != nullptr && passage.pacer->wants_rest() ? Stop::kRest : Stop::kNone;
 }
 
 // kNone: it is over. Only a list's own worker waits in it: who adopted it has a list of its own.
 CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait) {
-    if (passage.list != passage.worker) {
+    if (passage.list != passage.worker || passage.is_far) {
         return Stop::kBlocked;
     }
     for (int look = 0; look < kHotLooks; ++look) {
@@ -258,16 +303,17 @@ CompiledRun::Stop CompiledRun::wait_for(const Passage& passage, const Wait& wait
         }
         const uint32_t seen = points_.events();
         const bool is_free =
-            wait.kind == WaitFor::kList && counters_.lists[wait.index].owner.is_free();
+            wait.kind == WaitFor::kList && may_adopt(passage.worker, int(wait.index));
         const bool is_time = backoff.pause();
-        if ((is_free || is_time) && advance_lists(passage.worker, &wait)) {
+        bool is_early = false;
+        if ((is_free || is_time) && advance_lists(passage.worker, &wait, &is_early)) {
             backoff.restart();
             continue;
         }
         if (is_time && is_cancelled()) {
             return Stop::kCancelled;
         }
-        if (is_time && !stay(passage.worker, seen, backoff)) {
+        if (is_time && !is_early && !stay(passage.worker, seen, backoff)) {
             return Stop::kBlocked;
         }
         // Not with the list in its hands: while somebody else has the core, the wait may end.
@@ -303,16 +349,37 @@ bool CompiledRun::is_anyone_else_in_a_list(int worker) const {
 }
 
 // Goes through every list that nobody is in as far as it gets, or until `until` is over. False: no
-// list got any further.
-bool CompiledRun::advance_lists(int worker, const Wait* until) {
+// list got any further. Sets is_early where a list is left to a domain that has no thread yet, or
+// no more: to be looked at again without sleeping.
+bool CompiledRun::advance_lists(int worker, const Wait* until, bool* is_early) {
+    if (!counters_.keeps_domains) {
+        return advance_some_lists<false>(worker, until, false);
+    }
+    return advance_some_lists<true>(worker, until, false) ||
+           advance_some_lists<true>(worker, until, true, is_early);
+}
+
+// Those of the worker's own domain, or the others; all where domains do not count.
+template <bool keeps_domains>
+bool CompiledRun::advance_some_lists(int worker, const Wait* until, bool is_far, bool* is_early) {
     bool has_moved = false;
     const int lists = program_.lists();
     for (int turn = 1; turn <= lists; ++turn) {
         const int list = (worker + turn) % lists;
+        if (keeps_domains && counters_.is_near(worker, list) == is_far) {
+            continue;
+        }
+        if (keeps_domains && !may_adopt(worker, list)) {
+            // Threads of its domain wake who sleeps: when they have been in the list, or leave.
+            if (is_early != nullptr && !has_own_thread(list)) {
+                *is_early = true;
+            }
+            continue;
+        }
         if (!counters_.lists[size_t(list)].owner.try_claim()) {
             continue;
         }
-        Passage passage{list, worker, until, &t_pacer};
+        Passage passage{list, worker, until, &t_pacer, is_far};
         const Stop stop = go_through(passage);
         if (stop == Stop::kRest) {
             t_pacer.rest();
@@ -325,22 +392,75 @@ bool CompiledRun::advance_lists(int worker, const Wait* until) {
     return has_moved;
 }
 
+// Nobody is in the list, and the worker's thread may be.
+bool CompiledRun::may_adopt(int worker, int list) {
+    return counters_.lists[size_t(list)].owner.is_free() &&
+           (!counters_.keeps_domains || counters_.is_near(worker, list) ||
+            counters_.threads_in[size_t(counters_.domain_of_list[size_t(list)])].has_had_none_for(
+                kAbsenceNs));
+}
+
+bool CompiledRun::has_own_thread(int list) const {
+    return counters_.threads_in[size_t(counters_.domain_of_list[size_t(list)])].has_any();
+}
+
+void CompiledRun::joins(int worker, int helper) noexcept {
+    if (counters_.keeps_domains) {
+        const std::span<const int> domains = crew().report().worker_domains;
+        counters_.know_thread(worker, domains[size_t(helper)], domains);
+    }
+}
+
 void CompiledRun::work(int worker) noexcept {
+    const int domain = counters_.keeps_domains ? counters_.domain_of_thread[size_t(worker)] : -1;
+    if (domain >= 0) {
+        counters_.threads_in[size_t(domain)].enter();
+    }
     if (worker == 0 && program_.starts_long) {
         recruit_first_helper();
     }
     if (go_through_own_list(worker)) {
         finish_other_lists(worker);
     }
-    if (worker != 0) {
+    if (domain >= 0) {
+        counters_.threads_in[size_t(domain)].leave();
+        if (worker != 0 && points_.count() > 0) {
+            points_.wake();  // the caller may sleep and leave the domain's lists to this thread
+        }
+    }
+    if (worker != 0 && !awaits_other_domains()) {
         hold_helpers();
     }
+}
+
+// A list is left to threads of its domain that are not here yet.
+bool CompiledRun::awaits_other_domains() const {
+    return counters_.keeps_domains && points_.count() == 0 && !is_stopping() &&
+           std::any_of(counters_.lists.begin(), counters_.lists.end(),
+                       [](const ListState& list) { return list.owner.is_free(); });
+}
+
+// No other domain's thread goes through the lists of this one while it stays. Where they may wait
+// for signals, helpers go home.
+bool CompiledRun::is_needed_in_domain(int worker) const {
+    if (!counters_.keeps_domains || points_.count() > 0) {
+        return false;
+    }
+    for (int list = 0; list < program_.lists(); ++list) {
+        if (counters_.is_near(worker, list) && !counters_.lists[size_t(list)].owner.is_finished()) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // False: it could not be finished now.
 bool CompiledRun::go_through_own_list(int worker) {
     if (worker >= program_.lists()) {
         return true;  // one thread more than lists: see Executor::start
+    }
+    if (counters_.keeps_domains && !counters_.is_near(worker, worker)) {
+        return true;  // more threads than lists: none of this thread's domain has the number
     }
     ListOwner& own = counters_.lists[size_t(worker)].owner;
     const bool is_mine = worker == 0 && program_.has_caller_tasks;  // from the start
@@ -377,15 +497,17 @@ void CompiledRun::finish_other_lists(int worker) {
     Backoff backoff;
     while (!is_finished() && !is_stopping()) {
         const uint32_t seen = points_.events();
-        if (advance_lists(worker, nullptr)) {
+        bool is_early = false;
+        if (advance_lists(worker, nullptr, &is_early)) {
             backoff.restart();
             continue;
         }
         if (!backoff.pause()) {
             continue;
         }
-        const bool is_tired = worker != 0 && backoff.waited() > kPatience;
-        if (is_tired || is_cancelled() || !stay(worker, seen, backoff)) {
+        const bool is_tired =
+            worker != 0 && backoff.waited() > kPatience && !is_needed_in_domain(worker);
+        if (is_tired || is_cancelled() || (!is_early && !stay(worker, seen, backoff))) {
             break;
         }
     }

@@ -3,6 +3,7 @@
 // Every worker goes through the list of its own number. It waits where the list says so; while it
 // waits for a list that nobody is in, it goes through that list itself: so a run ends with any
 // number of helpers. A helper that comes late asks for its list, and gets it at the next boundary.
+// Lists and tiles of a domain are for its own threads while one of them is here.
 #pragma once
 
 #include <chrono>
@@ -34,6 +35,7 @@ class CompiledRun final : public ActiveRun {
           record_(record) {}
 
     void work(int worker) noexcept override;
+    void joins(int worker, int helper) noexcept override;
 
   private:
     enum class Stop : uint8_t { kNone, kFinished, kBlocked, kAsked, kRest, kCancelled };
@@ -54,6 +56,7 @@ class CompiledRun final : public ActiveRun {
         int worker = 0;
         const Wait* until = nullptr;  // for which the list was adopted; null: as far as it gets
         Pacer* pacer = nullptr;       // null: stays, whoever wants the core
+        bool is_far = false;          // the list is of another domain than the worker's thread
         bool has_moved = false;
     };
 
@@ -62,7 +65,13 @@ class CompiledRun final : public ActiveRun {
     bool is_over(const Wait& wait) const;
     bool go_through_own_list(int worker);
     void finish_other_lists(int worker);
-    bool advance_lists(int worker, const Wait* until);
+    bool advance_lists(int worker, const Wait* until, bool* is_early = nullptr);
+    template <bool keeps_domains>
+    bool advance_some_lists(int worker, const Wait* until, bool is_far, bool* is_early = nullptr);
+    bool may_adopt(int worker, int list);
+    bool has_own_thread(int list) const;
+    bool awaits_other_domains() const;
+    bool is_needed_in_domain(int worker) const;
     Stop go_through(Passage& passage);
     template <bool is_traced>
     Stop run_words(const Passage& passage, const uint32_t*& next);

@@ -237,6 +237,30 @@ SharedRun* Crew::most_urgent_run() {
     return best;
 }
 
+// A worker's number for a helper that is in the gate: its own where it can be, else one of its
+// domain. A program for all workers then has each list on the domain that it was placed on, and the
+// same thread as last time.
+int Crew::take_number(SharedRun& shared, int helper) const {
+    const int most = shared.most_helpers;
+    if (helper <= most && shared.slots[size_t(helper)].try_take()) {
+        return helper;
+    }
+    if (report_.domains.size() > 1) {
+        const int domain = report_.worker_domains[size_t(helper)];
+        for (int worker = 1; worker <= most; ++worker) {
+            if (report_.worker_domains[size_t(worker)] == domain &&
+                shared.slots[size_t(worker)].try_take()) {
+                return worker;
+            }
+        }
+    }
+    int worker = helper < most ? helper + 1 : 1;
+    while (!shared.slots[size_t(worker)].try_take()) {
+        worker = worker < most ? worker + 1 : 1;
+    }
+    return worker;
+}
+
 // Works on one run until it finds nothing more to do there.
 bool Crew::join_some_run(int helper, bool is_looking) {
     SharedRun* shared = most_urgent_run();
@@ -246,13 +270,7 @@ bool Crew::join_some_run(int helper, bool is_looking) {
     if (is_looking) {
         looking_.add(-1);
     }
-    // The helper's own number where it can be: a program for all workers then has each list on the
-    // domain that it was placed on, and the same thread as last time.
-    const auto most = size_t(shared->most_helpers);
-    size_t worker = size_t(helper) <= most ? size_t(helper) : 1;
-    while (!shared->slots[worker].try_take()) {
-        worker = worker < most ? worker + 1 : 1;
-    }
+    const int worker = take_number(*shared, helper);
     if (binding_ != nullptr) {
         binding_->place(helper, shared->busy_cpu);
     }
@@ -260,9 +278,10 @@ bool Crew::join_some_run(int helper, bool is_looking) {
     ActiveRun& run = *shared->run;
     {
         const InsideRun inside(run);
-        run.work(int(worker));
+        run.joins(worker, helper);
+        run.work(worker);
     }
-    shared->slots[worker].free();
+    shared->slots[size_t(worker)].free();
     shared->gate.leave();
     return true;
 }

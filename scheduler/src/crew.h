@@ -64,6 +64,7 @@ class Crew final : private HelperWork {
     void stop_looking();
     bool join_some_run(int helper, bool is_looking);
     SharedRun* most_urgent_run();
+    int take_number(SharedRun& shared, int helper) const;
 
     ExecutorReport report_;
     std::vector<ComputeDomain> domains_;

@@ -79,6 +79,12 @@ class OpenRun {
     }
 
   private:
+    // Of the crew's workers, if there are several. In a task, worker 0 is whoever runs the task.
+    std::span<const int> domains_to_keep() const {
+        const ExecutorReport& report = crew_.report();
+        const bool are_kept = report.domains.size() > 1 && ActiveRun::innermost() == nullptr;
+        return are_kept ? std::span<const int>(report.worker_domains) : std::span<const int>();
+    }
     void make_run(TaskFunction function, const RunControl& control) {
         const Program::Impl& program = state_.program.impl();
         switch (program.stats.gear) {
@@ -87,7 +93,7 @@ class OpenRun {
                                                     control);
                 break;
             case Gear::kCompiled:
-                state_.lists->begin_run(program.lists);
+                state_.lists->begin_run(program.lists, domains_to_keep());
                 run_ =
                     &storage_.emplace<CompiledRun>(crew_, program.lists, *state_.lists,
                                                    state_.points, state_.record, function, control);

@@ -1,7 +1,7 @@
 // RunRecord: what the runs of one ProgramState measured.
 //
-// Thread-safe for the workers of a run (add_wait, add_call), and trace() for anybody except while
-// begin_trace() runs; the rest by the thread that owns the run.
+// Thread-safe for the workers of a run (add_wait, add_far_segment, add_call), and trace() for
+// anybody except while begin_trace() runs; the rest by the thread that owns the run.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,8 @@ class RunRecord {
             waited_ns_.fetch_add(time.count(), std::memory_order_relaxed);
         }
     }
+    // A thread of another domain went through a segment of a list.
+    void add_far_segment() { far_segments_.fetch_add(1, std::memory_order_relaxed); }
     // Whether the program is traced.
     bool keeps_times() const { return !trace_.empty(); }
     // A run begins inside an outermost run that began at `begin_ns`: what was recorded in another
@@ -48,7 +50,11 @@ class RunRecord {
         stats_.imbalance += (share - stats_.imbalance) / weight;
         stats_.advises_recompile = stats_.runs >= kLeastRuns && stats_.imbalance > kMostImbalance;
     }
-    const RunStats& stats() const { return stats_; }
+    RunStats stats() const {
+        RunStats stats = stats_;
+        stats.adopted_across_domains = far_segments_.load(std::memory_order_relaxed);
+        return stats;
+    }
     // Mean of all complete runs; Task::kUnknownCost before the first.
     std::vector<double> times_ns() const;
 
@@ -58,6 +64,7 @@ class RunRecord {
     static constexpr double kMostImbalance = 0.1;
 
     std::atomic<int64_t> waited_ns_{0};
+    std::atomic<int64_t> far_segments_{0};
     RunStats stats_;
     std::vector<std::atomic<int64_t>> times_ns_;       // by task, of all runs
     std::vector<std::unique_ptr<TraceBuffer>> trace_;  // by worker: who has its number writes

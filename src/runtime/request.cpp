@@ -560,7 +560,8 @@ RunReport Request::run_report() const {
     RunReport report;
     if (impl_->current() != nullptr) {
         const scheduler::RunStats stats = impl_->current()->run_stats();
-        report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile};
+        report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile,
+                  stats.adopted_across_domains};
     }
     return report;
 }

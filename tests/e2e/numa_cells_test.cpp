@@ -1,47 +1,28 @@
 // Placement of memory on machines with several NUMA nodes, under every restriction that lets less
-// be done. Each cell is a process of its own (numa_child.cpp), started by root inside a virtual
-// machine: see numa_test.sh. Speed means nothing here, pages and bits do.
+// be done. Started by root inside a virtual machine: see numa_test.sh. Speed means nothing here,
+// pages and bits do.
 //
-// Machines: "2": two nodes; "2+1": two, and node 2 of memory only, with HMAT; "4": four.
+// Machines: "1": one node; "2": two nodes; "2+1": two, and node 2 of memory only, with HMAT; "4":
+// four; "balancing": as "2", for numa_balancing_test.cpp.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "leat/scheduler/topology.h"
-#include "memory/memory_domains.h"
-#include "memory/page_placement.h"
-#include "memory/slab.h"
-#include "memory/weight_store.h"
+#include "numa_process.h"
 
-namespace leat {
+namespace leat::numa_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-std::string machine() {
-    const char* name = std::getenv("LEAT_NUMA_MACHINE");
-    return name == nullptr ? "" : name;
-}
-
-// Skips a case that is about another machine.
-#define ON_MACHINE(name)                                        \
-    if (machine() != (name)) {                                  \
-        GTEST_SKIP() << "about the machine '" << (name) << "'"; \
-    }
 
 bool write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path);
@@ -86,61 +67,27 @@ class CpuSet {
     CpuSet(const CpuSet&) = delete;
     CpuSet& operator=(const CpuSet&) = delete;
 
-    std::string command() const { return "echo $$ > " + path_ + "/cgroup.procs && "; }
+    // For the cell that joins it.
+    std::string word() const { return "join=" + path_; }
 
   private:
     std::string path_ = "/sys/fs/cgroup/leat_cell";
 };
 
-struct Facts {
-    int status = -1;
-    std::map<std::string, std::string> facts;
-    std::vector<std::string> warnings;
-
-    std::string text(const std::string& name) const {
-        const auto found = facts.find(name);
-        return found == facts.end() ? "" : found->second;
+// The bits of a run of this graph that knows nothing of nodes.
+const std::string& expected_bits(const std::string& graph) {
+    static std::map<std::string, std::string> bits_of_graph;
+    std::string& bits = bits_of_graph[graph];
+    if (bits.empty()) {
+        bits = run_here(graph + " off").text("bits");
     }
-    int64_t number(const std::string& name) const { return std::atoll(text(name).c_str()); }
-};
-
-std::string folder_of_this() {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path();
-}
-
-Facts run_child(const std::string& arguments,
-                const std::string& before = "",
-                const std::string& program = "numa_child") {
-    Facts facts;
-    const std::string command =
-        before + "exec " + folder_of_this() + "/" + program + " " + arguments;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    char line[4096];
-    while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
-        std::string text(line);
-        text.resize(text.find_last_not_of('\n') + 1);
-        const size_t equals = text.find('=');
-        if (text.compare(0, equals, "warning") == 0) {
-            facts.warnings.push_back(text.substr(equals + 1));
-        } else if (equals != std::string::npos) {
-            facts.facts[text.substr(0, equals)] = text.substr(equals + 1);
-        }
-    }
-    facts.status = pipe == nullptr ? -1 : ::pclose(pipe);
-    EXPECT_EQ(facts.status, 0) << command;
-    return facts;
-}
-
-// The bits of a run that knows nothing of nodes.
-const std::string& expected_bits() {
-    static const std::string kBits = run_child("off").text("bits");
-    return kBits;
+    return bits;
 }
 
 // The run worked, and the report says what numa_maps says to another parser.
 void expect_sound(const Facts& facts) {
     EXPECT_EQ(facts.text("error"), "");
-    EXPECT_EQ(facts.text("bits"), expected_bits());
+    EXPECT_EQ(facts.text("bits"), expected_bits(facts.text("graph")));
     EXPECT_EQ(facts.text("mask_is_restored"), "1");
     EXPECT_EQ(facts.text("activations.confirmed"), "1");
     EXPECT_EQ(facts.number("activations.absent"), 0);
@@ -165,8 +112,9 @@ void expect_placed(const Facts& facts, const std::string& policy) {
     EXPECT_EQ(facts.number("activations.there"), facts.number("activations.wanted"));
 }
 
+// In a process of its own; once with all that hwloc loads: see numa_test.sh.
 TEST(NumaCells, AllThatCanBePlacedIs) {
-    const Facts facts = run_child("");
+    const Facts facts = run_forked(machine() == "2" ? "env=HWLOC_PLUGINS_PATH" : "");
     expect_placed(facts, "bind");
     EXPECT_THAT(facts.warnings, IsEmpty());
     EXPECT_EQ(facts.text("activations.source"), "move_pages");
@@ -202,19 +150,19 @@ void expect_kept_to(const Facts& facts, int node) {
 TEST(NumaCells, ARequestKeepsToTheNodeOfItsMaker) {
     for (int node = 0; node < cpu_nodes(); ++node) {
         // The maker's CPU, not its mask: that would leave one node.
-        expect_kept_to(run_child(fmt::format("runs=10 maker={}", cpus_of_node(node))), node);
+        expect_kept_to(run_cell_of(fmt::format("few runs=10 maker={}", cpus_of_node(node))), node);
     }
 }
 
 TEST(NumaCells, ARequestKeepsToTheNodeThatIsAskedFor) {
     for (int node = 0; node < cpu_nodes(); ++node) {
-        expect_kept_to(run_child(fmt::format("runs=10 node={}", node)), node);
+        expect_kept_to(run_cell_of(fmt::format("few runs=10 node={}", node)), node);
     }
-    EXPECT_THAT(run_child("node=7").text("error"), HasSubstr("a request cannot be on node 7"));
+    EXPECT_THAT(run_cell_of("node=7").text("error"), HasSubstr("a request cannot be on node 7"));
 }
 
 TEST(NumaCells, WeightsAreCopiedToEveryNode) {
-    const Facts facts = run_child("");
+    const Facts facts = run_cell_of("");
     const int64_t pages = facts.number("weights@0.wanted");
     EXPECT_GT(pages, 0);
     for (int node = 0; node < cpu_nodes(); ++node) {
@@ -228,7 +176,7 @@ TEST(NumaCells, WeightsAreCopiedToEveryNode) {
 }
 
 TEST(NumaCells, RequestsOnAllNodesShareTheirMemory) {
-    const Facts facts = run_child("requests=all runs=10");
+    const Facts facts = run_cell_of("few requests=all runs=10");
     expect_placed(facts, "bind");
     EXPECT_GT(facts.number("shared@-1"), 0);
     EXPECT_EQ(facts.text("weights.effective"), "interleave");
@@ -238,9 +186,9 @@ TEST(NumaCells, RequestsOnAllNodesShareTheirMemory) {
 
 // Every node has rows, memory and threads of its own for them.
 TEST(NumaCells, ABatchIsDividedOverTheNodes) {
-    const Facts facts = run_child("batch requests=shards runs=10");
+    const Facts facts = run_cell_of("batch requests=shards runs=10");
     EXPECT_EQ(facts.text("error"), "");
-    EXPECT_EQ(facts.text("bits"), run_child("batch off").text("bits"));
+    EXPECT_EQ(facts.text("bits"), run_cell_of("batch off").text("bits"));
     EXPECT_EQ(facts.text("mask_is_restored"), "1");
     EXPECT_EQ(facts.text("undivided"), "");
     EXPECT_EQ(facts.number("shards"), cpu_nodes());
@@ -263,10 +211,10 @@ TEST(NumaCells, ABatchIsDividedOverTheNodes) {
 
 // The caller's own node has none then.
 TEST(NumaCells, FewerRowsThanNodesLeaveNodesOut) {
-    ON_MACHINE("4");
-    const Facts facts = run_child("batch=2 requests=shards node=0 runs=5");
+    LEAT_ON_MACHINE("4");
+    const Facts facts = run_cell_of("batch=2 requests=shards node=0 runs=5");
     EXPECT_EQ(facts.text("error"), "");
-    EXPECT_EQ(facts.text("bits"), run_child("batch=2 off").text("bits"));
+    EXPECT_EQ(facts.text("bits"), run_cell_of("batch=2 off").text("bits"));
     EXPECT_EQ(facts.number("shards"), 2);
     for (const int node : {1, 3}) {
         EXPECT_EQ(facts.text(fmt::format("cpus@{}", node)), cpus_of_node(node));
@@ -274,7 +222,7 @@ TEST(NumaCells, FewerRowsThanNodesLeaveNodesOut) {
 }
 
 TEST(NumaCells, WhatHasNoBatchIsNotDivided) {
-    const Facts facts = run_child("requests=shards");
+    const Facts facts = run_cell_of("requests=shards");
     expect_placed(facts, "bind");
     EXPECT_EQ(facts.number("shards"), 0);
     EXPECT_THAT(facts.text("undivided"), HasSubstr("no input has the batch of 16384 rows"));
@@ -282,8 +230,8 @@ TEST(NumaCells, WhatHasNoBatchIsNotDivided) {
 
 // The same from run to run, and on each node.
 TEST(NumaCells, PlansAreTheSame) {
-    const Facts first = run_child("");
-    const Facts second = run_child("");
+    const Facts first = run_cell_of("");
+    const Facts second = run_cell_of("");
     const std::string plan = first.text("plan@0");
     EXPECT_NE(plan, "");
     for (int node = 0; node < cpu_nodes(); ++node) {
@@ -292,15 +240,39 @@ TEST(NumaCells, PlansAreTheSame) {
     }
 }
 
+// A line that numa_test.sh compares with those of the other machines.
+void tell_across_machines(const std::string& words, const std::string& plan) {
+    const Facts facts = run_cell_of(words);
+    EXPECT_EQ(facts.text("error"), "");
+    EXPECT_NE(facts.text(plan), "") << words;
+    fmt::print("across machines: '{}' has bits {}, plan {}\n", words, facts.text("bits"),
+               facts.text(plan));
+}
+
+// Of as many workers: on threads of one node, of all nodes, and where nothing is known of nodes.
+TEST(NumaAcross, PlansAndBitsAreThoseOfOtherMachines) {
+    const std::string of_home = machine() == "1" ? "plan@-1" : "plan@0";
+    for (const char* graph : {"few ", "branches ", "batch "}) {
+        tell_across_machines(fmt::format("{}threads=1", graph), of_home);
+        for (const int threads : {1, 2, 4}) {
+            tell_across_machines(fmt::format("{}threads={} requests=all", graph, threads),
+                                 "plan@-1");
+        }
+        tell_across_machines(fmt::format("{}threads=4 off", graph), "plan@-1");
+    }
+    fmt::print("across machines: a divided batch has bits {}\n",
+               run_cell_of("batch requests=shards").text("bits"));
+}
+
 TEST(NumaCells, SwitchedOffPlacesNothing) {
-    const Facts facts = run_child("off");
+    const Facts facts = run_cell_of("off");
     expect_sound(facts);
     EXPECT_EQ(facts.text("activations.effective"), "none");
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 
 TEST(NumaCells, WeightsAtHomeAreBound) {
-    const Facts facts = run_child("weights=home");
+    const Facts facts = run_cell_of("weights=home");
     expect_placed(facts, "bind");
     const std::string weights = fmt::format("weights@{}", facts.text("activations.nodes"));
     EXPECT_EQ(facts.text(weights + ".effective"), "bind");
@@ -310,8 +282,8 @@ TEST(NumaCells, WeightsAtHomeAreBound) {
 
 // As in a container with the default profile.
 TEST(NumaCells, RefusedPoliciesLeaveFirstTouch) {
-    ON_MACHINE("2");
-    const Facts facts = run_child("seccomp");
+    LEAT_ON_MACHINE("2");
+    const Facts facts = run_cell_of("seccomp");
     expect_placed(facts, "first touch");
     EXPECT_EQ(facts.text("activations.source"), "numa_maps");
     ASSERT_THAT(facts.warnings, SizeIs(1));
@@ -321,7 +293,7 @@ TEST(NumaCells, RefusedPoliciesLeaveFirstTouch) {
 // All memory is on `node`, all CPUs of the set are used, and the warning names those without
 // memory.
 void expect_orphans(const CpuSet& set, const char* node, const char* threads, const char* orphans) {
-    const Facts facts = run_child("", set.command());
+    const Facts facts = run_forked(set.word());
     expect_placed(facts, "none");
     EXPECT_EQ(facts.text("activations.nodes"), node);
     EXPECT_EQ(facts.text("threads"), threads);
@@ -332,21 +304,21 @@ void expect_orphans(const CpuSet& set, const char* node, const char* threads, co
 }
 
 TEST(NumaCells, CpusWithoutLocalMemoryGetThatOfTheOtherNode) {
-    ON_MACHINE("2");
+    LEAT_ON_MACHINE("2");
     expect_orphans(CpuSet("0-1", "1"), "1", "2", "0-1");
 }
 
 TEST(NumaCells, CpusOfANodeWhoseMemoryIsForbiddenAreUsed) {
-    ON_MACHINE("2");
+    LEAT_ON_MACHINE("2");
     expect_orphans(CpuSet("0-3", "0"), "0", "4", "2-3");
 }
 
 // Libraries' own numbers of nodes differ from the system's here.
 TEST(NumaCells, NodesAreNamedByTheSystemsNumbers) {
-    ON_MACHINE("4");
+    LEAT_ON_MACHINE("4");
     const CpuSet set("1,3", "1,3");
     for (const char* cpu : {"1", "3"}) {
-        const Facts facts = run_child(std::string("cpus=") + cpu, set.command());
+        const Facts facts = run_forked(fmt::format("{} cpus={}", set.word(), cpu));
         expect_placed(facts, "bind");
         EXPECT_EQ(facts.text("activations.nodes"), cpu);
         EXPECT_THAT(facts.warnings, IsEmpty());
@@ -354,18 +326,18 @@ TEST(NumaCells, NodesAreNamedByTheSystemsNumbers) {
 }
 
 TEST(NumaCells, AMaskOfOneNodeNeedsNoWord) {
-    ON_MACHINE("2");
-    const Facts facts = run_child("cpus=2,3");
+    LEAT_ON_MACHINE("2");
+    const Facts facts = run_cell_of("cpus=2,3");
     expect_placed(facts, "bind");
     EXPECT_EQ(facts.text("activations.nodes"), "1");
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 
 TEST(NumaCells, OfflineCpusMakeANodeOfMemoryOnly) {
-    ON_MACHINE("2");
+    LEAT_ON_MACHINE("2");
     const Switched second("/sys/devices/system/cpu/cpu2/online", "0", "1");
     const Switched third("/sys/devices/system/cpu/cpu3/online", "0", "1");
-    const Facts facts = run_child("");
+    const Facts facts = run_forked("");
     expect_placed(facts, "bind");
     EXPECT_EQ(facts.text("activations.nodes"), "0");
     EXPECT_THAT(facts.text("node1"), testing::EndsWith(" 0"));  // has no CPUs
@@ -373,12 +345,12 @@ TEST(NumaCells, OfflineCpusMakeANodeOfMemoryOnly) {
 }
 
 TEST(NumaCells, SlowMemoryIsNeverAHome) {
-    ON_MACHINE("2+1");
-    const Facts facts = run_child("");
+    LEAT_ON_MACHINE("2+1");
+    const Facts facts = run_cell_of("");
     expect_placed(facts, "bind");
     EXPECT_NE(facts.text("activations.nodes"), "2");
-    EXPECT_THAT(run_child("node=2").text("error"), HasSubstr("cannot be on node 2"));
-    const Facts shared = run_child("weights=interleave");
+    EXPECT_THAT(run_cell_of("node=2").text("error"), HasSubstr("cannot be on node 2"));
+    const Facts shared = run_cell_of("weights=interleave");
     EXPECT_EQ(shared.text("weights.nodes"), "0,1");
     EXPECT_EQ(shared.number("weights.elsewhere"), 0);
     EXPECT_THAT(facts.text("node2"), testing::StartsWith("bind 23552 170"));  // as HMAT says
@@ -386,12 +358,12 @@ TEST(NumaCells, SlowMemoryIsNeverAHome) {
 }
 
 TEST(NumaCells, BalancingIsToldAndMovesNothing) {
-    ON_MACHINE("2");
+    LEAT_ON_MACHINE("2");
     const std::string path = "/proc/sys/kernel/numa_balancing";
     const std::string was = first_line(path);
     for (const char* value : {"1", "0"}) {
         const Switched balancing(path, value, was);
-        const Facts facts = run_child("threads=1 runs=10");
+        const Facts facts = run_cell_of("few threads=1 runs=10");
         expect_placed(facts, "bind");
         EXPECT_EQ(facts.text("balancing"), value);
         EXPECT_THAT(facts.warnings, IsEmpty());
@@ -399,9 +371,9 @@ TEST(NumaCells, BalancingIsToldAndMovesNothing) {
 }
 
 TEST(NumaCells, WithoutHugePagesPagesAreSmall) {
-    ON_MACHINE("2");
+    LEAT_ON_MACHINE("2");
     const Switched huge("/sys/kernel/mm/transparent_hugepage/enabled", "never", "always");
-    const Facts facts = run_child("");
+    const Facts facts = run_cell_of("");
     expect_placed(facts, "bind");
     EXPECT_EQ(facts.text("huge_pages"), "never");
     EXPECT_EQ(facts.number("activations.huge"), 0);
@@ -409,25 +381,43 @@ TEST(NumaCells, WithoutHugePagesPagesAreSmall) {
 }
 
 TEST(NumaCells, WithoutHwlocTheKernelsFilesDo) {
-    ON_MACHINE("2");
-    const Facts facts = run_child("", "", "numa_child_without_hwloc");
+    LEAT_ON_MACHINE("2");
+    const Facts facts = run_program("numa_child_without_hwloc", "");
     expect_placed(facts, "bind");
     ASSERT_THAT(facts.warnings, SizeIs(1));
     EXPECT_THAT(facts.warnings[0], HasSubstr("built without hwloc"));
 }
 
-TEST(NumaCells, ADescriptionOfAnotherMachinePlacesNothing) {
-    ON_MACHINE("2");
-    const Facts facts = run_child("", "HWLOC_SYNTHETIC='pack:2 [numa] core:2 pu:1' ");
+// The run uses all CPUs and binds nothing by a topology that may not be this system's.
+void expect_nothing_placed_by_description(const Facts& facts) {
     expect_sound(facts);
     EXPECT_EQ(facts.text("activations.effective"), "none");
     ASSERT_THAT(facts.warnings, SizeIs(1));
     EXPECT_THAT(facts.warnings[0], HasSubstr("another machine"));
 }
 
+TEST(NumaCells, ASyntheticTopologyPlacesNothing) {
+    LEAT_ON_MACHINE("2");
+    expect_nothing_placed_by_description(
+        run_forked("", {"env=HWLOC_SYNTHETIC=pack:2 [numa] core:2 pu:1"}));
+}
+
+// Even of this machine: nobody vouches for it, unless the user does (HWLOC_THISSYSTEM).
+TEST(NumaCells, ATopologyFromAFilePlacesNothing) {
+    LEAT_ON_MACHINE("2");
+    const std::string file = "/tmp/leat_topology.xml";
+    const std::string words = fmt::format("save_topology={} env=HWLOC_XMLFILE={}", file, file);
+    const Facts facts = run_forked(words);
+    expect_nothing_placed_by_description(facts);
+    EXPECT_EQ(facts.text("threads"), "4");
+    const Facts vouched_for = run_forked(words + " env=HWLOC_THISSYSTEM=1");
+    expect_placed(vouched_for, "bind");
+    EXPECT_THAT(vouched_for.warnings, IsEmpty());
+}
+
 TEST(NumaCells, TheProcesssOwnPolicyIsKept) {
-    ON_MACHINE("2");
-    const Facts facts = run_child("interleave=0,1");
+    LEAT_ON_MACHINE("2");
+    const Facts facts = run_cell_of("interleave=0,1");
     expect_sound(facts);
     EXPECT_EQ(facts.text("activations.asked"), "bind");
     EXPECT_EQ(facts.text("activations.effective"), "user");
@@ -440,178 +430,13 @@ TEST(NumaCells, TheProcesssOwnPolicyIsKept) {
 
 // Room for weights, not for activations: known when the plan is made.
 TEST(NumaCells, StrictWithoutRoomFails) {
-    const Facts facts = run_child("strict limit=3000000");
+    const Facts facts = run_cell_of("strict limit=3000000");
     EXPECT_EQ(facts.text("compiled"), "0");
     EXPECT_THAT(facts.text("error"), HasSubstr("out_of_memory"));
     EXPECT_THAT(facts.text("error"), HasSubstr("does not fit memory domain 0 (node 0)"));
     EXPECT_THAT(facts.text("error"), HasSubstr("the largest value is '"));
-    EXPECT_THAT(run_child("strict limit=1000").text("error"), HasSubstr("does not fit"));
-}
-
-// --- slabs and weights themselves ---
-
-std::shared_ptr<MemoryDomains> make_domains(bool is_strict = false) {
-    const std::vector<scheduler::ComputeDomain> compute = scheduler::compute_domains();
-    return std::make_shared<MemoryDomains>(
-        make_memory_domains(scheduler::machine_topology(), compute),
-        MemoryDomainOptions{.is_strict = is_strict});
-}
-
-// Not the library's way: pages by node in the lines of numa_maps that begin in the range.
-std::map<int, int64_t> pages_by_node(const std::byte* begin, int64_t bytes) {
-    std::map<int, int64_t> pages;
-    std::ifstream file("/proc/self/numa_maps");
-    for (std::string line; std::getline(file, line);) {
-        char* rest = nullptr;
-        const auto at = std::strtoull(line.c_str(), &rest, 16);
-        const auto first = reinterpret_cast<uintptr_t>(begin);
-        if (at < first || at >= first + uintptr_t(bytes)) {
-            continue;
-        }
-        std::istringstream words(rest);
-        for (std::string word; words >> word;) {
-            if (word[0] == 'N' && word.find('=') != std::string::npos) {
-                pages[std::atoi(word.c_str() + 1)] += std::atoll(word.c_str() + word.find('=') + 1);
-            }
-        }
-    }
-    return pages;
-}
-
-int64_t free_bytes(int node) {
-    std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) + "/meminfo");
-    for (std::string line; std::getline(file, line);) {
-        const size_t at = line.find("MemFree:");
-        if (at != std::string::npos) {
-            return std::atoll(line.c_str() + at + 8) * 1024;
-        }
-    }
-    return 0;
-}
-
-TEST(NumaSlab, ThatDoesNotFitGoesElsewhereAndIsCounted) {
-    ON_MACHINE("2");
-    const std::shared_ptr<MemoryDomains> domains = make_domains();
-    const int64_t bytes = free_bytes(0) / 5 * 6;
-    ASSERT_LT(bytes, free_bytes(0) + free_bytes(1) / 2) << "the machine is too small for this";
-    Result<Slab> slab = Slab::make(bytes, domains, {MemoryPolicy::kBind, {MemoryDomainId{0}}});
-    ASSERT_TRUE(slab.ok());
-    EXPECT_EQ(slab->effective_policy(), MemoryPolicy::kPrefer);
-    slab->touch();
-    const PageCounts counts = count_pages(*slab, *domains);
-    EXPECT_EQ(counts.absent, 0);
-    EXPECT_GT(counts.elsewhere, 0);
-    const std::map<int, int64_t> parsed = pages_by_node(slab->data(), slab->mapped_bytes());
-    EXPECT_EQ(counts.there, parsed.at(0));
-    EXPECT_EQ(counts.elsewhere, parsed.at(1));
-    EXPECT_TRUE(counts.is_confirmed);
-}
-
-TEST(NumaSlab, ThatDoesNotFitIsAnErrorWhereStrict) {
-    ON_MACHINE("2");
-    const std::shared_ptr<MemoryDomains> domains = make_domains(true);
-    const int64_t before = free_bytes(0);
-    const int64_t bytes = before / 5 * 6;
-    const Result<Slab> slab =
-        Slab::make(bytes, domains, {MemoryPolicy::kBind, {MemoryDomainId{0}}});
-    ASSERT_FALSE(slab.ok());
-    EXPECT_THAT(slab.error().message(), HasSubstr("memory domain 0 (node 0)"));
-    EXPECT_NEAR(double(free_bytes(0)), double(before), 16 << 20);  // nothing was touched
-}
-
-TEST(NumaSlab, SpillsToFastMemoryFirst) {
-    ON_MACHINE("2+1");
-    const std::shared_ptr<MemoryDomains> domains = make_domains();
-    EXPECT_THAT(domains->at(MemoryDomainId{0}).spill_order,
-                testing::ElementsAre(MemoryDomainId{1}, MemoryDomainId{2}));
-}
-
-void fill(const Tensor& source, std::byte* packed) {
-    std::copy_n(source.bytes(), source.byte_count(), packed);
-}
-
-constexpr int64_t kWeightBytes = (int64_t{8} << 20) + int64_t{4096} * 3;
-
-class NumaWeights : public testing::Test {
-  protected:
-    void SetUp() override {
-        domains_ = make_domains();
-        for (const MemoryDomain& domain : domains_->list()) {
-            if (!domain.cpus.empty()) {
-                readers_.push_back(domain.id);
-            }
-        }
-        store_ = WeightStore(domains_, readers_);
-        const std::vector<float> elements(size_t(kWeightBytes) / sizeof(float), 1.5F);
-        source_ = *Tensor::from<float>({int64_t(elements.size())}, elements);
-    }
-    std::map<int, int64_t> nodes_of(const std::shared_ptr<const std::byte>& copy) const {
-        return pages_by_node(copy.get(), kWeightBytes);
-    }
-
-    std::shared_ptr<MemoryDomains> domains_;
-    std::vector<MemoryDomainId> readers_;
-    WeightStore store_;
-    Tensor source_;
-};
-
-TEST_F(NumaWeights, ReplicatedAreAWholeCopyOnEveryNode) {
-    std::vector<std::shared_ptr<const std::byte>> copies;
-    copies.reserve(readers_.size());
-    for (const MemoryDomainId reader : readers_) {
-        copies.push_back(*store_.get_or_pack(source_, "rows", kWeightBytes, fill, {reader}));
-    }
-    for (size_t i = 0; i < copies.size(); ++i) {
-        const std::map<int, int64_t> expected{
-            {domains_->at(readers_[i]).os_node, kWeightBytes / page_bytes()}};
-        EXPECT_EQ(nodes_of(copies[i]), expected);
-        EXPECT_EQ(reinterpret_cast<const float*>(copies[i].get())[1000], 1.5F);
-    }
-    EXPECT_EQ(store_.packed_bytes(), kWeightBytes * int64_t(copies.size()));
-}
-
-// To a huge page.
-TEST_F(NumaWeights, InterleavedAreAnEqualShareOnEveryNode) {
-    const auto copy = *store_.get_or_pack(source_, "rows", kWeightBytes, fill);
-    const std::map<int, int64_t> nodes = nodes_of(copy);
-    const int64_t share = kWeightBytes / page_bytes() / int64_t(readers_.size());
-    int64_t all = 0;
-    for (const MemoryDomainId reader : readers_) {
-        const int64_t pages = nodes.at(domains_->at(reader).os_node);
-        EXPECT_NEAR(double(pages), double(share), 512);
-        all += pages;
-    }
-    EXPECT_EQ(all, kWeightBytes / page_bytes());
-}
-
-TEST_F(NumaWeights, AtHomeOrDividedAreOnTheOwnersNode) {
-    for (const MemoryDomain& domain : domains_->list()) {
-        const auto copy = *store_.get_or_pack(source_, "part", kWeightBytes, fill, {domain.id});
-        const std::map<int, int64_t> expected{{domain.os_node, kWeightBytes / page_bytes()}};
-        EXPECT_EQ(nodes_of(copy), expected);
-    }
-}
-
-// Resident pages are what the blocks need, rounded to pages of each slab.
-TEST_F(NumaWeights, TakeTheirPagesAndNoMore) {
-    std::vector<std::shared_ptr<const std::byte>> held;
-    int64_t small_bytes = 0;
-    for (int i = 0; i < 64; ++i) {
-        const std::vector<float> elements(1000 + size_t(i), float(i));
-        const Tensor source = *Tensor::from<float>({int64_t(elements.size())}, elements);
-        held.push_back(
-            *store_.get_or_pack(source, "rows", source.byte_count(), fill, {readers_.back()}));
-        small_bytes += (source.byte_count() + 63) / 64 * 64;
-    }
-    int64_t resident = 0;
-    for (const std::shared_ptr<const Slab>& slab : store_.slabs()) {
-        const PageCounts counts = count_pages(*slab, *domains_);
-        EXPECT_TRUE(counts.is_confirmed);
-        EXPECT_EQ(counts.elsewhere, 0);
-        resident += counts.there;
-    }
-    EXPECT_EQ(resident, (small_bytes + page_bytes() - 1) / page_bytes());
+    EXPECT_THAT(run_cell_of("strict limit=1000").text("error"), HasSubstr("does not fit"));
 }
 
 }  // namespace
-}  // namespace leat
+}  // namespace leat::numa_test

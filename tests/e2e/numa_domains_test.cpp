@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -209,6 +210,70 @@ TEST_P(NumaTest, NodesOfATaskGraphRunInTheirNumaNode) {
         EXPECT_GE(best_share(executor, runs, wishes), kMost) << name_of(gear);
         EXPECT_THAT(graph.report().notes, ElementsAre(testing::HasSubstr("32 nodes ask")));
     }
+}
+
+// A task for each list that waits until every domain has a thread, and a chain of tasks behind
+// each.
+class ChainsOfDomains {
+  public:
+    static constexpr int kWorkers = 4;
+    static constexpr int kLength = 20;
+
+    static Program program() {
+        TaskDag dag;
+        for (int task = 0; task < kWorkers * kLength; ++task) {
+            dag.add({.cost_ns = 2e6});
+            if (task >= kWorkers) {
+                dag.precede(TaskId(task - kWorkers), TaskId(task));
+            }
+        }
+        CompileOptions options;
+        options.workers = kWorkers;
+        options.gear = Gear::kCompiled;
+        return Program::compile(dag, options).value();
+    }
+    explicit ChainsOfDomains(const Executor& executor) : executor_(executor) {}
+
+    TaskFunction function() {
+        return {[](void* self, TaskId task, TaskScope& scope) {
+                    static_cast<ChainsOfDomains*>(self)->run(int(task), scope.worker());
+                    return true;
+                },
+                this};
+    }
+    bool have_all_come() const { return has_come_[0] && has_come_[1]; }
+    // Task starts on CPUs that are not of the worker's domain.
+    int strays() const { return strays_; }
+
+  private:
+    void run(int task, int worker) {
+        const int domain = executor_.report().worker_domains[size_t(worker)];
+        if (domain_of_cpu(executor_, sched_getcpu()) != domain) {
+            ++strays_;
+        }
+        has_come_[size_t(domain)] = true;
+        for (int wait = 0; task < kWorkers && wait < kMostWaits && !have_all_come(); ++wait) {
+            sleep_a_little();
+        }
+    }
+
+    static constexpr int kMostWaits = 500;
+
+    const Executor& executor_;
+    std::atomic<bool> has_come_[2] = {false, false};
+    std::atomic<int> strays_{0};
+};
+
+TEST_P(NumaTest, NothingIsAdoptedAcrossDomainsThatHaveThreads) {
+    Executor executor = executor_at_home_in(0);
+    ProgramState state(ChainsOfDomains::program());
+    for (int run = 0; run < 5; ++run) {
+        ChainsOfDomains chains(executor);
+        ASSERT_TRUE(executor.run(state, chains.function()).ok());
+        EXPECT_TRUE(chains.have_all_come());
+        EXPECT_EQ(chains.strays(), 0);
+    }
+    EXPECT_EQ(state.run_stats().adopted_across_domains, 0);
 }
 
 }  // namespace

@@ -202,9 +202,13 @@ Shape shape_of(Gear gear, int seed) {
             .has_domains = seed % 4 >= 2};
 }
 
-std::unique_ptr<Executor> make_executor(int threads) {
+// Of one domain, or of three with CPUs that this machine need not have.
+std::unique_ptr<Executor> make_executor(int threads, bool has_domains = false) {
     ExecutorOptions options;
     options.threads = threads;
+    if (has_domains) {
+        options.domains = {{0, {9'000, 9'001}}, {1, {9'002}}, {2, {9'003}}};
+    }
     options.source = ThreadSource::kStdThread;
     options.pin = false;
     return std::make_unique<Executor>(options);
@@ -213,11 +217,12 @@ std::unique_ptr<Executor> make_executor(int threads) {
 struct Setting {
     int threads;
     Gear gear;
+    bool has_domains = false;
 };
 
 class ProgramStress : public testing::TestWithParam<Setting> {
   protected:
-    std::unique_ptr<Executor> executor_ = make_executor(GetParam().threads);
+    std::unique_ptr<Executor> executor_ = make_executor(GetParam().threads, GetParam().has_domains);
     Shape shape(int seed) const { return shape_of(GetParam().gear, seed); }
 };
 
@@ -301,13 +306,17 @@ INSTANTIATE_TEST_SUITE_P(Gears,
                                          Setting{2, Gear::kCompiled},
                                          Setting{3, Gear::kCompiled},
                                          Setting{4, Gear::kCompiled},
+                                         Setting{2, Gear::kCompiled, true},
+                                         Setting{3, Gear::kCompiled, true},
+                                         Setting{4, Gear::kCompiled, true},
                                          Setting{1, Gear::kDynamic},
                                          Setting{2, Gear::kDynamic},
                                          Setting{3, Gear::kDynamic},
                                          Setting{4, Gear::kDynamic}),
                          [](const auto& info) {
                              return std::string(name_of(info.param.gear)) +
-                                    std::to_string(info.param.threads);
+                                    std::to_string(info.param.threads) +
+                                    (info.param.has_domains ? "_domains" : "");
                          });
 
 // Runs inside tasks of runs, on the same helpers.

@@ -1,4 +1,5 @@
-// Wished domains in the dynamic gear, with domains that this machine need not have.
+// Wished domains in the dynamic gear and lists of domains in the compiled one, with domains that
+// this machine need not have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -187,6 +188,159 @@ TEST_F(DomainTest, NodesOfATaskGraphRunInTheirNumaNode) {
     }
     EXPECT_GE(best, 0.9);
     EXPECT_THAT(graph.report().notes, ElementsAre(HasSubstr("run there, unless")));
+}
+
+// Four tasks that wait for each other, one in each list, and then a task of tiles that all share.
+class Rendezvous {
+  public:
+    static constexpr int kWorkers = 4;
+    static constexpr int64_t kTiles = 64;
+
+    static Program program() {
+        TaskDag dag;
+        for (int task = 0; task < kWorkers; ++task) {
+            dag.add({.cost_ns = 1e6});
+        }
+        dag.add({.cost_ns = 4e6, .tile_count = kTiles});
+        for (int task = 0; task < kWorkers; ++task) {
+            dag.precede(TaskId(task), TaskId(kWorkers));
+        }
+        CompileOptions options;
+        options.workers = kWorkers;
+        options.gear = Gear::kCompiled;
+        return Program::compile(dag, options).value();
+    }
+    TaskFunction function() {
+        return {[](void* self, TaskId task, TaskScope& scope) {
+                    static_cast<Rendezvous*>(self)->run(int32_t(task), scope);
+                    return true;
+                },
+                this};
+    }
+    // In most runs: a helper that was about to sleep may be late.
+    bool have_all_come() const { return !is_missing_; }
+    // The worker that ran each tile.
+    const std::vector<int>& workers_of_tiles() const { return workers_; }
+
+  private:
+    void run(int32_t task, const TaskScope& scope) {
+        if (task < kWorkers) {
+            ++arrived_;
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+            while (arrived_ < kWorkers && std::chrono::steady_clock::now() < end) {
+                std::this_thread::yield();
+            }
+            if (arrived_ < kWorkers) {
+                is_missing_ = true;
+            }
+            return;
+        }
+        for (int64_t tile = scope.tile_begin(); tile < scope.tile_end(); ++tile) {
+            workers_[size_t(tile)] = scope.worker();
+        }
+    }
+
+    std::atomic<int> arrived_{0};
+    std::atomic<bool> is_missing_{false};
+    std::vector<int> workers_ = std::vector<int>(kTiles, -1);
+};
+
+TEST_F(DomainTest, TilesStayInTheirDomainWhereItHasThreads) {
+    Executor executor(options(4));
+    ProgramState state(Rendezvous::program());
+    int runs = 0;
+    while (runs < 20) {
+        Rendezvous rendezvous;
+        const int64_t adopted = state.run_stats().adopted_across_domains;
+        ASSERT_TRUE(executor.run(state, rendezvous.function()).ok());
+        if (!rendezvous.have_all_come()) {
+            continue;
+        }
+        ++runs;
+        EXPECT_EQ(state.run_stats().adopted_across_domains, adopted);
+        for (int64_t tile = 0; tile < Rendezvous::kTiles; ++tile) {
+            EXPECT_EQ(rendezvous.workers_of_tiles()[size_t(tile)] / 2,
+                      int(tile * 2 / Rendezvous::kTiles))
+                << "tile " << tile;
+        }
+    }
+}
+
+// Independent tasks on all four lists.
+ProgramState spread_over_lists(int tasks) {
+    TaskDag dag;
+    for (int task = 0; task < tasks; ++task) {
+        dag.add({.cost_ns = 1e6});
+    }
+    CompileOptions options;
+    options.workers = 4;
+    options.gear = Gear::kCompiled;
+    return ProgramState(Program::compile(dag, options).value());
+}
+
+// Until it goes, all three helpers of an executor are in its tasks.
+class BusyHelpers {
+  public:
+    explicit BusyHelpers(Executor& executor) : state_(spread_over_lists(4)) {
+        handle_ = executor.start(state_, {[](void* self, TaskId, TaskScope&) {
+                                              static_cast<BusyHelpers*>(self)->wait();
+                                              return true;
+                                          },
+                                          this});
+        while (arrived_ < 3) {
+            std::this_thread::yield();
+        }
+    }
+    ~BusyHelpers() {
+        may_go_ = true;
+        EXPECT_TRUE(handle_.wait().ok());
+    }
+    BusyHelpers(const BusyHelpers&) = delete;
+    BusyHelpers& operator=(const BusyHelpers&) = delete;
+
+  private:
+    void wait() {
+        ++arrived_;
+        while (!may_go_) {
+            std::this_thread::yield();
+        }
+    }
+
+    std::atomic<int> arrived_{0};
+    std::atomic<bool> may_go_{false};
+    ProgramState state_;
+    RunHandle handle_;
+};
+
+TEST_F(DomainTest, ListsOfADomainWithoutThreadsAreAdoptedAfterATimeAndCounted) {
+    Executor executor(options(4));
+    const BusyHelpers busy(executor);
+    ProgramState state = spread_over_lists(kTasks);
+    std::vector<int> workers(kTasks, -1);
+    const TaskFunction record = {[](void* context, TaskId task, TaskScope& scope) {
+                                     (*static_cast<std::vector<int>*>(context))[size_t(task)] =
+                                         scope.worker();
+                                     return true;
+                                 },
+                                 &workers};
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(executor.run(state, record).ok());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(200));
+    EXPECT_THAT(workers, testing::Each(0));
+    EXPECT_GE(state.run_stats().adopted_across_domains, 2);  // both lists of domain 1
+}
+
+// In one domain it is not counted, and nobody waits.
+TEST_F(DomainTest, ListsOfTheOwnDomainAreAdoptedUncounted) {
+    ExecutorOptions one = options(4);
+    one.domains = {{0, {9'000, 9'001, 9'002, 9'003}}};
+    Executor executor(one);
+    const BusyHelpers busy(executor);
+    ProgramState state = spread_over_lists(kTasks);
+    std::vector<int> workers(kTasks, -1);
+    ASSERT_TRUE(executor.run(state, record_in(workers)).ok());
+    EXPECT_THAT(workers, testing::Each(0));
+    EXPECT_EQ(state.run_stats().adopted_across_domains, 0);
 }
 
 }  // namespace
