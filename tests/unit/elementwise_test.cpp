@@ -399,6 +399,7 @@ std::vector<DimSpec> extents_of(const char* op, std::vector<std::vector<DimSpec>
         facts[i].type = TypeInfo::tensor(condition ? DType::kBool : DType::kInt64,
                                          Shape{int64_t(operands[i].size())});
         facts[i].extents = operands[i];
+        node.inputs.push_back({int32_t(i)});
         pointers.push_back(&facts[i]);
     }
     std::vector<ValueFact> outputs(1);
@@ -423,6 +424,7 @@ TEST(ShapeArithmetic, ASymbolicExtentIsNeverMinusOne) {
     NodeData node;
     node.op_type = "Equal";
     node.def = find_op("", "Equal");
+    node.inputs = {ValueId{0}, ValueId{1}};
     node.outputs = {ValueId{100}};
     ValueFact shape;
     shape.type = TypeInfo::tensor(DType::kInt64, Shape{2});
