@@ -109,13 +109,10 @@ StepTasks::TileWaits StepTasks::tile_waits(size_t step, size_t producer) const {
     }
     waits.needs.assign(size_t(parts) * size_t(parts_before), false);
     const auto mark = [&](const StepOperand& read, const StepOperand& written) {
-        for (int64_t part = 0; part < parts; ++part) {
-            const ByteRange wanted = bytes_of_part(step, read, part);
-            for (int64_t before = 0; before < parts_before; ++before) {
-                if (wanted.meets(bytes_of_part(producer, written, before))) {
-                    waits.needs[size_t(part * parts_before + before)] = true;
-                }
-            }
+        for (int64_t i = 0; i < parts * parts_before; ++i) {
+            const ByteRange wanted = bytes_of_part(step, read, i / parts_before);
+            const ByteRange made = bytes_of_part(producer, written, i % parts_before);
+            waits.needs[size_t(i)] = waits.needs[size_t(i)] || wanted.meets(made);
         }
     };
     for (const StepOperand& read : steps_[step].operands) {

@@ -182,29 +182,34 @@ TEST(StepTasks, ColumnsOfTilesStayTogether) {
     check_tiles(steps, program);
 }
 
+Steps random_steps(std::mt19937& random) {
+    const auto below = [&random](int64_t bound) { return int64_t(random() % uint64_t(bound)); };
+    Steps steps;
+    const int64_t count = 2 + below(10);
+    for (int64_t step = 0; step < count; ++step) {
+        std::vector<int32_t> from;
+        for (int32_t before = 0; before < int32_t(step); ++before) {
+            if (below(step) < 2) {
+                from.push_back(before);
+            }
+        }
+        // Of the first input only it is known what is read.
+        const int64_t tiles = 1 + below(20);
+        const int64_t halo = below(3) * 50;
+        steps.add(std::make_unique<RowsKernel>(tiles, 840 / tiles + 1, halo, 1 + below(2)), 860,
+                  from);
+    }
+    return steps;
+}
+
 TEST(StepTasks, RandomStepsAreOrderedAsTheyNeedInEveryWindow) {
     int64_t tile_waits = 0;
     int64_t joints = 0;
     for (uint32_t seed = 0; seed < 200; ++seed) {
         std::mt19937 random(seed);
-        const auto below = [&random](int64_t bound) { return int64_t(random() % uint64_t(bound)); };
-        Steps steps;
-        const int64_t count = 2 + below(10);
-        for (int64_t step = 0; step < count; ++step) {
-            std::vector<int32_t> from;
-            for (int32_t before = 0; before < int32_t(step); ++before) {
-                if (below(step) < 2) {
-                    from.push_back(before);
-                }
-            }
-            // Of the first input only it is known what is read.
-            const int64_t tiles = 1 + below(20);
-            steps.add(
-                std::make_unique<RowsKernel>(tiles, 840 / tiles + 1, below(3) * 50, 1 + below(2)),
-                860, from);
-        }
+        const Steps steps = random_steps(random);
         StepTasks tasks(steps.tiled);
-        tasks.find_tile_waits(steps.data_waits, 1 + below(8));
+        tasks.find_tile_waits(steps.data_waits, 1 + int64_t(random() % 8));
         for (const int32_t window : {0, 1, 2, kUnlimitedWindow}) {
             const Lists whole = whole_waits(tasks.inputs(), window);
             const StepTasks::Program program = tasks.make_program(whole);
