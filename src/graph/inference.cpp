@@ -120,8 +120,8 @@ Status Inference::set_constants() {
         const ValueData& value = graph_.values[i];
         if (!value.constant) {
             // The walk sets the others before anybody asks, as it did the last time.
-            const bool is_set = !former_.empty() && value.producer.valid() &&
-                                !graph_.node(value.producer).dead;
+            const bool is_set =
+                !former_.empty() && value.producer.valid() && !graph_.node(value.producer).dead;
             if (!is_set) {
                 facts_[i] = kUnknown;
             }

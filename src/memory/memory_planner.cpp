@@ -102,8 +102,8 @@ std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
                                    const ValueGroups& groups,
                                    const std::vector<std::vector<int32_t>>& users) {
     std::vector<UsedGroup> used;
-    used.reserve(size_t(std::count_if(users.begin(), users.end(),
-                                      [](const auto& list) { return !list.empty(); })));
+    used.reserve(size_t(
+        std::count_if(users.begin(), users.end(), [](const auto& list) { return !list.empty(); })));
     for (int32_t root = 0; root < int32_t(problem.values.size()); ++root) {
         if (groups.root(root) != root || !groups.is_placed(root)) {
             continue;

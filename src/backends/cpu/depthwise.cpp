@@ -8,7 +8,7 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
-#include "backends/cpu/unit_kernel.h"
+#include "backends/cpu/position_bytes.h"
 
 namespace leat::cpu {
 
@@ -41,7 +41,7 @@ class DepthwiseConv final : public CpuKernel {
 
   private:
     // Results of these tiles, in the order (n, d, h, w).
-    IndexRange positions(int64_t tile_begin, int64_t tile_end) const;
+    IndexRange results(int64_t tile_begin, int64_t tile_end) const;
     Status run_row(const KernelArgs& args, int64_t row) const;
     Status finish_row(const KernelArgs& args, int64_t row, float* results) const;
     Status finish_positions(const KernelArgs& args,
@@ -56,8 +56,7 @@ class DepthwiseConv final : public CpuKernel {
     Strides x_strides_{};  // n, d, h, w
     RowView y_;
     int64_t y_stride_ = 0;
-    int64_t x_position_bytes_ = 0;  // 0: positions do not lie one after the other
-    int64_t y_position_bytes_ = 0;
+    PositionBytes position_bytes_;
     std::shared_ptr<const Epilogue> epilogue_;
     bool in_registers_;  // the whole epilogue
     std::shared_ptr<const std::byte> packed_;
@@ -80,6 +79,7 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
       row_count_(geometry.batch * geometry_.window.output[0] * geometry_.window.output[1]),
       y_(y, y.shape, 1),
       y_stride_(y.strides[size_t(y.shape.rank() - 1)]),
+      position_bytes_(x, y),
       epilogue_(std::move(epilogue)),
       in_registers_(!epilogue_->has_residual() && !epilogue_->has_more()),
       packed_(std::move(packed)),
@@ -91,9 +91,6 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
     for (size_t axis = 0; axis < spatial; ++axis) {
         x_strides_[kMaxSpatialRank - spatial + axis + 1] = x.strides[axis + 2];
     }
-    constexpr int64_t kFloatBytes = sizeof(float);
-    x_position_bytes_ = is_channels_last(x) ? channels_ * kFloatBytes : 0;
-    y_position_bytes_ = is_channels_last(y) ? channels_ * kFloatBytes : 0;
     const double row_flops =
         2.0 * double(channels_ * geometry_.window.output[2] * geometry_.window.kernel_count());
     rows_per_tile_ = std::max<int64_t>(1, int64_t(kTaskFlops / std::max(row_flops, 1.0)));
@@ -116,26 +113,18 @@ Status DepthwiseConv::run(const KernelArgs& args, int64_t tile_begin, int64_t ti
     return {};
 }
 
-IndexRange DepthwiseConv::positions(int64_t tile_begin, int64_t tile_end) const {
+IndexRange DepthwiseConv::results(int64_t tile_begin, int64_t tile_end) const {
     const int64_t width = geometry_.window.output[2];
     return {tile_begin * rows_per_tile_ * width,
             std::min(tile_end * rows_per_tile_, row_count_) * width};
 }
 
 ByteRange DepthwiseConv::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
-    const IndexRange windows = positions(tile_begin, tile_end);
-    if (input > 0 || x_position_bytes_ == 0 || windows.count() == 0) {
-        return kAllBytes;
-    }
-    const IndexRange read = geometry_.window.positions_read(windows);
-    return {read.begin * x_position_bytes_, read.end * x_position_bytes_};
+    return position_bytes_.read(input, geometry_.window, results(tile_begin, tile_end));
 }
 
 ByteRange DepthwiseConv::bytes_written(int64_t tile_begin, int64_t tile_end) const {
-    const IndexRange written = positions(tile_begin, tile_end);
-    return y_position_bytes_ == 0
-               ? kAllBytes
-               : ByteRange{written.begin * y_position_bytes_, written.end * y_position_bytes_};
+    return position_bytes_.written(results(tile_begin, tile_end));
 }
 
 Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {

@@ -14,7 +14,7 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
-#include "backends/cpu/unit_kernel.h"
+#include "backends/cpu/position_bytes.h"
 #include "base/round_up.h"
 #include "ops/conv/conv.h"
 #include "ops/type_checks.h"
@@ -58,11 +58,10 @@ class ConvKernel final : public CpuKernel {
     int64_t group_columns_;  // output channels
     ConvRows rows_;
     std::shared_ptr<const PanelGemm> gemm_;
+    PositionBytes position_bytes_;
     GemmBlocking blocking_;
     int64_t gemm_scratch_bytes_ = 0;
     int64_t gather_bytes_ = 0;
-    int64_t x_position_bytes_ = 0;  // 0: positions do not lie one after the other
-    int64_t y_position_bytes_ = 0;
 };
 
 int64_t aligned_bytes(int64_t bytes) {
@@ -76,7 +75,8 @@ ConvKernel::ConvKernel(ConvImage image,
     : image_(std::move(image)),
       group_columns_(image_.geometry.out_channels_per_group()),
       rows_(image_.rows, x, y),
-      gemm_(std::move(gemm)) {
+      gemm_(std::move(gemm)),
+      position_bytes_(x, y) {
     const ConvGeometry& geometry = image_.geometry;
     const bool gathers = image_.rows->gathers();
     const auto source = gathers ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
@@ -87,9 +87,6 @@ ConvKernel::ConvKernel(ConvImage image,
                                         int64_t{sizeof(float)});
     gather_bytes_ =
         gathers ? aligned_bytes(blocking_.rows * gemm_->k() * int64_t{sizeof(float)}) : 0;
-    constexpr int64_t kFloatBytes = sizeof(float);
-    x_position_bytes_ = is_channels_last(x) ? geometry.in_channels * kFloatBytes : 0;
-    y_position_bytes_ = is_channels_last(y) ? geometry.out_channels * kFloatBytes : 0;
     kernel_name = table_.name;
     tile_count = geometry.groups * blocking_.row_blocks * blocking_.panel_blocks;
     tile_columns = geometry.groups == 1 ? blocking_.panel_blocks : 1;
@@ -111,19 +108,11 @@ IndexRange ConvKernel::results(int64_t tile_begin, int64_t tile_end) const {
 }
 
 ByteRange ConvKernel::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
-    const IndexRange windows = results(tile_begin, tile_end);
-    if (input > 0 || x_position_bytes_ == 0 || windows.count() == 0) {
-        return kAllBytes;
-    }
-    const IndexRange read = image_.geometry.window.positions_read(windows);
-    return {read.begin * x_position_bytes_, read.end * x_position_bytes_};
+    return position_bytes_.read(input, image_.geometry.window, results(tile_begin, tile_end));
 }
 
 ByteRange ConvKernel::bytes_written(int64_t tile_begin, int64_t tile_end) const {
-    const IndexRange written = results(tile_begin, tile_end);
-    return y_position_bytes_ == 0
-               ? kAllBytes
-               : ByteRange{written.begin * y_position_bytes_, written.end * y_position_bytes_};
+    return position_bytes_.written(results(tile_begin, tile_end));
 }
 
 Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
