@@ -39,6 +39,8 @@ class HostKernel {
     virtual ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const;
     virtual ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const;
 
+    int64_t column_tiles() const { return tile_count / tile_columns; }
+
     // Name of the implementation for profiles, for example "gemm_f32_14x32".
     std::string_view kernel_name;
     int64_t tile_count = 1;

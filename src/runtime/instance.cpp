@@ -86,8 +86,7 @@ Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scop
         return {};
     }
     const HostKernel& kernel = *plan_->steps[size_t(task.step)].kernel;
-    const int64_t column_tiles = kernel.tile_count / kernel.tile_columns;
-    for (int64_t first = 0; first < kernel.tile_count; first += column_tiles) {
+    for (int64_t first = 0; first < kernel.tile_count; first += kernel.column_tiles()) {
         LEAT_RETURN_IF_ERROR(
             run_step(task.step, first + task.tile_begin, first + task.tile_end, scope.worker()));
     }

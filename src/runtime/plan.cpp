@@ -585,7 +585,7 @@ class PlanBuilder {
                 return {};
             }
         }
-        if (layout_.plan.proved_bytes <= limit) {
+        if (layout_.plan.height_bytes > limit && layout_.plan.proved_bytes <= limit) {
             const RunAhead run_ahead{plan_->report.run_ahead};
             LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out_within(run_ahead, limit));
         }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parts.h"
 #include "memory/step_order.h"
 
 namespace leat {
@@ -11,10 +12,6 @@ using scheduler::TaskId;
 
 // More waits between the tasks of two steps than this go through one task between them.
 constexpr int64_t kMostWaits = 16;
-
-int64_t tiles_of_column(const HostKernel& kernel) {
-    return kernel.tile_count / kernel.tile_columns;
-}
 
 }  // namespace
 
@@ -67,7 +64,7 @@ void StepTasks::find_tile_waits(std::span<const std::vector<int32_t>> data_waits
                                 int64_t most_parts) {
     part_count_.reserve(steps_.size());
     for (const TiledStep& step : steps_) {
-        part_count_.push_back(std::min(tiles_of_column(*step.kernel), most_parts));
+        part_count_.push_back(std::min(step.kernel->column_tiles(), most_parts));
     }
     producers_.resize(steps_.size());
     for (size_t step = 0; step < steps_.size(); ++step) {
@@ -78,17 +75,15 @@ void StepTasks::find_tile_waits(std::span<const std::vector<int32_t>> data_waits
     }
 }
 
-int64_t StepTasks::part_begin(size_t step, int64_t part) const {
-    const int64_t tiles = tiles_of_column(*steps_[step].kernel);
-    const int64_t parts = part_count_[step];
-    return tiles / parts * part + std::min(part, tiles % parts);
+int64_t StepTasks::first_tile(size_t step, int64_t part) const {
+    return part_begin(steps_[step].kernel->column_tiles(), part_count_[step], part);
 }
 
 // In its memory.
 ByteRange StepTasks::bytes_of_part(size_t step, const StepOperand& operand, int64_t part) const {
     const HostKernel& kernel = *steps_[step].kernel;
-    const int64_t begin = part_begin(step, part);
-    const int64_t end = part_begin(step, part + 1);
+    const int64_t begin = first_tile(step, part);
+    const int64_t end = first_tile(step, part + 1);
     ByteRange own = kAllBytes;
     if (operand.kind == StepOperand::Kind::kInput) {
         own = kernel.bytes_read(size_t(operand.index), begin, end);
@@ -199,10 +194,10 @@ void StepTasks::add_tasks(size_t step, int64_t parts, ProgramWriter& writer) con
         writer.add({int32_t(step)}, own.cost_ns, own.kernel->tile_count);
         return;
     }
-    const int64_t tiles = tiles_of_column(*own.kernel);
+    const int64_t tiles = own.kernel->column_tiles();
     for (int64_t part = 0; part < parts; ++part) {
-        const int64_t begin = part_begin(step, part);
-        const int64_t end = part_begin(step, part + 1);
+        const int64_t begin = first_tile(step, part);
+        const int64_t end = first_tile(step, part + 1);
         writer.add({int32_t(step), StepTask::Kind::kPart, begin, end},
                    own.cost_ns * double(end - begin) / double(tiles), 1);
     }

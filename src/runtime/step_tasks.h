@@ -81,7 +81,7 @@ class StepTasks {
     class ProgramWriter;
 
     // Of the tiles of one column.
-    int64_t part_begin(size_t step, int64_t part) const;
+    int64_t first_tile(size_t step, int64_t part) const;
     ByteRange bytes_of_part(size_t step, const StepOperand& operand, int64_t part) const;
     TileWaits tile_waits(size_t step, size_t producer) const;
     std::vector<std::vector<const TileWaits*>> tiled_edges(

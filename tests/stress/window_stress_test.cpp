@@ -9,19 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "base/split_mix.h"
 #include "leat/leat.h"
+#include "support/random_tensor.h"
 
 namespace leat {
 namespace {
 
-Tensor random_tensor(const Shape& shape, uint64_t seed) {
-    std::vector<float> values(size_t(shape.element_count()));
-    for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = float(mixed(seed * 1000003 + i) >> 40) * 0x1p-24F - 0.5F;
-    }
-    return *Tensor::from<float>(shape, values);
-}
+using testing_support::random_tensor;
 
 class Builder {
   public:

@@ -11,19 +11,14 @@
 #include "base/split_mix.h"
 #include "graph/inference.h"
 #include "leat/leat.h"
+#include "support/random_tensor.h"
 
 namespace leat {
 namespace {
 
-using ::testing::ElementsAre;
+using testing_support::random_tensor;
 
-Tensor random_tensor(const Shape& shape, uint64_t seed) {
-    std::vector<float> values(size_t(shape.element_count()));
-    for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = float(mixed(seed * 1000003 + i) >> 40) * 0x1p-24F - 0.5F;
-    }
-    return *Tensor::from<float>(shape, values);
-}
+using ::testing::ElementsAre;
 
 struct ConvSpec {
     Shape weights;  // O, C / group, kernel

@@ -80,7 +80,7 @@ std::vector<std::vector<bool>> order_of(const scheduler::TaskDag& dag) {
 
 std::pair<int64_t, int64_t> tiles_of(const StepTask& task, const HostKernel& kernel) {
     if (task.kind == StepTask::Kind::kWhole) {
-        return {0, kernel.tile_count / kernel.tile_columns};
+        return {0, kernel.column_tiles()};
     }
     return {task.tile_begin, task.tile_end};
 }
@@ -130,7 +130,7 @@ void check_tiles(const Steps& steps, const StepTasks::Program& program) {
     }
     for (size_t step = 0; step < next.size(); ++step) {
         const HostKernel& kernel = *steps.kernels[step];
-        EXPECT_EQ(next[step], kernel.tile_count / kernel.tile_columns);
+        EXPECT_EQ(next[step], kernel.column_tiles());
     }
 }
 

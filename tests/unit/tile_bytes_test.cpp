@@ -267,7 +267,7 @@ void check_tiles(PreparedKernel& prepared,
     const HostKernel& kernel = *prepared.kernel;
     const std::vector<ByteRange> read = prepared.bytes_read(begin, end);
     const ByteRange written = kernel.bytes_written(begin, end);
-    const int64_t column_tiles = kernel.tile_count / kernel.tile_columns;
+    const int64_t column_tiles = kernel.column_tiles();
     for (int64_t first = 0; first < kernel.tile_count; first += column_tiles) {
         const std::vector<float> output = prepared.run(first + begin, first + end, read);
         for (size_t i = 0; i < output.size(); ++i) {
@@ -286,7 +286,7 @@ TEST_P(TileBytes, NoneButThoseAreUsed) {
     const OpCase& op = GetParam();
     PreparedKernel prepared(op);
     const HostKernel& kernel = *prepared.kernel;
-    const int64_t column_tiles = kernel.tile_count / kernel.tile_columns;
+    const int64_t column_tiles = kernel.column_tiles();
     ASSERT_GT(column_tiles, 1);
     ASSERT_EQ(kernel.tile_count % kernel.tile_columns, 0);
     const std::vector<ByteRange> everything(op.inputs.size(), kAllBytes);

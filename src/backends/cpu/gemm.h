@@ -14,6 +14,7 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/gemm_micro.h"
+#include "base/parts.h"
 
 namespace leat::cpu {
 
@@ -51,17 +52,6 @@ struct TileBlocks {
 // row blocks.
 TileBlocks blocks_of_tiles(const GemmBlocking& blocking, int64_t begin, int64_t end);
 
-// Begin of part `index` of `extent` cut into `parts` nearly equal parts.
-inline int64_t part_begin(int64_t extent, int64_t parts, int64_t index) {
-    return extent / parts * index + std::min(index, extent % parts);
-}
-// The part that `position` in [0, extent) lies in. Precondition: no part is empty.
-inline int64_t part_at(int64_t extent, int64_t parts, int64_t position) {
-    const int64_t least = extent / parts;
-    const int64_t larger = extent % parts;  // the first ones have an element more
-    const int64_t in_larger = larger * (least + 1);
-    return position < in_larger ? position / (least + 1) : larger + (position - in_larger) / least;
-}
 inline int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }

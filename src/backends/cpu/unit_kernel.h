@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/cpu/cpu_kernel.h"
+#include "base/parts.h"
 
 namespace leat::cpu {
 
@@ -71,10 +72,7 @@ class UnitKernel final : public CpuKernel {
         return each == 0 ? kAllBytes
                          : ByteRange{first_unit(tile_begin) * each, first_unit(tile_end) * each};
     }
-    int64_t first_unit(int64_t tile) const {
-        const int64_t per_tile = unit_count_ / tile_count;
-        return tile * per_tile + std::min(tile, unit_count_ % tile_count);
-    }
+    int64_t first_unit(int64_t tile) const { return part_begin(unit_count_, tile_count, tile); }
 
     UnitFunction<Params> function_;
     Params params_;

@@ -15,7 +15,7 @@ Result<std::unique_ptr<CpuKernel>> make_concat(PrepareContext& context) {
     int64_t offset = 0;
     for (size_t i = 0; i < context.inputs.size(); ++i) {
         const TensorArg& x = context.inputs[i];
-        const std::vector<CopyAxis> axes = copy_axes(x.shape, x.strides, y.strides);
+        const auto axes = copy_axes(x.shape, x.strides, y.strides);
         jobs.push_back({int(i), 0, StridedCopy(axes, element_bytes(y.dtype), 0, offset)});
         offset += x.shape[axis] * y.strides[size_t(axis)];
     }

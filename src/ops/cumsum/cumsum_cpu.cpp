@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backends/cpu/cpu_kernel.h"
+#include "base/parts.h"
 #include "ops/cumsum/cumsum.h"
 
 namespace leat {
@@ -38,9 +39,7 @@ class CumSumKernel final : public CpuKernel {
     }
 
   private:
-    int64_t first(int64_t tile) const {
-        return loop_.outer / tile_count * tile + std::min(tile, loop_.outer % tile_count);
-    }
+    int64_t first(int64_t tile) const { return part_begin(loop_.outer, tile_count, tile); }
     int64_t place(int64_t k) const { return reverse_ ? loop_.extent - 1 - k : k; }
 
     void sum_line(const T* x, T* y) const {

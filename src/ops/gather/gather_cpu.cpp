@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/parts.h"
 #include "ops/gather/gather.h"
 #include "ops/movement/movement_cpu.h"
 
@@ -51,9 +52,7 @@ class RowKernel : public CpuKernel {
     const NodeData& node() const { return *node_; }
 
   private:
-    int64_t first_row(int64_t tile) const {
-        return rows_ / tile_count * tile + std::min(tile, rows_ % tile_count);
-    }
+    int64_t first_row(int64_t tile) const { return part_begin(rows_, tile_count, tile); }
     const NodeData* node_;  // for messages
     int64_t rows_;
 };

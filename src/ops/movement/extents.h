@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -84,15 +85,21 @@ inline Result<DimSpec> merge_dims(const DimSpec& a, const DimSpec& b, std::strin
     return b;
 }
 
+// normalize_axis() of an axis that follows others, of which it must be none.
+inline Result<int> normalize_next_axis(int64_t axis, int rank, std::span<const int> others) {
+    LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
+    if (std::find(others.begin(), others.end(), normal) != others.end()) {
+        return invalid_argument("axis {} is named twice", axis);
+    }
+    return normal;
+}
+
 // The axis operand or attribute as axes of a tensor of `rank`, each once.
 inline Result<std::vector<int>> normalize_axes(const std::vector<int64_t>& axes, int rank) {
     std::vector<int> result;
     result.reserve(axes.size());
     for (const int64_t axis : axes) {
-        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
-        if (std::find(result.begin(), result.end(), normal) != result.end()) {
-            return invalid_argument("axis {} is named twice", axis);
-        }
+        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_next_axis(axis, rank, result));
         result.push_back(normal);
     }
     return result;

@@ -1,7 +1,8 @@
 #include "ops/movement/movement_cpu.h"
 
 #include <algorithm>
-#include <array>
+
+#include "base/parts.h"
 
 namespace leat::cpu {
 namespace {
@@ -47,11 +48,7 @@ class CopyKernel final : public CpuKernel {
     }
 
   private:
-    int64_t first_unit(int64_t tile) const {
-        // As two factors: tile * unit_count_ could overflow for huge counts.
-        const int64_t each = unit_count_ / tile_count;
-        return each * tile + std::min(tile, unit_count_ % tile_count);
-    }
+    int64_t first_unit(int64_t tile) const { return part_begin(unit_count_, tile_count, tile); }
 
     std::vector<CopyJob> jobs_;
     std::vector<int64_t> first_units_;
@@ -68,11 +65,10 @@ int element_bytes(DType dtype) {
     return bits_of(dtype) / 8;
 }
 
-std::vector<CopyAxis> copy_axes(const Shape& shape,
-                                const Strides& source,
-                                const Strides& destination) {
-    std::vector<CopyAxis> axes;
-    axes.reserve(size_t(shape.rank()));
+InlineVector<CopyAxis, kMaxRank> copy_axes(const Shape& shape,
+                                           const Strides& source,
+                                           const Strides& destination) {
+    InlineVector<CopyAxis, kMaxRank> axes;
     for (int i = 0; i < shape.rank(); ++i) {
         axes.push_back({shape[i], source[size_t(i)], destination[size_t(i)]});
     }
@@ -83,13 +79,9 @@ CopyJob copy_job(int source_input,
                  const TensorArg& source,
                  int destination_output,
                  const TensorArg& destination) {
-    const auto rank = size_t(destination.shape.rank());
-    std::array<CopyAxis, kMaxRank> axes;
-    for (size_t i = 0; i < rank; ++i) {
-        axes[i] = {destination.shape[int(i)], source.strides[i], destination.strides[i]};
-    }
+    const auto axes = copy_axes(destination.shape, source.strides, destination.strides);
     return {source_input, destination_output,
-            StridedCopy(std::span(axes).first(rank), element_bytes(destination.dtype), 0, 0)};
+            StridedCopy(axes, element_bytes(destination.dtype), 0, 0)};
 }
 
 std::unique_ptr<CpuKernel> make_copy_kernel(std::vector<CopyJob> jobs, std::string_view name) {

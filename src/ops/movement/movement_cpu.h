@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
+#include "base/inline_vector.h"
 #include "ops/movement/strided_copy.h"
 
 namespace leat::cpu {
@@ -24,9 +25,9 @@ bool has_byte_elements(DType dtype);
 int element_bytes(DType dtype);
 
 // Axes of a copy of `shape` from strides to strides.
-std::vector<CopyAxis> copy_axes(const Shape& shape,
-                                const Strides& source,
-                                const Strides& destination);
+InlineVector<CopyAxis, kMaxRank> copy_axes(const Shape& shape,
+                                           const Strides& source,
+                                           const Strides& destination);
 
 // A copy of a whole tensor of one shape; strides come from the arguments.
 CopyJob copy_job(int source_input,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/parts.h"
 #include "ops/movement/movement_cpu.h"
 #include "ops/resize/resize.h"
 #include "ops/resize/resize_rows_cpu.h"
@@ -87,9 +88,7 @@ class RowsKernel : public CpuKernel {
             std::clamp<int64_t>(geometry_.rows * row_bytes / kTileBytes, 1, geometry_.rows);
     }
     const Geometry& geometry() const { return geometry_; }
-    int64_t first_row(int64_t tile) const {
-        return geometry_.rows / tile_count * tile + std::min(tile, geometry_.rows % tile_count);
-    }
+    int64_t first_row(int64_t tile) const { return part_begin(geometry_.rows, tile_count, tile); }
 
   private:
     Geometry geometry_;

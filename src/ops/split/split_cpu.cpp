@@ -16,7 +16,7 @@ Result<std::unique_ptr<CpuKernel>> make_split(PrepareContext& context) {
     for (size_t i = 0; i < context.outputs.size(); ++i) {
         const TensorArg& y = context.outputs[i];
         if (y.present()) {
-            const std::vector<CopyAxis> axes = copy_axes(y.shape, x.strides, y.strides);
+            const auto axes = copy_axes(y.shape, x.strides, y.strides);
             jobs.push_back({0, int(i), StridedCopy(axes, element_bytes(x.dtype), offset, 0)});
         }
         offset += y.shape[axis] * x.strides[size_t(axis)];

@@ -1,7 +1,5 @@
 #include "ops/transpose/transpose.h"
 
-#include <algorithm>
-
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
@@ -62,13 +60,9 @@ Result<std::array<int, kMaxRank>> transpose_permutation(const NodeData& node, in
             .with_found(fmt::format("{} axes", perm->size()))
             .with_needed(fmt::format("{} axes", rank));
     }
-    // As normalize_axes, without its list: every plan asks.
-    for (auto next = permutation.begin(); const int64_t axis : *perm) {
-        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank));
-        if (std::find(permutation.begin(), next, normal) != next) {
-            return invalid_argument("axis {} is named twice", axis);
-        }
-        *next++ = normal;
+    for (size_t i = 0; i < perm->size(); ++i) {
+        LEAT_ASSIGN_OR_RETURN(
+            permutation[i], normalize_next_axis((*perm)[i], rank, std::span(permutation).first(i)));
     }
     return permutation;
 }
