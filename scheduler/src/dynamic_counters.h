@@ -35,7 +35,8 @@ struct alignas(128) DynamicWorker {
     uint32_t current = 0;        // the node that runs
     int32_t tasks_to_check = 0;  // until the next look at deadline and clock
     int32_t check_interval = 0;
-    int32_t victim = 0;  // where it last found something
+    int32_t victim = 0;   // where it last found something
+    int32_t domain = -1;  // of the thread that has the number; -1: unknown
     int64_t checked_ns = 0;
     std::array<ReadyDeque, DynamicProgram::kMaxLevels> deques;
 

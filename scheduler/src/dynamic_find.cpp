@@ -63,7 +63,7 @@ uint32_t DynamicRun::look_everywhere(DynamicWorker& self, int worker, bool takes
         }
     }
     if (!kPlain && takes_others && node == kNone && program_.has_wishes()) {
-        node = take_others_wished(worker);
+        node = take_others_wished(self);
     }
     return node;
 }

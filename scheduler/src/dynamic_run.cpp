@@ -37,6 +37,7 @@ DynamicRun::DynamicRun(Crew& crew,
       workers_(workers),
       is_plain_(program.is_plain()) {
     counters_.begin(workers, points);
+    counters_.worker(0).domain = program.domain_of(0);
     const auto entry = uint32_t(program_.entry);
     // Public: whoever comes first begins, also while worker 0 does something else.
     counters_.worker(0).deques[0].fill(1, [&](uint32_t) { return entry; });
@@ -354,7 +355,7 @@ uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
             caller_task = counters_.cells()[node].link;
             return node;
         }
-        uint32_t node = program_.has_wishes() ? take_wished(worker, level) : kNone;
+        uint32_t node = program_.has_wishes() ? take_wished(self, level) : kNone;
         if (node == kNone) {
             node = self.stacks[size_t(level)].pop(counters_.cells());
         }

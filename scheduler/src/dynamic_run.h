@@ -35,6 +35,7 @@ class DynamicRun final : public ActiveRun {
     ~DynamicRun() override;
 
     void work(int worker) noexcept override;
+    void joins(int worker, int helper) noexcept override;
     bool is_done() const { return done_.load(std::memory_order_acquire); }
 
   private:
@@ -56,8 +57,8 @@ class DynamicRun final : public ActiveRun {
     uint32_t release_successors(DynamicWorker& self, int worker, uint32_t node);
     void make_ready(DynamicWorker& self, int worker, int32_t node);
     void make_wished_ready(int32_t node);
-    uint32_t take_wished(int worker, int level);
-    uint32_t take_others_wished(int worker);
+    uint32_t take_wished(const DynamicWorker& self, int level);
+    uint32_t take_others_wished(const DynamicWorker& self);
     void offer_wished(DynamicWorker& self);
     bool has_wished_nodes() const {
         return counters_.wishes != nullptr && counters_.wishes->has_any();

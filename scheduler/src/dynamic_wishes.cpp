@@ -1,5 +1,6 @@
 // DynamicRun: nodes that wish to run in a compute domain. They never pass through private stacks
 // and deques, where workers of any domain would find them.
+#include "crew.h"
 #include "dynamic_run.h"
 
 namespace leat::scheduler {
@@ -9,20 +10,30 @@ void DynamicRun::make_wished_ready(int32_t node) {
     counters_.wishes->push(program_.wished_domains[size_t(node)], ready.level, uint32_t(node));
 }
 
+// The thread may be of another domain than the worker whose number it has got.
+void DynamicRun::joins(int worker, int helper) noexcept {
+    if (program_.has_wishes()) {
+        const std::vector<int>& domains = crew().report().worker_domains;
+        counters_.worker(worker).domain =
+            size_t(helper) < domains.size() ? domains[size_t(helper)] : program_.domain_of(worker);
+    }
+}
+
 // A node that wishes the worker's own domain; kNone if there is none.
-uint32_t DynamicRun::take_wished(int worker, int level) {
-    const int domain = program_.domain_of(worker);
-    return domain < 0 ? kNone : counters_.wishes->pop(domain, level);
+uint32_t DynamicRun::take_wished(const DynamicWorker& self, int level) {
+    const bool is_known = self.domain >= 0 && self.domain < counters_.wishes->domains();
+    return is_known ? counters_.wishes->pop(self.domain, level) : kNone;
 }
 
 // One that wishes any other domain: better here than not yet.
-uint32_t DynamicRun::take_others_wished(int worker) {
+uint32_t DynamicRun::take_others_wished(const DynamicWorker& self) {
     const int domains = counters_.wishes->domains();
-    const int own = program_.domain_of(worker);
+    const int first = self.domain + 1;
     for (int level = 0; level < program_.level_count; ++level) {
-        for (int turn = 1; turn <= domains; ++turn) {
-            const uint32_t node = counters_.wishes->pop((own + turn) % domains, level);
+        for (int turn = 0; turn < domains; ++turn) {
+            const uint32_t node = counters_.wishes->pop((first + turn) % domains, level);
             if (node != kNone) {
+                record_.add_far_segment();
                 return node;
             }
         }

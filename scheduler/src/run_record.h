@@ -27,7 +27,7 @@ class RunRecord {
             waited_ns_.fetch_add(time.count(), std::memory_order_relaxed);
         }
     }
-    // A thread of another domain went through a segment of a list.
+    // A thread of another domain went through a segment of a list, or ran a task that wished one.
     void add_far_segment() { far_segments_.fetch_add(1, std::memory_order_relaxed); }
     // Whether the program is traced.
     bool keeps_times() const { return !trace_.empty(); }

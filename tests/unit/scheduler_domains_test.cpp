@@ -163,6 +163,7 @@ TEST_F(DomainTest, AWishIsNoReasonToStandStill) {
         std::vector<int> workers(kTasks, -1);
         ASSERT_TRUE(executor.run(state, record_in(workers)).ok());
         EXPECT_THAT(workers, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(threads))));
+        EXPECT_EQ(state.run_stats().adopted_across_domains, kTasks);
         RunHandle handle = executor.start(state, record_in(workers));
         EXPECT_TRUE(handle.wait().ok());
     }

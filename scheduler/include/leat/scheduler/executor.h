@@ -83,8 +83,9 @@ struct RunStats {
     double wall_ns = 0;    // mean of a run, recent runs counting most
     double imbalance = 0;  // share of the workers' time spent waiting for each other, recent runs
     bool advises_recompile = false;  // imbalance stays above 10 %
-    // Segments of lists that ran on threads of another domain than the list's worker, in all runs,
-    // also those that failed. Only after the domain had no thread in the run for 0.2 ms.
+    // What ran on threads of another domain, in all runs, also those that failed. Compiled gear:
+    // segments of lists, only after the domain of the list's worker had no thread in the run for
+    // 0.2 ms. Dynamic gear: tasks that wished a domain whose workers were late or busy.
     int64_t adopted_across_domains = 0;
 };
 
