@@ -168,14 +168,15 @@ Status measure_pairs(const std::shared_ptr<MemoryDomains>& domains, NumaMatrix& 
     return {};
 }
 
-// `copies` are read by the domains in turn: one for all, or one for each.
+// `copies` of so many bytes are read by the domains in turn: one for all, or one for each.
 Status measure_weights(const std::shared_ptr<MemoryDomains>& domains,
                        const char* name,
                        const std::vector<SlabPlacement>& copies,
+                       int64_t bytes,
                        NumaMatrix& matrix) {
     std::vector<Slab> slabs;
     for (const SlabPlacement& placement : copies) {
-        LEAT_ASSIGN_OR_RETURN(Slab slab, make_slab(domains, matrix.buffer_bytes, placement));
+        LEAT_ASSIGN_OR_RETURN(Slab slab, make_slab(domains, bytes, placement));
         slabs.push_back(std::move(slab));
     }
     std::vector<Reader> readers;
@@ -211,10 +212,13 @@ Result<NumaMatrix> measure_numa_matrix(int64_t buffer_bytes) {
             replicas.push_back({MemoryPolicy::kBind, {domain.id}});
         }
     }
-    LEAT_RETURN_IF_ERROR(measure_weights(domains, "home", {replicas.front()}, matrix));
     LEAT_RETURN_IF_ERROR(
-        measure_weights(domains, "interleave", {{MemoryPolicy::kInterleave, readers}}, matrix));
-    LEAT_RETURN_IF_ERROR(measure_weights(domains, "replicate", replicas, matrix));
+        measure_weights(domains, "home", {replicas.front()}, buffer_bytes, matrix));
+    LEAT_RETURN_IF_ERROR(measure_weights(
+        domains, "interleave", {{MemoryPolicy::kInterleave, readers}}, buffer_bytes, matrix));
+    LEAT_RETURN_IF_ERROR(measure_weights(domains, "replicate", replicas, buffer_bytes, matrix));
+    const int64_t part_bytes = std::max(buffer_bytes / int64_t(replicas.size()), kLineBytes);
+    LEAT_RETURN_IF_ERROR(measure_weights(domains, "partition", replicas, part_bytes, matrix));
     return matrix;
 }
 

@@ -21,8 +21,9 @@ struct NumaPair {
 };
 
 struct NumaWeights {
-    std::string placement;       // "home", "interleave", "replicate"
-    double all_gb_per_s = 0;     // one thread on each CPU of all nodes, each reading all weights
+    std::string placement;  // "home", "interleave", "replicate", "partition"
+    // One thread on each CPU of all nodes, each reading all weights, or its node's part.
+    double all_gb_per_s = 0;
     int64_t resident_bytes = 0;  // of all copies
 };
 

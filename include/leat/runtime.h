@@ -44,12 +44,15 @@ enum class RequestSpan : uint8_t {
 
 // Where packed weights are when threads of several nodes read them. kAuto: where requests keep to
 // one node what a cost model finds best for each constant within what is free on the nodes (a copy
-// on each while there is room; one copy of all under a memory limit), else kInterleave.
+// on each while there is room; one copy of all under a memory limit), else kPartition.
 enum class WeightPlacement : uint8_t {
     kAuto,
     kHome,        // on the node where the Runtime is made
     kInterleave,  // page by page in turn on the nodes of all threads
     kReplicate,   // a copy on each node; for requests that keep to one
+    // On each node the part that its threads begin with, of constants that kernels read in parts;
+    // pages of the others take turns. For RequestSpan::kAllNodes.
+    kPartition,
 };
 
 struct NumaOptions {

@@ -64,18 +64,58 @@ Result<Slab> Slab::make(int64_t bytes,
                         std::shared_ptr<MemoryDomains> domains,
                         SlabPlacement placement) {
     LEAT_ASSIGN_OR_RETURN(Slab slab, make(bytes));
-    if (bytes == 0 || domains == nullptr || placement.domains.empty()) {
-        return slab;
+    if (bytes > 0 && domains != nullptr && !placement.domains.empty()) {
+        LEAT_RETURN_IF_ERROR(slab.put(std::move(domains), std::move(placement)));
     }
-    slab.domains_ = std::move(domains);
-    slab.placement_ = std::move(placement);
-    slab.take_pages(+1);
-    if (!slab.domains_->places()) {
-        slab.placement_.policy = MemoryPolicy::kNone;
-    }
-    LEAT_RETURN_IF_ERROR(slab.check_budget());
-    slab.place();
     return slab;
+}
+
+Result<std::vector<Slab>> Slab::make_adjacent(std::span<const SlabPart> parts,
+                                              const std::shared_ptr<MemoryDomains>& domains) {
+    int64_t bytes = 0;
+    for (const SlabPart& part : parts) {
+        bytes += part.bytes;
+    }
+    LEAT_ASSIGN_OR_RETURN(Slab rest, make(bytes));
+    std::vector<Slab> slabs;
+    slabs.reserve(parts.size());
+    for (const SlabPart& part : parts) {
+        Slab next = &part == &parts.back() ? Slab() : rest.cut(part.bytes);
+        LEAT_RETURN_IF_ERROR(rest.put(domains, {MemoryPolicy::kBind, {part.domain}}));
+        slabs.push_back(std::move(rest));
+        rest = std::move(next);
+    }
+    return slabs;
+}
+
+// Keeps the first `bytes`, of whole pages, and makes the rest a slab of its own. Of one that is in
+// no domain yet.
+Slab Slab::cut(int64_t bytes) {
+    LEAT_CHECK(
+        bytes > 0 && bytes < mapped_bytes_ && bytes % page_bytes() == 0 && domains_ == nullptr,
+        "{} bytes cut off a slab of {}", bytes, mapped_bytes_);
+    Slab rest;
+    rest.data_ = data_ + bytes;
+    rest.size_bytes_ = size_bytes_ - bytes;
+    rest.mapped_bytes_ = mapped_bytes_ - bytes;
+    rest.reserved_ = rest.data_;
+    rest.reserved_bytes_ = reserved_ + reserved_bytes_ - rest.data_;
+    reserved_bytes_ -= rest.reserved_bytes_;
+    size_bytes_ = bytes;
+    mapped_bytes_ = bytes;
+    return rest;
+}
+
+Status Slab::put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement) {
+    domains_ = std::move(domains);
+    placement_ = std::move(placement);
+    take_pages(+1);
+    if (!domains_->places()) {
+        placement_.policy = MemoryPolicy::kNone;
+    }
+    LEAT_RETURN_IF_ERROR(check_budget());
+    place();
+    return {};
 }
 
 namespace {

@@ -1,12 +1,13 @@
 // Slab: one block of anonymous memory in a memory domain, mapped once and given back as a whole.
 //
-// Lies between guard pages, so that the kernel's account of its pages is its own. Movable, not
-// copyable. Distinct ranges may be used by different threads.
+// Lies between guard pages or slabs of other domains, so that the kernel's account of its pages is
+// its own. Movable, not copyable. Distinct ranges may be used by different threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "leat/status.h"
@@ -19,6 +20,12 @@ namespace leat {
 struct SlabPlacement {
     MemoryPolicy policy = MemoryPolicy::kNone;  // kNone, kBind (one domain) or kInterleave
     std::vector<MemoryDomainId> domains = {};
+};
+
+// A part of adjacent slabs.
+struct SlabPart {
+    int64_t bytes = 0;
+    MemoryDomainId domain{};
 };
 
 class Slab {
@@ -36,6 +43,10 @@ class Slab {
     static Result<Slab> make(int64_t bytes,
                              std::shared_ptr<MemoryDomains> domains,
                              SlabPlacement placement);
+    // One range of addresses as a slab for each part, in their order, each bound to its domain.
+    // Parts are of whole pages, but for the last, and neighbours in different domains.
+    static Result<std::vector<Slab>> make_adjacent(std::span<const SlabPart> parts,
+                                                   const std::shared_ptr<MemoryDomains>& domains);
     ~Slab();
     Slab(Slab&& other) noexcept;
     Slab& operator=(Slab&& other) noexcept;
@@ -56,6 +67,8 @@ class Slab {
     void trim();
 
   private:
+    Slab cut(int64_t bytes);
+    Status put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement);
     void place();
     Status check_budget();
     void take_pages(int sign);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "leat/scheduler/thread_binding.h"
 #include "memory/content_hash.h"
+#include "memory/divided_memory.h"
 #include "memory/slab_pool.h"
 
 namespace leat {
@@ -45,11 +46,15 @@ struct Source {
     }
 };
 
+// Where a domain's number stands: all readers', in turn or by what each of them reads.
+constexpr int32_t kAllReaders = -1;
+constexpr int32_t kDivided = -2;
+
 // What is made of a source.
 struct Form {
     DType dtype = DType::kUndefined;
     int64_t packed_bytes = 0;
-    int32_t domain = -1;  // of the target; -1: all readers'
+    int32_t domain = kAllReaders;  // of the target
     std::string layout_key;
 
     bool operator<(const Form& other) const {
@@ -79,8 +84,10 @@ struct Slot {
 
 struct WeightStore::Impl {
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
-    std::vector<MemoryDomainId> readers;
-    std::map<int32_t, SlabPool> pools;  // by domain, -1: all readers'; fixed from the beginning
+    std::vector<MemoryDomainId> readers;  // each once
+    std::map<int32_t, SlabPool> pools;    // by domain, or kAllReaders; fixed from the beginning
+    std::optional<DividedMemory> divided;
+    bool divides = false;
     std::atomic<int64_t> packed_bytes{0};
 
     std::mutex mutex;  // guards what follows
@@ -93,11 +100,28 @@ struct WeightStore::Impl {
             const bool is_one = readers.size() == 1;
             shared = {is_one ? MemoryPolicy::kBind : MemoryPolicy::kInterleave, readers};
         }
-        pools.emplace(-1, SlabPool(domains, shared));
+        pools.emplace(kAllReaders, SlabPool(domains, shared));
         for (const MemoryDomain& domain : domains->list()) {
             pools.emplace(int32_t(domain.id),
                           SlabPool(domains, {MemoryPolicy::kBind, {domain.id}}));
         }
+    }
+
+    int32_t place_of(const WeightTarget& target, WeightReads reads, int64_t bytes) const {
+        if (target.domain) {
+            return int32_t(*target.domain);
+        }
+        const bool is_divided = target.is_divided && reads == WeightReads::kInTileOrder &&
+                                bytes >= DividedMemory::kLeastBytes;
+        return is_divided && divided ? kDivided : kAllReaders;
+    }
+    Result<std::shared_ptr<std::byte>> allocate(int32_t place, int64_t bytes) {
+        if (place == kDivided) {
+            return divided->allocate(bytes);
+        }
+        const auto pool = pools.find(place);
+        LEAT_CHECK(pool != pools.end(), "no memory domain {}", place);
+        return pool->second.allocate(bytes);
     }
 
     std::shared_ptr<Slot> find(const SourceKey& key) {
@@ -223,9 +247,14 @@ WeightStore::WeightStore() : impl_(std::make_shared<Impl>()) {
     impl_->make_pools();
 }
 WeightStore::WeightStore(std::shared_ptr<MemoryDomains> domains,
-                         std::vector<MemoryDomainId> readers)
+                         std::vector<MemoryDomainId> readers,
+                         bool divides)
     : impl_(std::make_shared<Impl>()) {
     impl_->domains = std::move(domains);
+    impl_->divides = divides;
+    if (divides && !readers.empty()) {
+        impl_->divided.emplace(impl_->domains, readers);
+    }
     std::sort(readers.begin(), readers.end());
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     impl_->readers = std::move(readers);
@@ -245,6 +274,10 @@ std::vector<std::shared_ptr<const Slab>> WeightStore::slabs() const {
         const std::vector<std::shared_ptr<const Slab>> some = pool.slabs();
         all.insert(all.end(), some.begin(), some.end());
     }
+    if (impl_->divided) {
+        const std::vector<std::shared_ptr<const Slab>> parts = impl_->divided->slabs();
+        all.insert(all.end(), parts.begin(), parts.end());
+    }
     return all;
 }
 
@@ -253,6 +286,7 @@ WeightTarget WeightStore::default_target() const {
     if (impl_->readers.size() == 1) {
         target.domain = impl_->readers.front();
     }
+    target.is_divided = impl_->divides && !target.domain;
     return target;
 }
 
@@ -267,11 +301,12 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
                                                                   std::string_view layout_key,
                                                                   int64_t bytes,
                                                                   const Pack& pack,
-                                                                  WeightTarget target) {
+                                                                  WeightTarget target,
+                                                                  WeightReads reads) {
     LEAT_CHECK(bytes >= 0, "packed weights of {} bytes", bytes);
-    const int32_t domain = target.domain ? int32_t(*target.domain) : -1;
+    const int32_t place = impl_->place_of(target, reads, bytes);
     const SourceKey key{Source(source),
-                        Form{source.dtype(), bytes, domain, std::string(layout_key)}};
+                        Form{source.dtype(), bytes, place, std::string(layout_key)}};
     const std::shared_ptr<Slot> slot = impl_->find_or_add(source, key);
     Unfilled unfilled(*impl_, slot);  // goes after the lock
     const std::lock_guard lock(slot->packing);
@@ -279,10 +314,8 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
         unfilled.is_filled = true;
         return found;
     }
-    const auto pool = impl_->pools.find(domain);
-    LEAT_CHECK(pool != impl_->pools.end(), "no memory domain {}", domain);
-    const std::optional<scheduler::ThreadBinding> binding = impl_->bind_to(domain);
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, pool->second.allocate(bytes));
+    const std::optional<scheduler::ThreadBinding> binding = impl_->bind_to(place);
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, impl_->allocate(place, bytes));
     std::byte* data = memory.get();
     pack(source, data);
     drop_source_pages(source);

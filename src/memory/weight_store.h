@@ -22,11 +22,20 @@
 
 namespace leat {
 
-// Where a copy of a constant is to be: in one domain (at home, a replica, or a part of a constant
-// that is divided), or page by page in turn on all the readers' domains.
+// Where a copy of a constant is to be: in one domain (at home, or a replica), or on all the
+// readers' domains.
 struct WeightTarget {
     std::optional<MemoryDomainId> domain;  // none: on all readers' domains
+    // On all readers' domains: for each reader the part that it reads, of constants that are read
+    // in parts; else, and of all others, pages take turns.
+    bool is_divided = false;
     friend bool operator==(const WeightTarget&, const WeightTarget&) = default;
+};
+
+// What tiles of the kernel that packs a constant read of it.
+enum class WeightReads : uint8_t {
+    kWhole,        // any may read all of it
+    kInTileOrder,  // where tiles have different columns, [a, b) of n read about [a, b) / n of it
 };
 
 class WeightStore {
@@ -36,9 +45,12 @@ class WeightStore {
 
     // Everywhere.
     WeightStore();
-    // For readers in these domains. Targets that the caller does not name: the domain of a single
-    // reader, all domains in turn for several.
-    WeightStore(std::shared_ptr<MemoryDomains> domains, std::vector<MemoryDomainId> readers);
+    // For readers in these domains: threads, in the order of the tiles that they begin with.
+    // Targets that the caller does not name: the domain of the readers if it is one, else all of
+    // them.
+    WeightStore(std::shared_ptr<MemoryDomains> domains,
+                std::vector<MemoryDomainId> readers,
+                bool divides = false);
     ~WeightStore();
     WeightStore(WeightStore&&) noexcept;
     WeightStore& operator=(WeightStore&&) noexcept;
@@ -58,7 +70,8 @@ class WeightStore {
                                                          std::string_view layout_key,
                                                          int64_t bytes,
                                                          const Pack& pack,
-                                                         WeightTarget target);
+                                                         WeightTarget target,
+                                                         WeightReads reads = WeightReads::kWhole);
 
     // Bytes of all living entries.
     int64_t packed_bytes() const;
@@ -82,11 +95,13 @@ class PlacedWeights {
     PlacedWeights(WeightStore& store, WeightTarget target, const WeightTargets* others = nullptr)
         : store_(&store), target_(target), others_(others) {}
 
-    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
-                                                         std::string_view layout_key,
-                                                         int64_t bytes,
-                                                         const WeightStore::Pack& pack) const {
-        return store_->get_or_pack(source, layout_key, bytes, pack, target_of(source));
+    Result<std::shared_ptr<const std::byte>> get_or_pack(
+        const Tensor& source,
+        std::string_view layout_key,
+        int64_t bytes,
+        const WeightStore::Pack& pack,
+        WeightReads reads = WeightReads::kWhole) const {
+        return store_->get_or_pack(source, layout_key, bytes, pack, target_of(source), reads);
     }
     // Of all entries, whoever reads them.
     int64_t packed_bytes() const { return store_->packed_bytes(); }

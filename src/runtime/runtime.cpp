@@ -99,7 +99,10 @@ void Runtime::Impl::start(const scheduler::HostTopology& topology,
             readers.insert(readers.end(), group.worker_homes.begin(), group.worker_homes.end());
         }
     }
-    weights = WeightStore(domains, std::move(readers));
+    const bool runs_on_all_nodes = groups.size() == 1 && !groups.front().home;
+    const bool divides = numa.weights == WeightPlacement::kPartition ||
+                         (numa.weights == WeightPlacement::kAuto && runs_on_all_nodes);
+    weights = WeightStore(domains, std::move(readers), divides);
     if (groups.size() > 1) {
         const std::vector<int64_t> no_budgets(domains->list().size(), 0);
         weight_machine = make_weight_machine(given ? *given : scheduler::machine_topology(),

@@ -390,7 +390,8 @@ class Machine(unittest.TestCase):
         for pair in matrix["pairs"]:
             self.assertGreater(pair["thread_gb_per_s"], 0)
             self.assertGreater(pair["latency_ns"], 0)
-        self.assertEqual([row["placement"] for row in matrix["weights"]], ["home", "interleave", "replicate"])
+        self.assertEqual([row["placement"] for row in matrix["weights"]],
+                         ["home", "interleave", "replicate", "partition"])
 
     def test_run_tells_where_pages_are(self):
         for numa in ("on", "off", "all", "shards"):

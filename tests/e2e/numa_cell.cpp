@@ -110,8 +110,6 @@ bool set_variable(const std::string& assignment) {
                                                   assignment.c_str() + equals + 1, 1) == 0;
 }
 
-constexpr int64_t kSide = 32;
-
 // Written without a look at the library's parser: pages by node of the mapping that `address` lies
 // in, as numa_maps has them.
 std::map<int, int64_t> pages_of_mapping(const void* address) {
@@ -237,6 +235,15 @@ Graph branching_graph() {
     return graph;
 }
 
+// x -> MatMul(w) -> Relu -> y
+Graph wide_graph() {
+    Graph graph("wide");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, kSide});
+    const ValueId w = graph.constant("w", cell_input({kSide, kWideColumns}, 1));
+    graph.output("y", graph.add("Relu", {graph.add("MatMul", {x, w})}));
+    return graph;
+}
+
 struct Wishes {
     RuntimeOptions runtime;
     RequestOptions request;
@@ -246,6 +253,7 @@ struct Wishes {
     int runs = 1;
     int doublings = kManyDoublings;
     bool has_branches = false;
+    bool is_wide = false;
 };
 
 // A word that restricts the process.
@@ -276,7 +284,7 @@ bool follow(const std::string& word, Wishes& wishes) {
     if (is_restriction(name)) {
         return restrict_process(name, value);
     }
-    if (name == "few" || name == "branches" || name == "batch") {
+    if (name == "few" || name == "branches" || name == "wide" || name == "batch") {
         wishes.graph.append(wishes.graph.empty() ? "" : " ").append(word);
     }
     if (name == "threads") {
@@ -290,6 +298,7 @@ bool follow(const std::string& word, Wishes& wishes) {
     } else if (name == "weights") {
         numa.weights = value == "home"         ? WeightPlacement::kHome
                        : value == "interleave" ? WeightPlacement::kInterleave
+                       : value == "partition"  ? WeightPlacement::kPartition
                                                : WeightPlacement::kReplicate;
     } else if (name == "requests") {
         numa.requests = value == "all"      ? RequestSpan::kAllNodes
@@ -301,6 +310,9 @@ bool follow(const std::string& word, Wishes& wishes) {
         wishes.doublings = kFewDoublings;
     } else if (name == "branches") {
         wishes.has_branches = true;
+    } else if (name == "wide") {
+        wishes.is_wide = true;
+        wishes.rows = 1;
     } else if (name == "node") {
         wishes.request.numa_node = std::atoi(value.c_str());
     } else if (name == "off") {
@@ -315,6 +327,7 @@ bool follow(const std::string& word, Wishes& wishes) {
 
 Graph graph_of(const Wishes& wishes) {
     return wishes.has_branches ? branching_graph()
+           : wishes.is_wide    ? wide_graph()
                                : doubling_graph(wishes.rows > 0, wishes.doublings);
 }
 

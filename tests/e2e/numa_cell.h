@@ -12,16 +12,18 @@ namespace leat::numa_test {
 // Words, each on a line of its own:
 //   of the process, once and for good: seccomp | interleave=NODES | cpus=LIST |
 //       join=CONTROL_GROUP | env=NAME=VALUE | env=NAME (unset) | save_topology=FILE (as XML)
-//   of its runtime: off | strict | limit=BYTES | weights=home|interleave|replicate | threads=N |
-//       requests=one|all|shards
+//   of its runtime: off | strict | limit=BYTES | weights=home|interleave|replicate|partition |
+//       threads=N | requests=one|all|shards
 //   of its request: node=N | maker=LIST (CPUs of the thread that makes it) | runs=N
-//   of its graph: batch[=ROWS] | few (doublings) | branches (another graph)
+//   of its graph: batch[=ROWS] | few (doublings) | branches, wide (other graphs)
 // Facts are lines of `name=value`; "error=": all went well.
 std::string run_cell(const std::string& words);
 
 // Whether words restrict the process, so that it must be one of its own.
 bool restricts_process(const std::string& words);
 
+constexpr int64_t kSide = 32;           // of inputs and constants
+constexpr int64_t kWideColumns = 4096;  // of the graph with one large constant, of 512 KiB
 constexpr int kFewDoublings = 5;
 constexpr int kManyDoublings = 9;  // of 4 KiB: activations have huge pages too
 

@@ -15,6 +15,8 @@
 #include <map>
 #include <string>
 
+#include "memory/numa_policy.h"
+#include "numa_cell.h"
 #include "numa_process.h"
 
 namespace leat::numa_test {
@@ -179,9 +181,29 @@ TEST(NumaCells, RequestsOnAllNodesShareTheirMemory) {
     const Facts facts = run_cell_of("few requests=all runs=10");
     expect_placed(facts, "bind");
     EXPECT_GT(facts.number("shared@-1"), 0);
-    EXPECT_EQ(facts.text("weights.effective"), "interleave");
+    EXPECT_EQ(facts.text("weights.effective"), "interleave");  // as small as they are
     EXPECT_EQ(facts.number("weights.elsewhere"), 0);
     EXPECT_THAT(facts.warnings, IsEmpty());
+}
+
+// Each node has the part of a large constant that its threads begin with, to a page.
+TEST(NumaCells, WeightsOfRequestsOnAllNodesAreDivided) {
+    for (const char* placement : {"", " weights=partition"}) {
+        const Facts facts = run_cell_of(fmt::format("wide requests=all{}", placement));
+        expect_placed(facts, "bind");
+        const int64_t share =
+            kSide * kWideColumns * int64_t{sizeof(float)} / page_bytes() / cpu_nodes();
+        for (int node = 0; node < cpu_nodes(); ++node) {
+            const std::string part = fmt::format("weights@{}", node);
+            EXPECT_EQ(facts.text(part + ".effective"), "bind");
+            EXPECT_EQ(facts.number(part + ".there"), facts.number(part + ".wanted"));
+            EXPECT_NEAR(double(facts.number(part + ".wanted")), double(share), 1);
+        }
+        EXPECT_THAT(facts.warnings, IsEmpty());
+    }
+    const Facts in_turn = run_cell_of("wide requests=all weights=interleave");
+    EXPECT_EQ(in_turn.text("weights.effective"), "interleave");
+    EXPECT_EQ(in_turn.number("weights.elsewhere"), 0);
 }
 
 // Every node has rows, memory and threads of its own for them.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -157,9 +158,37 @@ TEST_F(NumaWeights, InterleavedAreAnEqualShareOnEveryNode) {
     EXPECT_EQ(all, kWeightBytes / page_bytes());
 }
 
-TEST_F(NumaWeights, AtHomeOrDividedAreOnTheOwnersNode) {
+// Half of the readers and one more are on the last node.
+TEST_F(NumaWeights, DividedAreWithTheReaderOfEachPart) {
+    std::vector<MemoryDomainId> threads = readers_;
+    threads.resize(2 * readers_.size(), readers_.back());
+    WeightStore store(domains_, threads, true);
+    const auto copy = *store.get_or_pack(source_, "rows", kWeightBytes, fill,
+                                         store.default_target(), WeightReads::kInTileOrder);
+    const int64_t pages = kWeightBytes / page_bytes();
+    const int64_t share = pages / int64_t(threads.size());
+    const std::map<int, int64_t> nodes = nodes_of(copy);
+    ASSERT_EQ(nodes.size(), readers_.size());
+    for (const MemoryDomainId reader : readers_) {
+        const bool is_last = reader == readers_.back();
+        const int64_t others = share * (int64_t(readers_.size()) - 1);
+        EXPECT_NEAR(double(nodes.at(domains_->at(reader).os_node)),
+                    double(is_last ? pages - others : share), 3);
+    }
+    EXPECT_EQ(std::memcmp(copy.get(), source_.bytes(), size_t(kWeightBytes)), 0);
+    for (const std::shared_ptr<const Slab>& slab : store.slabs()) {
+        const PageCounts counts = count_pages(*slab, *domains_);
+        EXPECT_TRUE(counts.is_confirmed);
+        EXPECT_EQ(counts.there, counts.wanted);
+    }
+    // What is read as a whole takes turns.
+    const auto whole = *store.get_or_pack(source_, "rows", kWeightBytes, fill);
+    EXPECT_NE(whole.get(), copy.get());
+}
+
+TEST_F(NumaWeights, AtHomeAreOnTheOwnersNode) {
     for (const MemoryDomain& domain : domains_->list()) {
-        const auto copy = *store_.get_or_pack(source_, "part", kWeightBytes, fill, {domain.id});
+        const auto copy = *store_.get_or_pack(source_, "home", kWeightBytes, fill, {domain.id});
         const std::map<int, int64_t> expected{{domain.os_node, kWeightBytes / page_bytes()}};
         EXPECT_EQ(nodes_of(copy), expected);
     }

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
+#include "memory/divided_memory.h"
 #include "memory/slab.h"
 
 namespace leat {
@@ -32,6 +36,57 @@ TEST(Slab, MoveLeavesTheSourceEmpty) {
     EXPECT_EQ(third.size_bytes(), 100);
     // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
     EXPECT_EQ(second.data(), nullptr);
+}
+
+std::vector<std::pair<int, int64_t>> parts_of(int64_t bytes, const std::vector<int>& readers) {
+    std::vector<MemoryDomainId> ids;
+    ids.reserve(readers.size());
+    for (const int reader : readers) {
+        ids.push_back(MemoryDomainId{reader});
+    }
+    std::vector<std::pair<int, int64_t>> parts;
+    for (const SlabPart& part : divide_among(bytes, ids)) {
+        parts.emplace_back(int(part.domain), part.bytes);
+    }
+    return parts;
+}
+
+TEST(DivideAmong, GivesEachReaderAnEqualPartToAPage) {
+    using Parts = std::vector<std::pair<int, int64_t>>;
+    const int64_t page = page_bytes();
+    EXPECT_EQ(parts_of(8 * page, {0, 1}), (Parts{{0, 4 * page}, {1, 4 * page}}));
+    EXPECT_EQ(parts_of(7 * page + 100, {0, 1}), (Parts{{0, 4 * page}, {1, 3 * page + 100}}));
+    EXPECT_EQ(parts_of(8 * page, {0, 0, 0, 1}), (Parts{{0, 6 * page}, {1, 2 * page}}));
+    EXPECT_EQ(parts_of(8 * page, {0, 1, 1, 0}),
+              (Parts{{0, 2 * page}, {1, 4 * page}, {0, 2 * page}}));
+    EXPECT_EQ(parts_of(100, {0, 1}), (Parts{{1, 100}}));  // the border is at the nearer page
+    EXPECT_EQ(parts_of(page, {2}), (Parts{{2, page}}));
+}
+
+TEST(DivideAmong, PutsBordersOfLargePartsBetweenHugePages) {
+    const int64_t huge = Slab::kHugePageBytes;
+    const auto parts = parts_of(19 * huge + 100, {0, 1});
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].second, 10 * huge);
+    EXPECT_EQ(parts[1].second, 9 * huge + 100);
+}
+
+TEST(Slab, AdjacentOnesAreOneRange) {
+    const auto domains = std::make_shared<MemoryDomains>(std::vector<MemoryDomain>{MemoryDomain{}},
+                                                         MemoryDomainOptions{});
+    const int64_t page = page_bytes();
+    const SlabPart parts[] = {
+        {2 * page, MemoryDomainId{0}}, {page, MemoryDomainId{0}}, {10, MemoryDomainId{0}}};
+    std::vector<Slab> slabs = *Slab::make_adjacent(parts, domains);
+    ASSERT_EQ(slabs.size(), 3U);
+    EXPECT_EQ(slabs[1].data(), slabs[0].data() + 2 * page);
+    EXPECT_EQ(slabs[2].data(), slabs[1].data() + page);
+    EXPECT_EQ(slabs[2].size_bytes(), 10);
+    EXPECT_EQ(slabs[2].mapped_bytes(), page);
+    std::memset(slabs[0].data(), 1, size_t(3 * page + 10));
+    slabs.erase(slabs.begin() + 1);  // the others stay
+    EXPECT_EQ(slabs[0].data()[2 * page - 1], std::byte{1});
+    EXPECT_EQ(slabs[1].data()[9], std::byte{1});
 }
 
 TEST(Slab, ReturnsOutOfMemoryWhenTheSystemRefuses) {

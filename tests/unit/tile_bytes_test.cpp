@@ -7,10 +7,12 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/parts.h"
 #include "base/split_mix.h"
 #include "memory/weight_store.h"
 
@@ -126,6 +128,14 @@ class PreparedKernel {
     }
     int64_t input_bytes() const { return int64_t(inputs_[0].values.size() * sizeof(float)); }
     int64_t output_bytes() const { return int64_t(output_.values.size() * sizeof(float)); }
+
+    // The packed copy of the only large constant.
+    std::span<float> packed() const {
+        const auto slabs = weights_.slabs();
+        EXPECT_EQ(slabs.size(), 1U);
+        return {reinterpret_cast<float*>(slabs.front()->data()),
+                size_t(slabs.front()->size_bytes()) / sizeof(float)};
+    }
 
     std::unique_ptr<HostKernel> kernel;
 
@@ -306,11 +316,58 @@ TEST_P(TileBytes, NoneButThoseAreUsed) {
     EXPECT_EQ(writes_parts, op.writes_parts);
 }
 
+std::vector<OpCase> cases_with_large_constants() {
+    const Operand image{{1, 64, 8, 8}, false, true};
+    return {
+        {"matmul", "MatMul", {{{32, 64}}, {{64, 8192}, true}}, {{32, 8192}}, {}},
+        {"matmul_groups", "MatMul", {{{8, 16, 64}}, {{8, 64, 256}, true}}, {{8, 16, 256}}, {}},
+        {"conv",
+         "Conv",
+         {image, {{4096, 64, 1, 1}, true}},
+         {{1, 4096, 8, 8}, false, true},
+         window(1, 1, 0)},
+        {"conv_groups",
+         "Conv",
+         {{{1, 512, 8, 8}, false, true}, {{1024, 64, 1, 1}, true}},
+         {{1, 1024, 8, 8}, false, true},
+         grouped(window(1, 1, 0), 8)},
+    };
+}
+
+class PackedBytes : public testing::TestWithParam<OpCase> {};
+
+// As WeightReads::kInTileOrder says: each quarter of the tiles, with noise in all of the constant
+// but its quarter and an eighth on both sides.
+TEST_P(PackedBytes, AreReadInTheOrderOfTiles) {
+    PreparedKernel prepared(GetParam());
+    const int64_t tiles = prepared.kernel->tile_count;
+    ASSERT_GE(tiles, 8);
+    const std::vector<ByteRange> everything(GetParam().inputs.size(), kAllBytes);
+    const std::span<float> packed = prepared.packed();
+    const std::vector<float> kept(packed.begin(), packed.end());
+    for (int64_t quarter = 0; quarter < 4; ++quarter) {
+        const int64_t begin = part_begin(tiles, 4, quarter);
+        const int64_t end = part_begin(tiles, 4, quarter + 1);
+        const std::vector<float> expected = prepared.run(begin, end, everything);
+        for (size_t i = 0; i < packed.size(); ++i) {
+            const int64_t eighth = part_at(int64_t(packed.size()), 8, int64_t(i));
+            const bool may_be_read = eighth >= 2 * quarter - 1 && eighth <= 2 * quarter + 2;
+            packed[i] = may_be_read ? kept[i] : 1e30F;
+        }
+        EXPECT_EQ(prepared.run(begin, end, everything), expected) << "quarter " << quarter;
+        std::copy(kept.begin(), kept.end(), packed.begin());
+    }
+}
+
 std::string name_of(const testing::TestParamInfo<OpCase>& info) {
     return info.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, TileBytes, testing::ValuesIn(windowed_cases()), &name_of);
+INSTANTIATE_TEST_SUITE_P(Operators,
+                         PackedBytes,
+                         testing::ValuesIn(cases_with_large_constants()),
+                         &name_of);
 INSTANTIATE_TEST_SUITE_P(Others, TileBytes, testing::ValuesIn(other_cases()), &name_of);
 
 }  // namespace

@@ -179,9 +179,10 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
     const std::string key =
         fmt::format("conv_panels_f32 nr={} taps={} c={} o={} group={}{}", nr, taps, channels,
                     columns, geometry.groups, column_factors_key(scale));
-    LEAT_ASSIGN_OR_RETURN(auto packed, context.weights.get_or_pack(
-                                           *context.constants[1], key,
-                                           geometry.groups * size * int64_t{sizeof(float)}, pack));
+    LEAT_ASSIGN_OR_RETURN(
+        auto packed, context.weights.get_or_pack(*context.constants[1], key,
+                                                 geometry.groups * size * int64_t{sizeof(float)},
+                                                 pack, WeightReads::kInTileOrder));
     context.packed_inputs |= 2;
     return packed;
 }

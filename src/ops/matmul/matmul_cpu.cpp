@@ -280,10 +280,13 @@ Result<std::shared_ptr<const std::byte>> pack_b(PrepareContext& context,
     const std::string key =
         fmt::format("panels_f32 nr={} k={} n={} strides={},{} factor={}", nr, product.k, product.n,
                     product.b_k_stride, product.b_column_stride, factor);
+    // Tiles go through the matrices and their columns; where rows share one matrix, each reads it.
+    const WeightReads reads =
+        product.groups == product.b_matrix_count ? WeightReads::kInTileOrder : WeightReads::kWhole;
     LEAT_ASSIGN_OR_RETURN(
         auto packed,
-        context.weights.get_or_pack(*source, key,
-                                    product.b_matrix_count * size * int64_t{sizeof(float)}, pack));
+        context.weights.get_or_pack(
+            *source, key, product.b_matrix_count * size * int64_t{sizeof(float)}, pack, reads));
     context.packed_inputs |= 2;
     return packed;
 }
