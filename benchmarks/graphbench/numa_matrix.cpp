@@ -149,7 +149,8 @@ Status measure_pairs(const std::shared_ptr<MemoryDomains>& domains, NumaMatrix& 
         LEAT_ASSIGN_OR_RETURN(
             Slab slab, make_slab(domains, matrix.buffer_bytes, {MemoryPolicy::kBind, {memory.id}}));
         make_chain(slab);
-        const PageCounts counts = count_pages(slab, *domains);
+        NumaMaps maps;
+        const PageCounts counts = count_pages(slab, *domains, maps);
         for (const MemoryDomain& reader : domains->list()) {
             if (reader.cpus.empty()) {
                 continue;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 #include "base/text_file.h"
 
 namespace leat {
 namespace {
+
+// The smallest that a transparent one can be; no smaller mapping has any.
+constexpr int64_t kHugePageBytes = int64_t{1} << 21;
 
 template <class T>
 std::optional<T> parse(std::string_view text, int base = 10) {
@@ -90,21 +94,23 @@ std::string whole_file(const char* path) {
 
 }  // namespace
 
-NumaMapsCount count_numa_maps(std::string_view numa_maps,
-                              std::string_view smaps,
-                              uint64_t begin,
-                              int64_t bytes) {
+NumaMapsCount NumaMaps::count(const std::byte* begin, int64_t bytes) {
+    if (!numa_maps_) {
+        numa_maps_ = whole_file("/proc/self/numa_maps");
+    }
     NumaMapsCount count;
-    const uint64_t end = begin + uint64_t(bytes);
-    for_each_part(numa_maps, '\n',
-                  [&](std::string_view line) { add_line(line, begin, end, count); });
-    count.huge_bytes = huge_bytes_in(smaps, begin, end);
+    const auto first = uint64_t(reinterpret_cast<uintptr_t>(begin));
+    const uint64_t end = first + uint64_t(bytes);
+    for_each_part(*numa_maps_, '\n',
+                  [&](std::string_view line) { add_line(line, first, end, count); });
+    if (bytes < kHugePageBytes) {
+        return count;
+    }
+    if (!smaps_) {
+        smaps_ = whole_file("/proc/self/smaps");
+    }
+    count.huge_bytes = huge_bytes_in(*smaps_, first, end);
     return count;
-}
-
-NumaMapsCount count_numa_maps(const std::byte* begin, int64_t bytes) {
-    return count_numa_maps(whole_file("/proc/self/numa_maps"), whole_file("/proc/self/smaps"),
-                           uint64_t(reinterpret_cast<uintptr_t>(begin)), bytes);
 }
 
 }  // namespace leat

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 
 namespace leat {
 
@@ -18,12 +19,21 @@ struct NumaMapsCount {
     int64_t huge_bytes = 0;        // in huge pages, of smaps
 };
 
-// Pages of all mappings that begin in [begin, begin + bytes).
-NumaMapsCount count_numa_maps(const std::byte* begin, int64_t bytes);
-// The same of given texts, for recorded files.
-NumaMapsCount count_numa_maps(std::string_view numa_maps,
-                              std::string_view smaps,
-                              uint64_t begin,
-                              int64_t bytes);
+// Both files as they were at one moment. Used by one thread at a time.
+class NumaMaps {
+  public:
+    // This process's, each read when it is first needed: the kernel walks all pages for them.
+    NumaMaps() = default;
+    // Recorded ones.
+    NumaMaps(std::string numa_maps, std::string smaps)
+        : numa_maps_(std::move(numa_maps)), smaps_(std::move(smaps)) {}
+
+    // Pages of all mappings that begin in [begin, begin + bytes).
+    NumaMapsCount count(const std::byte* begin, int64_t bytes);
+
+  private:
+    std::optional<std::string> numa_maps_;
+    std::optional<std::string> smaps_;
+};
 
 }  // namespace leat

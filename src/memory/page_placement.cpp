@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/text_file.h"
-#include "memory/numa_maps.h"
 
 namespace leat {
 namespace {
@@ -61,37 +60,40 @@ PageCounts& PageCounts::operator+=(const PageCounts& other) {
     return *this;
 }
 
-PageCounts count_pages(const std::byte* begin, int64_t bytes, std::span<const int> os_nodes) {
+PageCounts count_pages(const std::byte* begin,
+                       int64_t bytes,
+                       std::span<const int> os_nodes,
+                       NumaMaps& maps) {
     PageCounts counts;
     counts.wanted = bytes / page_bytes();
     if (counts.wanted == 0) {
         return counts;
     }
-    const NumaMapsCount maps = count_numa_maps(begin, bytes);
+    const NumaMapsCount mapped = maps.count(begin, bytes);
     std::map<int, int64_t> found;
     if (ask_for_pages(begin, counts.wanted, found)) {
         counts.source = PageSource::kMovePages;
-        counts.is_confirmed = !maps.is_known || found == maps.pages;
+        counts.is_confirmed = !mapped.is_known || found == mapped.pages;
     }
     // A page that balancing watches for its next use is not there for move_pages, and counted by
     // numa_maps.
-    if (maps.is_known && (counts.source == PageSource::kNone || is_part(found, maps.pages))) {
-        counts.source = found == maps.pages ? counts.source : PageSource::kNumaMaps;
+    if (mapped.is_known && (counts.source == PageSource::kNone || is_part(found, mapped.pages))) {
+        counts.source = found == mapped.pages ? counts.source : PageSource::kNumaMaps;
         counts.is_confirmed = true;
-        found = maps.pages;
+        found = mapped.pages;
     }
     for (const auto& [node, pages] : found) {
         const bool is_there = os_nodes.empty() || contains(os_nodes, node);
         (is_there ? counts.there : counts.elsewhere) += pages;
     }
     counts.absent = counts.wanted - counts.there - counts.elsewhere;
-    counts.huge = maps.huge_bytes / page_bytes();
+    counts.huge = mapped.huge_bytes / page_bytes();
     return counts;
 }
 
-PageCounts count_pages(const Slab& slab, const MemoryDomains& domains) {
-    return count_pages(slab.data(), slab.mapped_bytes(),
-                       domains.os_nodes(slab.placement().domains));
+PageCounts count_pages(const Slab& slab, const MemoryDomains& domains, NumaMaps& maps) {
+    return count_pages(slab.data(), slab.mapped_bytes(), domains.os_nodes(slab.placement().domains),
+                       maps);
 }
 
 PageSettings read_page_settings(const std::string& root) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "memory/numa_maps.h"
 #include "memory/slab.h"
 
 namespace leat {
@@ -29,10 +30,13 @@ struct PageCounts {
 };
 
 // Of a slab that nobody maps or trims meanwhile. Looks only at pages, and changes nothing; the time
-// grows with the range and with the number of mappings of the process.
-PageCounts count_pages(const Slab& slab, const MemoryDomains& domains);
+// grows with the range and, the first time with `maps`, with all pages of the process.
+PageCounts count_pages(const Slab& slab, const MemoryDomains& domains, NumaMaps& maps);
 // Of [begin, begin + bytes), whole pages, wanted on `os_nodes`; none: wherever they are is right.
-PageCounts count_pages(const std::byte* begin, int64_t bytes, std::span<const int> os_nodes);
+PageCounts count_pages(const std::byte* begin,
+                       int64_t bytes,
+                       std::span<const int> os_nodes,
+                       NumaMaps& maps);
 
 // What the kernel does with pages of its own accord.
 struct PageSettings {

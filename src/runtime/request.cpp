@@ -438,11 +438,12 @@ PlacementReport Request::Impl::placement_report() const {
     const PageSettings settings = read_page_settings("");
     report.is_balanced_by_system = settings.is_balancing;
     report.huge_pages = settings.huge_pages;
+    NumaMaps maps;
     for (const RequestPart& part : parts_) {
-        part.add_to(report);
+        part.add_to(report, maps);
     }
     for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
-        add_placement(*slab, *compiled->runtime->domains, "weights", report);
+        add_placement(*slab, *compiled->runtime->domains, "weights", report, maps);
     }
     return report;
 }
@@ -576,8 +577,9 @@ void Request::trim() {
 
 std::string Request::trace_json(int shard) const {
     const Instance* instance = impl_->instance(shard);
-    return instance == nullptr ? "{\"traceEvents\":[]}\n"
-                               : instance->trace_json(page_counters(impl_->placement_report()));
+    return instance == nullptr || !impl_->compiled->options.is_traced
+               ? "{\"traceEvents\":[]}\n"
+               : instance->trace_json(page_counters(impl_->placement_report()));
 }
 
 DivisionReport Request::division() const {

@@ -101,8 +101,9 @@ PagePlacement& part_for(const PagePlacement& like, PlacementReport& report) {
 void add_placement(const Slab& slab,
                    const MemoryDomains& domains,
                    const char* memory,
-                   PlacementReport& report) {
-    const PageCounts counts = count_pages(slab, domains);
+                   PlacementReport& report,
+                   NumaMaps& maps) {
+    const PageCounts counts = count_pages(slab, domains, maps);
     PagePlacement like;
     like.memory = memory;
     like.numa_nodes = domains.os_nodes(slab.placement().domains);
@@ -118,10 +119,10 @@ void add_placement(const Slab& slab,
     part.is_confirmed = part.is_confirmed && counts.is_confirmed;
 }
 
-void RequestMemory::add_to(PlacementReport& report) const {
+void RequestMemory::add_to(PlacementReport& report, NumaMaps& maps) const {
     for (size_t i = 0; i < slabs_.size(); ++i) {
         if (slabs_[i]->size_bytes() > 0) {
-            add_placement(*slabs_[i], *domains_, i == 0 ? "activations" : "scratch", report);
+            add_placement(*slabs_[i], *domains_, i == 0 ? "activations" : "scratch", report, maps);
         }
     }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "leat/runtime.h"
+#include "memory/numa_maps.h"
 #include "memory/slab.h"
 
 namespace leat {
@@ -35,7 +36,7 @@ class RequestMemory {
     void trim();
     void touch_if_trimmed();
     // The pages of each slab.
-    void add_to(PlacementReport& report) const;
+    void add_to(PlacementReport& report, NumaMaps& maps) const;
 
   private:
     std::vector<MemoryDomainId> domains_in_use() const;
@@ -57,6 +58,7 @@ class RequestMemory {
 void add_placement(const Slab& slab,
                    const MemoryDomains& domains,
                    const char* memory,
-                   PlacementReport& report);
+                   PlacementReport& report,
+                   NumaMaps& maps);
 
 }  // namespace leat

@@ -51,7 +51,7 @@ class RequestPart {
     void cancel() { handle_.cancel(); }
 
     void trim() { memory_.trim(); }
-    void add_to(PlacementReport& report) const { memory_.add_to(report); }
+    void add_to(PlacementReport& report, NumaMaps& maps) const { memory_.add_to(report, maps); }
 
   private:
     void make_current(size_t instance);

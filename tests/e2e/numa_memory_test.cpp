@@ -72,7 +72,8 @@ TEST(NumaSlab, ThatDoesNotFitGoesElsewhereAndIsCounted) {
     ASSERT_TRUE(slab.ok());
     EXPECT_EQ(slab->effective_policy(), MemoryPolicy::kPrefer);
     slab->touch();
-    const PageCounts counts = count_pages(*slab, *domains);
+    NumaMaps maps;
+    const PageCounts counts = count_pages(*slab, *domains, maps);
     EXPECT_EQ(counts.absent, 0);
     EXPECT_GT(counts.elsewhere, 0);
     const std::map<int, int64_t> parsed = pages_by_node(slab->data(), slab->mapped_bytes());
@@ -176,8 +177,9 @@ TEST_F(NumaWeights, DividedAreWithTheReaderOfEachPart) {
                     double(is_last ? pages - others : share), 3);
     }
     EXPECT_EQ(std::memcmp(copy.get(), source_.bytes(), size_t(kWeightBytes)), 0);
+    NumaMaps maps;
     for (const std::shared_ptr<const Slab>& slab : store.slabs()) {
-        const PageCounts counts = count_pages(*slab, *domains_);
+        const PageCounts counts = count_pages(*slab, *domains_, maps);
         EXPECT_TRUE(counts.is_confirmed);
         EXPECT_EQ(counts.there, counts.wanted);
     }
@@ -206,8 +208,9 @@ TEST_F(NumaWeights, TakeTheirPagesAndNoMore) {
         small_bytes += (source.byte_count() + 63) / 64 * 64;
     }
     int64_t resident = 0;
+    NumaMaps maps;
     for (const std::shared_ptr<const Slab>& slab : store_.slabs()) {
-        const PageCounts counts = count_pages(*slab, *domains_);
+        const PageCounts counts = count_pages(*slab, *domains_, maps);
         EXPECT_TRUE(counts.is_confirmed);
         EXPECT_EQ(counts.elsewhere, 0);
         resident += counts.there;

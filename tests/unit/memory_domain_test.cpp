@@ -139,6 +139,10 @@ TEST(MemoryDomains, TellEachTextOnce) {
     EXPECT_THAT(told, ElementsAre("one", "two"));
 }
 
+const std::byte* address(uintptr_t number) {
+    return reinterpret_cast<const std::byte*>(number);  // NOLINT(performance-no-int-to-ptr)
+}
+
 TEST(NumaMaps, CountsTheMappingsOfARange) {
     const std::string maps =
         "7f0000000000 default file=/lib/x mapped=7 N0=7 kernelpagesize_kB=4\n"
@@ -149,19 +153,25 @@ TEST(NumaMaps, CountsTheMappingsOfARange) {
         "7f0000200000-7f0000401000 rw-p 00000000 00:00 0 \nSize: 2052 kB\n"
         "AnonHugePages:      2048 kB\nVmFlags: rd wr\n"
         "7f0000800000-7f0000900000 rw-p 00000000 00:00 0 \nAnonHugePages: 4096 kB\n";
-    const NumaMapsCount count = count_numa_maps(maps, smaps, 0x7f0000200000, 4 << 20);
+    NumaMaps recorded(maps, smaps);
+    const NumaMapsCount count = recorded.count(address(0x7f0000200000), 4 << 20);
     EXPECT_TRUE(count.is_known);
     EXPECT_THAT(count.pages, ElementsAre(std::pair(0, 1), std::pair(1, 514)));
     EXPECT_EQ(count.policy, "bind:1");
     EXPECT_EQ(count.huge_bytes, 2 << 20);
-    EXPECT_FALSE(count_numa_maps(maps, smaps, 0x1000, 4096).is_known);
+    EXPECT_FALSE(recorded.count(address(0x1000), 4096).is_known);
+}
+
+PageCounts pages_now(const Slab& slab, std::span<const int> os_nodes = {}) {
+    NumaMaps maps;
+    return count_pages(slab.data(), slab.mapped_bytes(), os_nodes, maps);
 }
 
 // Touched pages are there, the others absent; after a trim all are absent again.
 TEST(PagePlacement, CountsResidentPages) {
     Result<Slab> slab = Slab::make(int64_t{100} * page_bytes());
     ASSERT_TRUE(slab.ok());
-    const PageCounts before = count_pages(slab->data(), slab->mapped_bytes(), {});
+    const PageCounts before = pages_now(*slab);
     if (before.source == PageSource::kNone) {
         GTEST_SKIP() << "neither move_pages nor numa_maps tells where pages are";
     }
@@ -169,16 +179,16 @@ TEST(PagePlacement, CountsResidentPages) {
     EXPECT_EQ(before.absent, 100);
     slab->data()[0] = std::byte{1};
     slab->data()[50 * page_bytes()] = std::byte{1};
-    const PageCounts two = count_pages(slab->data(), slab->mapped_bytes(), {});
+    const PageCounts two = pages_now(*slab);
     EXPECT_EQ(two.there, 2);
     EXPECT_EQ(two.absent, 98);
     EXPECT_TRUE(two.is_confirmed);
     const int nowhere[] = {999};
-    EXPECT_EQ(count_pages(slab->data(), slab->mapped_bytes(), nowhere).elsewhere, 2);
+    EXPECT_EQ(pages_now(*slab, nowhere).elsewhere, 2);
     slab->touch();
-    EXPECT_EQ(count_pages(slab->data(), slab->mapped_bytes(), {}).there, 100);
+    EXPECT_EQ(pages_now(*slab).there, 100);
     slab->trim();
-    EXPECT_EQ(count_pages(slab->data(), slab->mapped_bytes(), {}).absent, 100);
+    EXPECT_EQ(pages_now(*slab).absent, 100);
     EXPECT_EQ(slab->data()[0], std::byte{0});
 }
 
@@ -189,8 +199,9 @@ TEST(PagePlacement, OfNeighboursIsNotMixedUp) {
         slabs.push_back(std::move(Slab::make(int64_t{3} * page_bytes())).value());
         slabs.back().touch();
     }
+    NumaMaps maps;
     for (const Slab& slab : slabs) {
-        const PageCounts counts = count_pages(slab.data(), slab.mapped_bytes(), {});
+        const PageCounts counts = count_pages(slab.data(), slab.mapped_bytes(), {}, maps);
         EXPECT_TRUE(counts.is_confirmed);
         EXPECT_EQ(counts.there + counts.absent, 3);
     }
