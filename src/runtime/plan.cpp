@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include "base/error.h"
 #include "base/round_up.h"
 #include "memory/memory_planner.h"
+#include "runtime/layout_choice.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -18,20 +18,9 @@ constexpr int64_t kAlignmentBytes = 64;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
 
-// How far steps may run ahead, from the most parallel to the smallest plan.
-constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
-                                   RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
-
-// Windows in which tiles wait for tiles, from the most parallel on.
-constexpr int32_t kTileWindows[] = {kUnlimitedWindow, 2, 1};
-static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
 // A step whose tiles others wait for, or that wait for others', is cut into this many parts for
 // each worker: one may then be late without the others standing still.
 constexpr int64_t kPartsPerWorker = 2;
-
-// Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
-// worth it, because steps divide into tiles for all workers anyway.
-constexpr double kOverlapBytes = 1.15;
 
 int64_t nanoseconds_since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
@@ -54,9 +43,10 @@ class PlanBuilder {
                 ? std::make_shared<const MemoryPlanner>(std::move(problem_))
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
-        LEAT_RETURN_IF_ERROR(choose_layout(*plan_->planner));
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
-        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_, plan_->tasks));
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(choice, plan_->tasks));
+        layout_ = std::move(choice.layout);
         place_values();
         fill_arguments();
         fill_outputs();
@@ -68,25 +58,18 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const MemoryPlanner planner(std::move(problem_));
         order_steps(planner);
+        cut_into_tiles(planner);
+        LEAT_ASSIGN_OR_RETURN(const std::vector<LayoutChoice> choices,
+                              LayoutChooser(planner, step_tasks_.get()).all());
         std::vector<MemoryTradeOff> rows;
-        const auto add_row = [&](const MemoryLayout& layout) -> Status {
+        rows.reserve(choices.size());
+        for (const LayoutChoice& choice : choices) {
             std::vector<StepTask> tasks;
-            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(layout, tasks));
-            const PlanReport& report = plan_->report;
-            rows.push_back({report.tile_window, report.run_ahead, layout.plan.height_bytes,
-                            layout.plan.lower_bound_bytes, report.tile_waits, layout.added_waits,
-                            program.stats().parallel_ns});
-            return {};
-        };
-        for (const int32_t window : kTileWindows) {
-            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, lay_out_in_window(planner, window));
-            LEAT_RETURN_IF_ERROR(add_row(layout));
-        }
-        plan_->report.tile_window = 0;
-        for (const RunAhead run_ahead : kRunAheads) {
-            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, planner.lay_out(run_ahead));
-            plan_->report.run_ahead = int(run_ahead);
-            LEAT_RETURN_IF_ERROR(add_row(layout));
+            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(choice, tasks));
+            const MemoryLayout& layout = choice.layout;
+            rows.push_back({choice.tile_window, int(choice.run_ahead), layout.plan.height_bytes,
+                            layout.plan.lower_bound_bytes, plan_->report.tile_waits,
+                            layout.added_waits, program.stats().parallel_ns});
         }
         return rows;
     }
@@ -495,31 +478,10 @@ class PlanBuilder {
         }
     }
 
-    // Whose tiles wait for tiles; the largest window that was asked for and fits.
-    Result<bool> choose_window(const MemoryPlanner& planner, int64_t limit) {
-        int32_t last = 0;
-        for (const int32_t candidate : kTileWindows) {
-            const int32_t window = std::min(candidate, context_.tile_window);
-            if (window < 1 || window == last || context_.workers == 1) {
-                continue;
-            }
-            last = window;
-            LEAT_ASSIGN_OR_RETURN(layout_, lay_out_in_window(planner, window));
-            if (layout_.plan.height_bytes <= limit) {
-                return true;
-            }
-        }
-        plan_->report.tile_window = 0;
-        return false;
-    }
-
-    Result<MemoryLayout> lay_out_in_window(const MemoryPlanner& planner, int32_t window) {
-        if (step_tasks_ == nullptr) {
-            step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
-            step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
-        }
-        plan_->report.tile_window = window;
-        return planner.lay_out(whole_waits(step_tasks_->inputs(), window));
+    // For windows in which tiles wait for tiles.
+    void cut_into_tiles(const MemoryPlanner& planner) {
+        step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
+        step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
     }
 
     std::vector<TiledStep> tiled_steps(const MemoryPlanner& planner) const {
@@ -559,105 +521,31 @@ class PlanBuilder {
                                            : StepOperand::Kind::kWhole;
     }
 
-    // The most parallel layout that is not much larger than that of one worker, and fits.
-    Status choose_layout(const MemoryPlanner& planner) {
+    Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
         plan_->report.serial_bound_bytes = planner.peak_bytes();
-        const int64_t limit = arena_limit();
-        LEAT_ASSIGN_OR_RETURN(const bool is_chosen, choose_window(planner, limit));
-        if (is_chosen) {
-            return {};
+        const LimitedMemory besides{context_.weights.packed_bytes(),
+                                    plan_->scratch_bytes * context_.workers};
+        LayoutWish wish;
+        wish.workers = context_.workers;
+        wish.limit_bytes = arena_limit(context_.memory_limit, besides);
+        wish.tile_window = context_.tile_window;
+        std::optional<FormerLayout> former;
+        if (context_.former != nullptr) {
+            former.emplace(FormerLayout{*context_.former->planner, context_.former->memory,
+                                        RunAhead{context_.former->report.run_ahead}});
+            wish.former = &*former;
         }
-        const int64_t wanted =
-            std::min(limit, int64_t(kOverlapBytes * double(planner.peak_bytes())));
-        const Plan* former = context_.former;
-        if (former != nullptr && planner.has_order_of(*former->planner)) {
-            const RunAhead run_ahead{former->report.run_ahead};
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead, former->memory));
-            plan_->report.run_ahead = int(run_ahead);
-            if (layout_.plan.height_bytes <= wanted) {
-                return {};
-            }
+        if (wish.tile_window > 0 && wish.workers > 1) {
+            cut_into_tiles(planner);
         }
-        for (const RunAhead run_ahead : run_aheads()) {
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead));
-            plan_->report.run_ahead = int(run_ahead);
-            if (layout_.plan.height_bytes <= wanted) {
-                return {};
-            }
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
+                              LayoutChooser(planner, step_tasks_.get()).choose(wish));
+        if (choice.layout.plan.height_bytes > wish.limit_bytes) {
+            return limit_error(context_.memory_limit, besides, graph_, planner, choice.layout);
         }
-        if (layout_.plan.height_bytes > limit && layout_.plan.proved_bytes <= limit) {
-            const RunAhead run_ahead{plan_->report.run_ahead};
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out_within(run_ahead, limit));
-        }
-        return layout_.plan.height_bytes <= limit ? Status() : limit_error(planner, limit);
-    }
-
-    std::span<const RunAhead> run_aheads() const {
-        static constexpr RunAhead kOneWorker[] = {RunAhead::kOneWorker};
-        return context_.workers == 1 ? std::span<const RunAhead>(kOneWorker)
-                                     : std::span<const RunAhead>(kRunAheads);
-    }
-
-    // What the memory limit leaves for the arena of one request; may be negative.
-    int64_t arena_limit() const {
-        const MemoryLimit& limit = context_.memory_limit;
-        if (limit.total_bytes <= 0) {
-            return std::numeric_limits<int64_t>::max();
-        }
-        const int64_t slabs =
-            limit.total_bytes - limit.weight_bytes - context_.weights.packed_bytes();
-        return (slabs >= 0 ? slabs / limit.requests : slabs) -
-               plan_->scratch_bytes * context_.workers;
-    }
-
-    // The answer where no layout fits.
-    Status limit_error(const MemoryPlanner& planner, int64_t limit) const {
-        const int64_t least = layout_.plan.height_bytes;  // that of one worker
-        const int64_t bound = planner.least_bytes();
-        const MemoryLimit& given = context_.memory_limit;
-        const bool is_impossible = limit < bound;
-        const std::string answer =
-            is_impossible
-                ? fmt::format("impossible: {} bytes short of what any order of the steps needs",
-                              bound - limit)
-                : fmt::format(
-                      "no plan found: the best is {} bytes above the limit, the bound {} "
-                      "bytes below it",
-                      least - limit, limit - bound);
-        return out_of_memory("the graph does not fit the memory limit; {}", answer)
-            .with_found(fmt::format(
-                "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
-                "plan {}) of the host's memory in each of {} requests, with {}",
-                given.weight_bytes, context_.weights.packed_bytes(),
-                plan_->scratch_bytes * context_.workers, bound, least, given.requests,
-                largest_values()))
-            .with_needed(fmt::format("at most {} bytes", given.total_bytes))
-            .with_hint("raise memory_limit_bytes, lower max_requests, or use smaller shapes");
-    }
-
-    // The largest of the values that make the bound of layout_.
-    std::string largest_values() const {
-        std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, buffer
-        for (const int32_t buffer : layout_.plan.bound_buffers) {
-            alive.emplace_back(layout_.buffers[size_t(buffer)].size_bytes, buffer);
-        }
-        std::sort(alive.rbegin(), alive.rend());
-        std::string names;
-        for (size_t i = 0; i < std::min<size_t>(alive.size(), 3); ++i) {
-            names += fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
-                                 name_of_buffer(alive[i].second), alive[i].first);
-        }
-        return names;
-    }
-
-    std::string_view name_of_buffer(int32_t buffer) const {
-        for (size_t value = 0; value < layout_.places.size(); ++value) {
-            const ValuePlace& place = layout_.places[value];
-            if (place.buffer == buffer && place.root == int32_t(value)) {
-                return graph_.values[value].name;
-            }
-        }
-        return {};
+        plan_->report.tile_window = choice.tile_window;
+        plan_->report.run_ahead = int(choice.run_ahead);
+        return choice;
     }
 
     void place_values() {
@@ -747,13 +635,14 @@ class PlanBuilder {
     }
 
     // And says what its tasks do.
-    Result<scheduler::Program> make_program(const MemoryLayout& layout,
+    Result<scheduler::Program> make_program(const LayoutChoice& choice,
                                             std::vector<StepTask>& tasks) const {
         scheduler::CompileOptions options;
         options.workers = context_.workers;
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
-        if (plan_->report.tile_window > 0) {
+        const MemoryLayout& layout = choice.layout;
+        if (choice.tile_window > 0) {
             StepTasks::Program program = step_tasks_->make_program(layout.waits);
             tasks = std::move(program.tasks);
             plan_->report.tile_waits = program.tile_waits;

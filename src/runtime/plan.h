@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "runtime/memory_limit.h"
 #include "runtime/step_tasks.h"
 
 namespace leat {
@@ -92,13 +93,6 @@ struct Plan {
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
 
     int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
-};
-
-// What the memory limit of a compiled graph has to cover.
-struct MemoryLimit {
-    int64_t total_bytes = 0;   // 0: none
-    int64_t weight_bytes = 0;  // constants as the model holds them
-    int64_t requests = 1;
 };
 
 struct PlanContext {
