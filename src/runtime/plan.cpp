@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "graph/node_twins.h"
 #include "memory/memory_planner.h"
 #include "runtime/layout_choice.h"
 #include "runtime/value_views.h"
@@ -78,14 +79,17 @@ class PlanBuilder {
     // From shapes to steps with kernels.
     Status prepare(std::span<const ValueFact> input_facts) {
         const auto start = Clock::now();
-        static const SharedFacts kNone;
+        static const SharedFacts kNoFacts;
+        static const NodeTwins kNoTwins;
         const Plan* former = context_.former;
+        find_twins();
         // Shapes were checked already; those of a shard may be other than the declared ones.
         InferenceOptions options;
         options.checks_extents = false;
         LEAT_ASSIGN_OR_RETURN(plan_->facts,
                               infer_graph_again(graph_, input_facts, options,
-                                                former == nullptr ? kNone : former->facts));
+                                                {former == nullptr ? kNoFacts : former->facts,
+                                                 former == nullptr ? kNoTwins : *plan_->twins}));
         find_known_values();
         plan_->report.inference_time_ns = nanoseconds_since(start);
         find_needed_nodes();
@@ -95,6 +99,16 @@ class PlanBuilder {
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
         return {};
+    }
+
+    // Made for the second plan, as the first one has no use for them.
+    void find_twins() {
+        if (const Plan* former = context_.former; former != nullptr) {
+            plan_->twins =
+                former->twins != nullptr
+                    ? former->twins
+                    : std::make_shared<const NodeTwins>(find_node_twins(graph_, former->facts));
+        }
     }
 
     void find_known_values() {
@@ -215,6 +229,10 @@ class PlanBuilder {
             const Tensor& value = known_value(id);
             return row_major_arg(value.dtype(), value.shape(), nullptr);
         }
+        return description(id);
+    }
+
+    const TensorArg& description(ValueId id) {
         const int32_t at = described_at_[size_t(id.index)];
         return at >= 0 ? described_[size_t(at)]
                        : describe(id, fact(id).type.fixed_shape().value_or(Shape()));
@@ -248,7 +266,8 @@ class PlanBuilder {
             if (plan_->needed[n] && is_view(node)) {
                 problem_.views.push_back({node.outputs[0].index, node.inputs[0].index, 0});
             } else if (plan_->needed[n]) {
-                LEAT_RETURN_IF_ERROR(prepare_step(node));
+                step_of_node_[n] = int32_t(plan_->steps.size());
+                LEAT_RETURN_IF_ERROR(take_kernel_of_twin(n) ? Status() : prepare_step(node));
             }
         }
         return {};
@@ -256,12 +275,61 @@ class PlanBuilder {
 
     static bool has_bit(uint64_t bits, size_t i) { return i < 64 && ((bits >> i) & 1U) != 0; }
 
-    Status prepare_step(const NodeData& node) {
+    PlanStep step_for(const NodeData& node) const {
         PlanStep step;
         step.node = &node;
         step.first_arg = int32_t(plan_->args.size());
         step.input_count = int32_t(node.inputs.size());
         step.output_count = int32_t(node.outputs.size());
+        return step;
+    }
+
+    // What a node with equal arguments was given earlier in this plan.
+    bool take_kernel_of_twin(size_t n) {
+        const int32_t twin = plan_->twins == nullptr ? -1 : (*plan_->twins)[n];
+        const int32_t at = twin < 0 ? -1 : step_of_node_[size_t(twin)];
+        if (at < 0 || plan_->steps[size_t(at)].kernel->names_node ||
+            !has_arguments_of(graph_.nodes[n], graph_.nodes[size_t(twin)])) {
+            return false;
+        }
+        PlanStep step = step_for(graph_.nodes[n]);
+        const PlanStep& other = plan_->steps[size_t(at)];
+        step.kernel = other.kernel;
+        for (const ValueId id : step.node->inputs) {
+            if (id.valid() && !is_known(id)) {
+                (void)description(id);
+            }
+        }
+        const auto first = size_t(other.first_arg);
+        const auto count = size_t(step.input_count) + size_t(step.output_count);
+        for (size_t i = first; i < first + count; ++i) {
+            plan_->args.push_back(TensorArg(plan_->args[i]));
+        }
+        plan_->steps.push_back(step);
+        return true;
+    }
+
+    // The same constants, and values of the same shapes and strides.
+    bool has_arguments_of(const NodeData& node, const NodeData& twin) const {
+        const auto same_value = [this](ValueId own, ValueId other) {
+            return own == other ||
+                   (own.valid() && other.valid() && !is_known(own) && !is_known(other) &&
+                    plan_->facts[size_t(own.index)] == plan_->facts[size_t(other.index)] &&
+                    graph_.value(own).layout == graph_.value(other).layout);
+        };
+        const auto same_output = [&](ValueId own, ValueId other) {
+            const bool is_first = own == node.outputs[0];
+            return same_value(own, other) &&
+                   (is_first || !own.valid() || has_reader(own) == has_reader(other));
+        };
+        return std::equal(node.inputs.begin(), node.inputs.end(), twin.inputs.begin(),
+                          twin.inputs.end(), same_value) &&
+               std::equal(node.outputs.begin(), node.outputs.end(), twin.outputs.begin(),
+                          twin.outputs.end(), same_output);
+    }
+
+    Status prepare_step(const NodeData& node) {
+        PlanStep step = step_for(node);
         std::vector<TensorArg>& args = step_args_;
         std::vector<const Tensor*>& constants = step_constants_;
         args.clear();
@@ -285,7 +353,9 @@ class PlanBuilder {
         if (!kernel.ok()) {
             return std::move(kernel).error().with_node(node.label());
         }
-        step.kernel = std::move(kernel).value();
+        HostKernel& prepared = **kernel;
+        step.kernel = &prepared;
+        plan_->kernels.push_back(std::move(kernel).value());
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             if (has_bit(prepare.packed_inputs, i)) {
                 args[i].data = nullptr;
@@ -296,23 +366,25 @@ class PlanBuilder {
                 LEAT_RETURN_IF_ERROR(bind_constant(node.inputs[i], args[i], /*only_small=*/false));
             }
         }
-        if (step.kernel->cost_ns == 0) {
-            step.kernel->cost_ns = estimate_ns(node, prepare);
+        if (prepared.cost_ns == 0) {
+            prepared.cost_ns = estimate_ns(node, prepare);
         }
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
-        plan_->steps.push_back(std::move(step));
+        plan_->steps.push_back(step);
         return {};
     }
 
     // And makes room for as much as there was.
     void find_former_steps() {
         former_steps_.assign(graph_.nodes.size(), nullptr);
+        step_of_node_.assign(graph_.nodes.size(), -1);
         plan_->constant_of_value.assign(graph_.values.size(), -1);
         if (context_.former != nullptr) {
             plan_->uses = context_.former->uses;
             plan_->args.reserve(context_.former->args.size());
             plan_->constants.reserve(context_.former->constants.size());
             plan_->steps.reserve(context_.former->steps.size());
+            plan_->kernels.reserve(context_.former->kernels.size());
             for (const PlanStep& step : context_.former->steps) {
                 former_steps_[size_t(step.node - graph_.nodes.data())] = &step;
             }
@@ -337,7 +409,7 @@ class PlanBuilder {
             }
         }
         const std::span<const TensorArg> args = std::span(context_.former->args).subspan(first);
-        return {step->kernel.get(), args.first(node.inputs.size()),
+        return {step->kernel, args.first(node.inputs.size()),
                 args.subspan(node.inputs.size(), node.outputs.size())};
     }
 
@@ -460,7 +532,7 @@ class PlanBuilder {
         std::vector<PlanStep> ordered;
         ordered.reserve(planner.order().size());
         for (const int32_t index : planner.order()) {
-            ordered.push_back(std::move(plan_->steps[size_t(index)]));
+            ordered.push_back(plan_->steps[size_t(index)]);
         }
         plan_->steps = std::move(ordered);
         for (PlanStep& step : plan_->steps) {
@@ -494,7 +566,7 @@ class PlanBuilder {
         std::vector<TiledStep> tiled;
         tiled.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
-            TiledStep own{step.kernel.get(), step.cost_ns, {}};
+            TiledStep own{step.kernel, step.cost_ns, {}};
             for (int32_t i = 0; i < step.input_count; ++i) {
                 const ValueId id = step.node->inputs[size_t(i)];
                 if (id.valid() && !is_known(id)) {
@@ -691,6 +763,7 @@ class PlanBuilder {
     std::vector<int32_t> described_at_;          // by value: index in described_; -1: not yet
     std::vector<TensorArg> described_;           // values that are not known
     std::vector<const PlanStep*> former_steps_;  // by node; null: there was none
+    std::vector<int32_t> step_of_node_;          // in Plan::steps, until they are ordered; -1: none
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
@@ -708,8 +781,8 @@ int64_t Plan::own_bytes() const {
     bytes += int64_t(args.size() * (sizeof(TensorArg) + sizeof(Storage)));
     bytes += int64_t(facts.size() *
                      (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans
-    bytes +=
-        int64_t(steps.size() * (sizeof(PlanStep) + 512));  // a kernel object is a few hundred bytes
+    bytes += int64_t(steps.size() * sizeof(PlanStep));
+    bytes += int64_t(kernels.size() * 512);  // a kernel object is a few hundred bytes
     bytes += int64_t(tasks.size() * sizeof(StepTask));
     for (const Tensor& tensor : constants) {
         // Weights belong to the graph and the store; what the plan computed is small.

@@ -34,8 +34,8 @@ struct Storage {
 
 struct PlanStep {
     const NodeData* node = nullptr;
-    std::unique_ptr<HostKernel> kernel;
-    int32_t first_arg = 0;  // index of its inputs, then its outputs, in Plan::args
+    const HostKernel* kernel = nullptr;  // of Plan::kernels
+    int32_t first_arg = 0;               // index of its inputs, then its outputs, in Plan::args
     int32_t input_count = 0;
     int32_t output_count = 0;
     double cost_ns = 0;  // of the whole step on one worker, as the program was made with
@@ -70,8 +70,9 @@ struct PlanKey {
 struct Plan {
     PlanKey key;
     std::vector<PlanStep> steps;
-    std::vector<TensorArg> args;       // data is null unless constant
-    std::vector<Storage> arg_storage;  // by argument
+    std::vector<std::unique_ptr<const HostKernel>> kernels;  // steps may share them
+    std::vector<TensorArg> args;                             // data is null unless constant
+    std::vector<Storage> arg_storage;                        // by argument
     std::vector<Tensor> constants;
     std::vector<int64_t> string_counts;  // by string buffer, elements
     std::vector<PlanOutput> outputs;
@@ -84,6 +85,7 @@ struct Plan {
     std::vector<bool> needed;                     // by node: some output needs it
     std::vector<int32_t> constant_of_value;       // index in `constants`; -1: none
     std::shared_ptr<const GraphData::Uses> uses;  // null: nobody has asked
+    std::shared_ptr<const NodeTwins> twins;       // null: there was no former plan
     std::shared_ptr<const MemoryPlanner> planner;
     MemoryPlan memory;                          // offsets: by arena buffer
     std::optional<scheduler::Program> program;  // set once the plan is made
