@@ -56,6 +56,8 @@ class HostKernel {
     // sums in memory).
     bool epilogue_in_place = false;
     bool is_reference = false;  // the plain oracle, not a tuned kernel
+    // True: errors of run() name the node that the kernel was prepared for, so it serves no other.
+    bool names_node = false;
 };
 
 inline ByteRange HostKernel::bytes_read(size_t /*input*/,

@@ -70,11 +70,22 @@ bool same_fact(const ValueFact& a, const ValueFact& b) {
            (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
 }
 
+bool has_fixed_shape(const TypeInfo& type) {
+    return type.is_tensor() && type.dims &&
+           std::all_of(type.dims->begin(), type.dims->end(),
+                       [](const DimSpec& dim) { return dim.is_fixed(); });
+}
+
 class Inference {
   public:
-    // former: of all values, or empty.
-    Inference(const GraphData& graph, const InferenceOptions& options, const SharedFacts& former)
-        : graph_(graph), options_(options), former_(former), facts_(graph.values.size()) {}
+    Inference(const GraphData& graph,
+              const InferenceOptions& options,
+              const FormerInference& former)
+        : graph_(graph),
+          options_(options),
+          former_(former.facts),
+          twins_(former.twins),
+          facts_(graph.values.size()) {}
 
     Status run(std::span<const ValueFact> given_inputs);
     SharedFacts take() { return std::move(facts_); }
@@ -82,13 +93,17 @@ class Inference {
   private:
     Status set_constants();
     Status set_inputs(std::span<const ValueFact> given);
-    Status infer(const NodeData& node);
+    Status infer(size_t index);
     // True if the node's results are what they were: taken over.
     bool take_former(const NodeData& node);
+    // True if the node's results are those of its twin, of the same operands: the facts are shared.
+    bool share_results(const NodeData& node, const NodeData& twin);
+    bool infer_alike(const NodeData& node, const NodeData& twin) const;
     // True if the node's result has the type of one of its inputs: the fact is shared.
     bool share_type(const NodeData& node);
     bool gives_type_of(const NodeData& node, size_t input) const;
-    void set(ValueId id, ValueFact fact);
+    // One object with the former fact, or with that of the twin's value, if it says the same.
+    void set(ValueId id, ValueFact fact, ValueId twin = {});
     const Tensor* known_value(ValueId id) const;
     // True if the node's results can be computed now.
     bool may_evaluate(const NodeData& node) const;
@@ -97,6 +112,7 @@ class Inference {
     const GraphData& graph_;
     const InferenceOptions& options_;
     const SharedFacts& former_;
+    const NodeTwins& twins_;
     SharedFacts facts_;
     // Reused from node to node.
     std::vector<const ValueFact*> inputs_;
@@ -104,10 +120,12 @@ class Inference {
     std::vector<const Tensor*> input_values_;
 };
 
-void Inference::set(ValueId id, ValueFact fact) {
+void Inference::set(ValueId id, ValueFact fact, ValueId twin) {
     const auto at = size_t(id.index);
     if (!former_.empty() && former_[at] != nullptr && same_fact(fact, *former_[at])) {
         facts_[at] = former_[at];
+    } else if (twin.valid() && same_fact(fact, *facts_[size_t(twin.index)])) {
+        facts_[at] = facts_[size_t(twin.index)];
     } else {
         facts_[at] = std::make_shared<const ValueFact>(std::move(fact));
     }
@@ -253,6 +271,50 @@ bool Inference::take_former(const NodeData& node) {
     return true;
 }
 
+bool Inference::share_results(const NodeData& node, const NodeData& twin) {
+    if (!infer_alike(node, twin)) {
+        return false;
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].valid()) {
+            facts_[size_t(node.outputs[i].index)] = facts_[size_t(twin.outputs[i].index)];
+        }
+    }
+    return true;
+}
+
+// Operands have one fact, or are constants of which the operator looks at the types alone, as it
+// computes no elements. Open extents are named after the node's own values.
+bool Inference::infer_alike(const NodeData& node, const NodeData& twin) const {
+    bool has_elements = false;  // of an operand
+    bool has_other_constant = false;
+    bool has_variable = false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!node.inputs[i].valid()) {
+            continue;
+        }
+        const auto own = size_t(node.inputs[i].index);
+        const auto other = size_t(twin.inputs[i].index);
+        const bool is_constant = graph_.values[own].constant.has_value();
+        has_variable |= !is_constant;
+        has_elements |= !is_constant && (facts_[own]->value || facts_[own]->extents);
+        if (facts_[own] != facts_[other]) {
+            // Of the same type, as they are twins'.
+            const bool is_shape_input = i >= 32 || ((node.def->shape_inputs >> i) & 1U) != 0;
+            if (is_shape_input || !is_constant || !graph_.values[other].constant) {
+                return false;
+            }
+            has_other_constant = true;
+        }
+    }
+    if (has_other_constant && (has_elements || !has_variable)) {
+        return false;
+    }
+    return std::all_of(twin.outputs.begin(), twin.outputs.end(), [&](ValueId id) {
+        return !id.valid() || has_fixed_shape(facts_[size_t(id.index)]->type);
+    });
+}
+
 bool Inference::share_type(const NodeData& node) {
     if (former_.empty() || node.def->type_rule == TypeRule::kOwn || !node.epilogue.empty() ||
         node.outputs.size() != 1 || !node.outputs[0].valid()) {
@@ -297,8 +359,11 @@ bool Inference::gives_type_of(const NodeData& node, size_t input) const {
     });
 }
 
-Status Inference::infer(const NodeData& node) {
-    if (take_former(node) || share_type(node)) {
+Status Inference::infer(size_t index) {
+    const NodeData& node = graph_.nodes[index];
+    const NodeData* twin =
+        twins_.empty() || twins_[index] < 0 ? nullptr : &graph_.nodes[size_t(twins_[index])];
+    if (take_former(node) || (twin != nullptr && share_results(node, *twin)) || share_type(node)) {
         return {};
     }
     inputs_.clear();
@@ -320,7 +385,8 @@ Status Inference::infer(const NodeData& node) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].valid()) {
             name_open_extents(outputs_[i].type, graph_.value(node.outputs[i]).name);
-            set(node.outputs[i], std::move(outputs_[i]));
+            set(node.outputs[i], std::move(outputs_[i]),
+                twin == nullptr ? ValueId{} : twin->outputs[i]);
         }
     }
     return {};
@@ -329,11 +395,11 @@ Status Inference::infer(const NodeData& node) {
 Status Inference::run(std::span<const ValueFact> given_inputs) {
     LEAT_RETURN_IF_ERROR(set_constants());
     LEAT_RETURN_IF_ERROR(set_inputs(given_inputs));
-    for (const NodeData& node : graph_.nodes) {
-        if (node.dead) {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+        if (graph_.nodes[n].dead) {
             continue;
         }
-        if (Status status = infer(node); !status.ok()) {
+        if (Status status = infer(n); !status.ok()) {
             return std::move(status).with_file(graph_.file);
         }
     }
@@ -345,8 +411,10 @@ Status Inference::run(std::span<const ValueFact> given_inputs) {
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
                                            std::span<const ValueFact> given_inputs,
                                            const InferenceOptions& options) {
+    static const SharedFacts kNoFacts;
+    static const NodeTwins kNoTwins;
     LEAT_ASSIGN_OR_RETURN(const SharedFacts shared,
-                          infer_graph_again(graph, given_inputs, options, {}));
+                          infer_graph_again(graph, given_inputs, options, {kNoFacts, kNoTwins}));
     std::vector<ValueFact> facts;
     facts.reserve(shared.size());
     for (const std::shared_ptr<const ValueFact>& fact : shared) {
@@ -358,7 +426,7 @@ Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
 Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       std::span<const ValueFact> given_inputs,
                                       const InferenceOptions& options,
-                                      const SharedFacts& former) {
+                                      const FormerInference& former) {
     Inference inference(graph, options, former);
     LEAT_RETURN_IF_ERROR(inference.run(given_inputs));
     return inference.take();

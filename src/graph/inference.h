@@ -30,12 +30,22 @@ Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
 // By value index; equal facts of several plans are one object.
 using SharedFacts = std::vector<std::shared_ptr<const ValueFact>>;
 
-// The same, with the facts that were inferred from other given inputs: a node whose inputs have the
-// facts they had is not looked at, and keeps its results'. An empty `former` is none.
+// As find_node_twins (node_twins.h) says.
+using NodeTwins = std::vector<int32_t>;
+
+// What an earlier call with other given inputs found. Empty: there was none.
+struct FormerInference {
+    const SharedFacts& facts;
+    const NodeTwins& twins;  // empty: none are known
+};
+
+// The same, with what is known of other given inputs: a node whose inputs have the facts they had
+// is not looked at, and keeps its results'; one whose inputs have the facts of its twin's gets the
+// twin's.
 Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       std::span<const ValueFact> given_inputs,
                                       const InferenceOptions& options,
-                                      const SharedFacts& former);
+                                      const FormerInference& former);
 
 // By node: whether some graph output needs it, where the values marked in `is_known` (by value)
 // need no computing.

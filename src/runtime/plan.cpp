@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "graph/node_twins.h"
 #include "memory/memory_planner.h"
+#include "runtime/layout_choice.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -18,20 +19,9 @@ constexpr int64_t kAlignmentBytes = 64;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
 
-// How far steps may run ahead, from the most parallel to the smallest plan.
-constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
-                                   RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
-
-// Windows in which tiles wait for tiles, from the most parallel on.
-constexpr int32_t kTileWindows[] = {kUnlimitedWindow, 2, 1};
-static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
 // A step whose tiles others wait for, or that wait for others', is cut into this many parts for
 // each worker: one may then be late without the others standing still.
 constexpr int64_t kPartsPerWorker = 2;
-
-// Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
-// worth it, because steps divide into tiles for all workers anyway.
-constexpr double kOverlapBytes = 1.15;
 
 int64_t nanoseconds_since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
@@ -54,9 +44,10 @@ class PlanBuilder {
                 ? std::make_shared<const MemoryPlanner>(std::move(problem_))
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
-        LEAT_RETURN_IF_ERROR(choose_layout(*plan_->planner));
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
-        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(layout_, plan_->tasks));
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(choice, plan_->tasks));
+        layout_ = std::move(choice.layout);
         place_values();
         fill_arguments();
         fill_outputs();
@@ -68,25 +59,18 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const MemoryPlanner planner(std::move(problem_));
         order_steps(planner);
+        cut_into_tiles(planner);
+        LEAT_ASSIGN_OR_RETURN(const std::vector<LayoutChoice> choices,
+                              LayoutChooser(planner, step_tasks_.get()).all());
         std::vector<MemoryTradeOff> rows;
-        const auto add_row = [&](const MemoryLayout& layout) -> Status {
+        rows.reserve(choices.size());
+        for (const LayoutChoice& choice : choices) {
             std::vector<StepTask> tasks;
-            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(layout, tasks));
-            const PlanReport& report = plan_->report;
-            rows.push_back({report.tile_window, report.run_ahead, layout.plan.height_bytes,
-                            layout.plan.lower_bound_bytes, report.tile_waits, layout.added_waits,
-                            program.stats().parallel_ns});
-            return {};
-        };
-        for (const int32_t window : kTileWindows) {
-            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, lay_out_in_window(planner, window));
-            LEAT_RETURN_IF_ERROR(add_row(layout));
-        }
-        plan_->report.tile_window = 0;
-        for (const RunAhead run_ahead : kRunAheads) {
-            LEAT_ASSIGN_OR_RETURN(const MemoryLayout layout, planner.lay_out(run_ahead));
-            plan_->report.run_ahead = int(run_ahead);
-            LEAT_RETURN_IF_ERROR(add_row(layout));
+            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(choice, tasks));
+            const MemoryLayout& layout = choice.layout;
+            rows.push_back({choice.tile_window, int(choice.run_ahead), layout.plan.height_bytes,
+                            layout.plan.lower_bound_bytes, plan_->report.tile_waits,
+                            layout.added_waits, program.stats().parallel_ns});
         }
         return rows;
     }
@@ -95,14 +79,17 @@ class PlanBuilder {
     // From shapes to steps with kernels.
     Status prepare(std::span<const ValueFact> input_facts) {
         const auto start = Clock::now();
-        static const SharedFacts kNone;
+        static const SharedFacts kNoFacts;
+        static const NodeTwins kNoTwins;
         const Plan* former = context_.former;
+        find_twins();
         // Shapes were checked already; those of a shard may be other than the declared ones.
         InferenceOptions options;
         options.checks_extents = false;
         LEAT_ASSIGN_OR_RETURN(plan_->facts,
                               infer_graph_again(graph_, input_facts, options,
-                                                former == nullptr ? kNone : former->facts));
+                                                {former == nullptr ? kNoFacts : former->facts,
+                                                 former == nullptr ? kNoTwins : *plan_->twins}));
         find_known_values();
         plan_->report.inference_time_ns = nanoseconds_since(start);
         find_needed_nodes();
@@ -112,6 +99,16 @@ class PlanBuilder {
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
         return {};
+    }
+
+    // Made for the second plan, as the first one has no use for them.
+    void find_twins() {
+        if (const Plan* former = context_.former; former != nullptr) {
+            plan_->twins =
+                former->twins != nullptr
+                    ? former->twins
+                    : std::make_shared<const NodeTwins>(find_node_twins(graph_, former->facts));
+        }
     }
 
     void find_known_values() {
@@ -232,6 +229,10 @@ class PlanBuilder {
             const Tensor& value = known_value(id);
             return row_major_arg(value.dtype(), value.shape(), nullptr);
         }
+        return description(id);
+    }
+
+    const TensorArg& description(ValueId id) {
         const int32_t at = described_at_[size_t(id.index)];
         return at >= 0 ? described_[size_t(at)]
                        : describe(id, fact(id).type.fixed_shape().value_or(Shape()));
@@ -265,7 +266,8 @@ class PlanBuilder {
             if (plan_->needed[n] && is_view(node)) {
                 problem_.views.push_back({node.outputs[0].index, node.inputs[0].index, 0});
             } else if (plan_->needed[n]) {
-                LEAT_RETURN_IF_ERROR(prepare_step(node));
+                step_of_node_[n] = int32_t(plan_->steps.size());
+                LEAT_RETURN_IF_ERROR(take_kernel_of_twin(n) ? Status() : prepare_step(node));
             }
         }
         return {};
@@ -273,12 +275,61 @@ class PlanBuilder {
 
     static bool has_bit(uint64_t bits, size_t i) { return i < 64 && ((bits >> i) & 1U) != 0; }
 
-    Status prepare_step(const NodeData& node) {
+    PlanStep step_for(const NodeData& node) const {
         PlanStep step;
         step.node = &node;
         step.first_arg = int32_t(plan_->args.size());
         step.input_count = int32_t(node.inputs.size());
         step.output_count = int32_t(node.outputs.size());
+        return step;
+    }
+
+    // What a node with equal arguments was given earlier in this plan.
+    bool take_kernel_of_twin(size_t n) {
+        const int32_t twin = plan_->twins == nullptr ? -1 : (*plan_->twins)[n];
+        const int32_t at = twin < 0 ? -1 : step_of_node_[size_t(twin)];
+        if (at < 0 || plan_->steps[size_t(at)].kernel->names_node ||
+            !has_arguments_of(graph_.nodes[n], graph_.nodes[size_t(twin)])) {
+            return false;
+        }
+        PlanStep step = step_for(graph_.nodes[n]);
+        const PlanStep& other = plan_->steps[size_t(at)];
+        step.kernel = other.kernel;
+        for (const ValueId id : step.node->inputs) {
+            if (id.valid() && !is_known(id)) {
+                (void)description(id);
+            }
+        }
+        const auto first = size_t(other.first_arg);
+        const auto count = size_t(step.input_count) + size_t(step.output_count);
+        for (size_t i = first; i < first + count; ++i) {
+            plan_->args.push_back(TensorArg(plan_->args[i]));
+        }
+        plan_->steps.push_back(step);
+        return true;
+    }
+
+    // The same constants, and values of the same shapes and strides.
+    bool has_arguments_of(const NodeData& node, const NodeData& twin) const {
+        const auto same_value = [this](ValueId own, ValueId other) {
+            return own == other ||
+                   (own.valid() && other.valid() && !is_known(own) && !is_known(other) &&
+                    plan_->facts[size_t(own.index)] == plan_->facts[size_t(other.index)] &&
+                    graph_.value(own).layout == graph_.value(other).layout);
+        };
+        const auto same_output = [&](ValueId own, ValueId other) {
+            const bool is_first = own == node.outputs[0];
+            return same_value(own, other) &&
+                   (is_first || !own.valid() || has_reader(own) == has_reader(other));
+        };
+        return std::equal(node.inputs.begin(), node.inputs.end(), twin.inputs.begin(),
+                          twin.inputs.end(), same_value) &&
+               std::equal(node.outputs.begin(), node.outputs.end(), twin.outputs.begin(),
+                          twin.outputs.end(), same_output);
+    }
+
+    Status prepare_step(const NodeData& node) {
+        PlanStep step = step_for(node);
         std::vector<TensorArg>& args = step_args_;
         std::vector<const Tensor*>& constants = step_constants_;
         args.clear();
@@ -302,7 +353,9 @@ class PlanBuilder {
         if (!kernel.ok()) {
             return std::move(kernel).error().with_node(node.label());
         }
-        step.kernel = std::move(kernel).value();
+        HostKernel& prepared = **kernel;
+        step.kernel = &prepared;
+        plan_->kernels.push_back(std::move(kernel).value());
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             if (has_bit(prepare.packed_inputs, i)) {
                 args[i].data = nullptr;
@@ -313,23 +366,25 @@ class PlanBuilder {
                 LEAT_RETURN_IF_ERROR(bind_constant(node.inputs[i], args[i], /*only_small=*/false));
             }
         }
-        if (step.kernel->cost_ns == 0) {
-            step.kernel->cost_ns = estimate_ns(node, prepare);
+        if (prepared.cost_ns == 0) {
+            prepared.cost_ns = estimate_ns(node, prepare);
         }
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
-        plan_->steps.push_back(std::move(step));
+        plan_->steps.push_back(step);
         return {};
     }
 
     // And makes room for as much as there was.
     void find_former_steps() {
         former_steps_.assign(graph_.nodes.size(), nullptr);
+        step_of_node_.assign(graph_.nodes.size(), -1);
         plan_->constant_of_value.assign(graph_.values.size(), -1);
         if (context_.former != nullptr) {
             plan_->uses = context_.former->uses;
             plan_->args.reserve(context_.former->args.size());
             plan_->constants.reserve(context_.former->constants.size());
             plan_->steps.reserve(context_.former->steps.size());
+            plan_->kernels.reserve(context_.former->kernels.size());
             for (const PlanStep& step : context_.former->steps) {
                 former_steps_[size_t(step.node - graph_.nodes.data())] = &step;
             }
@@ -354,7 +409,7 @@ class PlanBuilder {
             }
         }
         const std::span<const TensorArg> args = std::span(context_.former->args).subspan(first);
-        return {step->kernel.get(), args.first(node.inputs.size()),
+        return {step->kernel, args.first(node.inputs.size()),
                 args.subspan(node.inputs.size(), node.outputs.size())};
     }
 
@@ -477,7 +532,7 @@ class PlanBuilder {
         std::vector<PlanStep> ordered;
         ordered.reserve(planner.order().size());
         for (const int32_t index : planner.order()) {
-            ordered.push_back(std::move(plan_->steps[size_t(index)]));
+            ordered.push_back(plan_->steps[size_t(index)]);
         }
         plan_->steps = std::move(ordered);
         for (PlanStep& step : plan_->steps) {
@@ -495,31 +550,10 @@ class PlanBuilder {
         }
     }
 
-    // Whose tiles wait for tiles; the largest window that was asked for and fits.
-    Result<bool> choose_window(const MemoryPlanner& planner, int64_t limit) {
-        int32_t last = 0;
-        for (const int32_t candidate : kTileWindows) {
-            const int32_t window = std::min(candidate, context_.tile_window);
-            if (window < 1 || window == last || context_.workers == 1) {
-                continue;
-            }
-            last = window;
-            LEAT_ASSIGN_OR_RETURN(layout_, lay_out_in_window(planner, window));
-            if (layout_.plan.height_bytes <= limit) {
-                return true;
-            }
-        }
-        plan_->report.tile_window = 0;
-        return false;
-    }
-
-    Result<MemoryLayout> lay_out_in_window(const MemoryPlanner& planner, int32_t window) {
-        if (step_tasks_ == nullptr) {
-            step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
-            step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
-        }
-        plan_->report.tile_window = window;
-        return planner.lay_out(whole_waits(step_tasks_->inputs(), window));
+    // For windows in which tiles wait for tiles.
+    void cut_into_tiles(const MemoryPlanner& planner) {
+        step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
+        step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
     }
 
     std::vector<TiledStep> tiled_steps(const MemoryPlanner& planner) const {
@@ -532,7 +566,7 @@ class PlanBuilder {
         std::vector<TiledStep> tiled;
         tiled.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
-            TiledStep own{step.kernel.get(), step.cost_ns, {}};
+            TiledStep own{step.kernel, step.cost_ns, {}};
             for (int32_t i = 0; i < step.input_count; ++i) {
                 const ValueId id = step.node->inputs[size_t(i)];
                 if (id.valid() && !is_known(id)) {
@@ -559,105 +593,31 @@ class PlanBuilder {
                                            : StepOperand::Kind::kWhole;
     }
 
-    // The most parallel layout that is not much larger than that of one worker, and fits.
-    Status choose_layout(const MemoryPlanner& planner) {
+    Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
         plan_->report.serial_bound_bytes = planner.peak_bytes();
-        const int64_t limit = arena_limit();
-        LEAT_ASSIGN_OR_RETURN(const bool is_chosen, choose_window(planner, limit));
-        if (is_chosen) {
-            return {};
+        const LimitedMemory besides{context_.weights.packed_bytes(),
+                                    plan_->scratch_bytes * context_.workers};
+        LayoutWish wish;
+        wish.workers = context_.workers;
+        wish.limit_bytes = arena_limit(context_.memory_limit, besides);
+        wish.tile_window = context_.tile_window;
+        std::optional<FormerLayout> former;
+        if (context_.former != nullptr) {
+            former.emplace(FormerLayout{*context_.former->planner, context_.former->memory,
+                                        RunAhead{context_.former->report.run_ahead}});
+            wish.former = &*former;
         }
-        const int64_t wanted =
-            std::min(limit, int64_t(kOverlapBytes * double(planner.peak_bytes())));
-        const Plan* former = context_.former;
-        if (former != nullptr && planner.has_order_of(*former->planner)) {
-            const RunAhead run_ahead{former->report.run_ahead};
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead, former->memory));
-            plan_->report.run_ahead = int(run_ahead);
-            if (layout_.plan.height_bytes <= wanted) {
-                return {};
-            }
+        if (wish.tile_window > 0 && wish.workers > 1) {
+            cut_into_tiles(planner);
         }
-        for (const RunAhead run_ahead : run_aheads()) {
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out(run_ahead));
-            plan_->report.run_ahead = int(run_ahead);
-            if (layout_.plan.height_bytes <= wanted) {
-                return {};
-            }
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
+                              LayoutChooser(planner, step_tasks_.get()).choose(wish));
+        if (choice.layout.plan.height_bytes > wish.limit_bytes) {
+            return limit_error(context_.memory_limit, besides, graph_, planner, choice.layout);
         }
-        if (layout_.plan.height_bytes > limit && layout_.plan.proved_bytes <= limit) {
-            const RunAhead run_ahead{plan_->report.run_ahead};
-            LEAT_ASSIGN_OR_RETURN(layout_, planner.lay_out_within(run_ahead, limit));
-        }
-        return layout_.plan.height_bytes <= limit ? Status() : limit_error(planner, limit);
-    }
-
-    std::span<const RunAhead> run_aheads() const {
-        static constexpr RunAhead kOneWorker[] = {RunAhead::kOneWorker};
-        return context_.workers == 1 ? std::span<const RunAhead>(kOneWorker)
-                                     : std::span<const RunAhead>(kRunAheads);
-    }
-
-    // What the memory limit leaves for the arena of one request; may be negative.
-    int64_t arena_limit() const {
-        const MemoryLimit& limit = context_.memory_limit;
-        if (limit.total_bytes <= 0) {
-            return std::numeric_limits<int64_t>::max();
-        }
-        const int64_t slabs =
-            limit.total_bytes - limit.weight_bytes - context_.weights.packed_bytes();
-        return (slabs >= 0 ? slabs / limit.requests : slabs) -
-               plan_->scratch_bytes * context_.workers;
-    }
-
-    // The answer where no layout fits.
-    Status limit_error(const MemoryPlanner& planner, int64_t limit) const {
-        const int64_t least = layout_.plan.height_bytes;  // that of one worker
-        const int64_t bound = planner.least_bytes();
-        const MemoryLimit& given = context_.memory_limit;
-        const bool is_impossible = limit < bound;
-        const std::string answer =
-            is_impossible
-                ? fmt::format("impossible: {} bytes short of what any order of the steps needs",
-                              bound - limit)
-                : fmt::format(
-                      "no plan found: the best is {} bytes above the limit, the bound {} "
-                      "bytes below it",
-                      least - limit, limit - bound);
-        return out_of_memory("the graph does not fit the memory limit; {}", answer)
-            .with_found(fmt::format(
-                "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
-                "plan {}) of the host's memory in each of {} requests, with {}",
-                given.weight_bytes, context_.weights.packed_bytes(),
-                plan_->scratch_bytes * context_.workers, bound, least, given.requests,
-                largest_values()))
-            .with_needed(fmt::format("at most {} bytes", given.total_bytes))
-            .with_hint("raise memory_limit_bytes, lower max_requests, or use smaller shapes");
-    }
-
-    // The largest of the values that make the bound of layout_.
-    std::string largest_values() const {
-        std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, buffer
-        for (const int32_t buffer : layout_.plan.bound_buffers) {
-            alive.emplace_back(layout_.buffers[size_t(buffer)].size_bytes, buffer);
-        }
-        std::sort(alive.rbegin(), alive.rend());
-        std::string names;
-        for (size_t i = 0; i < std::min<size_t>(alive.size(), 3); ++i) {
-            names += fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
-                                 name_of_buffer(alive[i].second), alive[i].first);
-        }
-        return names;
-    }
-
-    std::string_view name_of_buffer(int32_t buffer) const {
-        for (size_t value = 0; value < layout_.places.size(); ++value) {
-            const ValuePlace& place = layout_.places[value];
-            if (place.buffer == buffer && place.root == int32_t(value)) {
-                return graph_.values[value].name;
-            }
-        }
-        return {};
+        plan_->report.tile_window = choice.tile_window;
+        plan_->report.run_ahead = int(choice.run_ahead);
+        return choice;
     }
 
     void place_values() {
@@ -747,13 +707,14 @@ class PlanBuilder {
     }
 
     // And says what its tasks do.
-    Result<scheduler::Program> make_program(const MemoryLayout& layout,
+    Result<scheduler::Program> make_program(const LayoutChoice& choice,
                                             std::vector<StepTask>& tasks) const {
         scheduler::CompileOptions options;
         options.workers = context_.workers;
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
-        if (plan_->report.tile_window > 0) {
+        const MemoryLayout& layout = choice.layout;
+        if (choice.tile_window > 0) {
             StepTasks::Program program = step_tasks_->make_program(layout.waits);
             tasks = std::move(program.tasks);
             plan_->report.tile_waits = program.tile_waits;
@@ -802,6 +763,7 @@ class PlanBuilder {
     std::vector<int32_t> described_at_;          // by value: index in described_; -1: not yet
     std::vector<TensorArg> described_;           // values that are not known
     std::vector<const PlanStep*> former_steps_;  // by node; null: there was none
+    std::vector<int32_t> step_of_node_;          // in Plan::steps, until they are ordered; -1: none
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
@@ -819,8 +781,8 @@ int64_t Plan::own_bytes() const {
     bytes += int64_t(args.size() * (sizeof(TensorArg) + sizeof(Storage)));
     bytes += int64_t(facts.size() *
                      (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans
-    bytes +=
-        int64_t(steps.size() * (sizeof(PlanStep) + 512));  // a kernel object is a few hundred bytes
+    bytes += int64_t(steps.size() * sizeof(PlanStep));
+    bytes += int64_t(kernels.size() * 512);  // a kernel object is a few hundred bytes
     bytes += int64_t(tasks.size() * sizeof(StepTask));
     for (const Tensor& tensor : constants) {
         // Weights belong to the graph and the store; what the plan computed is small.

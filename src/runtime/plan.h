@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "runtime/memory_limit.h"
 #include "runtime/step_tasks.h"
 
 namespace leat {
@@ -33,8 +34,8 @@ struct Storage {
 
 struct PlanStep {
     const NodeData* node = nullptr;
-    std::unique_ptr<HostKernel> kernel;
-    int32_t first_arg = 0;  // index of its inputs, then its outputs, in Plan::args
+    const HostKernel* kernel = nullptr;  // of Plan::kernels
+    int32_t first_arg = 0;               // index of its inputs, then its outputs, in Plan::args
     int32_t input_count = 0;
     int32_t output_count = 0;
     double cost_ns = 0;  // of the whole step on one worker, as the program was made with
@@ -69,8 +70,9 @@ struct PlanKey {
 struct Plan {
     PlanKey key;
     std::vector<PlanStep> steps;
-    std::vector<TensorArg> args;       // data is null unless constant
-    std::vector<Storage> arg_storage;  // by argument
+    std::vector<std::unique_ptr<const HostKernel>> kernels;  // steps may share them
+    std::vector<TensorArg> args;                             // data is null unless constant
+    std::vector<Storage> arg_storage;                        // by argument
     std::vector<Tensor> constants;
     std::vector<int64_t> string_counts;  // by string buffer, elements
     std::vector<PlanOutput> outputs;
@@ -83,6 +85,7 @@ struct Plan {
     std::vector<bool> needed;                     // by node: some output needs it
     std::vector<int32_t> constant_of_value;       // index in `constants`; -1: none
     std::shared_ptr<const GraphData::Uses> uses;  // null: nobody has asked
+    std::shared_ptr<const NodeTwins> twins;       // null: there was no former plan
     std::shared_ptr<const MemoryPlanner> planner;
     MemoryPlan memory;                          // offsets: by arena buffer
     std::optional<scheduler::Program> program;  // set once the plan is made
@@ -92,13 +95,6 @@ struct Plan {
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
 
     int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
-};
-
-// What the memory limit of a compiled graph has to cover.
-struct MemoryLimit {
-    int64_t total_bytes = 0;   // 0: none
-    int64_t weight_bytes = 0;  // constants as the model holds them
-    int64_t requests = 1;
 };
 
 struct PlanContext {

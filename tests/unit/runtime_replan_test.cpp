@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/split_mix.h"
-#include "graph/inference.h"
+#include "graph/node_twins.h"
 #include "leat/leat.h"
 #include "support/random_tensor.h"
 
@@ -19,6 +19,8 @@ namespace {
 using testing_support::random_tensor;
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct ConvSpec {
     Shape weights;  // O, C / group, kernel
@@ -117,6 +119,33 @@ Graph attention() {
     return std::move(b.graph);
 }
 
+//  x -- three layers with weights of their own, the rows of one of them -- y
+Graph layers() {
+    Builder b;
+    Graph& graph = b.graph;
+    ValueId y = graph.input("x", DType::kFloat32, {"batch", 6, 16});
+    for (const int64_t layer : {0, 1, 2}) {
+        const ValueId wide = graph.add(
+            "MatMul", {graph.add("LayerNormalization", {y, b.weights({16}), b.weights({16})}),
+                       b.weights({16, 32})});
+        const auto half = [&](int64_t begin) {
+            return graph.add("Slice", {wide, b.ints({begin}), b.ints({begin + 16}), b.ints({2})});
+        };
+        const ValueId across =
+            graph.add("Transpose", {half(16)}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+        const ValueId scores = graph.add("Softmax", {graph.add("MatMul", {half(0), across})});
+        y = graph.add("Add", {y, graph.add("MatMul", {scores, half(layer)})});
+        y = graph.add(
+            "Clip",
+            {y, b.weights({}),
+             graph.constant("high" + std::to_string(layer),
+                            *Tensor::from<float>({}, std::vector<float>{float(3 + layer)}))});
+    }
+    graph.output("y", y);
+    graph.output("z", graph.add("Gather", {y, b.ints({2, 0})}, {{"axis", int64_t{1}}}));
+    return std::move(b.graph);
+}
+
 struct Answer {
     std::vector<float> y;
     std::vector<float> z;
@@ -176,28 +205,34 @@ std::vector<std::string> types_of(const SharedFacts& facts) {
     return types;
 }
 
-//  a --> Relu --> Softmax --> LayerNormalization --> Mul --> Clip --> Add --> z
-//                                          w[3,8] ------^            ^
-//  b --> Relu -------------------------------------------------------/      a, b: f32[?,?,8]
+//  a --> Relu --> two times (Softmax --> LayerNormalization --> Mul --> Clip) --> Add --> z
+//                                                     w[3,8] ---^                  ^
+//  b --> Relu ---------------------------------------------------------------------/
+//                                                                           a, b: f32[?,?,8]
 TEST(Replan, SharedTypesAreThoseThatOperatorsInfer) {
     Builder b;
     Graph& graph = b.graph;
     const ValueId left = b.relu(graph.input("a", DType::kFloat32, {"m", "n", 8}));
     const ValueId right = b.relu(graph.input("b", DType::kFloat32, {"p", "q", 8}));
-    ValueId y = graph.add("LayerNormalization",
-                          {graph.add("Softmax", {left}), b.weights({8}), b.weights({8})});
-    y = graph.add("Clip", {graph.add("Mul", {b.weights({3, 8}), y}), b.weights({}), b.weights({})});
+    ValueId y = left;
+    for (int layer = 0; layer < 2; ++layer) {
+        y = graph.add("LayerNormalization",
+                      {graph.add("Softmax", {y}), b.weights({8}), b.weights({8})});
+        y = graph.add("Clip",
+                      {graph.add("Mul", {b.weights({3, 8}), y}), b.weights({}), b.weights({})});
+    }
     graph.output("z", graph.add("Add", {y, right}));
     const std::vector<int64_t> extents = {1, 2, 3};
     SharedFacts former;
+    NodeTwins twins;
     SplitMix random(3);
     int errors = 0;
     for (int i = 0; i < 2000; ++i) {
         const auto extent = [&] { return extents[size_t(random.below(3))]; };
         const std::vector<ValueFact> given = {fact_of({extent(), extent(), 8}),
                                               fact_of({extent(), extent(), 8})};
-        const auto fresh = infer_graph_again(graph.data(), given, {}, {});
-        const auto again = infer_graph_again(graph.data(), given, {}, former);
+        const auto fresh = infer_graph_again(graph.data(), given, {}, {{}, {}});
+        const auto again = infer_graph_again(graph.data(), given, {}, {former, twins});
         ASSERT_EQ(again.ok(), fresh.ok());
         if (!fresh.ok()) {
             EXPECT_EQ(again.error().message(), fresh.error().message());
@@ -206,6 +241,7 @@ TEST(Replan, SharedTypesAreThoseThatOperatorsInfer) {
         }
         ASSERT_EQ(types_of(*again), types_of(*fresh));
         former = *again;
+        twins = find_node_twins(graph.data(), former);
     }
     EXPECT_GT(errors, 100);
     EXPECT_LT(errors, 1900);
@@ -214,6 +250,11 @@ TEST(Replan, SharedTypesAreThoseThatOperatorsInfer) {
 TEST(Replan, ConvolutionsAnswerAsAFreshPlan) {
     expect_replans(convolutions, {1, 3, 19, 14}, 1);
     expect_replans(convolutions, {1, 3, 19, 14}, 3);
+}
+
+TEST(Replan, LayersAnswerAsAFreshPlan) {
+    expect_replans(layers, {1, 6, 16}, 1);
+    expect_replans(layers, {1, 6, 16}, 3);
 }
 
 TEST(Replan, ProductsAnswerAsAFreshPlan) {
@@ -238,6 +279,47 @@ TEST(Replan, OtherExtentsThanTheBatchMakeOtherWindows) {
         const Answer answer = run(again, image);
         EXPECT_TRUE(same_bits(answer.y, expected.y)) << shape.to_string();
         EXPECT_TRUE(same_bits(answer.z, expected.z)) << shape.to_string();
+    }
+}
+
+//  x --> Relu 0 --> Relu 1 --> Softmax 2 --> Softmax 3 (another axis) --> Softmax 4 --> y
+TEST(NodeTwins, DoTheSameToTheSameTypes) {
+    Graph graph("twins");
+    ValueId y = graph.input("x", DType::kFloat32, {4, 4});
+    y = graph.add("Relu", {graph.add("Relu", {y})});
+    for (const int64_t axis : {1, 0, 1}) {
+        y = graph.add("Softmax", {y}, {{"axis", axis}});
+    }
+    graph.output("y", y);
+    const SharedFacts facts = *infer_graph_again(graph.data(), {}, {}, {{}, {}});
+    EXPECT_THAT(find_node_twins(graph.data(), facts), ElementsAre(-1, 0, -1, -1, 2));
+}
+
+//  a --> Abs --> Gather "first" --> y        Both may run the same kernel.
+//  b --> Abs --> Gather "second" --> z
+TEST(Replan, AnErrorNamesTheNodeThatHasIt) {
+    Graph graph("gathers");
+    const ValueId x = graph.constant("x", random_tensor({3, 2}, 1));
+    const auto rows = [&](const char* indices, const char* name) {
+        const ValueId picks = graph.input(indices, DType::kInt64, {"picks"});
+        return graph.add("Gather", {x, graph.add("Abs", {picks})}, {}, name);
+    };
+    graph.output("y", rows("a", "first"));
+    graph.output("z", rows("b", "second"));
+    const Runtime runtime;
+    CompileOptions newest_alone;
+    newest_alone.plan_cache_bytes = 1;
+    const CompiledGraph compiled = *runtime.compile(graph, newest_alone);
+    Request request = *compiled.make_request();
+    for (const int64_t picks : {1, 2, 3}) {
+        const std::vector<int64_t> good(size_t(picks), 1);
+        const std::vector<int64_t> bad(size_t(picks), 7);
+        ASSERT_TRUE(request.bind("a", {picks}, std::span<const int64_t>(good)).ok());
+        ASSERT_TRUE(request.bind("b", {picks}, std::span<const int64_t>(bad)).ok());
+        const Status status = request.run();
+        ASSERT_FALSE(status.ok());
+        EXPECT_THAT(status.message(), HasSubstr("'second'"));
+        EXPECT_THAT(status.message(), Not(HasSubstr("'first'")));
     }
 }
 

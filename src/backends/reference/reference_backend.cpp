@@ -65,6 +65,7 @@ class ReferenceHostKernel final : public HostKernel {
         : node_(context.node), own_inputs_(context.node.own_inputs()) {
         kernel_name = "reference";
         is_reference = true;
+        names_node = true;
         allows_in_place = false;
         for (const EpilogueStep& step : node_.epilogue) {
             steps_.emplace_back(step);

@@ -42,6 +42,7 @@ class RowKernel : public CpuKernel {
     RowKernel(const NodeData& node, int64_t rows, int64_t row_bytes) : node_(&node), rows_(rows) {
         const int64_t bytes = rows * std::max(row_bytes, kRowBytes);
         tile_count = std::clamp<int64_t>(bytes / kTileBytes, 1, std::max<int64_t>(rows, 1));
+        names_node = true;
     }
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
         return run_rows(args, first_row(tile_begin), first_row(tile_end));

@@ -12,6 +12,7 @@ class ScatterKernel final : public CpuKernel {
     ScatterKernel(const NodeData& node, ReferenceKernel function, std::string_view name)
         : node_(node), function_(function) {
         kernel_name = name;
+        names_node = true;
     }
     Status run(const KernelArgs& args,
                int64_t /*tile_begin*/,

@@ -1,0 +1,17 @@
+// Nodes that are like an earlier one, as those of a network's layers are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/inference.h"
+
+namespace leat {
+
+// By node, an earlier one with the same operator, attributes and epilogue, whose operands have the
+// same types in these facts, rather one with the same constants; -1: none. Nodes that
+// infer_graph_again may treat alike: it looks at the facts of their operands each time, so that a
+// twin is never more than a hint. Precondition: nodes are in topological order.
+NodeTwins find_node_twins(const GraphData& graph, const SharedFacts& facts);
+
+}  // namespace leat

@@ -1,0 +1,102 @@
+#include "runtime/layout_choice.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "leat/runtime.h"
+#include "memory/run_ahead.h"
+
+namespace leat {
+namespace {
+
+// How far steps may run ahead, from the most parallel to the smallest plan.
+constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
+                                   RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
+constexpr RunAhead kOneWorker[] = {RunAhead::kOneWorker};
+
+// Windows in which tiles wait for tiles, from the most parallel on.
+constexpr int32_t kTileWindows[] = {kUnlimitedWindow, 2, 1};
+static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
+
+// Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
+// worth it, because steps divide into tiles for all workers anyway.
+constexpr double kOverlapBytes = 1.15;
+
+std::span<const RunAhead> run_aheads(int workers) {
+    return workers == 1 ? std::span<const RunAhead>(kOneWorker)
+                        : std::span<const RunAhead>(kRunAheads);
+}
+
+}  // namespace
+
+// A window is taken whatever it costs, as somebody asked for it.
+Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
+    int32_t last = 0;
+    for (const int32_t candidate : kTileWindows) {
+        const int32_t window = std::min(candidate, wish.tile_window);
+        if (window < 1 || window == last || wish.workers == 1) {
+            continue;
+        }
+        last = window;
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, in_window(window));
+        if (choice.layout.plan.height_bytes <= wish.limit_bytes) {
+            return choice;
+        }
+    }
+    return of_whole_steps(wish);
+}
+
+Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const {
+    const int64_t wanted_bytes =
+        std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
+    if (wish.former != nullptr && planner_.has_order_of(wish.former->planner)) {
+        const RunAhead run_ahead = wish.former->run_ahead;
+        LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.lay_out(run_ahead, wish.former->plan));
+        if (layout.plan.height_bytes <= wanted_bytes) {
+            return LayoutChoice{std::move(layout), 0, run_ahead};
+        }
+    }
+    LayoutChoice choice;
+    for (const RunAhead run_ahead : run_aheads(wish.workers)) {
+        LEAT_ASSIGN_OR_RETURN(choice, of_whole_steps(run_ahead));
+        if (choice.layout.plan.height_bytes <= wanted_bytes) {
+            return choice;
+        }
+    }
+    const MemoryPlan& plan = choice.layout.plan;
+    if (plan.height_bytes > wish.limit_bytes && plan.proved_bytes <= wish.limit_bytes) {
+        LEAT_ASSIGN_OR_RETURN(choice.layout,
+                              planner_.lay_out_within(choice.run_ahead, wish.limit_bytes));
+    }
+    return choice;
+}
+
+Result<std::vector<LayoutChoice>> LayoutChooser::all() const {
+    std::vector<LayoutChoice> choices;
+    choices.reserve(std::size(kTileWindows) + std::size(kRunAheads));
+    for (const int32_t window : kTileWindows) {
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, in_window(window));
+        choices.push_back(std::move(choice));
+    }
+    for (const RunAhead run_ahead : kRunAheads) {
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, of_whole_steps(run_ahead));
+        choices.push_back(std::move(choice));
+    }
+    return choices;
+}
+
+Result<LayoutChoice> LayoutChooser::in_window(int32_t window) const {
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
+                          planner_.lay_out(whole_waits(step_tasks_->inputs(), window)));
+    return LayoutChoice{std::move(layout), window, RunAhead::kUnlimited};
+}
+
+Result<LayoutChoice> LayoutChooser::of_whole_steps(RunAhead run_ahead) const {
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.lay_out(run_ahead));
+    return LayoutChoice{std::move(layout), 0, run_ahead};
+}
+
+}  // namespace leat

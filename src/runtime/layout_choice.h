@@ -1,0 +1,55 @@
+// Which of the layouts that MemoryPlanner can make a plan gets: steps that overlap more need more
+// bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "leat/status.h"
+#include "memory/memory_planner.h"
+#include "runtime/step_tasks.h"
+
+namespace leat {
+
+struct LayoutChoice {
+    MemoryLayout layout;
+    int32_t tile_window = 0;  // as CompileOptions::tile_window; 0: steps are whole
+    RunAhead run_ahead = RunAhead::kUnlimited;  // of whole steps
+};
+
+// The choice for the same steps with other sizes.
+struct FormerLayout {
+    const MemoryPlanner& planner;
+    const MemoryPlan& plan;
+    RunAhead run_ahead;
+};
+
+struct LayoutWish {
+    int workers = 1;
+    int64_t limit_bytes = 0;  // of the arena; may be negative
+    int32_t tile_window = 0;  // at most; above 0: steps that were cut into tiles are at hand
+    const FormerLayout* former = nullptr;
+};
+
+class LayoutChooser {
+  public:
+    // `step_tasks` knows its tile waits; null: windows are never asked for. Both outlive this.
+    LayoutChooser(const MemoryPlanner& planner, const StepTasks* step_tasks)
+        : planner_(planner), step_tasks_(step_tasks) {}
+
+    // The most parallel layout that is not much larger than that of one worker, and fits the limit;
+    // where none fits, the smallest that was found.
+    Result<LayoutChoice> choose(const LayoutWish& wish) const;
+    // All that there are to choose from, from the most parallel one on.
+    Result<std::vector<LayoutChoice>> all() const;
+
+  private:
+    Result<LayoutChoice> in_window(int32_t window) const;
+    Result<LayoutChoice> of_whole_steps(RunAhead run_ahead) const;
+    Result<LayoutChoice> of_whole_steps(const LayoutWish& wish) const;
+
+    const MemoryPlanner& planner_;
+    const StepTasks* step_tasks_;
+};
+
+}  // namespace leat
