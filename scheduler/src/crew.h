@@ -22,8 +22,9 @@ namespace leat::scheduler {
 // A run that helpers may join.
 struct alignas(128) SharedRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<bool> is_taken{false};
-    // `run`, `busy_cpu` and `most_helpers` change only while the gate is closed and empty.
-    ActiveRun* run = nullptr;
+    // `run`, `busy_cpu` and `most_helpers` change only while the gate is closed and empty. Atomic:
+    // who is about to enter asks for the run's lines, whichever run it is.
+    std::atomic<ActiveRun*> run{nullptr};
     std::atomic<Priority> priority{Priority::kNormal};
     int busy_cpu = -1;  // where the caller works; -1: unknown or of no interest
     int most_helpers = 0;

@@ -30,6 +30,14 @@ inline void prefetch_to_write(const void* address) {
 #endif
 }
 
+// Asks for the cache lines of an object, to be read here.
+inline void prefetch_to_read(const void* begin, int bytes) {
+    constexpr int kLineBytes = 64;
+    for (int at = 0; at < bytes; at += kLineBytes) {
+        __builtin_prefetch(static_cast<const char*>(begin) + at);
+    }
+}
+
 // One wait. Reads the clock every 32 pauses only, because reading it costs as much as a cache miss.
 class Backoff {
   public:
