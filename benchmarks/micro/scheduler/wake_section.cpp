@@ -1,7 +1,8 @@
 // When the first and the second task of a run start after a pause: two independent tasks of 300 us
 // on two threads, after run() is called, and the first also after the pause should have ended,
-// which adds the machine's own wake from idle. Beside them, in the same rounds: a plain function
-// call after the same pause, and a raw futex wake.
+// which adds the machine's own wake from idle. The same of the first of two tasks of 1 us, which no
+// wake-up of another thread goes before. Beside them, in the same rounds: a plain function call
+// after the same pause, and a raw futex wake.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kThreads = 2;
 constexpr double kTaskNs = 300'000;
+constexpr double kShortTaskNs = 1'000;
 
 struct Pause {
     std::string_view name;
@@ -43,6 +45,7 @@ struct Samples {
     std::vector<double> first_ns;
     std::vector<double> second_ns;
     std::vector<double> since_pause_ns;  // of the first task
+    std::vector<double> short_since_pause_ns;
 };
 
 class WakeTest {
@@ -55,9 +58,14 @@ class WakeTest {
             }
         }
         costs_.fill(float(kTaskNs));
+        short_costs_.fill(float(kShortTaskNs));
         for (Contestant& contestant : contestants_) {
-            prepared_.push_back(contestant.executor->prepare(
-                {.graph = &graph_, .body = {Stamps::visit, &stamps_}, .costs_ns = costs_}));
+            const auto prepare = [&](std::span<const float> costs) {
+                return contestant.executor->prepare(
+                    {.graph = &graph_, .body = {Stamps::visit, &stamps_}, .costs_ns = costs});
+            };
+            prepared_.push_back(prepare(costs_));
+            short_prepared_.push_back(prepare(short_costs_));
         }
     }
 
@@ -66,6 +74,7 @@ class WakeTest {
         plain_ = {};
         futex_ns_.clear();
         stamps_.work.set_length_ns(kTaskNs, measure_ns_per_iteration());
+        short_work_.set_length_ns(kShortTaskNs, measure_ns_per_iteration());
         cores_ = effective_cores(kThreads);
         // The two last indices are the yardsticks.
         interleave(contestants_.size() + 2, bench_.options.rounds_or(20, 5), [&](size_t i, int) {
@@ -104,6 +113,15 @@ class WakeTest {
             samples_[i].second_ns.push_back(double(second - begin));
             samples_[i].since_pause_ns.push_back(double(first - pause_end));
         }
+        std::swap(stamps_.work, short_work_);
+        short_prepared_[i]->run();
+        for (int run = 0; run < kRunsPerRound; ++run) {
+            const int64_t pause_end = pause_for(pause_ns);
+            short_prepared_[i]->run();
+            const int64_t first = std::min(stamps_.started_ns[0], stamps_.started_ns[1]);
+            samples_[i].short_since_pause_ns.push_back(double(first - pause_end));
+        }
+        std::swap(stamps_.work, short_work_);
     }
 
     void measure_plain(int64_t pause_ns) {
@@ -133,24 +151,27 @@ class WakeTest {
     void report(const Pause& pause) {
         const std::string name(pause.name);
         const auto add = [&](const std::string& executor, const char* metric,
-                             const std::vector<double>& samples) {
-            bench_.results.add({"wake", metric, executor, name, "300us", kThreads},
-                               spread_of(samples), "ns", cores_, cores_ >= kParallelCores);
+                             const std::vector<double>& samples, const char* body = "300us") {
+            bench_.results.add({"wake", metric, executor, name, body, kThreads}, spread_of(samples),
+                               "ns", cores_, cores_ >= kParallelCores);
             return spread_of(samples);
         };
         const auto text = [](const Spread& spread) {
             return fmt::format("{} ({})", format_number(spread.median / 1e3),
                                format_number(spread.p90 / 1e3));
         };
-        Table table({"executor", "first task", "second task", "first, from the pause's end"});
+        Table table({"executor", "first task", "second task", "first, from the pause's end",
+                     "the same, short tasks"});
         table.add({"plain call", text(add("plain call", "first", plain_.first_ns)), "-",
-                   text(add("plain call", "first since pause", plain_.since_pause_ns))});
-        table.add({"futex wake", "-", text(add("futex wake", "second", futex_ns_)), "-"});
+                   text(add("plain call", "first since pause", plain_.since_pause_ns)), "-"});
+        table.add({"futex wake", "-", text(add("futex wake", "second", futex_ns_)), "-", "-"});
         for (size_t i = 0; i < contestants_.size(); ++i) {
             const std::string& executor = contestants_[i].name;
             table.add({executor, text(add(executor, "first", samples_[i].first_ns)),
                        text(add(executor, "second", samples_[i].second_ns)),
-                       text(add(executor, "first since pause", samples_[i].since_pause_ns))});
+                       text(add(executor, "first since pause", samples_[i].since_pause_ns)),
+                       text(add(executor, "first since pause", samples_[i].short_since_pause_ns,
+                                "1us"))});
         }
         fmt::print(bench_.out, "\nwake: us after run(), median (90th percentile), {}\n", name);
         table.print(bench_.out);
@@ -163,8 +184,11 @@ class WakeTest {
     std::vector<Contestant> contestants_;
     Graph graph_ = make_independent(2);
     std::array<float, 2> costs_{};
+    std::array<float, 2> short_costs_{};
     Stamps stamps_;
+    BusyWork short_work_;
     std::vector<std::unique_ptr<PreparedGraph>> prepared_;
+    std::vector<std::unique_ptr<PreparedGraph>> short_prepared_;
     std::vector<Samples> samples_;
     Samples plain_;
     std::vector<double> futex_ns_;
