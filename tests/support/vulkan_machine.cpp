@@ -1,0 +1,24 @@
+#include "support/vulkan_machine.h"
+
+#include <utility>
+
+#include "backends/vulkan/tier.h"
+#include "base/error.h"
+
+namespace leat::vulkan {
+
+Result<std::shared_ptr<Device>> make_test_device(InstanceOptions instance_options,
+                                                 DeviceOptions device_options) {
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
+                          Instance::create(std::move(loader), std::move(instance_options)));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
+    for (const DeviceInfo& info : devices) {
+        if (tier_of(info).level != kNoTier) {
+            return Device::create(instance, info, device_options);
+        }
+    }
+    return not_found("no usable Vulkan device among {}", devices.size());
+}
+
+}  // namespace leat::vulkan
