@@ -84,12 +84,12 @@ TEST(VulkanArena, IsSplitAtTheLimitOfAnAllocation) {
     LEAT_DEVICE_OR_SKIP(device);
     ArenaOptions options;
     options.segment_bytes = kMib + 100;  // rounded down to 1 MiB
-    const auto arena = Arena::allocate(device, 5 * kMib / 2, options);
+    const auto arena = Arena::allocate(device, kMib * 5 / 2, options);
     ASSERT_TRUE(arena.ok()) << arena.error().message();
     ASSERT_EQ(arena->segments().size(), 3U);
-    EXPECT_EQ(arena->segments()[2].bytes, (ByteRange{2 * kMib, 5 * kMib / 2}));
+    EXPECT_EQ(arena->segments()[2].bytes, (ByteRange{2 * kMib, kMib * 5 / 2}));
     EXPECT_EQ(arena->segment_of(2 * kMib - 1), 1U);
-    EXPECT_EQ(arena->segment_of(5 * kMib / 2 - 1), 2U);
+    EXPECT_EQ(arena->segment_of(kMib * 5 / 2 - 1), 2U);
     EXPECT_EQ(*arena->address({kMib, 2 * kMib}), arena->segments()[1].address);
     EXPECT_EQ(*arena->address({kMib + 16, kMib + 17}), arena->segments()[1].address + 16);
     EXPECT_THAT(arena->address({kMib - 4, kMib + 4}).error().message(), HasSubstr("cross"));
@@ -176,10 +176,10 @@ TEST(VulkanStaging, CarriesBytesThroughSlotsAndSegments) {
         LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
         const auto queue = Queue::create(device, device->families().compute);
         ASSERT_TRUE(queue.ok());
-        const auto ring = StagingRing::create(*queue, {96 * 1024, 3});
+        const auto ring = StagingRing::create(*queue, {98'304, 3});
         ASSERT_TRUE(ring.ok()) << ring.error().message();
         ArenaOptions options;
-        options.segment_bytes = 256 * 1024;
+        options.segment_bytes = kMib / 4;
         options.is_never_mapped = true;
         const auto arena = Arena::allocate(device, kMib, options);
         ASSERT_TRUE(arena.ok());
