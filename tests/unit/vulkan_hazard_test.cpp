@@ -291,10 +291,8 @@ TEST(VulkanHazardCheck, LetsReadersAndNeighboursBe) {
 // Commands at random on few buffers, dense enough that many share bytes.
 CommandList random_list(std::mt19937& random, int commands) {
     CommandList list;
-    std::vector<BufferId> buffers;
-    for (int i = 0; i < 3; ++i) {
-        buffers.push_back(list.add_buffer(kBufferBytes));
-    }
+    const BufferId buffers[] = {list.add_buffer(kBufferBytes), list.add_buffer(kBufferBytes),
+                                list.add_buffer(kBufferBytes)};
     const auto pick = [&](int64_t end) {
         return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
     };
@@ -312,11 +310,11 @@ CommandList random_list(std::mt19937& random, int commands) {
             const BufferId other = buffers[(size_t(buffer) + 1) % 3];
             status = list.add(Copy{buffer, other, pick(30) * 64, pick(30) * 64, 64 + pick(4) * 64});
         } else {
-            std::vector<BufferUse> uses;
-            for (int64_t k = 0; k <= pick(3); ++k) {
-                uses.push_back(read_of(buffers[size_t(pick(3))], range()));
+            std::vector<BufferUse> uses{write_of(buffer, range())};
+            uses.resize(size_t(2 + pick(3)));
+            for (size_t k = 1; k < uses.size(); ++k) {
+                uses[k] = read_of(buffers[size_t(pick(3))], range());
             }
-            uses.push_back(write_of(buffer, range()));
             status = list.add(Dispatch{}, uses, pick(50));
         }
         EXPECT_TRUE(status.ok()) << status.message();
@@ -324,24 +322,28 @@ CommandList random_list(std::mt19937& random, int commands) {
     return list;
 }
 
+bool must_wait(std::span<const BufferUse> earlier, std::span<const BufferUse> later) {
+    return std::any_of(earlier.begin(), earlier.end(), [&](const BufferUse& a) {
+        return std::any_of(later.begin(), later.end(), [&](const BufferUse& b) {
+            return a.buffer == b.buffer && (a.is_write || b.is_write) && a.bytes.meets(b.bytes);
+        });
+    });
+}
+
 // The longest chain of commands of which each must wait for the one before it.
 int longest_chain(const CommandList& list) {
-    std::vector<int> length;
+    std::vector<int> lengths;
+    lengths.reserve(list.commands().size());
     for (const Command& later : list.commands()) {
-        int best = 0;
-        for (size_t k = 0; k < length.size(); ++k) {
-            for (const BufferUse& a : list.uses(list.commands()[k])) {
-                for (const BufferUse& b : list.uses(later)) {
-                    if (a.buffer == b.buffer && (a.is_write || b.is_write) &&
-                        a.bytes.meets(b.bytes)) {
-                        best = std::max(best, length[k]);
-                    }
-                }
+        int before = 0;
+        for (size_t k = 0; k < lengths.size(); ++k) {
+            if (must_wait(list.uses(list.commands()[k]), list.uses(later))) {
+                before = std::max(before, lengths[k]);
             }
         }
-        length.push_back(best + 1);
+        lengths.push_back(before + 1);
     }
-    return length.empty() ? 0 : *std::max_element(length.begin(), length.end());
+    return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
 }
 
 TEST(VulkanBarrierPlan, IsCleanAndMinimalOnRandomLists) {

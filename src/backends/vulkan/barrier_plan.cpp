@@ -61,6 +61,18 @@ class AccessLevels {
     Parts parts_;
 };
 
+// Reads before writes: of a range that a kernel changes in place, the write is what others wait
+// for.
+void note_uses(std::vector<AccessLevels>& buffers, std::span<const BufferUse> uses, int level) {
+    for (const bool is_write : {false, true}) {
+        for (const BufferUse& use : uses) {
+            if (use.is_write == is_write) {
+                buffers[size_t(use.buffer)].note(use, level);
+            }
+        }
+    }
+}
+
 std::vector<int> levels_of(const CommandList& list) {
     std::vector<AccessLevels> buffers(list.buffer_count());
     std::vector<int> levels;
@@ -70,14 +82,7 @@ std::vector<int> levels_of(const CommandList& list) {
         for (const BufferUse& use : list.uses(command)) {
             level = std::max(level, buffers[size_t(use.buffer)].earliest(use));
         }
-        // A kernel that reads and writes a range in place: its write is what others wait for.
-        for (const bool is_write : {false, true}) {
-            for (const BufferUse& use : list.uses(command)) {
-                if (use.is_write == is_write) {
-                    buffers[size_t(use.buffer)].note(use, level);
-                }
-            }
-        }
+        note_uses(buffers, list.uses(command), level);
         levels.push_back(level);
     }
     return levels;
