@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -175,6 +176,17 @@ TEST(VulkanKernels, BinaryOperationsBroadcast) {
     expect_near(rig.read<float>(out, 24), wanted);
 }
 
+// Of [3, 5] elements of `width` bytes, behind `base` others, in 160 bytes.
+std::vector<uint8_t> transposed(const std::vector<uint8_t>& bytes, size_t width, size_t base) {
+    std::vector<uint8_t> result(160, 0);
+    for (size_t i = 0; i < 15; ++i) {
+        const size_t from = i % 3 * 5 + i / 3;
+        std::copy_n(bytes.begin() + std::ptrdiff_t(from * width), width,
+                    result.begin() + std::ptrdiff_t((base + i) * width));
+    }
+    return result;
+}
+
 // A transpose [3, 5] -> [5, 3] of elements of every width, into the middle of the output.
 TEST(VulkanKernels, StridedCopiesOfEveryWidth) {
     LEAT_RIG_OR_SKIP(rig);
@@ -183,7 +195,7 @@ TEST(VulkanKernels, StridedCopiesOfEveryWidth) {
                                     3, 1, 0, 0, 0, 0, 0, 0};  // strides of y
     constexpr uint32_t kBase = 2;
     const int64_t parameters = rig.list().add_parameters(std::as_bytes(std::span(kShape)));
-    std::vector<uint8_t> bytes(15 * 8);
+    std::vector<uint8_t> bytes(120);
     for (size_t i = 0; i < bytes.size(); ++i) {
         bytes[i] = uint8_t(i + 1);
     }
@@ -205,16 +217,8 @@ TEST(VulkanKernels, StridedCopiesOfEveryWidth) {
     run_list(rig);
     for (size_t i = 0; i < out.size(); ++i) {
         const size_t width = size_t{1} << i;
-        std::vector<uint8_t> wanted(160, 0);
-        for (size_t row = 0; row < 5; ++row) {
-            for (size_t column = 0; column < 3; ++column) {
-                for (size_t k = 0; k < width; ++k) {
-                    wanted[(kBase + row * 3 + column) * width + k] =
-                        bytes[(column * 5 + row) * width + k];
-                }
-            }
-        }
-        EXPECT_EQ(rig.read<uint8_t>(out[i], 160), wanted) << shader_list()[i].name;
+        EXPECT_EQ(rig.read<uint8_t>(out[i], 160), transposed(bytes, width, kBase))
+            << shader_list()[i].name;
     }
 }
 

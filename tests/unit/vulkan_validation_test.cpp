@@ -26,7 +26,7 @@ InstanceOptions validated(MessageLog& log) {
 void copy_twice(VulkanRig& rig, bool has_barrier) {
     CommandList list;
     std::vector<BufferPlace> places;
-    const auto arena = Arena::allocate(rig.device(), 3 * 1024);
+    const auto arena = Arena::allocate(rig.device(), 3072);
     for (int64_t i = 0; i < 3; ++i) {
         list.add_buffer(1024);
         places.push_back(*place_in(*arena, {i * 1024, (i + 1) * 1024}));
