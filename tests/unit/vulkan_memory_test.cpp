@@ -110,8 +110,10 @@ TEST(VulkanArena, TellsOfSizesThatCannotBe) {
     LEAT_DEVICE_OR_SKIP(device);
     EXPECT_EQ(Arena::allocate(device, 0).error().code(), StatusCode::kInvalidArgument);
     ArenaOptions tiny;
-    tiny.segment_bytes = 100;
-    EXPECT_EQ(Arena::allocate(device, kMib, tiny).error().code(), StatusCode::kInvalidArgument);
+    for (const int64_t segment_bytes : {100, 0, -1}) {
+        tiny.segment_bytes = segment_bytes;
+        EXPECT_EQ(Arena::allocate(device, kMib, tiny).error().code(), StatusCode::kInvalidArgument);
+    }
 }
 
 int live_allocations = 0;

@@ -43,7 +43,8 @@ bool is_aligned(uint64_t value, int64_t alignment) {
 int64_t segment_limit_bytes(const Device& device, const ArenaOptions& options) {
     const uint64_t allocation = device.info().properties11.maxMemoryAllocationSize;
     const uint64_t buffer = device.info().properties13.maxBufferSize;
-    const uint64_t limit = std::min({allocation, buffer, uint64_t(options.segment_bytes)});
+    const auto wished = uint64_t(std::max<int64_t>(0, options.segment_bytes));
+    const uint64_t limit = std::min({allocation, buffer, wished});
     return int64_t(limit) / kArenaAlignmentBytes * kArenaAlignmentBytes;
 }
 
