@@ -142,7 +142,7 @@ Status measure(const Arguments& arguments) {
     LEAT_ASSIGN_OR_RETURN(const Shader shader, find_shader("elementwise_unary"));
     constexpr uint32_t kConstants[] = {uint32_t(kElements), 0};
     LEAT_ASSIGN_OR_RETURN(const OwnedPipeline pipeline, maker->make(shader, kConstants));
-    LEAT_ASSIGN_OR_RETURN(const OwnedPipeline empty, maker->make({"empty", empty_shader}, {}));
+    LEAT_ASSIGN_OR_RETURN(const OwnedPipeline empty, maker->make({"empty", kEmptyShader}, {}));
     LEAT_ASSIGN_OR_RETURN(const Arena arena, Arena::allocate(device, kBytes));
     LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, kBytes}));
     LEAT_ASSIGN_OR_RETURN(const CommandList list, make_list());
