@@ -1,10 +1,11 @@
 # Sourced by the commands beside it: installs missing Debian packages, and does nothing if none is missing.
 
 # What building the library and graphbench needs.
-build_packages=(g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev)
+build_packages=(g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev
+                libvulkan-dev glslang-tools)
 # What the tests need beside it: test data, and what the embedding tests build with.
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata cmake make libprotobuf-dev
-               protobuf-compiler git)
+               protobuf-compiler git mesa-vulkan-drivers vulkan-validationlayers)
 
 # ensure_packages NAME...: returns when all are installed; ends the script with a message otherwise.
 ensure_packages() {

@@ -1,4 +1,4 @@
-// graphbench devices: the machine, its memory nodes and the backends.
+// graphbench devices: the machine, its memory nodes, the backends and Vulkan's devices.
 #include <fmt/format.h>
 
 #include <utility>
@@ -10,6 +10,7 @@
 #include "numa_matrix.h"
 #include "screen.h"
 #include "target.h"
+#include "vulkan_devices.h"
 
 namespace leat::bench {
 namespace {
@@ -123,7 +124,10 @@ int devices_command(const Options& options) {
         table.add({name, reason.empty() ? "yes" : "no: " + reason});
     }
     json.set("backends", std::move(backends));
-    std::string text = host_text(host, json["host"]) + table.to_string() + nodes_text(host);
+    VulkanReport vulkan = vulkan_report();
+    json.set("vulkan", std::move(vulkan.json));
+    std::string text = host_text(host, json["host"]);
+    text.append(table.to_string()).append(nodes_text(host)).append(vulkan.text);
     if (options.flag("numa-matrix")) {
         Result<NumaMatrix> matrix = measure_numa_matrix(options.bytes("buffer"));
         if (!matrix.ok()) {

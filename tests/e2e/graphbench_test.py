@@ -378,6 +378,19 @@ class Machine(unittest.TestCase):
         self.assertIn("cpu", [backend["name"] for backend in json.loads(out)["backends"]])
         self.assertIn(call("doctor")[0], (0, 9))
 
+    def test_devices_tell_of_vulkan(self):
+        code, out, _ = call("devices", "--json", "-")
+        self.assertEqual(code, 0)
+        vulkan = json.loads(out)["vulkan"]
+        if not vulkan["available"]:
+            self.assertNotEqual(vulkan["reason"], "")
+        for device in vulkan["devices"]:
+            self.assertNotEqual(device["reason"], "")
+            self.assertGreater(device["limits"]["maxMemoryAllocationSize"], 0)
+            self.assertNotEqual(device["memory"]["types"], [])
+            self.assertNotEqual(device["queue_families"], [])
+            self.assertEqual(device["used_by_default"] and device["kind"] == "CPU", False)
+
     def test_numa_matrix_has_every_pair_of_nodes(self):
         code, out, _ = call("devices", "--numa-matrix", "--buffer", "8MiB", "--json", "-")
         self.assertEqual(code, 0)

@@ -73,7 +73,7 @@ def allowed(module, target_module):
     if module == 'backends-list':
         return target_module in BACKENDS or target_module.startswith('backends/')
     if module == 'backends/vulkan':
-        return target_module == 'public'
+        return target_module in CORE
     if module.startswith('backends/'):
         return target_module in BACKENDS | {module, 'backends/reference'}
     return target_module in ALLOWED[module]

@@ -1,0 +1,42 @@
+#include "command_pool.h"
+
+#include "base/error.h"
+
+namespace leat::vulkan {
+
+Result<OwnedCommandPool> make_command_pool(const Device& device, uint32_t family) {
+    VkCommandPoolCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    info.queueFamilyIndex = family;
+    VkCommandPool pool = nullptr;
+    LEAT_RETURN_IF_ERROR(
+        device.checked(device.calls().CreateCommandPool(device.handle(), &info, nullptr, &pool),
+                       "CreateCommandPool"));
+    return OwnedCommandPool(device.handle(), pool, device.calls().DestroyCommandPool);
+}
+
+Result<VkCommandBuffer> allocate_commands(const Device& device, VkCommandPool pool) {
+    VkCommandBufferAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = pool;
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    VkCommandBuffer commands = nullptr;
+    LEAT_RETURN_IF_ERROR(
+        device.checked(device.calls().AllocateCommandBuffers(device.handle(), &info, &commands),
+                       "AllocateCommandBuffers"));
+    return commands;
+}
+
+Status begin_commands(const Device& device, VkCommandBuffer commands) {
+    VkCommandBufferBeginInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    return device.checked(device.calls().BeginCommandBuffer(commands, &info), "BeginCommandBuffer");
+}
+
+Status end_commands(const Device& device, VkCommandBuffer commands) {
+    return device.checked(device.calls().EndCommandBuffer(commands), "EndCommandBuffer");
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,71 @@
+// Device: a VkDevice with the features that the backend uses, its entry points and queue families.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "device_info.h"
+#include "entry_points.h"
+#include "instance.h"
+
+namespace leat::vulkan {
+
+struct DeviceOptions {
+    // Submits are followed by fences instead of a timeline semaphore: GPU-assisted validation of
+    // 1.3.239 takes ten seconds for each wait on a timeline that submit2 signals.
+    bool uses_fences = false;
+};
+
+// A place where submits go.
+struct QueueFamilies {
+    uint32_t compute = 0;
+    std::optional<uint32_t> transfer;  // one that only copies
+};
+QueueFamilies choose_queue_families(const DeviceInfo& info);
+
+// The calls are safe from any thread. Must outlive whatever is made on it, which therefore holds a
+// shared_ptr to it.
+class Device {
+  public:
+    // unsupported where the device is of no tier.
+    static Result<std::shared_ptr<Device>> create(std::shared_ptr<const Instance> instance,
+                                                  const DeviceInfo& info,
+                                                  DeviceOptions options = {});
+
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device();
+
+    VkDevice handle() const { return handle_; }
+    const DeviceInfo& info() const { return info_; }
+    const DeviceCalls& calls() const { return calls_; }
+    const DeviceOptions& options() const { return options_; }
+    const QueueFamilies& families() const { return families_; }
+    bool can_import_host_memory() const {
+        return calls_.GetMemoryHostPointerPropertiesEXT != nullptr;
+    }
+
+    // The result of a call as Status; a lost device is remembered.
+    Status checked(VkResult result, std::string_view call) const noexcept;
+    // kDeviceLost once any call has said so. Nothing more is submitted then.
+    Status lost() const noexcept;
+
+    // For tests, before other threads use the device: what a failing driver would do.
+    DeviceCalls& replaceable_calls() { return calls_; }
+
+  private:
+    Device(std::shared_ptr<const Instance> instance, const DeviceInfo& info, DeviceOptions options);
+    Status make();
+    Status load_calls();
+
+    std::shared_ptr<const Instance> instance_;
+    DeviceInfo info_;
+    DeviceOptions options_;
+    QueueFamilies families_;
+    DeviceCalls calls_;
+    VkDevice handle_ = nullptr;
+    mutable std::atomic<bool> is_lost_{false};
+};
+
+}  // namespace leat::vulkan

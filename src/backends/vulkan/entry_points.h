@@ -1,0 +1,91 @@
+// The entry points that the backend calls, as tables X(Name) without the prefix "vk". A device's
+// table is filled for that device, so that a call does not pass through the loader's dispatch;
+// tests put functions of their own into it to make a device fail.
+#pragma once
+
+#include "vulkan_headers.h"
+
+#define LEAT_VK_GLOBAL_CALLS(X)             \
+    X(CreateInstance)                       \
+    X(EnumerateInstanceExtensionProperties) \
+    X(EnumerateInstanceLayerProperties)
+
+#define LEAT_VK_INSTANCE_CALLS(X)         \
+    X(CreateDevice)                       \
+    X(DestroyInstance)                    \
+    X(EnumerateDeviceExtensionProperties) \
+    X(EnumeratePhysicalDevices)           \
+    X(GetDeviceProcAddr)                  \
+    X(GetPhysicalDeviceFeatures2)         \
+    X(GetPhysicalDeviceMemoryProperties2) \
+    X(GetPhysicalDeviceProperties)        \
+    X(GetPhysicalDeviceProperties2)       \
+    X(GetPhysicalDeviceQueueFamilyProperties)
+
+// Null where the instance lacks the extension.
+#define LEAT_VK_OPTIONAL_INSTANCE_CALLS(X) \
+    X(CreateDebugUtilsMessengerEXT)        \
+    X(DestroyDebugUtilsMessengerEXT)
+
+#define LEAT_VK_DEVICE_CALLS(X)    \
+    X(AllocateCommandBuffers)      \
+    X(AllocateMemory)              \
+    X(BeginCommandBuffer)          \
+    X(BindBufferMemory)            \
+    X(CmdBindPipeline)             \
+    X(CmdCopyBuffer)               \
+    X(CmdDispatch)                 \
+    X(CmdFillBuffer)               \
+    X(CmdPipelineBarrier2)         \
+    X(CmdPushConstants)            \
+    X(CreateBuffer)                \
+    X(CreateCommandPool)           \
+    X(CreateComputePipelines)      \
+    X(CreateFence)                 \
+    X(CreatePipelineLayout)        \
+    X(CreateSemaphore)             \
+    X(CreateShaderModule)          \
+    X(DestroyBuffer)               \
+    X(DestroyCommandPool)          \
+    X(DestroyDevice)               \
+    X(DestroyFence)                \
+    X(DestroyPipeline)             \
+    X(DestroyPipelineLayout)       \
+    X(DestroySemaphore)            \
+    X(DestroyShaderModule)         \
+    X(DeviceWaitIdle)              \
+    X(EndCommandBuffer)            \
+    X(FreeMemory)                  \
+    X(GetBufferDeviceAddress)      \
+    X(GetBufferMemoryRequirements) \
+    X(GetDeviceQueue)              \
+    X(GetFenceStatus)              \
+    X(GetSemaphoreCounterValue)    \
+    X(MapMemory)                   \
+    X(QueueSubmit)                 \
+    X(QueueSubmit2)                \
+    X(ResetFences)                 \
+    X(WaitForFences)               \
+    X(WaitSemaphores)
+
+// Null where the device lacks the extension.
+#define LEAT_VK_OPTIONAL_DEVICE_CALLS(X) X(GetMemoryHostPointerPropertiesEXT)
+
+namespace leat::vulkan {
+
+#define LEAT_VK_MEMBER(name) PFN_vk##name name = nullptr;
+struct GlobalCalls {
+    LEAT_VK_GLOBAL_CALLS(LEAT_VK_MEMBER)
+};
+struct InstanceCalls {
+    LEAT_VK_INSTANCE_CALLS(LEAT_VK_MEMBER)
+    LEAT_VK_OPTIONAL_INSTANCE_CALLS(LEAT_VK_MEMBER)
+    GetCooperativeMatrixProperties GetPhysicalDeviceCooperativeMatrixPropertiesKHR = nullptr;
+};
+struct DeviceCalls {
+    LEAT_VK_DEVICE_CALLS(LEAT_VK_MEMBER)
+    LEAT_VK_OPTIONAL_DEVICE_CALLS(LEAT_VK_MEMBER)
+};
+#undef LEAT_VK_MEMBER
+
+}  // namespace leat::vulkan

@@ -1,0 +1,313 @@
+#include "recording.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/round_up.h"
+#include "command_pool.h"
+
+namespace leat::vulkan {
+namespace {
+
+constexpr int64_t kAddressBytes = sizeof(uint64_t);
+constexpr int64_t kParametersAlignment = 16;
+
+struct StageMasks {
+    VkPipelineStageFlags2 stages = 0;
+    VkAccessFlags2 accesses = 0;
+};
+
+StageMasks masks_of(Stages stages) {
+    StageMasks masks;
+    if ((stages & kComputeStage) != 0) {
+        masks.stages |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+        masks.accesses |= VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT;
+    }
+    if ((stages & kCopyStage) != 0) {
+        masks.stages |= VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+        masks.accesses |= VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+    }
+    if ((stages & kHostStage) != 0) {
+        masks.stages |= VK_PIPELINE_STAGE_2_HOST_BIT;
+        masks.accesses |= VK_ACCESS_2_HOST_READ_BIT;
+    }
+    return masks;
+}
+
+void record_barrier(const DeviceCalls& vk, VkCommandBuffer commands, const Barrier& barrier) {
+    const StageMasks from = masks_of(barrier.from);
+    const StageMasks to = masks_of(barrier.to);
+    VkMemoryBarrier2 memory{};
+    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
+    memory.srcStageMask = from.stages;
+    memory.srcAccessMask = from.accesses;
+    memory.dstStageMask = to.stages;
+    memory.dstAccessMask = to.accesses;
+    VkDependencyInfo dependency{};
+    dependency.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
+    dependency.memoryBarrierCount = 1;
+    dependency.pMemoryBarriers = &memory;
+    vk.CmdPipelineBarrier2(commands, &dependency);
+}
+
+void record_copy(const DeviceCalls& vk,
+                 VkCommandBuffer commands,
+                 const Copy& copy,
+                 std::span<const BufferPlace> places) {
+    const BufferPlace& source = places[size_t(copy.source)];
+    const BufferPlace& destination = places[size_t(copy.destination)];
+    const VkBufferCopy region{VkDeviceSize(source.offset_bytes + copy.source_offset),
+                              VkDeviceSize(destination.offset_bytes + copy.destination_offset),
+                              VkDeviceSize(copy.byte_count)};
+    vk.CmdCopyBuffer(commands, source.buffer, destination.buffer, 1, &region);
+}
+
+void record_fill(const DeviceCalls& vk,
+                 VkCommandBuffer commands,
+                 const Fill& fill,
+                 std::span<const BufferPlace> places) {
+    const BufferPlace& place = places[size_t(fill.destination)];
+    vk.CmdFillBuffer(commands, place.buffer, VkDeviceSize(place.offset_bytes + fill.bytes.begin),
+                     VkDeviceSize(fill.bytes.end - fill.bytes.begin), fill.pattern);
+}
+
+Status check_dispatch(const Device& device, const Dispatch& dispatch, size_t pipeline_count) {
+    const uint32_t* limits = device.info().properties.limits.maxComputeWorkGroupCount;
+    for (size_t i = 0; i < 3; ++i) {
+        if (dispatch.groups[i] > limits[i]) {
+            return unsupported("a dispatch of {} workgroups along axis {}", dispatch.groups[i], i)
+                .with_needed(fmt::format("at most {} on '{}'", limits[i], device.info().name));
+        }
+    }
+    if (size_t(dispatch.pipeline) >= pipeline_count) {
+        return invalid_argument("pipeline {} of {}", size_t(dispatch.pipeline), pipeline_count);
+    }
+    return Status();
+}
+
+}  // namespace
+
+Result<BufferPlace> place_in(const Arena& arena, ByteRange bytes) {
+    LEAT_ASSIGN_OR_RETURN(const uint64_t address, arena.address(bytes));
+    const Arena::Segment& segment = arena.segments()[arena.segment_of(bytes.begin)];
+    return BufferPlace{segment.buffer.get(), bytes.begin - segment.bytes.begin, address};
+}
+
+Result<std::unique_ptr<Recording>> Recording::record(std::shared_ptr<Queue> queue,
+                                                     const CommandList& list,
+                                                     const BarrierPlan& plan,
+                                                     const Bindings& bindings) {
+    const std::span<const BufferPlace> places = bindings.places;
+    if (places.size() != list.buffer_count()) {
+        return invalid_argument("a recording with {} places of {} buffers", places.size(),
+                                list.buffer_count());
+    }
+    std::unique_ptr<Recording> recording(new Recording(std::move(queue)));
+    LEAT_RETURN_IF_ERROR(recording->make_parameters(list, places));
+    LEAT_RETURN_IF_ERROR(recording->record_all(list, plan, bindings));
+    return recording;
+}
+
+Recording::~Recording() {
+    if (last_point_ > 0) {
+        (void)queue_->wait(last_point_, std::numeric_limits<int64_t>::max());
+    }
+}
+
+const Recording::Slot* Recording::find_slot(const Operand& operand) const {
+    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.buffer == operand.buffer && slot.operand_offset == operand.offset_bytes;
+    });
+    return found == slots_.end() ? nullptr : &*found;
+}
+
+void Recording::collect_slots(const CommandList& list) {
+    for (const Command& command : list.commands()) {
+        const auto* dispatch = std::get_if<Dispatch>(&command.action);
+        const size_t operands = dispatch == nullptr ? 0 : dispatch->operand_count;
+        for (size_t i = 0; i < operands; ++i) {
+            const Operand& operand = dispatch->operands[i];
+            if (list.is_external(operand.buffer) && find_slot(operand) == nullptr) {
+                slots_.push_back(
+                    {operand.buffer, operand.offset_bytes, int64_t(slots_.size()) * kAddressBytes});
+            }
+        }
+    }
+}
+
+Status Recording::make_parameters(const CommandList& list, std::span<const BufferPlace> places) {
+    is_bound_.resize(list.buffer_count(), true);
+    is_external_.resize(list.buffer_count(), false);
+    for (size_t i = 0; i < is_external_.size(); ++i) {
+        is_external_[i] = list.is_external(BufferId(i));
+    }
+    collect_slots(list);
+    list_parameters_begin_ = round_up(int64_t(slots_.size()) * kAddressBytes, kParametersAlignment);
+    list_parameters_bytes_ = int64_t(list.parameters().size());
+    const int64_t size_bytes = list_parameters_begin_ + list_parameters_bytes_;
+    if (size_bytes == 0) {
+        return Status();
+    }
+    ArenaOptions options;
+    options.use = MemoryUse::kParameters;
+    options.segment_bytes = round_up(size_bytes, kArenaAlignmentBytes);
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), size_bytes, options));
+    parameters_.push_back(std::move(arena));
+    if (parameters_[0].segments().size() != 1) {
+        return unsupported("{} bytes of parameters are more than one allocation of '{}'",
+                           size_bytes, queue_->device()->info().name);
+    }
+    write(list_parameters_begin_, list.parameters());
+    for (size_t i = 0; i < places.size(); ++i) {
+        if (is_external_[i]) {
+            LEAT_RETURN_IF_ERROR(bind(BufferId(i), places[i].address));
+        }
+    }
+    return Status();
+}
+
+void Recording::write(int64_t offset, std::span<const std::byte> bytes) {
+    std::copy(bytes.begin(), bytes.end(), parameters_[0].segments()[0].mapped + offset);
+}
+
+PushBlock Recording::push_block(const Dispatch& dispatch,
+                                std::span<const BufferPlace> places) const {
+    PushBlock block;
+    block.scalars = dispatch.scalars;
+    const uint64_t base = parameters_.empty() ? 0 : parameters_[0].segments()[0].address;
+    if (dispatch.parameters_offset >= 0) {
+        block.parameters = base + uint64_t(list_parameters_begin_ + dispatch.parameters_offset);
+    }
+    for (uint32_t i = 0; i < dispatch.operand_count; ++i) {
+        const Operand& operand = dispatch.operands[i];
+        if (is_external_[size_t(operand.buffer)]) {
+            block.operands[i] = base + uint64_t(find_slot(operand)->table_offset);
+            block.indirect |= 1U << i;
+        } else {
+            block.operands[i] =
+                places[size_t(operand.buffer)].address + uint64_t(operand.offset_bytes);
+        }
+    }
+    return block;
+}
+
+Status Recording::record_command(const Command& command,
+                                 const Bindings& bindings,
+                                 VkCommandBuffer commands,
+                                 VkPipeline& bound) const {
+    const DeviceCalls& vk = queue_->device()->calls();
+    if (const auto* copy = std::get_if<Copy>(&command.action)) {
+        record_copy(vk, commands, *copy, bindings.places);
+        return Status();
+    }
+    if (const auto* fill = std::get_if<Fill>(&command.action)) {
+        record_fill(vk, commands, *fill, bindings.places);
+        return Status();
+    }
+    const auto& dispatch = std::get<Dispatch>(command.action);
+    LEAT_RETURN_IF_ERROR(check_dispatch(*queue_->device(), dispatch, bindings.pipelines.size()));
+    const VkPipeline pipeline = bindings.pipelines[size_t(dispatch.pipeline)];
+    if (pipeline != bound) {
+        vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+        bound = pipeline;
+    }
+    const PushBlock block = push_block(dispatch, bindings.places);
+    vk.CmdPushConstants(commands, bindings.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
+                        &block);
+    vk.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+    return Status();
+}
+
+Status Recording::record_submit(const CommandList& list,
+                                std::span<const RecordedStep> steps,
+                                const Bindings& bindings) {
+    const Device& device = *queue_->device();
+    LEAT_ASSIGN_OR_RETURN(const VkCommandBuffer commands, allocate_commands(device, pool_.get()));
+    commands_.push_back(commands);
+    LEAT_RETURN_IF_ERROR(begin_commands(device, commands));
+    VkPipeline bound = nullptr;
+    for (const RecordedStep& step : steps) {
+        if (step.is_barrier) {
+            record_barrier(device.calls(), commands, step.barrier);
+        } else {
+            LEAT_RETURN_IF_ERROR(
+                record_command(list.commands()[step.command], bindings, commands, bound));
+        }
+    }
+    return end_commands(device, commands);
+}
+
+Status Recording::record_all(const CommandList& list,
+                             const BarrierPlan& plan,
+                             const Bindings& bindings) {
+    LEAT_ASSIGN_OR_RETURN(pool_, make_command_pool(*queue_->device(), queue_->family()));
+    commands_.reserve(plan.submit_begins.size());
+    for (size_t submit = 0; submit < plan.submit_begins.size(); ++submit) {
+        const size_t begin = plan.submit_begins[submit];
+        const bool is_last = submit + 1 == plan.submit_begins.size();
+        const size_t end = is_last ? plan.steps.size() : plan.submit_begins[submit + 1];
+        LEAT_RETURN_IF_ERROR(
+            record_submit(list, std::span(plan.steps).subspan(begin, end - begin), bindings));
+    }
+    return Status();
+}
+
+Status Recording::check_idle() {
+    if (last_point_ == 0) {
+        return Status();
+    }
+    LEAT_ASSIGN_OR_RETURN(const uint64_t reached, queue_->reached());
+    if (reached < last_point_) {
+        return make_error(StatusCode::kBusy, "a run of this recording is in flight")
+            .with_found(fmt::format("point {} reached", reached))
+            .with_needed(fmt::format("point {}", last_point_));
+    }
+    return Status();
+}
+
+Status Recording::bind(BufferId buffer, uint64_t address) {
+    LEAT_RETURN_IF_ERROR(check_idle());
+    if (size_t(buffer) >= is_external_.size() || !is_external_[size_t(buffer)]) {
+        return invalid_argument("buffer {} is not an external one", size_t(buffer));
+    }
+    bool is_found = false;
+    for (const Slot& slot : slots_) {
+        if (slot.buffer == buffer) {
+            const uint64_t operand = address + uint64_t(slot.operand_offset);
+            write(slot.table_offset, std::as_bytes(std::span(&operand, 1)));
+            is_found = true;
+        }
+    }
+    if (is_found) {
+        is_bound_[size_t(buffer)] = address != 0;
+    }
+    return Status();
+}
+
+Status Recording::set_parameters(int64_t offset, std::span<const std::byte> bytes) {
+    LEAT_RETURN_IF_ERROR(check_idle());
+    if (offset < 0 || offset + int64_t(bytes.size()) > list_parameters_bytes_) {
+        return invalid_argument("{} bytes of parameters at {} of {}", bytes.size(), offset,
+                                list_parameters_bytes_);
+    }
+    write(list_parameters_begin_ + offset, bytes);
+    return Status();
+}
+
+Result<uint64_t> Recording::replay(std::span<const Queue::Wait> waits) {
+    LEAT_RETURN_IF_ERROR(check_idle());
+    const auto unbound = std::find(is_bound_.begin(), is_bound_.end(), false);
+    if (unbound != is_bound_.end()) {
+        return invalid_argument("external buffer {} is not bound", unbound - is_bound_.begin());
+    }
+    for (const VkCommandBuffer& commands : commands_) {
+        LEAT_ASSIGN_OR_RETURN(last_point_, queue_->submit(std::span(&commands, 1), waits));
+        waits = {};
+    }
+    return last_point_;
+}
+
+}  // namespace leat::vulkan

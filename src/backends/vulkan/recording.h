@@ -1,0 +1,107 @@
+// Recording: a CommandList in command buffers of one queue, recorded once and replayed any number
+// of times, one run at a time. External tensors and parameters change by writing into a small arena
+// that the kernels read, never by recording again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "arena.h"
+#include "barrier_plan.h"
+#include "command_list.h"
+#include "pipeline.h"
+#include "queue.h"
+
+namespace leat::vulkan {
+
+// push_block.glsl as C++.
+struct PushBlock {
+    uint64_t parameters = 0;
+    std::array<uint64_t, kMaxOperands> operands{};
+    uint32_t indirect = 0;
+    std::array<uint32_t, kScalars> scalars{};
+};
+static_assert(sizeof(PushBlock) == kPushBytes);
+
+// Where a buffer of the list lies. External ones have no `buffer`; their address may be 0 until
+// bind() gives one.
+struct BufferPlace {
+    VkBuffer buffer = nullptr;
+    int64_t offset_bytes = 0;  // of its begin in `buffer`
+    uint64_t address = 0;      // of its begin
+};
+// The place of `bytes` of an arena; invalid_argument where they are not in one segment.
+Result<BufferPlace> place_in(const Arena& arena, ByteRange bytes);
+
+// What a list's numbers mean, indexed by BufferId and PipelineId.
+struct Bindings {
+    VkPipelineLayout layout = nullptr;
+    std::span<const BufferPlace> places;
+    std::span<const VkPipeline> pipelines;
+};
+
+// On a queue that computes. Buffers and pipelines must outlive it. Used by one thread at a time.
+class Recording {
+  public:
+    static Result<std::unique_ptr<Recording>> record(std::shared_ptr<Queue> queue,
+                                                     const CommandList& list,
+                                                     const BarrierPlan& plan,
+                                                     const Bindings& bindings);
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    // Waits for a run in flight.
+    ~Recording();
+
+    // Where an external buffer lies from the next run on. kBusy while a run is in flight.
+    Status bind(BufferId buffer, uint64_t address);
+    // Overwrites parameters at an offset that CommandList::add_parameters() gave. kBusy as above.
+    Status set_parameters(int64_t offset, std::span<const std::byte> bytes);
+
+    // Submits everything after `waits`; returns the point of the end. As many submits as the plan
+    // has, one where its estimate is inside the budget. Allocates nothing. kBusy while the run
+    // before is in flight; invalid_argument while an external buffer is not bound.
+    Result<uint64_t> replay(std::span<const Queue::Wait> waits = {});
+
+    size_t submit_count() const { return commands_.size(); }
+
+  private:
+    // An operand in an external buffer: where its address stands in the arena.
+    struct Slot {
+        BufferId buffer{};
+        int64_t operand_offset = 0;
+        int64_t table_offset = 0;
+    };
+
+    explicit Recording(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+    Status make_parameters(const CommandList& list, std::span<const BufferPlace> places);
+    void collect_slots(const CommandList& list);
+    Status record_all(const CommandList& list, const BarrierPlan& plan, const Bindings& bindings);
+    Status record_submit(const CommandList& list,
+                         std::span<const RecordedStep> steps,
+                         const Bindings& bindings);
+    Status record_command(const Command& command,
+                          const Bindings& bindings,
+                          VkCommandBuffer commands,
+                          VkPipeline& bound) const;
+    PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
+    const Slot* find_slot(const Operand& operand) const;
+    Status check_idle();
+    void write(int64_t offset, std::span<const std::byte> bytes);
+
+    std::shared_ptr<Queue> queue_;
+    OwnedCommandPool pool_;
+    std::vector<VkCommandBuffer> commands_;
+    // The table of addresses, then the list's parameters.
+    std::vector<Arena> parameters_;  // one, or none where there is nothing to hold
+    std::vector<Slot> slots_;
+    std::vector<bool> is_bound_;  // by BufferId, as the next
+    std::vector<bool> is_external_;
+    int64_t list_parameters_begin_ = 0;
+    int64_t list_parameters_bytes_ = 0;
+    uint64_t last_point_ = 0;
+};
+
+}  // namespace leat::vulkan

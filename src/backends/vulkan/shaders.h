@@ -1,0 +1,21 @@
+// The kernels' SPIR-V, built from the folder `shaders`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "leat/status.h"
+
+namespace leat::vulkan {
+
+struct Shader {
+    std::string_view name;
+    std::span<const uint32_t> words;
+};
+
+std::span<const Shader> shader_list();
+// not_found where there is none of this name.
+Result<Shader> find_shader(std::string_view name);
+
+}  // namespace leat::vulkan

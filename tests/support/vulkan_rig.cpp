@@ -1,0 +1,88 @@
+#include "support/vulkan_rig.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+#include "backends/vulkan/hazard_check.h"
+#include "base/error.h"
+#include "base/round_up.h"
+
+namespace leat::vulkan {
+
+Result<std::unique_ptr<VulkanRig>> VulkanRig::make(InstanceOptions instance_options,
+                                                   DeviceOptions device_options) {
+    std::unique_ptr<VulkanRig> rig(new VulkanRig);
+    LEAT_ASSIGN_OR_RETURN(rig->device_,
+                          make_test_device(std::move(instance_options), device_options));
+    LEAT_ASSIGN_OR_RETURN(rig->queue_,
+                          Queue::create(rig->device_, rig->device_->families().compute));
+    LEAT_ASSIGN_OR_RETURN(rig->maker_, PipelineMaker::create(rig->device_));
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(rig->device_, kArenaBytes));
+    rig->arena_.push_back(std::move(arena));
+    LEAT_ASSIGN_OR_RETURN(rig->ring_, StagingRing::create(rig->queue_, {1 << 20, 2}));
+    return rig;
+}
+
+BufferId VulkanRig::add_buffer(int64_t size_bytes) {
+    const Result<BufferPlace> place = place_in(arena_[0], {used_bytes_, used_bytes_ + size_bytes});
+    EXPECT_TRUE(place.ok()) << place.error().message();
+    places_.push_back(*place);
+    offsets_.push_back(used_bytes_);
+    used_bytes_ = round_up(used_bytes_ + size_bytes, kArenaAlignmentBytes);
+    return list_.add_buffer(size_bytes);
+}
+
+BufferId VulkanRig::add_external(int64_t size_bytes) {
+    places_.emplace_back();
+    offsets_.push_back(-1);
+    return list_.add_buffer(size_bytes, true);
+}
+
+PipelineId VulkanRig::add_pipeline(std::string_view shader, std::vector<uint32_t> constants) {
+    const Result<Shader> found = find_shader(shader);
+    EXPECT_TRUE(found.ok()) << found.error().message();
+    Result<OwnedPipeline> pipeline = maker_->make(*found, constants);
+    EXPECT_TRUE(pipeline.ok()) << pipeline.error().message();
+    pipelines_.push_back(std::move(*pipeline));
+    return PipelineId(pipelines_.size() - 1);
+}
+
+void VulkanRig::write_bytes(BufferId buffer, std::span<const std::byte> bytes) {
+    const Result<uint64_t> point = ring_->upload(bytes, arena_[0], offsets_[size_t(buffer)]);
+    EXPECT_TRUE(point.ok()) << point.error().message();
+}
+
+void VulkanRig::read_bytes(BufferId buffer, std::span<std::byte> bytes) {
+    const Status status = ring_->download(arena_[0], offsets_[size_t(buffer)], bytes);
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
+Result<std::unique_ptr<Recording>> VulkanRig::record(BarrierPlanOptions options) {
+    const BarrierPlan plan = plan_barriers(list_, options);
+    EXPECT_TRUE(check_hazards(list_, plan).is_clean());
+    std::vector<VkPipeline> pipelines;
+    pipelines.reserve(pipelines_.size());
+    for (const OwnedPipeline& pipeline : pipelines_) {
+        pipelines.push_back(pipeline.get());
+    }
+    return Recording::record(queue_, list_, plan, {maker_->layout(), places_, pipelines});
+}
+
+Status VulkanRig::run(Recording& recording) {
+    LEAT_ASSIGN_OR_RETURN(const uint64_t point, recording.replay());
+    return queue_->wait(point, std::numeric_limits<int64_t>::max()).error();
+}
+
+std::vector<BufferUse> whole_uses(std::span<const BufferId> buffers,
+                                  std::span<const int64_t> sizes_bytes) {
+    std::vector<BufferUse> uses;
+    uses.reserve(buffers.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        uses.push_back({buffers[i], {0, sizes_bytes[i]}, i + 1 == buffers.size()});
+    }
+    return uses;
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,284 @@
+// Recordings: what is replayed, what may change between runs, and what fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <limits>
+#include <random>
+#include <thread>
+
+#include "backends/vulkan/waiter.h"
+#include "support/vulkan_rig.h"
+
+namespace leat::vulkan {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int64_t kCount = 1024;
+constexpr int64_t kBytes = kCount * 4;
+constexpr uint32_t kOperationAdd = 0;
+constexpr uint32_t kBitsOfOne = 0x3f80'0000U;  // 1.0f
+
+// y = a + b over whole buffers.
+Dispatch add_of(PipelineId pipeline, BufferId a, BufferId b, BufferId y) {
+    Dispatch dispatch;
+    dispatch.pipeline = pipeline;
+    dispatch.groups = {4, 1, 1};
+    dispatch.operands[0] = {a, 0};
+    dispatch.operands[1] = {b, 0};
+    dispatch.operands[2] = {y, 0};
+    dispatch.operand_count = 3;
+    dispatch.scalars[0] = uint32_t(kCount);
+    return dispatch;
+}
+
+Status append_add(VulkanRig& rig, PipelineId pipeline, BufferId a, BufferId b, BufferId y) {
+    const BufferId buffers[] = {a, b, y};
+    const int64_t sizes[] = {kBytes, kBytes, kBytes};
+    return rig.list().add(add_of(pipeline, a, b, y), whole_uses(buffers, sizes), 10);
+}
+
+//  fill 1 -> one;  x = in + one;  x += one (ten times);  copy x -> out
+void build_chain(VulkanRig& rig, BufferId in, BufferId out) {
+    const PipelineId add = rig.add_pipeline("elementwise_binary", {64, kOperationAdd});
+    const BufferId one = rig.add_buffer(kBytes);
+    const BufferId x = rig.add_buffer(kBytes);
+    ASSERT_TRUE(rig.list().add(Fill{one, {0, kBytes}, kBitsOfOne}, 10).ok());
+    ASSERT_TRUE(append_add(rig, add, in, one, x).ok());
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(append_add(rig, add, x, one, x).ok());
+    }
+    ASSERT_TRUE(rig.list().add(Copy{x, out, 0, 0, kBytes}, 10).ok());
+}
+
+TEST(VulkanRecording, RunsAgainAndAgainOverNewInputs) {
+    for (const bool uses_fences : {false, true}) {
+        LEAT_RIG_OR_SKIP(rig, {}, DeviceOptions{uses_fences});
+        const BufferId in = rig.add_buffer(kBytes);
+        const BufferId out = rig.add_buffer(kBytes);
+        build_chain(rig, in, out);
+        const auto recording = rig.record();
+        ASSERT_TRUE(recording.ok()) << recording.error().message();
+        EXPECT_EQ((*recording)->submit_count(), 1U);
+        for (int run = 0; run < 3; ++run) {
+            rig.write(in, std::vector<float>(kCount, float(run)));
+            ASSERT_TRUE(rig.run(**recording).ok());
+            EXPECT_THAT(rig.read<float>(out, kCount), Each(float(run + 11)));
+        }
+    }
+}
+
+TEST(VulkanRecording, FindsExternalTensorsThroughTheTable) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId first = rig.add_buffer(kBytes);
+    const BufferId second = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    const BufferId in = rig.add_external(kBytes);
+    build_chain(rig, in, out);
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok());
+    const Status unbound = (*recording)->replay().error();
+    EXPECT_EQ(unbound.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(unbound.message(), HasSubstr("external buffer 3 is not bound"));
+    rig.write(first, std::vector<float>(kCount, 100.0F));
+    rig.write(second, std::vector<float>(kCount, 200.0F));
+    ASSERT_TRUE((*recording)->bind(in, rig.address(first)).ok());
+    ASSERT_TRUE(rig.run(**recording).ok());
+    EXPECT_THAT(rig.read<float>(out, kCount), Each(111.0F));
+    ASSERT_TRUE((*recording)->bind(in, rig.address(second)).ok());
+    ASSERT_TRUE(rig.run(**recording).ok());
+    EXPECT_THAT(rig.read<float>(out, kCount), Each(211.0F));
+    EXPECT_EQ((*recording)->bind(out, 64).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(VulkanRecording, ReadsParametersThatChangeBetweenRuns) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId in = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    std::vector<float> values(kCount);
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = float(i);
+    }
+    rig.write(in, values);
+    std::vector<int32_t> shape(24, 0);
+    shape[0] = 16;
+    shape[8] = 1;
+    shape[16] = 1;
+    Dispatch dispatch;
+    dispatch.pipeline = rig.add_pipeline("strided_copy_32", {16});
+    dispatch.parameters_offset = rig.list().add_parameters(std::as_bytes(std::span(shape)));
+    dispatch.operands[0] = {in, 0};
+    dispatch.operands[1] = {out, 0};
+    dispatch.operand_count = 2;
+    dispatch.scalars = {16, 1, 0, 0};
+    const BufferUse uses[] = {{in, {0, kBytes}, false}, {out, {0, 64}, true}};
+    ASSERT_TRUE(rig.list().add(dispatch, uses).ok());
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok());
+    for (const int32_t stride : {1, 3, 7}) {
+        shape[8] = stride;
+        ASSERT_TRUE(
+            (*recording)
+                ->set_parameters(dispatch.parameters_offset, std::as_bytes(std::span(shape)))
+                .ok());
+        ASSERT_TRUE(rig.run(**recording).ok());
+        EXPECT_EQ(rig.read<float>(out, 16)[15], float(15 * stride));
+    }
+    EXPECT_EQ((*recording)->set_parameters(4, std::as_bytes(std::span(shape))).code(),
+              StatusCode::kInvalidArgument);
+}
+
+TEST(VulkanRecording, IsSplitByTheTimeBudget) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId in = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    build_chain(rig, in, out);  // 13 commands of 10 ns
+    const auto recording = rig.record({30});
+    ASSERT_TRUE(recording.ok());
+    EXPECT_EQ((*recording)->submit_count(), 5U);
+    rig.write(in, std::vector<float>(kCount, 1.0F));
+    const uint64_t before = rig.queue()->submitted();
+    ASSERT_TRUE(rig.run(**recording).ok());
+    EXPECT_EQ(rig.queue()->submitted() - before, 5U);
+    EXPECT_THAT(rig.read<float>(out, kCount), Each(12.0F));
+}
+
+// A device that never gets anywhere, until the test lets it.
+std::atomic<bool> is_stalled{false};
+PFN_vkGetSemaphoreCounterValue real_counter = nullptr;
+VKAPI_ATTR VkResult VKAPI_CALL stall(VkDevice device, VkSemaphore semaphore, uint64_t* value) {
+    if (is_stalled) {
+        *value = 0;
+        return VK_SUCCESS;
+    }
+    return real_counter(device, semaphore, value);
+}
+
+TEST(VulkanRecording, IsBusyWhileARunIsInFlight) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId in = rig.add_external(kBytes);
+    const BufferId source = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    build_chain(rig, in, out);
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok());
+    ASSERT_TRUE((*recording)->bind(in, rig.address(source)).ok());
+    real_counter = rig.device()->calls().GetSemaphoreCounterValue;
+    rig.device()->replaceable_calls().GetSemaphoreCounterValue = stall;
+    is_stalled = true;
+    const auto point = (*recording)->replay();
+    ASSERT_TRUE(point.ok());
+    EXPECT_EQ((*recording)->replay().error().code(), StatusCode::kBusy);
+    EXPECT_EQ((*recording)->bind(in, 64).code(), StatusCode::kBusy);
+    EXPECT_EQ((*recording)->set_parameters(0, {}).code(), StatusCode::kBusy);
+    is_stalled = false;
+    ASSERT_TRUE(*rig.queue()->wait(*point, std::numeric_limits<int64_t>::max()));
+    EXPECT_TRUE(rig.run(**recording).ok());
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL lose(VkQueue /*queue*/,
+                                    uint32_t /*count*/,
+                                    const VkSubmitInfo2* /*infos*/,
+                                    VkFence /*fence*/) {
+    return VK_ERROR_DEVICE_LOST;
+}
+
+TEST(VulkanRecording, SaysThatTheDeviceWasLost) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId in = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    build_chain(rig, in, out);
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok());
+    ASSERT_TRUE(rig.run(**recording).ok());
+    rig.device()->replaceable_calls().QueueSubmit2 = lose;
+    EXPECT_EQ((*recording)->replay().error().code(), StatusCode::kDeviceLost);
+    EXPECT_EQ((*recording)->replay().error().code(), StatusCode::kDeviceLost);
+    EXPECT_EQ((*recording)->bind(in, 64).code(), StatusCode::kDeviceLost);
+}
+
+TEST(VulkanRecording, RefusesMoreWorkgroupsThanTheDeviceTakes) {
+    LEAT_RIG_OR_SKIP(rig);
+    const uint32_t limit = rig.device()->info().properties.limits.maxComputeWorkGroupCount[1];
+    if (limit == std::numeric_limits<uint32_t>::max()) {
+        GTEST_SKIP() << "this device takes any number of workgroups";
+    }
+    const BufferId x = rig.add_buffer(kBytes);
+    Dispatch dispatch =
+        add_of(rig.add_pipeline("elementwise_binary", {64, kOperationAdd}), x, x, x);
+    dispatch.groups[1] = limit + 1;
+    const BufferUse use{x, {0, kBytes}, true};
+    ASSERT_TRUE(rig.list().add(dispatch, std::span(&use, 1)).ok());
+    EXPECT_THAT(rig.record().error().message(), HasSubstr("workgroups along axis 1"));
+}
+
+TEST(VulkanRecording, RunsOneAfterTheOtherWithoutTheHost) {
+    LEAT_RIG_OR_SKIP(rig);
+    const BufferId in = rig.add_buffer(kBytes);
+    const BufferId out = rig.add_buffer(kBytes);
+    build_chain(rig, in, out);
+    const auto first = rig.record();
+    const auto second = rig.record();
+    ASSERT_TRUE(first.ok() && second.ok());
+    rig.write(in, std::vector<float>(kCount, 5.0F));
+    const uint64_t point = *(*first)->replay();
+    const Queue::Wait wait{rig.queue().get(), point};
+    const auto end = (*second)->replay(std::span(&wait, 1));
+    ASSERT_TRUE(end.ok());
+    Waiter waiter;
+    std::promise<bool> done;
+    waiter.on_reached(rig.queue(), *end,
+                      [&](const Status& status) { done.set_value(status.ok()); });
+    EXPECT_TRUE(done.get_future().get());
+    EXPECT_THAT(rig.read<float>(out, kCount), Each(16.0F));
+}
+
+// Random additions over few slots of one arena, so that their levels matter, against the host.
+TEST(VulkanRecording, GivesTheHostsResultsOnRandomGraphs) {
+    LEAT_RIG_OR_SKIP(rig);
+    const PipelineId add = rig.add_pipeline("elementwise_binary", {64, kOperationAdd});
+    constexpr size_t kSlots = 6;
+    std::mt19937 random(7);
+    std::vector<BufferId> slots;
+    std::vector<int64_t> values;
+    for (size_t i = 0; i < kSlots; ++i) {
+        slots.push_back(rig.add_buffer(kBytes));
+        values.push_back(int64_t(i));
+    }
+    const auto pick = [&] { return std::uniform_int_distribution<size_t>(0, kSlots - 1)(random); };
+    std::vector<int64_t> wanted = values;
+    for (int i = 0; i < 200; ++i) {
+        const size_t a = pick();
+        const size_t y = pick();
+        if (a != y && i % 4 == 0) {
+            ASSERT_TRUE(rig.list().add(Copy{slots[a], slots[y], 0, 0, kBytes}).ok());
+            wanted[y] = wanted[a];
+            continue;
+        }
+        const size_t b = pick();
+        ASSERT_TRUE(append_add(rig, add, slots[a], slots[b], slots[y]).ok());
+        // Kept exact in a float.
+        wanted[y] = wanted[a] + wanted[b];
+        if (wanted[y] > 1000) {
+            ASSERT_TRUE(rig.list().add(Fill{slots[y], {0, kBytes}, kBitsOfOne}).ok());
+            wanted[y] = 1;
+        }
+    }
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok());
+    for (int run = 0; run < 3; ++run) {
+        for (size_t i = 0; i < kSlots; ++i) {
+            rig.write(slots[i], std::vector<float>(kCount, float(values[i])));
+        }
+        ASSERT_TRUE(rig.run(**recording).ok());
+        for (size_t i = 0; i < kSlots; ++i) {
+            EXPECT_THAT(rig.read<float>(slots[i], kCount), Each(float(wanted[i])));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace leat::vulkan
