@@ -356,8 +356,11 @@ int64_t MemoryPlanner::bound_with_parts() const {
     return has_parts ? bound : std::numeric_limits<int64_t>::max();
 }
 
+// Across waits of parts, a value that was itself written over another is enough to look at: its
+// writer came after all that used those bytes before it, and is one of its users.
 bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
                                      const StepOrder& proved,
+                                     const EndsBeforeOverwritten* in_parts,
                                      int32_t position,
                                      int32_t input) const {
     const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
@@ -373,9 +376,13 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
     }
     const auto is_over = [&](int32_t value) {
         const std::vector<int32_t>& users = steps_->users[size_t(value)];
+        if (in_parts != nullptr && groups_.root(value) != groups_.root(input)) {
+            return true;
+        }
         return !problem_.values[size_t(value)].is_kept &&
                std::all_of(users.begin(), users.end(), [&](int32_t user) {
-                   return user == position || proved.precedes(user, position);
+                   return user == position || proved.precedes(user, position) ||
+                          (in_parts != nullptr && (*in_parts)(user, position, input));
                });
     };
     const std::span<const int32_t> members = groups.members(input);
@@ -384,12 +391,15 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
            });
 }
 
-void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) const {
+void MemoryPlanner::join_in_place(ValueGroups& groups,
+                                  const StepOrder& proved,
+                                  const EndsBeforeOverwritten* in_parts) const {
     for (int32_t position = 0; position < int32_t(order().size()); ++position) {
         const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
         for (const int32_t input : step.in_place) {
             const ValueView view{step.writes[0], input, 0};
-            if (may_run_in_place(groups, proved, position, input) && groups.join({&view, 1})) {
+            if (may_run_in_place(groups, proved, in_parts, position, input) &&
+                groups.join({&view, 1})) {
                 break;
             }
         }
@@ -432,11 +442,11 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan& former) const {
-    return lay_out(run_ahead, PlanWish{&former, {}});
+    return lay_out(run_ahead, PlanWish{&former, {}, nullptr});
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const {
-    return lay_out(run_ahead, PlanWish{nullptr, limit_bytes});
+    return lay_out(run_ahead, PlanWish{nullptr, limit_bytes, nullptr});
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& wish) const {
@@ -455,10 +465,13 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& 
     return layout;
 }
 
-Result<MemoryLayout> MemoryPlanner::lay_out(std::vector<std::vector<int32_t>> whole_waits) const {
+Result<MemoryLayout> MemoryPlanner::lay_out(
+    std::vector<std::vector<int32_t>> whole_waits,
+    const EndsBeforeOverwritten& ends_before_overwritten) const {
     ValueGroups groups = groups_;
+    const PlanWish wish{nullptr, {}, &ends_before_overwritten};
     LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                          place(StepOrder(whole_waits), whole_waits, PlanWish{}, groups));
+                          place(StepOrder(whole_waits), whole_waits, wish, groups));
     layout.waits = std::move(whole_waits);
     return layout;
 }
@@ -468,7 +481,7 @@ Result<MemoryLayout> MemoryPlanner::place(const StepOrder& proved,
                                           std::span<const std::vector<int32_t>> proved_waits,
                                           const PlanWish& wish,
                                           ValueGroups& groups) const {
-    join_in_place(groups, proved);
+    join_in_place(groups, proved, wish.ends_before_overwritten);
     MemoryLayout layout;
     place_values(groups, layout);
     if (wish.limit_bytes) {

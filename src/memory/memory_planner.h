@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,11 @@ namespace leat {
 // this many places or more before it in the order have ended. kSerial: steps run one after the
 // other as far as that saves bytes; kOneWorker: in any case, each waits for the one before.
 enum class RunAhead : int32_t { kOneWorker = -1, kUnlimited = 0, kSerial = 1 };
+
+// Of steps that run in parts: true if all that the step `user` does with the bytes of the value
+// `input`, byte by byte, has ended before the step `writer` writes its result over them. Steps are
+// positions in MemoryPlanner::order().
+using EndsBeforeOverwritten = std::function<bool(int32_t user, int32_t writer, int32_t input)>;
 
 struct ValuePlace {
     int32_t root = 0;          // the value that contains it
@@ -76,8 +82,10 @@ class MemoryPlanner {
     // With a longer search where the first plan is above the limit, and some plan may be within.
     Result<MemoryLayout> lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const;
     // For steps that nothing but these waits orders (by position, earlier ones, ascending),
-    // whatever data they take from one another.
-    Result<MemoryLayout> lay_out(std::vector<std::vector<int32_t>> whole_waits) const;
+    // whatever data they take from one another; but for what waits of parts for parts say of a
+    // result that is written over an input.
+    Result<MemoryLayout> lay_out(std::vector<std::vector<int32_t>> whole_waits,
+                                 const EndsBeforeOverwritten& ends_before_overwritten) const;
     // The same with the arrangement of a layout of a planner with the same order.
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan& former) const;
 
@@ -99,6 +107,7 @@ class MemoryPlanner {
     struct PlanWish {
         const MemoryPlan* former = nullptr;  // null: none
         std::optional<int64_t> limit_bytes;
+        const EndsBeforeOverwritten* ends_before_overwritten = nullptr;  // null: never
     };
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
     Result<MemoryLayout> place(const StepOrder& proved,
@@ -106,9 +115,12 @@ class MemoryPlanner {
                                const PlanWish& wish,
                                ValueGroups& groups) const;
     std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
-    void join_in_place(ValueGroups& groups, const StepOrder& proved) const;
+    void join_in_place(ValueGroups& groups,
+                       const StepOrder& proved,
+                       const EndsBeforeOverwritten* in_parts) const;
     bool may_run_in_place(const ValueGroups& groups,
                           const StepOrder& proved,
+                          const EndsBeforeOverwritten* in_parts,
                           int32_t position,
                           int32_t input) const;
     void place_values(const ValueGroups& groups, MemoryLayout& layout) const;

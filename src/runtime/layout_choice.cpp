@@ -89,8 +89,14 @@ Result<std::vector<LayoutChoice>> LayoutChooser::all() const {
 }
 
 Result<LayoutChoice> LayoutChooser::in_window(int32_t window) const {
+    const ValueGroups& groups = planner_.groups();
+    const auto ends_first = [&](int32_t user, int32_t writer, int32_t input) {
+        const int64_t begin = groups.offset_bytes(input);
+        return step_tasks_->ends_before_overwritten(user, writer, groups.root(input),
+                                                    {begin, begin + groups.size_bytes(input)});
+    };
     LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                          planner_.lay_out(whole_waits(step_tasks_->inputs(), window)));
+                          planner_.lay_out(whole_waits(step_tasks_->inputs(), window), ends_first));
     return LayoutChoice{std::move(layout), window, RunAhead::kUnlimited};
 }
 

@@ -8,6 +8,7 @@
 #include "graph/node_twins.h"
 #include "memory/memory_planner.h"
 #include "runtime/layout_choice.h"
+#include "runtime/part_check.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -46,7 +47,7 @@ class PlanBuilder {
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
-        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(choice, plan_->tasks));
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         layout_ = std::move(choice.layout);
         place_values();
         fill_arguments();
@@ -66,7 +67,8 @@ class PlanBuilder {
         rows.reserve(choices.size());
         for (const LayoutChoice& choice : choices) {
             std::vector<StepTask> tasks;
-            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program, make_program(choice, tasks));
+            LEAT_ASSIGN_OR_RETURN(const scheduler::Program program,
+                                  make_program(planner, choice, tasks));
             const MemoryLayout& layout = choice.layout;
             rows.push_back({choice.tile_window, int(choice.run_ahead), layout.plan.height_bytes,
                             layout.plan.lower_bound_bytes, plan_->report.tile_waits,
@@ -706,8 +708,26 @@ class PlanBuilder {
         }
     }
 
+    // By value. What takes no place here has bytes of its own behind the arena.
+    static std::vector<int64_t> addresses_of(const MemoryLayout& layout,
+                                             std::span<const MemoryValue> values) {
+        std::vector<int64_t> addresses;
+        addresses.reserve(layout.places.size());
+        int64_t outside = layout.plan.height_bytes;
+        for (size_t value = 0; value < layout.places.size(); ++value) {
+            const ValuePlace& place = layout.places[value];
+            const bool is_placed = place.buffer >= 0;
+            addresses.push_back(is_placed
+                                    ? layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes
+                                    : outside);
+            outside += values[value].size_bytes;
+        }
+        return addresses;
+    }
+
     // And says what its tasks do.
-    Result<scheduler::Program> make_program(const LayoutChoice& choice,
+    Result<scheduler::Program> make_program(const MemoryPlanner& planner,
+                                            const LayoutChoice& choice,
                                             std::vector<StepTask>& tasks) const {
         scheduler::CompileOptions options;
         options.workers = context_.workers;
@@ -716,6 +736,8 @@ class PlanBuilder {
         const MemoryLayout& layout = choice.layout;
         if (choice.tile_window > 0) {
             StepTasks::Program program = step_tasks_->make_program(layout.waits);
+            LEAT_RETURN_IF_ERROR(check_parts(step_tasks_->steps(), program,
+                                             addresses_of(layout, planner.problem().values)));
             tasks = std::move(program.tasks);
             plan_->report.tile_waits = program.tile_waits;
             return scheduler::Program::compile(program.dag, options);

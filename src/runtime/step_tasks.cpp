@@ -15,6 +15,22 @@ constexpr int64_t kMostWaits = 16;
 
 }  // namespace
 
+ByteRange bytes_of_tiles(const TiledStep& step,
+                         const StepOperand& operand,
+                         int64_t tile_begin,
+                         int64_t tile_end) {
+    ByteRange own = kAllBytes;
+    if (operand.kind == StepOperand::Kind::kInput) {
+        own = step.kernel->bytes_read(size_t(operand.index), tile_begin, tile_end);
+    } else if (operand.kind == StepOperand::Kind::kEpilogue ||
+               (operand.kind == StepOperand::Kind::kOutput && operand.index == 0)) {
+        own = step.kernel->bytes_written(tile_begin, tile_end);
+    }
+    const int64_t size = operand.bytes.end - operand.bytes.begin;
+    return {operand.bytes.begin + std::min(own.begin, size),
+            operand.bytes.begin + std::min(own.end, size)};
+}
+
 // Writes the tasks of one program.
 class StepTasks::ProgramWriter {
   public:
@@ -79,20 +95,53 @@ int64_t StepTasks::first_tile(size_t step, int64_t part) const {
     return part_begin(steps_[step].kernel->column_tiles(), part_count_[step], part);
 }
 
-// In its memory.
 ByteRange StepTasks::bytes_of_part(size_t step, const StepOperand& operand, int64_t part) const {
-    const HostKernel& kernel = *steps_[step].kernel;
-    const int64_t begin = first_tile(step, part);
-    const int64_t end = first_tile(step, part + 1);
-    ByteRange own = kAllBytes;
-    if (operand.kind == StepOperand::Kind::kInput) {
-        own = kernel.bytes_read(size_t(operand.index), begin, end);
-    } else if (operand.kind == StepOperand::Kind::kEpilogue || operand.index == 0) {
-        own = kernel.bytes_written(begin, end);
+    return bytes_of_tiles(steps_[step], operand, first_tile(step, part),
+                          first_tile(step, part + 1));
+}
+
+// The part reads or writes some of the bytes.
+bool StepTasks::touches(size_t step, int64_t part, int32_t memory, ByteRange bytes) const {
+    const std::vector<StepOperand>& operands = steps_[step].operands;
+    return std::any_of(operands.begin(), operands.end(), [&](const StepOperand& operand) {
+        return operand.memory == memory && bytes_of_part(step, operand, part).meets(bytes);
+    });
+}
+
+bool StepTasks::ends_before_overwritten(int32_t user,
+                                        int32_t writer,
+                                        int32_t memory,
+                                        ByteRange place) const {
+    const auto step = size_t(writer);
+    const std::vector<TileWaits>& producers = producers_[step];
+    const auto waits =
+        std::find_if(producers.begin(), producers.end(),
+                     [user](const TileWaits& candidate) { return candidate.producer == user; });
+    const std::vector<StepOperand>& operands = steps_[step].operands;
+    const auto output = std::find_if(operands.begin(), operands.end(), [](const auto& operand) {
+        return operand.kind == StepOperand::Kind::kOutput && operand.index == 0;
+    });
+    if (waits == producers.end() || waits->needs.empty() || output == operands.end()) {
+        return false;
     }
-    const int64_t size = operand.bytes.end - operand.bytes.begin;
-    return {operand.bytes.begin + std::min(own.begin, size),
-            operand.bytes.begin + std::min(own.end, size)};
+    const int64_t parts_before = part_count_[size_t(user)];
+    for (int64_t part = 0; part < part_count_[step]; ++part) {
+        const ByteRange written = bytes_of_part(step, *output, part);
+        const int64_t shift = place.begin - output->bytes.begin;
+        const ByteRange bytes{written.begin + shift, written.end + shift};
+        for (int64_t before = 0; before < parts_before; ++before) {
+            if (!waits->needs[size_t(part * parts_before + before)] &&
+                touches(size_t(user), before, memory, bytes)) {
+                return false;
+            }
+        }
+        for (int64_t other = 0; other < part_count_[step]; ++other) {
+            if (other != part && touches(step, other, memory, bytes)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 StepTasks::TileWaits StepTasks::tile_waits(size_t step, size_t producer) const {

@@ -50,6 +50,12 @@ struct TiledStep {
     std::vector<StepOperand> operands;
 };
 
+// What tiles [tile_begin, tile_end) of a column, at least one, touch of the operand: in its memory.
+ByteRange bytes_of_tiles(const TiledStep& step,
+                         const StepOperand& operand,
+                         int64_t tile_begin,
+                         int64_t tile_end);
+
 class StepTasks {
   public:
     // Whole steps.
@@ -60,6 +66,16 @@ class StepTasks {
     void find_tile_waits(std::span<const std::vector<int32_t>> data_waits, int64_t most_parts);
     // By step, as whole_waits() of run_ahead.h wants them.
     std::vector<std::vector<StepInput>> inputs() const;
+
+    // True if parts of `user` that touch a byte of `place` in `memory` have ended before the part
+    // of `writer` that writes its output 0 there begins, and no other part of `writer` reads it. Of
+    // steps between which there are waits of parts; false of others.
+    bool ends_before_overwritten(int32_t user,
+                                 int32_t writer,
+                                 int32_t memory,
+                                 ByteRange place) const;
+
+    std::span<const TiledStep> steps() const { return steps_; }
 
     struct Program {
         scheduler::TaskDag dag;
@@ -83,6 +99,7 @@ class StepTasks {
     // Of the tiles of one column.
     int64_t first_tile(size_t step, int64_t part) const;
     ByteRange bytes_of_part(size_t step, const StepOperand& operand, int64_t part) const;
+    bool touches(size_t step, int64_t part, int32_t memory, ByteRange bytes) const;
     TileWaits tile_waits(size_t step, size_t producer) const;
     std::vector<std::vector<const TileWaits*>> tiled_edges(
         std::span<const std::vector<int32_t>> whole_waits) const;

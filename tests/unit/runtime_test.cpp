@@ -280,11 +280,24 @@ TEST(Compile, MemoryDialGoesFromParallelToSmall) {
 }
 
 // x -> sigmoid -> tanh -> ... -> y, of many tiles each, which no pass joins.
-Graph long_chain() {
+Graph elementwise_chain() {
     Graph graph("chain");
     ValueId value = graph.input("x", DType::kFloat32, {1 << 18});
     for (const char* op : {"Sigmoid", "Tanh", "Exp", "Sigmoid", "Softplus"}) {
         value = graph.add(op, {value});
+    }
+    graph.output("y", value);
+    return graph;
+}
+
+// x -> int32 -> float -> ... -> y, of many tiles each, none of which may be written over its input.
+Graph long_chain() {
+    constexpr int64_t kFloat = 1;
+    constexpr int64_t kInt32 = 6;
+    Graph graph("chain");
+    ValueId value = graph.input("x", DType::kFloat32, {1 << 18});
+    for (const int64_t type : {kInt32, kFloat, kInt32, kFloat, kInt32}) {
+        value = graph.add("Cast", {value}, {{"to", type}});
     }
     graph.output("y", value);
     return graph;
@@ -321,6 +334,20 @@ TEST(Compile, TilesWaitForTilesInTheLargestWindowThatFits) {
     EXPECT_EQ(plan_of(kUnlimited, one.arena_bytes).tile_window, 1);
     EXPECT_EQ(plan_of(kUnlimited, one.arena_bytes - 1).tile_window, 0);
     EXPECT_EQ(plan_of(1, whole.arena_bytes).arena_bytes, whole.arena_bytes);
+}
+
+TEST(Compile, TilesWriteOverWhatTheyWaitedFor) {
+    RuntimeOptions two;
+    two.threads = 2;
+    const Runtime runtime(two);
+    for (const int window : {0, 1, 2, CompileOptions::kUnlimitedWindow}) {
+        CompileOptions options;
+        options.tile_window = window;
+        const CompiledGraph compiled = *runtime.compile(elementwise_chain(), options);
+        const PlanReport plan = compiled.report().plans.front();
+        EXPECT_EQ(plan.tile_waits, window > 0 ? 4 : 0);
+        EXPECT_EQ(plan.arena_bytes, int64_t{4} << 18) << "window " << window;
+    }
 }
 
 TEST(Compile, TheDialHasEveryWindow) {
