@@ -9,6 +9,7 @@
 #include "memory/memory_planner.h"
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
+#include "runtime/step_memory.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -431,10 +432,6 @@ class PlanBuilder {
         return bytes / 10;
     }
 
-    const TensorArg& output_arg(const PlanStep& step, int32_t output) const {
-        return plan_->args[size_t(step.first_arg) + size_t(step.input_count) + size_t(output)];
-    }
-
     void describe_memory() {
         problem_.alignment_bytes = kAlignmentBytes;
         problem_.values.resize(graph_.values.size());
@@ -462,71 +459,8 @@ class PlanBuilder {
         }
         problem_.steps.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
-            problem_.steps.push_back(describe_step(step));
+            problem_.steps.push_back(describe_step(*plan_, step));
         }
-    }
-
-    MemoryStep describe_step(const PlanStep& step) const {
-        const NodeData& node = *step.node;
-        MemoryStep described;
-        described.reads.reserve(size_t(step.input_count));
-        for (int32_t i = 0; i < step.input_count; ++i) {
-            const ValueId id = node.inputs[size_t(i)];
-            if (id.valid() && !is_known(id)) {
-                described.reads.push_back(id.index);
-                if (may_run_in_place(step, i)) {
-                    described.in_place.push_back(id.index);
-                }
-            }
-        }
-        for (int32_t i = 0; i < step.output_count; ++i) {
-            if (output_arg(step, i).present()) {
-                described.writes.push_back(node.outputs[size_t(i)].index);
-            }
-        }
-        const std::span<const TensorArg> args =
-            std::span(plan_->args).subspan(size_t(step.first_arg));
-        const DType dtype = output_arg(step, 0).dtype;
-        // Elements of less than a byte have no address, strings no bytes here.
-        if (dtype == DType::kString || bits_of(dtype) % 8 != 0) {
-            return described;
-        }
-        for (const ContiguousBox& box :
-             contiguous_boxes(node, args.subspan(0, size_t(step.input_count)),
-                              args.subspan(size_t(step.input_count), size_t(step.output_count)))) {
-            const int32_t input = node.inputs[size_t(box.input)].index;
-            const int32_t output = node.outputs[size_t(box.output)].index;
-            const int64_t offset = box.element_offset * (bits_of(dtype) / 8);
-            described.views.push_back(box.is_output_whole ? ValueView{input, output, offset}
-                                                          : ValueView{output, input, offset});
-        }
-        return described;
-    }
-
-    // As far as the kernel is concerned.
-    bool may_run_in_place(const PlanStep& step, int32_t input) const {
-        const NodeData& node = *step.node;
-        const bool allowed = input < 32 && ((node.def->in_place_inputs >> input) & 1U) != 0;
-        const bool operand_of_epilogue =
-            step.kernel->epilogue_in_place && is_epilogue_operand(node, input);
-        if (!step.kernel->allows_in_place || (!allowed && !operand_of_epilogue)) {
-            return false;
-        }
-        return lies_as_output(step, input);
-    }
-
-    // Element by element, of output 0.
-    bool lies_as_output(const PlanStep& step, int32_t input) const {
-        const TensorArg& from = plan_->args[size_t(step.first_arg) + size_t(input)];
-        const TensorArg& to = output_arg(step, 0);
-        return from.dtype == to.dtype && from.dtype != DType::kString && from.shape == to.shape &&
-               same_memory_order(from.shape, from.strides, to.strides);
-    }
-
-    static bool is_epilogue_operand(const NodeData& node, int32_t input) {
-        return std::any_of(
-            node.epilogue.begin(), node.epilogue.end(),
-            [input](const EpilogueStep& step) { return step.operand_input == input; });
     }
 
     // Leaves out the steps that became views.
@@ -554,45 +488,8 @@ class PlanBuilder {
 
     // For windows in which tiles wait for tiles.
     void cut_into_tiles(const MemoryPlanner& planner) {
-        step_tasks_ = std::make_unique<StepTasks>(tiled_steps(planner));
+        step_tasks_ = std::make_unique<StepTasks>(tiled_steps(*plan_, planner.groups()));
         step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
-    }
-
-    std::vector<TiledStep> tiled_steps(const MemoryPlanner& planner) const {
-        const ValueGroups& groups = planner.groups();
-        const auto operand = [&groups](StepOperand::Kind kind, int32_t index, ValueId id) {
-            const int64_t begin = groups.offset_bytes(id.index);
-            return StepOperand{
-                kind, index, groups.root(id.index), {begin, begin + groups.size_bytes(id.index)}};
-        };
-        std::vector<TiledStep> tiled;
-        tiled.reserve(plan_->steps.size());
-        for (const PlanStep& step : plan_->steps) {
-            TiledStep own{step.kernel, step.cost_ns, {}};
-            for (int32_t i = 0; i < step.input_count; ++i) {
-                const ValueId id = step.node->inputs[size_t(i)];
-                if (id.valid() && !is_known(id)) {
-                    own.operands.push_back(operand(kind_of_input(step, i), i, id));
-                }
-            }
-            for (int32_t i = 0; i < step.output_count; ++i) {
-                if (output_arg(step, i).present()) {
-                    own.operands.push_back(
-                        operand(StepOperand::Kind::kOutput, i, step.node->outputs[size_t(i)]));
-                }
-            }
-            tiled.push_back(std::move(own));
-        }
-        return tiled;
-    }
-
-    // An operand of the epilogue that lies as the result does is read where that is written.
-    StepOperand::Kind kind_of_input(const PlanStep& step, int32_t input) const {
-        if (!is_epilogue_operand(*step.node, input)) {
-            return StepOperand::Kind::kInput;
-        }
-        return lies_as_output(step, input) ? StepOperand::Kind::kEpilogue
-                                           : StepOperand::Kind::kWhole;
     }
 
     Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
@@ -632,7 +529,7 @@ class PlanBuilder {
         }
         for (const PlanStep& step : plan_->steps) {
             for (int32_t i = 0; i < step.output_count; ++i) {
-                const TensorArg& arg = output_arg(step, i);
+                const TensorArg& arg = plan_->output_arg(step, i);
                 if (arg.present() && arg.dtype == DType::kString) {
                     const ValueId id = step.node->outputs[size_t(i)];
                     origins_[size_t(id.index)] = {Storage::Kind::kStrings,
@@ -676,7 +573,7 @@ class PlanBuilder {
                 storages[size_t(i)] = storage_of(step.node->inputs[size_t(i)]);
             }
             for (int32_t i = 0; i < step.output_count; ++i) {
-                if (output_arg(step, i).present()) {
+                if (plan_->output_arg(step, i).present()) {
                     storages[size_t(step.input_count) + size_t(i)] =
                         storage_of(step.node->outputs[size_t(i)]);
                 }

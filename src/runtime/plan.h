@@ -94,6 +94,9 @@ struct Plan {
     std::vector<std::string>
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel
 
+    const TensorArg& output_arg(const PlanStep& step, int32_t output) const {
+        return args[size_t(step.first_arg) + size_t(step.input_count) + size_t(output)];
+    }
     int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
 };
 

@@ -1,0 +1,111 @@
+#include "runtime/step_memory.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "runtime/value_views.h"
+
+namespace leat {
+namespace {
+
+// Element by element, of output 0.
+bool lies_as_output(const Plan& plan, const PlanStep& step, int32_t input) {
+    const TensorArg& from = plan.args[size_t(step.first_arg) + size_t(input)];
+    const TensorArg& to = plan.output_arg(step, 0);
+    return from.dtype == to.dtype && from.dtype != DType::kString && from.shape == to.shape &&
+           same_memory_order(from.shape, from.strides, to.strides);
+}
+
+bool is_epilogue_operand(const NodeData& node, int32_t input) {
+    return std::any_of(node.epilogue.begin(), node.epilogue.end(),
+                       [input](const EpilogueStep& step) { return step.operand_input == input; });
+}
+
+// As far as the kernel is concerned.
+bool may_run_in_place(const Plan& plan, const PlanStep& step, int32_t input) {
+    const NodeData& node = *step.node;
+    const bool allowed = input < 32 && ((node.def->in_place_inputs >> input) & 1U) != 0;
+    const bool operand_of_epilogue =
+        step.kernel->epilogue_in_place && is_epilogue_operand(node, input);
+    if (!step.kernel->allows_in_place || (!allowed && !operand_of_epilogue)) {
+        return false;
+    }
+    return lies_as_output(plan, step, input);
+}
+
+// An operand of the epilogue that lies as the result does is read where that is written.
+StepOperand::Kind kind_of_input(const Plan& plan, const PlanStep& step, int32_t input) {
+    if (!is_epilogue_operand(*step.node, input)) {
+        return StepOperand::Kind::kInput;
+    }
+    return lies_as_output(plan, step, input) ? StepOperand::Kind::kEpilogue
+                                             : StepOperand::Kind::kWhole;
+}
+
+}  // namespace
+
+MemoryStep describe_step(const Plan& plan, const PlanStep& step) {
+    const NodeData& node = *step.node;
+    MemoryStep described;
+    described.reads.reserve(size_t(step.input_count));
+    for (int32_t i = 0; i < step.input_count; ++i) {
+        const ValueId id = node.inputs[size_t(i)];
+        if (id.valid() && !plan.known[size_t(id.index)]) {
+            described.reads.push_back(id.index);
+            if (may_run_in_place(plan, step, i)) {
+                described.in_place.push_back(id.index);
+            }
+        }
+    }
+    for (int32_t i = 0; i < step.output_count; ++i) {
+        if (plan.output_arg(step, i).present()) {
+            described.writes.push_back(node.outputs[size_t(i)].index);
+        }
+    }
+    const std::span<const TensorArg> args = std::span(plan.args).subspan(size_t(step.first_arg));
+    const DType dtype = plan.output_arg(step, 0).dtype;
+    // Elements of less than a byte have no address, strings no bytes here.
+    if (dtype == DType::kString || bits_of(dtype) % 8 != 0) {
+        return described;
+    }
+    for (const ContiguousBox& box :
+         contiguous_boxes(node, args.subspan(0, size_t(step.input_count)),
+                          args.subspan(size_t(step.input_count), size_t(step.output_count)))) {
+        const int32_t input = node.inputs[size_t(box.input)].index;
+        const int32_t output = node.outputs[size_t(box.output)].index;
+        const int64_t offset = box.element_offset * (bits_of(dtype) / 8);
+        described.views.push_back(box.is_output_whole ? ValueView{input, output, offset}
+                                                      : ValueView{output, input, offset});
+    }
+    return described;
+}
+
+std::vector<TiledStep> tiled_steps(const Plan& plan, const ValueGroups& groups) {
+    const auto operand = [&groups](StepOperand::Kind kind, int32_t index, ValueId id) {
+        const int64_t begin = groups.offset_bytes(id.index);
+        return StepOperand{
+            kind, index, groups.root(id.index), {begin, begin + groups.size_bytes(id.index)}};
+    };
+    std::vector<TiledStep> tiled;
+    tiled.reserve(plan.steps.size());
+    for (const PlanStep& step : plan.steps) {
+        TiledStep own{step.kernel, step.cost_ns, {}};
+        for (int32_t i = 0; i < step.input_count; ++i) {
+            const ValueId id = step.node->inputs[size_t(i)];
+            if (id.valid() && !plan.known[size_t(id.index)]) {
+                own.operands.push_back(operand(kind_of_input(plan, step, i), i, id));
+            }
+        }
+        for (int32_t i = 0; i < step.output_count; ++i) {
+            if (plan.output_arg(step, i).present()) {
+                own.operands.push_back(
+                    operand(StepOperand::Kind::kOutput, i, step.node->outputs[size_t(i)]));
+            }
+        }
+        tiled.push_back(std::move(own));
+    }
+    return tiled;
+}
+
+}  // namespace leat
