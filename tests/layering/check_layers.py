@@ -72,7 +72,7 @@ def included_module(target, system):
 def allowed(module, target_module):
     if module == 'backends-list':
         return target_module in BACKENDS or target_module.startswith('backends/')
-    if module == 'backends/vulkan':
+    if module in ('backends/null', 'backends/vulkan'):
         return target_module == 'public'
     if module.startswith('backends/'):
         return target_module in BACKENDS | {module, 'backends/reference'}
