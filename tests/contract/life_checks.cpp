@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <new>
+#include <memory>
 #include <thread>
 
 #include "contract/compiled.h"
@@ -79,9 +78,8 @@ void check_shutdown_joins_threads(Context& context) {
     expect(running - before <= declared,
            fmt::format("{} threads run; {} are declared", running - before, declared));
     LeatSlab* slab = context.slab(kBytes);
-    (void)context.fill(context.compute_queue(), {slab, 0}, kBytes, 1);
-    const LeatPoint last = context.fill(context.other_queue(), {slab, 0}, kBytes, 2);
-    context.wait_ok(last);
+    const LeatPoint first = context.fill(context.compute_queue(), {slab, 0}, kBytes, 1);
+    context.wait_ok(context.fill(context.other_queue(), {slab, 0}, kBytes, 2, {first}));
     context.stop();
     const bool are_gone = falls_to(before, std::chrono::milliseconds(100));
     // The file is closed next: nothing of it may run then.
@@ -112,10 +110,10 @@ void check_import(Context& context) {
     if (alignment == 0) {
         throw Unimplemented{"it imports no host memory"};
     }
-    uint8_t* room = context.host_bytes(2 * kBytes + alignment);
-    auto address = reinterpret_cast<uintptr_t>(room);
-    address = (address + uintptr_t(alignment) - 1) & ~(uintptr_t(alignment) - 1);
-    auto* memory = reinterpret_cast<uint8_t*>(address);
+    size_t room_bytes = size_t(2 * kBytes + alignment);
+    void* room = context.host_bytes(int64_t(room_bytes));
+    auto* memory =
+        static_cast<uint8_t*>(std::align(size_t(alignment), size_t(2 * kBytes), room, room_bytes));
     PluginError error;
     LeatSlab* slab = nullptr;
     Context::expect_ok(context.api().import_slab(context.backend(), context.domain(), memory,

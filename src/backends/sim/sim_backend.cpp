@@ -137,8 +137,7 @@ class SimBackend final : public plugin::Backend {
           memory_{plugin::Host(host), number_setting(settings, "alignment_bytes", 64),
                   faults_.memory_limit_bytes()},
           device_(memory_.alignment_bytes, memory_.limit_bytes),
-          context_{operators_, plants_, plugin::Host(host), memory_.alignment_bytes,
-                   plugin::Host(host).monotonic_ns()} {
+          context_(operators_, plants_, plugin::Host(host), memory_.alignment_bytes) {
         const char* mode = plugin::find_setting(settings, "mode");
         if (mode != nullptr && std::string_view(mode) != "compute") {
             plugin::invalid_argument(

@@ -75,6 +75,7 @@ SimExecutable::SimExecutable(SimGraph graph, const ExecutableContext& context)
         row.bytes = tensor->byte_count();
         row.alignment_bytes = context.alignment_bytes;
     }
+    constant_pointers_.reserve(constants_.size());
     for (const LeatPackedConstant& row : constants_) {
         constant_pointers_.push_back(&row);
     }

@@ -13,6 +13,16 @@ namespace leat::sim {
 
 // What executables need of their backend, which outlives them.
 struct ExecutableContext {
+    ExecutableContext(const Operators& custom_operators,
+                      const Plants& planted,
+                      plugin::Host host_services,
+                      int64_t alignment)
+        : operators(custom_operators),
+          plants(planted),
+          host(host_services),
+          alignment_bytes(alignment),
+          epoch_ns(host_services.monotonic_ns()) {}
+
     const Operators& operators;
     const Plants& plants;
     plugin::Host host;
