@@ -268,10 +268,11 @@ void SimBackend::submit_copy(const LeatSubmission& submission, const LeatCopy& c
     if (from == nullptr || to == nullptr) {
         plugin::invalid_argument("a copy needs two ends");
     }
-    const int64_t extra = plants_.has(Plant::kWritesOutside) ? 1 : 0;
-    queues_->submit(submission, [from, to, bytes = copy.bytes, extra] {
+    // Only slabs of the checks have room behind the range.
+    const bool is_outside = plants_.has(Plant::kWritesOutside) && copy.to.slab != nullptr;
+    queues_->submit(submission, [from, to, bytes = copy.bytes, is_outside] {
         std::memmove(to, from, size_t(bytes));
-        if (extra != 0) {
+        if (is_outside) {
             to[bytes] = std::byte{0xEE};
         }
     });
