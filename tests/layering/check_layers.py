@@ -72,6 +72,8 @@ def included_module(target, system):
 def allowed(module, target_module):
     if module == 'backends-list':
         return target_module in BACKENDS or target_module.startswith('backends/')
+    if module == 'backends/null':
+        return target_module == 'public'
     if module == 'backends/vulkan':
         return target_module in CORE
     if module.startswith('backends/'):

@@ -1,0 +1,175 @@
+#include "backends/plugin/loaded_plugin.h"
+
+#include <dlfcn.h>
+
+#include <exception>
+#include <utility>
+
+#include "leat/plugin_backend.h"
+
+namespace leat {
+namespace {
+
+StatusCode status_code_of(LeatCode code) {
+    switch (code) {
+        case kLeatOk:
+            return StatusCode::kOk;
+        case kLeatInvalidArgument:
+            return StatusCode::kInvalidArgument;
+        case kLeatNotFound:
+            return StatusCode::kNotFound;
+        case kLeatUnimplemented:
+        case kLeatUnsupported:
+            return StatusCode::kUnsupported;
+        case kLeatOutOfMemory:
+            return StatusCode::kOutOfMemory;
+        case kLeatDeviceLost:
+            return StatusCode::kDeviceLost;
+        case kLeatCancelled:
+            return StatusCode::kCancelled;
+        case kLeatBusy:
+            return StatusCode::kBusy;
+        case kLeatVersionMismatch:
+            return StatusCode::kVersionMismatch;
+        case kLeatCorrupt:
+            return StatusCode::kParse;
+        case kLeatException:
+            return StatusCode::kUserException;
+        default:
+            return StatusCode::kInternal;
+    }
+}
+
+// Closes the file again unless it is released.
+struct LibraryCloser {
+    void operator()(void* library) const { ::dlclose(library); }
+};
+using Library = std::unique_ptr<void, LibraryCloser>;
+
+Result<const LeatBackendApi*> query(void* library,
+                                    const std::string& file,
+                                    const HostServices& host) {
+    const auto entry = reinterpret_cast<LeatBackendQuery>(::dlsym(library, LEAT_PLUGIN_QUERY));
+    if (entry == nullptr) {
+        return parse_error("no backend of leat: it has no symbol " LEAT_PLUGIN_QUERY)
+            .with_file(file);
+    }
+    try {
+        const LeatBackendApi* api = entry(&host.api(), LEAT_PLUGIN_VERSION);
+        if (api == nullptr) {
+            return make_error(StatusCode::kVersionMismatch, "its entry point gives no table")
+                .with_file(file);
+        }
+        return api;
+    } catch (const std::exception& failure) {
+        return make_error(StatusCode::kUserException, "its entry point threw: {}", failure.what())
+            .with_file(file);
+    } catch (...) {
+        return make_error(StatusCode::kUserException,
+                          "its entry point threw something that is no std::exception")
+            .with_file(file);
+    }
+}
+
+}  // namespace
+
+PluginError::PluginError() : error_(plugin::made<LeatError>()) {
+    error_.text = text_;
+    error_.capacity = int64_t(sizeof(text_));
+}
+
+Status PluginError::status(LeatCode code, std::string_view action) const {
+    if (code == kLeatOk) {
+        return {};
+    }
+    return make_error(status_code_of(code), "backend could not {}: {}", action, text());
+}
+
+Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::open(const std::string& file,
+                                                         const HostServices& host) {
+    Library library(::dlopen(file.c_str(), RTLD_LOCAL | RTLD_NOW));
+    if (library == nullptr) {
+        return not_found("no shared object that can be loaded: {}", ::dlerror()).with_file(file);
+    }
+    LEAT_ASSIGN_OR_RETURN(const LeatBackendApi* api, query(library.get(), file, host));
+    LEAT_RETURN_IF_ERROR(check_plugin_table(*api, file));
+    return std::unique_ptr<LoadedPlugin>(new LoadedPlugin(file, library.release(), api, host));
+}
+
+LoadedPlugin::~LoadedPlugin() {
+    (void)unload();
+}
+
+std::string LoadedPlugin::unavailable_reason() const {
+    PluginError error;
+    const LeatCode code = api_->is_available(&host_.api(), error.get());
+    return code == kLeatOk        ? std::string()
+           : error.text().empty() ? std::string("it does not say why")
+                                  : std::string(error.text());
+}
+
+Status LoadedPlugin::start(const BackendSettings& settings) {
+    if (library_ == nullptr || backend_ != nullptr) {
+        return invalid_argument("a backend is created once, from a plugin that is loaded")
+            .with_file(file_);
+    }
+    std::vector<const char*> names;
+    std::vector<const char*> values;
+    names.reserve(settings.size());
+    values.reserve(settings.size());
+    for (const auto& [name, value] : settings) {
+        names.push_back(name.c_str());
+        values.push_back(value.c_str());
+    }
+    auto given = plugin::made<LeatSettings>();
+    given.count = int32_t(names.size());
+    given.names = names.data();
+    given.values = values.data();
+    PluginError error;
+    const LeatCode code = api_->create(&host_.api(), &given, &backend_, error.get());
+    return error.status(code, "start").with_file(file_);
+}
+
+std::vector<std::string> LoadedPlugin::device_names() const {
+    std::vector<std::string> names;
+    for (int32_t i = 0; backend_ != nullptr; ++i) {
+        const LeatDeviceInfo* info = api_->device(backend_, i);
+        if (info == nullptr) {
+            break;
+        }
+        names.emplace_back(info->name);
+    }
+    return names;
+}
+
+Status LoadedPlugin::check_idle() const {
+    auto live = plugin::made<LeatLiveObjects>();
+    PluginError error;
+    LEAT_RETURN_IF_ERROR(
+        error.status(api_->live_objects(backend_, &live, error.get()), "count its objects"));
+    if (live.slabs + live.executables + live.instances + live.submissions == 0) {
+        return {};
+    }
+    return make_error(StatusCode::kBusy, "backend '{}' is in use", api_->name)
+        .with_found(fmt::format("{} slabs, {} executables, {} instances, {} submissions",
+                                live.slabs, live.executables, live.instances, live.submissions))
+        .with_needed("none of them")
+        .with_hint("free requests, compiled graphs and buffers that use it first");
+}
+
+Status LoadedPlugin::unload() {
+    if (library_ == nullptr) {
+        return {};
+    }
+    if (backend_ != nullptr) {
+        LEAT_RETURN_IF_ERROR(check_idle().with_file(file_));
+        PluginError error;
+        const LeatCode code = api_->shutdown(backend_, error.get());
+        LEAT_RETURN_IF_ERROR(error.status(code, "shut down").with_file(file_));
+        backend_ = nullptr;
+    }
+    ::dlclose(std::exchange(library_, nullptr));
+    return {};
+}
+
+}  // namespace leat

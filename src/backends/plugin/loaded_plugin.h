@@ -1,0 +1,85 @@
+// A backend's shared object in this process, and a backend created by it.
+//
+// Not thread-safe, except that entries of api() may be called as plugin.h says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/plugin/host_services.h"
+#include "base/error.h"
+#include "leat/plugin.h"
+
+namespace leat {
+
+// By name; unknown ones are an error of start().
+using BackendSettings = std::map<std::string, std::string, std::less<>>;
+
+// What a call of the table reports, as a Status.
+class PluginError {
+  public:
+    PluginError();
+    PluginError(const PluginError&) = delete;
+    PluginError& operator=(const PluginError&) = delete;
+
+    LeatError* get() { return &error_; }
+    std::string_view text() const { return text_; }
+    // Success for kLeatOk. `action` completes "backend could not ...".
+    Status status(LeatCode code, std::string_view action) const;
+
+  private:
+    char text_[512] = {};
+    LeatError error_;
+};
+
+// Why a table of `file` cannot be used by a host of that version; success if it can.
+Status check_plugin_table(const LeatBackendApi& api,
+                          const std::string& file,
+                          uint32_t host_version = LEAT_PLUGIN_VERSION);
+
+class LoadedPlugin {
+  public:
+    // An error names the file and what is wrong: it is no shared object, no plugin, of another
+    // version, its entry point throws. `host` outlives the plugin.
+    static Result<std::unique_ptr<LoadedPlugin>> open(const std::string& file,
+                                                      const HostServices& host);
+    LoadedPlugin(const LoadedPlugin&) = delete;
+    LoadedPlugin& operator=(const LoadedPlugin&) = delete;
+    // As unload(); where that is refused, the file stays loaded for good, since something of the
+    // backend still lives.
+    ~LoadedPlugin();
+
+    const std::string& file() const { return file_; }
+    const LeatBackendApi& api() const { return *api_; }
+    // Empty if the machine has what the backend needs.
+    std::string unavailable_reason() const;
+
+    // Creates the backend; once until unload().
+    Status start(const BackendSettings& settings);
+    // Null before start().
+    LeatBackend* backend() const { return backend_; }
+    std::vector<std::string> device_names() const;
+
+    // Shuts the backend down and closes the file. kBusy, with the counts, while slabs, executables,
+    // instances or submissions live; then nothing has changed.
+    Status unload();
+
+  private:
+    LoadedPlugin(std::string file,
+                 void* library,
+                 const LeatBackendApi* api,
+                 const HostServices& host)
+        : file_(std::move(file)), library_(library), api_(api), host_(host) {}
+    Status check_idle() const;
+
+    std::string file_;
+    void* library_;
+    const LeatBackendApi* api_;
+    const HostServices& host_;
+    LeatBackend* backend_ = nullptr;
+};
+
+}  // namespace leat

@@ -1,0 +1,60 @@
+#include "backends/sim/faults.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace leat::sim {
+namespace {
+
+int64_t parse_number(std::string_view text, std::string_view setting) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+        plugin::invalid_argument(
+            fmt::format("setting '{}': found '{}', needed a number >= 0", setting, text));
+    }
+    return number;
+}
+
+}  // namespace
+
+int64_t number_setting(const LeatSettings* settings, const char* name, int64_t fallback) {
+    const char* text = plugin::find_setting(settings, name);
+    return text == nullptr || *text == '\0' ? fallback : parse_number(text, name);
+}
+
+Faults::Faults(const LeatSettings* settings)
+    : lost_submission_(number_setting(settings, "lose_device_at", 0)),
+      delay_(number_setting(settings, "delay_us", 0)),
+      memory_limit_bytes_(number_setting(settings, "memory_limit_bytes", 0)) {
+    const char* found = plugin::find_setting(settings, "fail_call");
+    const std::string_view call = found == nullptr ? "" : found;
+    const size_t colon = call.find(':');
+    if (call.empty()) {
+        return;
+    }
+    if (colon == std::string_view::npos) {
+        plugin::invalid_argument(
+            fmt::format("setting 'fail_call': found '{}', needed ENTRY:NUMBER", call));
+    }
+    failing_entry_ = std::string(call.substr(0, colon));
+    failing_call_ = parse_number(call.substr(colon + 1), "fail_call");
+}
+
+void Faults::enter(const char* entry) {
+    if (failing_entry_.empty() || failing_entry_ != entry) {
+        return;
+    }
+    const int64_t call = calls_.fetch_add(1) + 1;
+    if (failing_call_ == 0 || call == failing_call_) {
+        throw plugin::Error(kLeatInternal,
+                            fmt::format("planned fault: call {} of {}", call, entry));
+    }
+}
+
+bool Faults::loses_device() {
+    return lost_submission_ != 0 && submissions_.fetch_add(1) + 1 == lost_submission_;
+}
+
+}  // namespace leat::sim

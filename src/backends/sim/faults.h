@@ -1,0 +1,40 @@
+// Faults that sim's settings plan: what a device that fails would do.
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "leat/plugin_backend.h"
+
+namespace leat::sim {
+
+class Faults {
+  public:
+    // Throws an Error that names a value which is none.
+    explicit Faults(const LeatSettings* settings);
+
+    // At the begin of every entry; throws where this call of it is to fail.
+    void enter(const char* entry);
+    // Once for each submission: true if the device is lost when it begins.
+    bool loses_device();
+    std::chrono::microseconds delay() const { return delay_; }
+    int64_t memory_limit_bytes() const { return memory_limit_bytes_; }  // 0: none
+
+  private:
+    std::string failing_entry_;
+    int64_t failing_call_ = 0;  // 1 is the first; 0: each
+    std::atomic<int64_t> calls_{0};
+    int64_t lost_submission_ = 0;  // 0: never
+    std::atomic<int64_t> submissions_{0};
+    std::chrono::microseconds delay_{0};
+    int64_t memory_limit_bytes_ = 0;
+};
+
+// The setting as a number >= 0, or `fallback`. Throws an Error that names it.
+int64_t number_setting(const LeatSettings* settings, const char* name, int64_t fallback);
+
+}  // namespace leat::sim

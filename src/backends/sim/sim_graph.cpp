@@ -1,0 +1,153 @@
+#include "backends/sim/sim_graph.h"
+
+#include <cstring>
+#include <utility>
+
+#include "graph/op_def.h"
+
+namespace leat::sim {
+namespace {
+
+LeatCode code_of(StatusCode code) {
+    switch (code) {
+        case StatusCode::kOk:
+            return kLeatOk;
+        case StatusCode::kInvalidArgument:
+            return kLeatInvalidArgument;
+        case StatusCode::kUnsupported:
+            return kLeatUnsupported;
+        case StatusCode::kOutOfMemory:
+            return kLeatOutOfMemory;
+        default:
+            return kLeatInternal;
+    }
+}
+
+Tensor copy_of(const LeatTensorView& view) {
+    const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
+    const auto dtype = DType(view.dtype);
+    if (!shape || view.dtype <= 0 || view.dtype >= kDTypeCount || dtype == DType::kString) {
+        plugin::invalid_argument("a constant of a type or shape that sim does not hold");
+    }
+    Result<Tensor> tensor = Tensor::allocate(dtype, *shape);
+    throw_if(tensor.error());
+    if (tensor->byte_count() != view.bytes) {
+        plugin::invalid_argument(fmt::format("a constant of {} bytes; its shape needs {}",
+                                             view.bytes, tensor->byte_count()));
+    }
+    std::memcpy(tensor->mutable_bytes(), view.data, size_t(view.bytes));
+    return *std::move(tensor);
+}
+
+DimSpec import_dim(const LeatDim& dim, const LeatGraphView& graph) {
+    if (dim.extent >= 0) {
+        return {dim.extent};
+    }
+    return dim.symbol >= 0 ? DimSpec(graph.symbols[dim.symbol]->name) : DimSpec::unknown();
+}
+
+ValueData import_value(const LeatValueView& view, const LeatGraphView& graph) {
+    ValueData value;
+    value.name = view.name;
+    value.type.dtype = DType(view.dtype);
+    if (view.rank >= 0) {
+        std::vector<DimSpec>& dims = value.type.dims.emplace();
+        dims.reserve(size_t(view.rank));
+        for (int32_t i = 0; i < view.rank; ++i) {
+            dims.push_back(import_dim(view.dims[i], graph));
+        }
+    }
+    if (view.constant != nullptr) {
+        value.constant = copy_of(*view.constant->tensor);
+    }
+    return value;
+}
+
+AttributeValue import_attribute(const LeatAttributeView& view) {
+    const auto count = size_t(view.count);
+    switch (view.kind) {
+        case kLeatAttributeInts:
+            return view.is_list != 0
+                       ? AttributeValue(std::vector<int64_t>(view.ints, view.ints + count))
+                       : AttributeValue(view.ints[0]);
+        case kLeatAttributeFloats:
+            return view.is_list != 0
+                       ? AttributeValue(std::vector<float>(view.floats, view.floats + count))
+                       : AttributeValue(view.floats[0]);
+        case kLeatAttributeStrings:
+            return view.is_list != 0 ? AttributeValue(std::vector<std::string>(
+                                           view.strings, view.strings + count))
+                                     : AttributeValue(std::string(view.strings[0]));
+        case kLeatAttributeTensor:
+            return copy_of(*view.tensor);
+        default:
+            plugin::invalid_argument(
+                fmt::format("attribute '{}' of kind {}", view.name, view.kind));
+    }
+}
+
+std::vector<ValueId> ids_of(plugin::View<int32_t> values) {
+    std::vector<ValueId> ids;
+    ids.reserve(size_t(values.size()));
+    for (const int32_t value : values) {
+        ids.push_back(ValueId{value});
+    }
+    return ids;
+}
+
+}  // namespace
+
+void throw_if(const Status& status) {
+    if (!status.ok()) {
+        throw plugin::Error(code_of(status.code()), status.message());
+    }
+}
+
+NodeData import_node(const LeatNodeView& view) {
+    NodeData node;
+    node.name = view.name;
+    node.domain = view.domain;
+    node.op_type = view.op_type;
+    node.def = find_op(node.domain, node.op_type);
+    for (const LeatAttributeView* attribute : plugin::attributes_of(view)) {
+        node.attributes.emplace(attribute->name, import_attribute(*attribute));
+    }
+    return node;
+}
+
+SimGraph import_graph(const LeatGraphView& view) {
+    SimGraph result;
+    result.graph.name = view.name;
+    for (int32_t i = 0; i < view.symbol_count; ++i) {
+        const LeatSymbolView& symbol = *view.symbols[i];
+        result.symbols.push_back({symbol.name, symbol.min_extent, symbol.max_extent});
+    }
+    for (const LeatValueView* value : plugin::values_of(view)) {
+        if (value->constant != nullptr) {
+            result.constant_values.push_back(int32_t(result.graph.values.size()));
+        }
+        result.graph.values.push_back(import_value(*value, view));
+    }
+    for (const LeatNodeView* node_view : plugin::nodes_of(view)) {
+        NodeData node = import_node(*node_view);
+        node.inputs = ids_of(plugin::inputs_of(*node_view));
+        node.outputs = ids_of(plugin::outputs_of(*node_view));
+        for (size_t i = 0; i < node.outputs.size(); ++i) {
+            if (node.outputs[i].valid()) {
+                ValueData& value = result.graph.value(node.outputs[i]);
+                value.producer = NodeId{int32_t(result.graph.nodes.size())};
+                value.output_index = int32_t(i);
+            }
+        }
+        result.graph.nodes.push_back(std::move(node));
+    }
+    result.graph.inputs = ids_of({view.inputs, view.input_count});
+    result.graph.outputs = ids_of({view.outputs, view.output_count});
+    for (const ValueId id : result.graph.outputs) {
+        result.graph.output_names.push_back(result.graph.value(id).name);
+    }
+    result.states.assign(view.states, view.states + view.state_count);
+    return result;
+}
+
+}  // namespace leat::sim

@@ -1,0 +1,42 @@
+// A graph of the C ABI as leat's own, with copies of all that the host lends.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "leat/plugin_backend.h"
+
+namespace leat::sim {
+
+struct Symbol {
+    std::string name;
+    int64_t min_extent = 0;
+    int64_t max_extent = -1;  // -1: no bound
+};
+
+struct SimGraph {
+    GraphData graph;
+    std::vector<Symbol> symbols;
+    std::vector<LeatStatePair> states;
+    // The host's number of each constant, in the order of their values here; saving renumbers
+    // these.
+    std::vector<int32_t> constant_values;
+    uint64_t host_inputs = 0;  // bit i: graph input i
+};
+
+// Throws an Error for what sim cannot hold.
+SimGraph import_graph(const LeatGraphView& view);
+
+// One node without its inputs and outputs: type and attributes.
+NodeData import_node(const LeatNodeView& view);
+
+// As text, with all constants; restore_graph() throws kLeatCorrupt where it is no such text.
+std::string saved_graph(const SimGraph& graph);
+SimGraph restore_graph(std::string_view saved);
+
+// Throws the status' error unless it is ok.
+void throw_if(const Status& status);
+
+}  // namespace leat::sim

@@ -1,0 +1,43 @@
+// Memory of the simulated device: a domain of its own, with a capacity.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "leat/plugin_backend.h"
+
+namespace leat::sim {
+
+// Where slabs take memory from; outlives them. Thread-safe.
+struct MemorySource {
+    plugin::Host host;
+    int64_t alignment_bytes;
+    int64_t limit_bytes;  // 0: none
+    std::atomic<int64_t> used_bytes{0};
+};
+
+class SimSlab final : public plugin::Slab {
+  public:
+    // Throws kLeatOutOfMemory beyond the limit.
+    SimSlab(MemorySource& source, int64_t bytes);
+    // Borrows `memory`.
+    SimSlab(MemorySource& source, void* memory, int64_t bytes);
+    ~SimSlab() override;
+
+    std::byte* data() const { return data_; }
+    int64_t bytes() const { return bytes_; }
+    // Throws kLeatInvalidArgument unless [offset, offset + bytes) lies inside.
+    void check_range(int64_t offset_bytes, int64_t bytes) const;
+
+  private:
+    MemorySource& source_;
+    std::byte* data_;
+    int64_t bytes_;
+    bool is_owner_;
+};
+
+// The address of a range of a slab; throws where there is no such range.
+std::byte* address_of(LeatPlacement placement, int64_t bytes);
+
+}  // namespace leat::sim

@@ -1,0 +1,260 @@
+#include "backends/sim/sim_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace leat::sim {
+namespace {
+
+Tensor copy_of_host_input(const LeatTensorView& view) {
+    const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
+    if (!shape) {
+        plugin::invalid_argument("a host input without a shape");
+    }
+    Result<Tensor> tensor = Tensor::allocate(DType(view.dtype), *shape);
+    throw_if(tensor.error());
+    std::memcpy(tensor->mutable_bytes(), view.data, size_t(tensor->byte_count()));
+    return *std::move(tensor);
+}
+
+class Builder {
+  public:
+    Builder(const SimGraph& source,
+            const Operators& operators,
+            const std::vector<int32_t>& constants,
+            const LeatRunShape& shape)
+        : source_(source), graph_(source.graph), operators_(operators), shape_(shape) {
+        check_symbols();
+        program_.facts.resize(graph_.values.size());
+        program_.places.resize(graph_.values.size());
+        for (size_t i = 0; i < graph_.values.size(); ++i) {
+            if (graph_.values[i].constant) {
+                const Tensor& tensor = *graph_.values[i].constant;
+                program_.facts[i] = {TypeInfo::tensor(tensor.dtype(), tensor.shape()), tensor, {}};
+                program_.places[i] = {Place::kConstant, constants[i]};
+            }
+        }
+    }
+
+    Program build() {
+        place_inputs();
+        place_outputs();
+        for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+            add_node(NodeId{int32_t(i)});
+        }
+        for (size_t i = 0; i < program_.outputs.size(); ++i) {
+            finish_output(program_.outputs[i], int32_t(i));
+        }
+        return std::move(program_);
+    }
+
+  private:
+    void check_symbols() const {
+        if (size_t(shape_.symbol_count) != source_.symbols.size()) {
+            plugin::invalid_argument(fmt::format("{} extents for {} symbols", shape_.symbol_count,
+                                                 source_.symbols.size()));
+        }
+        for (size_t i = 0; i < source_.symbols.size(); ++i) {
+            const Symbol& symbol = source_.symbols[i];
+            const int64_t extent = shape_.symbols[i];
+            if (extent < symbol.min_extent ||
+                (symbol.max_extent >= 0 && extent > symbol.max_extent)) {
+                plugin::invalid_argument(fmt::format("symbol '{}' is {}; needed [{}, {}]",
+                                                     symbol.name, extent, symbol.min_extent,
+                                                     symbol.max_extent));
+            }
+        }
+    }
+
+    DimSpec fixed(const DimSpec& dim) const {
+        for (size_t i = 0; i < source_.symbols.size(); ++i) {
+            if (!dim.is_fixed() && dim.name() == source_.symbols[i].name) {
+                return {shape_.symbols[i]};
+            }
+        }
+        return dim;
+    }
+
+    void place_inputs() {
+        for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+            const auto value = size_t(graph_.inputs[i].index);
+            ValueFact& fact = program_.facts[value];
+            const bool is_given =
+                int32_t(i) < shape_.input_count && shape_.host_inputs[i] != nullptr;
+            if (is_given) {
+                fact.value = copy_of_host_input(*shape_.host_inputs[i]);
+                fact.type = TypeInfo::tensor(fact.value->dtype(), fact.value->shape());
+                program_.places[value] = {Place::kKnown, -1};
+                continue;
+            }
+            fact.type = graph_.values[value].type;
+            for (DimSpec& dim : *fact.type.dims) {
+                dim = fixed(dim);
+            }
+            program_.places[value] = {Place::kInput, int32_t(i)};
+        }
+    }
+
+    // A result goes straight to the memory of the output that it is, unless the memory is that of
+    // state which later steps may still read.
+    void place_outputs() {
+        for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+            const ValueId id = graph_.outputs[i];
+            ProgramOutput& output = program_.outputs.emplace_back();
+            output.value = id.index;
+            const bool is_state =
+                std::any_of(source_.states.begin(), source_.states.end(),
+                            [&](LeatStatePair pair) { return size_t(pair.output) == i; });
+            ValuePlace& place = program_.places[size_t(id.index)];
+            output.is_copied = is_state || place.place != Place::kNone;
+            if (!output.is_copied) {
+                place = {Place::kOutput, int32_t(i)};
+            }
+        }
+    }
+
+    TensorArg arg_of_value(ValueId id) const {
+        if (!id.valid()) {
+            return {};
+        }
+        const ValueFact& fact = program_.facts[size_t(id.index)];
+        const std::optional<Shape> shape = fact.type.fixed_shape();
+        if (!shape) {
+            plugin::invalid_argument(fmt::format("value '{}' has no fixed shape: {}",
+                                                 graph_.value(id).name, fact.type.to_string()));
+        }
+        return row_major_arg(fact.type.dtype, *shape, fact.value ? fact.value->bytes() : nullptr);
+    }
+
+    void infer(const NodeData& node, Step& step, std::vector<ValueFact>& outputs) {
+        if (step.custom != nullptr) {
+            infer_custom(*step.custom, node, step.inputs, outputs);
+            return;
+        }
+        if (is_non_zero(node)) {
+            // The bound: every element.
+            const Shape& from = step.inputs[0].shape;
+            outputs[0].type =
+                TypeInfo::tensor(DType::kInt64, Shape{from.rank(), from.element_count()});
+            return;
+        }
+        std::vector<const ValueFact*> inputs;
+        inputs.reserve(node.inputs.size());
+        for (const ValueId id : node.inputs) {
+            inputs.push_back(id.valid() ? &program_.facts[size_t(id.index)] : nullptr);
+        }
+        throw_if(infer_node(node, inputs, outputs));
+    }
+
+    // True if the results are known without a run.
+    bool fold(const NodeData& node, const Step& step, std::vector<ValueFact>& outputs) const {
+        std::vector<const Tensor*> inputs;
+        inputs.reserve(node.inputs.size());
+        for (const ValueId id : node.inputs) {
+            const ValueFact* fact = id.valid() ? &program_.facts[size_t(id.index)] : nullptr;
+            if (fact != nullptr && !fact->value) {
+                return false;
+            }
+            inputs.push_back(fact == nullptr ? nullptr : &*fact->value);
+        }
+        if (step.custom != nullptr || is_non_zero(node) || node.def->nondeterministic) {
+            return false;
+        }
+        Result<std::vector<Tensor>> results = evaluate_node(node, inputs, outputs);
+        throw_if(results.error());
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            outputs[i].value = (*results)[i];
+        }
+        return true;
+    }
+
+    void add_node(NodeId id) {
+        const NodeData& node = graph_.node(id);
+        Step step;
+        step.node = id;
+        step.custom = operators_.find(node.domain, node.op_type);
+        for (const ValueId input : node.inputs) {
+            step.inputs.push_back(arg_of_value(input));
+        }
+        std::vector<ValueFact> outputs(node.outputs.size());
+        infer(node, step, outputs);
+        const bool is_known = fold(node, step, outputs);
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            if (node.outputs[i].valid()) {
+                program_.facts[size_t(node.outputs[i].index)] = std::move(outputs[i]);
+                place_result(node.outputs[i], is_known);
+            }
+            step.outputs.push_back(arg_of_value(node.outputs[i]));
+        }
+        if (is_known) {
+            return;
+        }
+        const auto index = int32_t(program_.steps.size());
+        for (const ValueId value : node.inputs) {
+            note_use(value, index);
+        }
+        for (const ValueId value : node.outputs) {
+            note_use(value, index);
+        }
+        program_.steps.push_back(std::move(step));
+    }
+
+    void place_result(ValueId id, bool is_known) {
+        ValuePlace& place = program_.places[size_t(id.index)];
+        if (is_known) {
+            if (place.place == Place::kOutput) {
+                program_.outputs[size_t(place.index)].is_copied = true;
+            }
+            place = {Place::kKnown, -1};
+        } else if (place.place == Place::kNone) {
+            place = {Place::kTransient, int32_t(program_.transients.size())};
+            const TensorArg arg = arg_of_value(id);
+            program_.transients.emplace_back().bytes =
+                storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
+        }
+    }
+
+    void note_use(ValueId id, int32_t step) {
+        if (!id.valid() || program_.places[size_t(id.index)].place != Place::kTransient) {
+            return;
+        }
+        std::vector<int32_t>& steps =
+            program_.transients[size_t(program_.places[size_t(id.index)].index)].steps;
+        if (steps.empty() || steps.back() != step) {
+            steps.push_back(step);
+        }
+    }
+
+    void finish_output(ProgramOutput& output, int32_t index) {
+        const ValueId id{output.value};
+        const TensorArg arg = arg_of_value(id);
+        output.bytes = storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
+        const NodeId producer = graph_.value(id).producer;
+        output.is_bounded = producer.valid() && is_non_zero(graph_.node(producer));
+        const ValuePlace place = program_.places[size_t(output.value)];
+        output.is_copied = place.place != Place::kOutput || place.index != index;
+        if (output.is_copied && !program_.steps.empty()) {
+            note_use(id, int32_t(program_.steps.size()) - 1);
+        }
+    }
+
+    const SimGraph& source_;
+    const GraphData& graph_;
+    const Operators& operators_;
+    const LeatRunShape& shape_;
+    Program program_;
+};
+
+}  // namespace
+
+Program make_program(const SimGraph& graph,
+                     const Operators& operators,
+                     const std::vector<int32_t>& constants,
+                     const LeatRunShape& shape) {
+    return Builder(graph, operators, constants, shape).build();
+}
+
+}  // namespace leat::sim

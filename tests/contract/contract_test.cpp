@@ -1,0 +1,128 @@
+// The contract suite on the backends of this build, and on copies of sim that break the contract:
+// each breach must be found by the check that is about it.
+#include "contract/contract.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ostream>
+
+#include "backends/sim/sim_kernel.h"
+
+namespace leat::contract {
+namespace {
+
+std::string plugin_file(const char* variable, const char* file) {
+    const char* folder = std::getenv(variable);
+    return fmt::format("{}/{}", folder == nullptr ? "." : folder, file);
+}
+
+std::string double_kernel() {
+    sim::SimKernelBlob blob{};
+    std::memcpy(blob.magic, sim::kKernelMagic, sizeof(blob.magic));
+    blob.run = [](int32_t, const LeatTensorView* const* inputs, int32_t,
+                  LeatTensorView* const* outputs) -> LeatCode {
+        const auto* from = static_cast<const float*>(inputs[0]->data);
+        auto* to = static_cast<float*>(outputs[0]->data);
+        for (int64_t i = 0; i < inputs[0]->bytes / int64_t(sizeof(float)); ++i) {
+            to[i] = 2 * from[i];
+        }
+        return kLeatOk;
+    };
+    return {reinterpret_cast<const char*>(&blob), sizeof(blob)};
+}
+
+Target sim_target(std::string file) {
+    Target target;
+    target.file = std::move(file);
+    target.slow = {{"delay_us", "20000"}};
+    target.losing = {{"lose_device_at", "3"}};
+    target.small_memory = {{"memory_limit_bytes", "1048576"}};
+    target.double_kernel = double_kernel();
+    return target;
+}
+
+std::vector<Check> all_checks() {
+    std::vector<Check> checks;
+    for (const auto& group : {queue_checks(), error_checks(), compile_checks(), life_checks()}) {
+        checks.insert(checks.end(), group.begin(), group.end());
+    }
+    return checks;
+}
+
+Check find_check(std::string_view name) {
+    for (const Check& check : all_checks()) {
+        if (check.name == name) {
+            return check;
+        }
+    }
+    ADD_FAILURE() << "no check is called " << name;
+    return {};
+}
+
+class Contract : public ::testing::TestWithParam<Check> {};
+
+TEST_P(Contract, HoldsOnSim) {
+    const Report report =
+        run_check(GetParam(), sim_target(plugin_file("LEAT_SIM_FOLDER", "leat_sim.so")));
+    // What sim does not implement is listed here: nothing else may be missing.
+    const bool may_be_missing = GetParam().name == "export";
+    EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
+        << report.reason;
+}
+
+TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {
+    Target target;
+    target.file = plugin_file("LEAT_NULL_FOLDER", "leat_null.so");
+    const Report report = run_check(GetParam(), target);
+    EXPECT_EQ(report.verdict, Verdict::kUnimplemented) << report.reason;
+    EXPECT_FALSE(report.reason.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Checks, Contract, ::testing::ValuesIn(all_checks()), [](const auto& test) {
+    return std::string(test.param.name);
+});
+
+struct Breach {
+    const char* plant;
+    const char* check;
+};
+// For messages of the test framework, which would print bytes.
+// NOLINTNEXTLINE(readability-identifier-naming): the framework's name
+void PrintTo(const Breach& breach, std::ostream* out) {
+    *out << breach.plant << ", to be found by " << breach.check;
+}
+
+class PlantedBreach : public ::testing::TestWithParam<Breach> {};
+
+TEST_P(PlantedBreach, IsFound) {
+    Target target = sim_target(plugin_file("LEAT_FAULTY_FOLDER", "leat_sim_faulty.so"));
+    const Check check = find_check(GetParam().check);
+    EXPECT_EQ(run_check(check, target).verdict, Verdict::kPassed) << "without the breach";
+    target.settings["plant"] = GetParam().plant;
+    EXPECT_EQ(run_check(check, target).verdict, Verdict::kFailed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plants,
+                         PlantedBreach,
+                         ::testing::Values(Breach{"signals_early", "signal_after_copy"},
+                                           Breach{"ignores_waits", "cross_queue_waits"},
+                                           Breach{"reorders", "queue_order"},
+                                           Breach{"runs_poisoned", "poison"},
+                                           Breach{"loss_without_error", "device_lost"},
+                                           Breach{"writes_outside", "stays_in_range"},
+                                           Breach{"reads_arguments_late", "arguments_are_read"},
+                                           Breach{"blocks_in_submit", "returns_before_waits"},
+                                           Breach{"callback_on_caller", "callback_thread"},
+                                           Breach{"callback_twice", "callback_once"},
+                                           Breach{"callback_early", "callback_after_signal"},
+                                           Breach{"ignores_cancel", "cancel"},
+                                           Breach{"allocates_in_execute", "no_memory_in_execute"},
+                                           Breach{"wrong_actual_size", "data_dependent_size"},
+                                           Breach{"leaks_thread", "shutdown_joins_threads"}),
+                         [](const auto& test) { return std::string(test.param.plant); });
+
+}  // namespace
+}  // namespace leat::contract

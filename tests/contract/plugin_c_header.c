@@ -1,0 +1,8 @@
+// plugin.h is C99: this file only has to compile, as C and without a warning.
+#include "leat/plugin.h"
+
+int leat_plugin_header_is_c(const LeatBackendApi* api);
+
+int leat_plugin_header_is_c(const LeatBackendApi* api) {
+    return api->header.version == LEAT_PLUGIN_VERSION && sizeof(LeatHeader) == 16;
+}
