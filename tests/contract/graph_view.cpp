@@ -15,7 +15,7 @@ int32_t GraphView::symbol(const char* name, int64_t min_extent, int64_t max_exte
     return -int32_t(symbols_.size());
 }
 
-int32_t GraphView::value(const char* name, int32_t dtype, std::vector<int64_t> extents) {
+int32_t GraphView::value(const char* name, int32_t dtype, const std::vector<int64_t>& extents) {
     std::vector<LeatDim>& dims = dims_.emplace_back();
     dims.reserve(extents.size());
     for (const int64_t extent : extents) {
@@ -36,8 +36,8 @@ int32_t GraphView::value(const char* name, int32_t dtype, std::vector<int64_t> e
     return int32_t(values_.size()) - 1;
 }
 
-int32_t GraphView::input(const char* name, int32_t dtype, std::vector<int64_t> extents) {
-    inputs_.push_back(value(name, dtype, std::move(extents)));
+int32_t GraphView::input(const char* name, int32_t dtype, const std::vector<int64_t>& extents) {
+    inputs_.push_back(value(name, dtype, extents));
     return inputs_.back();
 }
 
@@ -62,9 +62,9 @@ int32_t GraphView::constant(const char* name,
 
 int32_t GraphView::outer(const char* name,
                          int32_t dtype,
-                         std::vector<int64_t> extents,
+                         const std::vector<int64_t>& extents,
                          int32_t outer_value) {
-    const int32_t index = value(name, dtype, std::move(extents));
+    const int32_t index = value(name, dtype, extents);
     values_.back().outer_value = outer_value;
     return index;
 }

@@ -25,10 +25,13 @@ class GraphView {
     // Extents below zero: symbol -1 - extent, so -1 is the first symbol; kUnknown: unknown.
     static constexpr int64_t kUnknown = INT64_MIN;
     int32_t symbol(const char* name, int64_t min_extent, int64_t max_extent);
-    int32_t value(const char* name, int32_t dtype, std::vector<int64_t> extents);
-    int32_t input(const char* name, int32_t dtype, std::vector<int64_t> extents);
+    int32_t value(const char* name, int32_t dtype, const std::vector<int64_t>& extents);
+    int32_t input(const char* name, int32_t dtype, const std::vector<int64_t>& extents);
     int32_t constant(const char* name, std::vector<int64_t> extents, std::vector<float> elements);
-    int32_t outer(const char* name, int32_t dtype, std::vector<int64_t> extents, int32_t value);
+    int32_t outer(const char* name,
+                  int32_t dtype,
+                  const std::vector<int64_t>& extents,
+                  int32_t value);
     void output(int32_t value) { outputs_.push_back(value); }
     void state(int32_t input, int32_t output) { states_.push_back({input, output}); }
     void node(const char* op_type,

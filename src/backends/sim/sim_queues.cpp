@@ -36,7 +36,11 @@ Queues::~Queues() {
     }
     {
         const std::lock_guard lock(mutex_);
-        end_all(cancelled("the backend was shut down"));
+        try {
+            end_all(cancelled("the backend was shut down"));
+        } catch (...) {
+            // Without memory for the text: the callbacks of what never ran stay away.
+        }
         are_queues_done_ = true;
         changed_.notify_all();
     }
