@@ -67,19 +67,10 @@ Context::~Context() {
 void Context::start(const BackendSettings& further) {
     BackendSettings settings = target_.settings;
     settings.insert(further.begin(), further.end());
-    std::vector<const char*> names;
-    std::vector<const char*> values;
-    for (const auto& [name, value] : settings) {
-        names.push_back(name.c_str());
-        values.push_back(value.c_str());
-    }
-    auto given = plugin::made<LeatSettings>();
-    given.count = int32_t(names.size());
-    given.names = names.data();
-    given.values = values.data();
+    const SettingsView given(settings);
     PluginError error;
     signals_.assign(16, 0);
-    expect_ok(api().create(&host_, &given, &backend_, error.get()), "create", error);
+    expect_ok(api().create(&host_, given.get(), &backend_, error.get()), "create", error);
 }
 
 void Context::stop() {
@@ -149,6 +140,16 @@ LeatSubmission Context::submission(int32_t queue, const std::vector<LeatPoint>& 
     return made_submission;
 }
 
+LeatPoint Context::submit_copy(int32_t queue,
+                               const LeatCopy& copy,
+                               const std::vector<LeatPoint>& waits) {
+    const LeatSubmission made_submission = submission(queue, waits);
+    PluginError error;
+    expect_ok(api().submit_copy(backend_, &made_submission, &copy, error.get()), "submit_copy",
+              error);
+    return made_submission.signal;
+}
+
 LeatPoint Context::copy_in(int32_t queue,
                            const void* from,
                            LeatPlacement to,
@@ -158,11 +159,7 @@ LeatPoint Context::copy_in(int32_t queue,
     copy.from_host = from;
     copy.to = to;
     copy.bytes = bytes;
-    const LeatSubmission made_submission = submission(queue, waits);
-    PluginError error;
-    expect_ok(api().submit_copy(backend_, &made_submission, &copy, error.get()), "submit_copy",
-              error);
-    return made_submission.signal;
+    return submit_copy(queue, copy, waits);
 }
 
 LeatPoint Context::copy_out(int32_t queue,
@@ -174,11 +171,7 @@ LeatPoint Context::copy_out(int32_t queue,
     copy.from = from;
     copy.to_host = to;
     copy.bytes = bytes;
-    const LeatSubmission made_submission = submission(queue, waits);
-    PluginError error;
-    expect_ok(api().submit_copy(backend_, &made_submission, &copy, error.get()), "submit_copy",
-              error);
-    return made_submission.signal;
+    return submit_copy(queue, copy, waits);
 }
 
 LeatPoint Context::fill(int32_t queue,

@@ -85,6 +85,7 @@ class Context {
 
   private:
     int32_t queue_of(int32_t kind, int32_t but) const;
+    LeatPoint submit_copy(int32_t queue, const LeatCopy& copy, const std::vector<LeatPoint>& waits);
 
     const Target& target_;
     HostServices services_;

@@ -73,6 +73,19 @@ Result<const LeatBackendApi*> query(void* library,
 
 }  // namespace
 
+SettingsView::SettingsView(const BackendSettings& settings)
+    : settings_(plugin::made<LeatSettings>()) {
+    names_.reserve(settings.size());
+    values_.reserve(settings.size());
+    for (const auto& [name, value] : settings) {
+        names_.push_back(name.c_str());
+        values_.push_back(value.c_str());
+    }
+    settings_.count = int32_t(names_.size());
+    settings_.names = names_.data();
+    settings_.values = values_.data();
+}
+
 PluginError::PluginError() : error_(plugin::made<LeatError>()) {
     error_.text = text_;
     error_.capacity = int64_t(sizeof(text_));
@@ -113,20 +126,9 @@ Status LoadedPlugin::start(const BackendSettings& settings) {
         return invalid_argument("a backend is created once, from a plugin that is loaded")
             .with_file(file_);
     }
-    std::vector<const char*> names;
-    std::vector<const char*> values;
-    names.reserve(settings.size());
-    values.reserve(settings.size());
-    for (const auto& [name, value] : settings) {
-        names.push_back(name.c_str());
-        values.push_back(value.c_str());
-    }
-    auto given = plugin::made<LeatSettings>();
-    given.count = int32_t(names.size());
-    given.names = names.data();
-    given.values = values.data();
+    const SettingsView given(settings);
     PluginError error;
-    const LeatCode code = api_->create(&host_.api(), &given, &backend_, error.get());
+    const LeatCode code = api_->create(&host_.api(), given.get(), &backend_, error.get());
     return error.status(code, "start").with_file(file_);
 }
 

@@ -18,6 +18,21 @@ namespace leat {
 // By name; unknown ones are an error of start().
 using BackendSettings = std::map<std::string, std::string, std::less<>>;
 
+// Settings as the ABI has them; `settings` outlive it unchanged.
+class SettingsView {
+  public:
+    explicit SettingsView(const BackendSettings& settings);
+    SettingsView(const SettingsView&) = delete;
+    SettingsView& operator=(const SettingsView&) = delete;
+
+    const LeatSettings* get() const { return &settings_; }
+
+  private:
+    std::vector<const char*> names_;
+    std::vector<const char*> values_;
+    LeatSettings settings_;
+};
+
 // What a call of the table reports, as a Status.
 class PluginError {
   public:
