@@ -10,9 +10,11 @@
 namespace leat::vulkan {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 InstanceOptions validated(MessageLog& log) {
     InstanceOptions options;
@@ -51,12 +53,19 @@ TEST(VulkanValidation, SynchronizationIsChecked) {
     copy_twice(rig, true);
     EXPECT_THAT(log.messages(), IsEmpty());
     copy_twice(rig, false);
-    EXPECT_THAT(log.messages(), Contains(HasSubstr("SYNC-HAZARD-READ-AFTER-WRITE")));
+    // As layers before and after 1.4 put it.
+    EXPECT_THAT(log.messages(), Contains(AnyOf(HasSubstr("SYNC-HAZARD-READ-AFTER-WRITE"),
+                                               HasSubstr("READ_AFTER_WRITE hazard"))));
 }
 
-// Stores to memory that belongs to no buffer. With submit2 and timelines the layer's waits take ten
-// seconds, so this runs with fences.
-TEST(VulkanValidation, AddressesAreChecked) {
+// Where a kernel stores to: in its buffer, behind its end, in no memory at all.
+enum class Target { kInside, kBehind, kNowhere };
+
+// With submit2 and timelines the layer's waits take ten seconds, so this runs with fences. Each on
+// a device of its own: later layers tell of a pipeline's strays once.
+class VulkanAddresses : public testing::TestWithParam<Target> {};
+
+TEST_P(VulkanAddresses, AreChecked) {
     MessageLog log;
     InstanceOptions options = validated(log);
     options.checks_on_device = true;
@@ -75,19 +84,23 @@ TEST(VulkanValidation, AddressesAreChecked) {
     ASSERT_TRUE(rig.list().add(dispatch, uses).ok());
     const auto recording = rig.record();
     ASSERT_TRUE(recording.ok());
-    ASSERT_TRUE((*recording)->bind(out, *target->address({0, 4096})).ok());
+    const uint64_t begin = *target->address({0, 4096});
+    const uint64_t address = GetParam() == Target::kInside   ? begin
+                             : GetParam() == Target::kBehind ? begin + 4096
+                                                             : 4096;
+    ASSERT_TRUE((*recording)->bind(out, address).ok());
     ASSERT_TRUE(rig.run(**recording).ok());
-    EXPECT_THAT(log.messages(), Not(Contains(HasSubstr("out of bounds"))));
-    // Behind the end, and in no memory at all.
-    for (const uint64_t stray : {*target->address({0, 4096}) + 4096, uint64_t{4096}}) {
-        const size_t before = log.messages().size();
-        ASSERT_TRUE((*recording)->bind(out, stray).ok());
-        ASSERT_TRUE(rig.run(**recording).ok());
-        const std::vector<std::string> messages = log.messages();
-        EXPECT_GT(messages.size(), before);
-        EXPECT_THAT(messages, Contains(HasSubstr("out of bounds")));
+    const auto is_told = Contains(HasSubstr("ut of bounds"));  // with an O or an o
+    if (GetParam() == Target::kInside) {
+        EXPECT_THAT(log.messages(), Not(is_told));
+    } else {
+        EXPECT_THAT(log.messages(), is_told);
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores,
+                         VulkanAddresses,
+                         testing::Values(Target::kInside, Target::kBehind, Target::kNowhere));
 
 }  // namespace
 }  // namespace leat::vulkan
