@@ -2,6 +2,7 @@
 // each breach must be found by the check that is about it.
 #include "contract/contract.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <ostream>
 
+#include "backends/plugin/loaded_plugin.h"
 #include "backends/sim/sim_kernel.h"
 
 namespace leat::contract {
@@ -84,6 +86,26 @@ TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {
 INSTANTIATE_TEST_SUITE_P(Checks, Contract, ::testing::ValuesIn(all_checks()), [](const auto& test) {
     return std::string(test.param.name);
 });
+
+TEST(LoadedPlugin, IsBusyWhileASlabLives) {
+    const HostServices host;
+    const std::string file = plugin_file("LEAT_SIM_FOLDER", "leat_sim.so");
+    auto opened = LoadedPlugin::open(file, host);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    LoadedPlugin& plugin = **opened;
+    ASSERT_TRUE(plugin.start({}).ok());
+    LeatBackend* backend = plugin.backend();
+    const int32_t domain = plugin.api().device(backend, 0)->domains[0]->domain;
+    LeatSlab* slab = nullptr;
+    PluginError error;
+    ASSERT_EQ(plugin.api().allocate_slab(backend, domain, 64, &slab, error.get()), kLeatOk);
+    const Status busy = plugin.unload();
+    EXPECT_EQ(busy.code(), StatusCode::kBusy);
+    EXPECT_THAT(busy.message(), ::testing::HasSubstr("1 slabs, 0 executables"));
+    plugin.api().free_slab(backend, slab);  // nothing has changed
+    EXPECT_TRUE(plugin.unload().ok());
+    EXPECT_EQ(::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_NOW), nullptr);
+}
 
 struct Breach {
     const char* plant;
