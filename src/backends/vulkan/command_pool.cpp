@@ -39,4 +39,21 @@ Status end_commands(const Device& device, VkCommandBuffer commands) {
     return device.checked(device.calls().EndCommandBuffer(commands), "EndCommandBuffer");
 }
 
+void record_barrier(const DeviceCalls& vk,
+                    VkCommandBuffer commands,
+                    const StageMasks& from,
+                    const StageMasks& to) {
+    VkMemoryBarrier2 memory{};
+    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
+    memory.srcStageMask = from.stages;
+    memory.srcAccessMask = from.accesses;
+    memory.dstStageMask = to.stages;
+    memory.dstAccessMask = to.accesses;
+    VkDependencyInfo dependency{};
+    dependency.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
+    dependency.memoryBarrierCount = 1;
+    dependency.pMemoryBarriers = &memory;
+    vk.CmdPipelineBarrier2(commands, &dependency);
+}
+
 }  // namespace leat::vulkan

@@ -1,4 +1,4 @@
-// Command buffers: making, beginning and ending them.
+// Command buffers: making, beginning and ending them, and barriers in them.
 #pragma once
 
 #include "device.h"
@@ -12,5 +12,16 @@ Result<OwnedCommandPool> make_command_pool(const Device& device, uint32_t family
 Result<VkCommandBuffer> allocate_commands(const Device& device, VkCommandPool pool);
 Status begin_commands(const Device& device, VkCommandBuffer commands);
 Status end_commands(const Device& device, VkCommandBuffer commands);
+
+// Stages and what they do with memory.
+struct StageMasks {
+    VkPipelineStageFlags2 stages = 0;
+    VkAccessFlags2 accesses = 0;
+};
+// One for all memory: what `to` does afterwards sees and waits for what `from` did before.
+void record_barrier(const DeviceCalls& vk,
+                    VkCommandBuffer commands,
+                    const StageMasks& from,
+                    const StageMasks& to);
 
 }  // namespace leat::vulkan

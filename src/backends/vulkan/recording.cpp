@@ -15,11 +15,6 @@ namespace {
 constexpr int64_t kAddressBytes = sizeof(uint64_t);
 constexpr int64_t kParametersAlignment = 16;
 
-struct StageMasks {
-    VkPipelineStageFlags2 stages = 0;
-    VkAccessFlags2 accesses = 0;
-};
-
 StageMasks masks_of(Stages stages) {
     StageMasks masks;
     if ((stages & kComputeStage) != 0) {
@@ -35,22 +30,6 @@ StageMasks masks_of(Stages stages) {
         masks.accesses |= VK_ACCESS_2_HOST_READ_BIT;
     }
     return masks;
-}
-
-void record_barrier(const DeviceCalls& vk, VkCommandBuffer commands, const Barrier& barrier) {
-    const StageMasks from = masks_of(barrier.from);
-    const StageMasks to = masks_of(barrier.to);
-    VkMemoryBarrier2 memory{};
-    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
-    memory.srcStageMask = from.stages;
-    memory.srcAccessMask = from.accesses;
-    memory.dstStageMask = to.stages;
-    memory.dstAccessMask = to.accesses;
-    VkDependencyInfo dependency{};
-    dependency.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
-    dependency.memoryBarrierCount = 1;
-    dependency.pMemoryBarriers = &memory;
-    vk.CmdPipelineBarrier2(commands, &dependency);
 }
 
 void record_copy(const DeviceCalls& vk,
@@ -231,7 +210,8 @@ Status Recording::record_submit(const CommandList& list,
     VkPipeline bound = nullptr;
     for (const RecordedStep& step : steps) {
         if (step.is_barrier) {
-            record_barrier(device.calls(), commands, step.barrier);
+            record_barrier(device.calls(), commands, masks_of(step.barrier.from),
+                           masks_of(step.barrier.to));
         } else {
             LEAT_RETURN_IF_ERROR(
                 record_command(list.commands()[step.command], bindings, commands, bound));

@@ -22,18 +22,10 @@ Status check_range(const Arena& arena, int64_t offset, size_t count) {
 
 // Orders the copy with everything before it in the queue, and makes it visible to all after it and
 // to the host.
-void record_barrier(const DeviceCalls& vk, VkCommandBuffer commands) {
-    VkMemoryBarrier2 barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
-    barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    barrier.srcAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
-    barrier.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT;
-    barrier.dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
-    VkDependencyInfo dependency{};
-    dependency.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
-    dependency.memoryBarrierCount = 1;
-    dependency.pMemoryBarriers = &barrier;
-    vk.CmdPipelineBarrier2(commands, &dependency);
+void order_copy(const DeviceCalls& vk, VkCommandBuffer commands) {
+    constexpr VkAccessFlags2 kAny = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
+    record_barrier(vk, commands, {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, kAny},
+                   {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT, kAny});
 }
 
 }  // namespace
@@ -100,7 +92,7 @@ Status StagingRing::submit_copy(
     const auto offset = VkDeviceSize(bytes.begin - segment.bytes.begin);
     const auto count = VkDeviceSize(bytes.end - bytes.begin);
     LEAT_RETURN_IF_ERROR(begin_commands(*queue_->device(), slot.commands));
-    record_barrier(vk, slot.commands);
+    order_copy(vk, slot.commands);
     if (is_upload) {
         const VkBufferCopy copy{0, offset, count};
         vk.CmdCopyBuffer(slot.commands, staging, segment.buffer.get(), 1, &copy);
@@ -108,7 +100,7 @@ Status StagingRing::submit_copy(
         const VkBufferCopy copy{offset, 0, count};
         vk.CmdCopyBuffer(slot.commands, segment.buffer.get(), staging, 1, &copy);
     }
-    record_barrier(vk, slot.commands);
+    order_copy(vk, slot.commands);
     LEAT_RETURN_IF_ERROR(end_commands(*queue_->device(), slot.commands));
     const Queue::Wait wait{queue_.get(), after};
     LEAT_ASSIGN_OR_RETURN(slot.point, queue_->submit(std::span(&slot.commands, 1),
