@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/parts.h"
 #include "crew.h"
 #include "spin.h"
 #include "task_call.h"
@@ -26,13 +27,6 @@ constexpr int64_t kAbsenceNs = 200'000;
 
 // Of the thread, because what it learned holds for the next run too.
 thread_local Pacer t_pacer;
-
-TileRange lane_range(int64_t tiles, int lanes, int lane) {
-    const int64_t share = tiles / lanes;
-    const int64_t rest = tiles % lanes;
-    const int64_t begin = share * lane + std::min<int64_t>(rest, lane);
-    return {begin, begin + share + (lane < rest ? 1 : 0)};
-}
 
 }  // namespace
 
@@ -235,7 +229,8 @@ bool CompiledRun::run_tiles(TaskCaller<is_traced>& caller, const TileItem& item,
         if (counters_.keeps_domains && !counters_.are_of_one_domain(list, lane)) {
             continue;  // by that domain's lists
         }
-        const TileRange range = lane_range(shared.tile_count, shared.lanes, lane);
+        const TileRange range{part_begin(shared.tile_count, shared.lanes, lane),
+                              part_begin(shared.tile_count, shared.lanes, lane + 1)};
         const int64_t count = range.end - range.begin;
         const int64_t chunk = std::max(shared.grain, count / kClaimsPerLane);
         TileClaims& claims = counters_.claims(lane, item.tile_task);

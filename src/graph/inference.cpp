@@ -70,12 +70,6 @@ bool same_fact(const ValueFact& a, const ValueFact& b) {
            (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
 }
 
-bool has_fixed_shape(const TypeInfo& type) {
-    return type.is_tensor() && type.dims &&
-           std::all_of(type.dims->begin(), type.dims->end(),
-                       [](const DimSpec& dim) { return dim.is_fixed(); });
-}
-
 class Inference {
   public:
     Inference(const GraphData& graph,
@@ -311,7 +305,7 @@ bool Inference::infer_alike(const NodeData& node, const NodeData& twin) const {
         return false;
     }
     return std::all_of(twin.outputs.begin(), twin.outputs.end(), [&](ValueId id) {
-        return !id.valid() || has_fixed_shape(facts_[size_t(id.index)]->type);
+        return !id.valid() || facts_[size_t(id.index)]->type.fixed_shape();
     });
 }
 

@@ -6,12 +6,10 @@
 #include <string_view>
 
 #include "base/text_file.h"
+#include "memory/slab.h"
 
 namespace leat {
 namespace {
-
-// The smallest that a transparent one can be; no smaller mapping has any.
-constexpr int64_t kHugePageBytes = int64_t{1} << 21;
 
 template <class T>
 std::optional<T> parse(std::string_view text, int base = 10) {
@@ -103,7 +101,7 @@ NumaMapsCount NumaMaps::count(const std::byte* begin, int64_t bytes) {
     const uint64_t end = first + uint64_t(bytes);
     for_each_part(*numa_maps_, '\n',
                   [&](std::string_view line) { add_line(line, first, end, count); });
-    if (bytes < kHugePageBytes) {
+    if (bytes < Slab::kHugePageBytes) {  // then no page of it can be huge
         return count;
     }
     if (!smaps_) {

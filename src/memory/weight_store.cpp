@@ -87,7 +87,6 @@ struct WeightStore::Impl {
     std::vector<MemoryDomainId> readers;  // each once
     std::map<int32_t, SlabPool> pools;    // by domain, or kAllReaders; fixed from the beginning
     std::optional<DividedMemory> divided;
-    bool divides = false;
     std::atomic<int64_t> packed_bytes{0};
 
     std::mutex mutex;  // guards what follows
@@ -251,7 +250,6 @@ WeightStore::WeightStore(std::shared_ptr<MemoryDomains> domains,
                          bool divides)
     : impl_(std::make_shared<Impl>()) {
     impl_->domains = std::move(domains);
-    impl_->divides = divides;
     if (divides && !readers.empty()) {
         impl_->divided.emplace(impl_->domains, readers);
     }
@@ -286,7 +284,7 @@ WeightTarget WeightStore::default_target() const {
     if (impl_->readers.size() == 1) {
         target.domain = impl_->readers.front();
     }
-    target.is_divided = impl_->divides && !target.domain;
+    target.is_divided = impl_->divided && !target.domain;
     return target;
 }
 
