@@ -74,10 +74,8 @@ def allowed(module, target_module):
         return target_module in BACKENDS or target_module.startswith('backends/')
     if module == 'backends/null':
         return target_module == 'public'
-    if module == 'backends/vulkan':
-        return target_module in CORE
     if module.startswith('backends/'):
-        return target_module in BACKENDS | {module, 'backends/reference'}
+        return target_module in BACKENDS | {module, 'backends/lowered', 'backends/reference'}
     return target_module in ALLOWED[module]
 
 

@@ -13,9 +13,14 @@ namespace leat::vulkan {
 
 Result<std::unique_ptr<VulkanRig>> VulkanRig::make(InstanceOptions instance_options,
                                                    DeviceOptions device_options) {
-    std::unique_ptr<VulkanRig> rig(new VulkanRig);
-    LEAT_ASSIGN_OR_RETURN(rig->device_,
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
                           make_test_device(std::move(instance_options), device_options));
+    return make_on(std::move(device));
+}
+
+Result<std::unique_ptr<VulkanRig>> VulkanRig::make_on(std::shared_ptr<Device> device) {
+    std::unique_ptr<VulkanRig> rig(new VulkanRig);
+    rig->device_ = std::move(device);
     LEAT_ASSIGN_OR_RETURN(rig->queue_,
                           Queue::create(rig->device_, rig->device_->families().compute));
     LEAT_ASSIGN_OR_RETURN(rig->maker_, PipelineMaker::create(rig->device_));
@@ -26,12 +31,18 @@ Result<std::unique_ptr<VulkanRig>> VulkanRig::make(InstanceOptions instance_opti
 }
 
 BufferId VulkanRig::add_buffer(int64_t size_bytes) {
+    const BufferId buffer = list_.add_buffer(size_bytes);
+    place_buffer(buffer, size_bytes);
+    return buffer;
+}
+
+void VulkanRig::place_buffer(BufferId buffer, int64_t size_bytes) {
+    ASSERT_EQ(size_t(buffer), places_.size());
     const Result<BufferPlace> place = place_in(arena_[0], {used_bytes_, used_bytes_ + size_bytes});
-    EXPECT_TRUE(place.ok()) << place.error().message();
+    ASSERT_TRUE(place.ok()) << place.error().message();
     places_.push_back(*place);
     offsets_.push_back(used_bytes_);
     used_bytes_ = round_up(used_bytes_ + size_bytes, kArenaAlignmentBytes);
-    return list_.add_buffer(size_bytes);
 }
 
 BufferId VulkanRig::add_external(int64_t size_bytes) {
@@ -41,9 +52,11 @@ BufferId VulkanRig::add_external(int64_t size_bytes) {
 }
 
 PipelineId VulkanRig::add_pipeline(std::string_view shader, std::vector<uint32_t> constants) {
-    const Result<Shader> found = find_shader(shader);
-    EXPECT_TRUE(found.ok()) << found.error().message();
-    Result<OwnedPipeline> pipeline = maker_->make(*found, constants);
+    return add_pipeline(ShaderUse{std::string(shader), std::move(constants)});
+}
+
+PipelineId VulkanRig::add_pipeline(const ShaderUse& shader) {
+    Result<OwnedPipeline> pipeline = make_kernel_pipeline(*maker_, shader);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message();
     pipelines_.push_back(std::move(*pipeline));
     return PipelineId(pipelines_.size() - 1);

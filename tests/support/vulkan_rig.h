@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/vulkan/kernel_pipeline.h"
 #include "backends/vulkan/recording.h"
 #include "backends/vulkan/staging_ring.h"
 #include "support/vulkan_machine.h"
@@ -20,6 +21,8 @@ class VulkanRig {
 
     static Result<std::unique_ptr<VulkanRig>> make(InstanceOptions instance_options = {},
                                                    DeviceOptions device_options = {});
+    // On a device that others use, too.
+    static Result<std::unique_ptr<VulkanRig>> make_on(std::shared_ptr<Device> device);
 
     const std::shared_ptr<Device>& device() const { return device_; }
     const std::shared_ptr<Queue>& queue() const { return queue_; }
@@ -27,7 +30,10 @@ class VulkanRig {
 
     BufferId add_buffer(int64_t size_bytes);
     BufferId add_external(int64_t size_bytes);
+    // Memory for a buffer that was added to list() by somebody else, as the last one.
+    void place_buffer(BufferId buffer, int64_t size_bytes);
     PipelineId add_pipeline(std::string_view shader, std::vector<uint32_t> constants);
+    PipelineId add_pipeline(const ShaderUse& shader);
     uint64_t address(BufferId buffer) const { return places_[size_t(buffer)].address; }
 
     // Elements of 4 bytes, whatever they mean.

@@ -329,7 +329,7 @@ uint32_t SimBackend::check_node(const LeatGraphView& graph, const LeatNodeView& 
             refuse("sim holds no strings");
         }
     }
-    const NodeData node = import_node(view);
+    const NodeData node = lowered::import_node(view);
     if (const auto custom = operators_.find(node.domain, node.op_type)) {
         if (!custom->has_kernel()) {
             refuse(fmt::format("operator {}.{} has no kernel for sim", node.domain, node.op_type));
@@ -402,14 +402,14 @@ std::unique_ptr<plugin::Executable> SimBackend::compile(int32_t device,
         }
     }
     const uint64_t host_inputs = check_graph(graph);
-    SimGraph imported = import_graph(graph);
+    lowered::ImportedGraph imported = lowered::import_graph(graph);
     imported.host_inputs = host_inputs;
     return std::make_unique<SimExecutable>(std::move(imported), context_);
 }
 
 std::unique_ptr<plugin::Executable> SimBackend::load(int32_t device, std::string_view saved) {
     check_device(device);
-    return std::make_unique<SimExecutable>(restore_graph(saved), context_);
+    return std::make_unique<SimExecutable>(lowered::restore_graph(saved), context_);
 }
 
 LeatClockSample SimBackend::clock_correlation(int32_t device) {

@@ -14,10 +14,10 @@ constexpr uint64_t kRowMajorKey = 1;
 
 class SimRequirements final : public plugin::Requirements {
   public:
-    SimRequirements(Program program, int64_t alignment_bytes) : program_(std::move(program)) {
+    SimRequirements(lowered::LoweredGraph program, int64_t alignment_bytes) : program_(std::move(program)) {
         transients_.reserve(program_.transients.size());
         pointers_.reserve(program_.transients.size());
-        for (const Transient& source : program_.transients) {
+        for (const lowered::LoweredTransient& source : program_.transients) {
             LeatTransient& row = transients_.emplace_back(plugin::made<LeatTransient>());
             row.bytes = source.bytes;
             row.alignment_bytes = alignment_bytes;
@@ -28,7 +28,7 @@ class SimRequirements final : public plugin::Requirements {
         for (size_t i = 1; i < program_.steps.size(); ++i) {
             edges_.push_back({int32_t(i) - 1, int32_t(i)});
         }
-        for (const ProgramOutput& output : program_.outputs) {
+        for (const lowered::LoweredOutput& output : program_.outputs) {
             output_bytes_.push_back(output.bytes);
             output_is_bounded_.push_back(output.is_bounded ? 1 : 0);
         }
@@ -43,7 +43,7 @@ class SimRequirements final : public plugin::Requirements {
     }
 
   private:
-    Program program_;
+    lowered::LoweredGraph program_;
     std::vector<LeatTransient> transients_;
     std::vector<const LeatTransient*> pointers_;
     std::vector<LeatEdge> edges_;
@@ -57,7 +57,7 @@ int64_t device_ticks(const ExecutableContext& context) {
     return (context.host.monotonic_ns() - context.epoch_ns) / kNsPerTick;
 }
 
-SimExecutable::SimExecutable(SimGraph graph, const ExecutableContext& context)
+SimExecutable::SimExecutable(lowered::ImportedGraph graph, const ExecutableContext& context)
     : graph_(std::move(graph)),
       context_(context),
       packed_index_(graph_.graph.values.size(), -1),
@@ -88,7 +88,7 @@ SimExecutable::SimExecutable(SimGraph graph, const ExecutableContext& context)
 }
 
 void SimExecutable::save(const LeatSink& sink) {
-    const std::string bytes = saved_graph(graph_);
+    const std::string bytes = lowered::saved_graph(graph_);
     const LeatCode code = sink.write(sink.user, bytes.data(), int64_t(bytes.size()));
     if (code != kLeatOk) {
         throw plugin::Error(code, "the host could not store what was saved");
@@ -106,18 +106,18 @@ void SimExecutable::pack(int32_t index, const LeatTensorView& tensor, LeatPlacem
 
 std::unique_ptr<plugin::Requirements> SimExecutable::requirements(const LeatRunShape& shape) {
     return std::make_unique<SimRequirements>(
-        make_program(graph_, context_.operators, packed_index_, shape), context_.alignment_bytes);
+        lowered::lower(graph_, context_.operators, packed_index_, shape), context_.alignment_bytes);
 }
 
 std::unique_ptr<plugin::Instance> SimExecutable::link(const LeatRunShape& shape,
                                                       const LeatLinkage& linkage) {
     return std::make_unique<SimInstance>(
-        graph_.graph, make_program(graph_, context_.operators, packed_index_, shape), linkage,
+        graph_.graph, lowered::lower(graph_, context_.operators, packed_index_, shape), linkage,
         context_);
 }
 
 SimInstance::SimInstance(const GraphData& graph,
-                         Program program,
+                         lowered::LoweredGraph program,
                          const LeatLinkage& linkage,
                          const ExecutableContext& context)
     : graph_(graph), program_(std::move(program)), context_(context) {
@@ -128,11 +128,15 @@ SimInstance::SimInstance(const GraphData& graph,
     for (size_t i = 0; i < program_.transients.size(); ++i) {
         transients_.push_back(address_of(linkage.transients[i], program_.transients[i].bytes));
     }
+    for (const lowered::LoweredStep& step : program_.steps) {
+        const NodeData& node = graph_.node(step.node);
+        custom_.push_back(context.operators.find(node.domain, node.op_type));
+    }
     for (int32_t i = 0; i < linkage.constant_count; ++i) {
         constants_.push_back(address_of(linkage.constants[i], 0));
     }
-    for (const ValuePlace& place : program_.places) {
-        if (place.place == Place::kConstant && size_t(place.index) >= constants_.size()) {
+    for (const lowered::ValuePlace& place : program_.places) {
+        if (place.place == lowered::Place::kConstant && size_t(place.index) >= constants_.size()) {
             plugin::invalid_argument(fmt::format("no place for packed constant {}", place.index));
         }
     }
@@ -149,7 +153,7 @@ void SimInstance::check_binding(const LeatBinding& binding, int64_t bytes) const
 void SimInstance::check_bindings(const LeatBinding* inputs, const LeatBinding* outputs) const {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const auto value = size_t(graph_.inputs[i].index);
-        if (program_.places[value].place == Place::kInput) {
+        if (program_.places[value].place == lowered::Place::kInput) {
             const std::optional<Shape> shape = program_.facts[value].type.fixed_shape();
             check_binding(inputs[i], storage_bytes(program_.facts[value].type.dtype,
                                                    shape ? shape->element_count() : 0)
@@ -171,29 +175,30 @@ std::byte* SimInstance::address_of_value(ValueId id,
     if (!id.valid()) {
         return nullptr;
     }
-    const ValuePlace place = program_.places[size_t(id.index)];
+    const lowered::ValuePlace place = program_.places[size_t(id.index)];
     const auto index = size_t(place.index);
     switch (place.place) {
-        case Place::kInput:
+        case lowered::Place::kInput:
             return address_of({inputs[index].slab, inputs[index].offset_bytes}, 0);
-        case Place::kOutput:
+        case lowered::Place::kOutput:
             return address_of({outputs[index].slab, outputs[index].offset_bytes}, 0);
-        case Place::kTransient:
+        case lowered::Place::kTransient:
             return transients_[index];
-        case Place::kConstant:
+        case lowered::Place::kConstant:
             return constants_[index];
-        case Place::kKnown:
+        case lowered::Place::kKnown:
             return const_cast<std::byte*>(program_.facts[size_t(id.index)].value->bytes());
-        case Place::kNone:
+        case lowered::Place::kNone:
             break;
     }
     return nullptr;
 }
 
-void SimInstance::run_step(Step& step, const std::vector<LeatBinding>& outputs) {
+void SimInstance::run_step(size_t index, const std::vector<LeatBinding>& outputs) {
+    lowered::LoweredStep& step = program_.steps[index];
     const NodeData& node = graph_.node(step.node);
-    if (step.custom != nullptr) {
-        run_custom(*step.custom, step.inputs, step.outputs);
+    if (custom_[index] != nullptr) {
+        run_custom(*custom_[index], step.inputs, step.outputs);
     } else if (is_non_zero(node)) {
         const auto output = size_t(program_.places[size_t(node.outputs[0].index)].index);
         const int64_t count = run_non_zero(step.inputs[0], step.outputs[0].as<int64_t>());
@@ -201,7 +206,7 @@ void SimInstance::run_step(Step& step, const std::vector<LeatBinding>& outputs) 
         outputs[output].actual_extents[0] = step.outputs[0].shape[0];
         outputs[output].actual_extents[1] = reports_bound ? step.outputs[0].shape[1] : count;
     } else if (node.def->reference != nullptr) {
-        throw_if(node.def->reference({node, step.inputs, step.outputs}));
+        lowered::throw_if(node.def->reference({node, step.inputs, step.outputs}));
     } else {
         const TensorArg& from = step.inputs[0];
         std::memcpy(step.outputs[0].data, from.data,
@@ -213,7 +218,7 @@ void SimInstance::run(const std::vector<LeatBinding>& inputs,
                       const std::vector<LeatBinding>& outputs,
                       LeatProfile* profile) {
     for (size_t i = 0; i < program_.steps.size(); ++i) {
-        Step& step = program_.steps[i];
+        lowered::LoweredStep& step = program_.steps[i];
         const NodeData& node = graph_.node(step.node);
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             step.inputs[k].data = address_of_value(node.inputs[k], inputs, outputs);
@@ -222,13 +227,13 @@ void SimInstance::run(const std::vector<LeatBinding>& inputs,
             step.outputs[k].data = address_of_value(node.outputs[k], inputs, outputs);
         }
         const int64_t begin = device_ticks(context_);
-        run_step(step, outputs);
+        run_step(i, outputs);
         if (profile != nullptr && profile->count < profile->capacity) {
             profile->steps[profile->count++] = {int32_t(i), begin, device_ticks(context_)};
         }
     }
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
-        const ProgramOutput& output = program_.outputs[i];
+        const lowered::LoweredOutput& output = program_.outputs[i];
         if (output.is_copied && output.bytes > 0) {
             std::memmove(address_of({outputs[i].slab, outputs[i].offset_bytes}, output.bytes),
                          address_of_value(ValueId{output.value}, inputs, outputs),

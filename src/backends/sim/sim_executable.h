@@ -6,7 +6,8 @@
 
 #include "backends/sim/plants.h"
 #include "backends/sim/sim_memory.h"
-#include "backends/sim/sim_program.h"
+#include "backends/sim/sim_operators.h"
+#include "backends/lowered/lowered_graph.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::sim {
@@ -36,7 +37,7 @@ int64_t device_ticks(const ExecutableContext& context);
 
 class SimExecutable final : public plugin::Executable {
   public:
-    SimExecutable(SimGraph graph, const ExecutableContext& context);
+    SimExecutable(lowered::ImportedGraph graph, const ExecutableContext& context);
 
     const LeatExecutableInfo& info() const override { return info_; }
     void save(const LeatSink& sink) override;
@@ -46,7 +47,7 @@ class SimExecutable final : public plugin::Executable {
                                            const LeatLinkage& linkage) override;
 
   private:
-    SimGraph graph_;
+    lowered::ImportedGraph graph_;
     const ExecutableContext& context_;
     std::vector<int32_t> packed_index_;  // by value; -1: no constant
     std::vector<LeatPackedConstant> constants_;
@@ -57,7 +58,7 @@ class SimExecutable final : public plugin::Executable {
 class SimInstance final : public plugin::Instance {
   public:
     SimInstance(const GraphData& graph,
-                Program program,
+                lowered::LoweredGraph program,
                 const LeatLinkage& linkage,
                 const ExecutableContext& context);
 
@@ -74,12 +75,13 @@ class SimInstance final : public plugin::Instance {
     std::byte* address_of_value(ValueId id,
                                 const std::vector<LeatBinding>& inputs,
                                 const std::vector<LeatBinding>& outputs) const;
-    void run_step(Step& step, const std::vector<LeatBinding>& outputs);
+    void run_step(size_t index, const std::vector<LeatBinding>& outputs);
     void check_binding(const LeatBinding& binding, int64_t bytes) const;
 
     const GraphData& graph_;
-    Program program_;
+    lowered::LoweredGraph program_;
     const ExecutableContext& context_;
+    std::vector<std::shared_ptr<const CustomOperator>> custom_;  // by step; null: one of leat's
     std::vector<std::byte*> transients_;
     std::vector<std::byte*> constants_;
 };

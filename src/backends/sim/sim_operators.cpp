@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/sim/sim_graph.h"
 
 namespace leat::sim {
 namespace {
@@ -31,6 +30,41 @@ struct Views {
     std::vector<LeatTensorView> views;
     std::vector<LeatTensorView*> pointers;
 };
+
+// Types of the outputs from those of the inputs, by the operator's callback.
+void infer_custom(const CustomOperator& custom,
+                  const NodeData& node,
+                  std::span<const TensorArg> inputs,
+                  std::span<ValueFact> outputs) {
+    auto node_view = plugin::made<LeatNodeView>();
+    node_view.name = node.name.c_str();
+    node_view.domain = node.domain.c_str();
+    node_view.op_type = node.op_type.c_str();
+    const Views input_views(inputs);
+    std::vector<int64_t> room(outputs.size() * size_t(kMaxRank));
+    std::vector<int64_t*> extents;
+    std::vector<LeatTensorView> views(outputs.size(), plugin::made<LeatTensorView>());
+    std::vector<LeatTensorView*> pointers;
+    extents.reserve(outputs.size());
+    pointers.reserve(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        extents.push_back(room.data() + i * size_t(kMaxRank));
+        pointers.push_back(&views[i]);
+    }
+    const LeatCode code =
+        custom.schema.infer(custom.schema.user, &node_view, int32_t(inputs.size()),
+                            input_views.pointers.data(), pointers.data(), extents.data(), nullptr);
+    if (code != kLeatOk) {
+        throw plugin::Error(code, fmt::format("inference of {} failed", node.label()));
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        const std::optional<Shape> shape = Shape::make({extents[i], size_t(views[i].rank)});
+        if (!shape) {
+            plugin::invalid_argument(fmt::format("inference of {} gave no shape", node.label()));
+        }
+        outputs[i].type = TypeInfo::tensor(DType(views[i].dtype), *shape);
+    }
+}
 
 }  // namespace
 
@@ -69,38 +103,24 @@ std::shared_ptr<const CustomOperator> Operators::find(std::string_view domain,
                                      : std::make_shared<const CustomOperator>(found->second);
 }
 
-void infer_custom(const CustomOperator& custom,
-                  const NodeData& node,
-                  std::span<const TensorArg> inputs,
-                  std::span<ValueFact> outputs) {
-    auto node_view = plugin::made<LeatNodeView>();
-    node_view.name = node.name.c_str();
-    node_view.domain = node.domain.c_str();
-    node_view.op_type = node.op_type.c_str();
-    const Views input_views(inputs);
-    std::vector<int64_t> room(outputs.size() * size_t(kMaxRank));
-    std::vector<int64_t*> extents;
-    std::vector<LeatTensorView> views(outputs.size(), plugin::made<LeatTensorView>());
-    std::vector<LeatTensorView*> pointers;
-    extents.reserve(outputs.size());
-    pointers.reserve(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-        extents.push_back(room.data() + i * size_t(kMaxRank));
-        pointers.push_back(&views[i]);
+bool Operators::has(const NodeData& node) const {
+    return is_non_zero(node) || find(node.domain, node.op_type) != nullptr;
+}
+
+void Operators::infer(const NodeData& node,
+                      std::span<const TensorArg> inputs,
+                      std::span<ValueFact> outputs) const {
+    if (const auto custom = find(node.domain, node.op_type)) {
+        infer_custom(*custom, node, inputs, outputs);
+        return;
     }
-    const LeatCode code =
-        custom.schema.infer(custom.schema.user, &node_view, int32_t(inputs.size()),
-                            input_views.pointers.data(), pointers.data(), extents.data(), nullptr);
-    if (code != kLeatOk) {
-        throw plugin::Error(code, fmt::format("inference of {} failed", node.label()));
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-        const std::optional<Shape> shape = Shape::make({extents[i], size_t(views[i].rank)});
-        if (!shape) {
-            plugin::invalid_argument(fmt::format("inference of {} gave no shape", node.label()));
-        }
-        outputs[i].type = TypeInfo::tensor(DType(views[i].dtype), *shape);
-    }
+    // The bound: every element.
+    const Shape& from = inputs[0].shape;
+    outputs[0].type = TypeInfo::tensor(DType::kInt64, Shape{from.rank(), from.element_count()});
+}
+
+bool Operators::is_bounded(const NodeData& node) const {
+    return is_non_zero(node);
 }
 
 void run_custom(const CustomOperator& custom,

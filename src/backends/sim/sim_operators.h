@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/lowered/lowered_graph.h"
 #include "backends/sim/sim_kernel.h"
 #include "graph/op_def.h"
 #include "leat/plugin_backend.h"
@@ -23,8 +24,14 @@ struct CustomOperator {
     bool has_kernel() const { return kernel.run != nullptr; }
 };
 
-class Operators {
+class Operators final : public lowered::OwnOperators {
   public:
+    bool has(const NodeData& node) const override;
+    void infer(const NodeData& node,
+               std::span<const TensorArg> inputs,
+               std::span<ValueFact> outputs) const override;
+    bool is_bounded(const NodeData& node) const override;
+
     void add(const LeatOperator& schema);
     // Throws where the operator is not registered or the bytes are no SimKernelBlob.
     void add_kernel(std::string_view domain, std::string_view op_type, std::string_view blob);
@@ -38,11 +45,6 @@ class Operators {
     std::map<Key, CustomOperator> operators_;
 };
 
-// Types of the outputs from those of the inputs, by the operator's callback.
-void infer_custom(const CustomOperator& custom,
-                  const NodeData& node,
-                  std::span<const TensorArg> inputs,
-                  std::span<ValueFact> outputs);
 void run_custom(const CustomOperator& custom,
                 std::span<const TensorArg> inputs,
                 std::span<const TensorArg> outputs);

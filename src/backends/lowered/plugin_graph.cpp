@@ -1,11 +1,11 @@
-#include "backends/sim/sim_graph.h"
+#include "backends/lowered/plugin_graph.h"
 
 #include <cstring>
 #include <utility>
 
 #include "graph/op_def.h"
 
-namespace leat::sim {
+namespace leat::lowered {
 namespace {
 
 LeatCode code_of(StatusCode code) {
@@ -27,7 +27,7 @@ Tensor copy_of(const LeatTensorView& view) {
     const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
     const auto dtype = DType(view.dtype);
     if (!shape || view.dtype <= 0 || view.dtype >= kDTypeCount || dtype == DType::kString) {
-        plugin::invalid_argument("a constant of a type or shape that sim does not hold");
+        plugin::invalid_argument("a constant of a type or shape that no graph holds");
     }
     Result<Tensor> tensor = Tensor::allocate(dtype, *shape);
     throw_if(tensor.error());
@@ -115,8 +115,8 @@ NodeData import_node(const LeatNodeView& view) {
     return node;
 }
 
-SimGraph import_graph(const LeatGraphView& view) {
-    SimGraph result;
+ImportedGraph import_graph(const LeatGraphView& view) {
+    ImportedGraph result;
     result.graph.name = view.name;
     for (int32_t i = 0; i < view.symbol_count; ++i) {
         const LeatSymbolView& symbol = *view.symbols[i];
@@ -150,4 +150,4 @@ SimGraph import_graph(const LeatGraphView& view) {
     return result;
 }
 
-}  // namespace leat::sim
+}  // namespace leat::lowered

@@ -1,4 +1,4 @@
-#include "backends/sim/sim_program.h"
+#include "backends/lowered/lowered_graph.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace leat::sim {
+namespace leat::lowered {
 namespace {
 
 Tensor copy_of_host_input(const LeatTensorView& view) {
@@ -22,33 +22,38 @@ Tensor copy_of_host_input(const LeatTensorView& view) {
 
 class Builder {
   public:
-    Builder(const SimGraph& source,
-            const Operators& operators,
+    Builder(const ImportedGraph& source,
+            const OwnOperators& operators,
             const std::vector<int32_t>& constants,
-            const LeatRunShape& shape)
-        : source_(source), graph_(source.graph), operators_(operators), shape_(shape) {
+            const LeatRunShape& shape,
+            LowerOptions options)
+        : source_(source),
+          graph_(source.graph),
+          operators_(operators),
+          shape_(shape),
+          options_(options) {
         check_symbols();
-        program_.facts.resize(graph_.values.size());
-        program_.places.resize(graph_.values.size());
+        result_.facts.resize(graph_.values.size());
+        result_.places.resize(graph_.values.size());
         for (size_t i = 0; i < graph_.values.size(); ++i) {
             if (graph_.values[i].constant) {
                 const Tensor& tensor = *graph_.values[i].constant;
-                program_.facts[i] = {TypeInfo::tensor(tensor.dtype(), tensor.shape()), tensor, {}};
-                program_.places[i] = {Place::kConstant, constants[i]};
+                result_.facts[i] = {TypeInfo::tensor(tensor.dtype(), tensor.shape()), tensor, {}};
+                result_.places[i] = {Place::kConstant, constants[i]};
             }
         }
     }
 
-    Program build() {
+    LoweredGraph build() {
         place_inputs();
         place_outputs();
         for (size_t i = 0; i < graph_.nodes.size(); ++i) {
             add_node(NodeId{int32_t(i)});
         }
-        for (size_t i = 0; i < program_.outputs.size(); ++i) {
-            finish_output(program_.outputs[i], int32_t(i));
+        for (size_t i = 0; i < result_.outputs.size(); ++i) {
+            finish_output(result_.outputs[i], int32_t(i));
         }
-        return std::move(program_);
+        return std::move(result_);
     }
 
   private:
@@ -81,20 +86,20 @@ class Builder {
     void place_inputs() {
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             const auto value = size_t(graph_.inputs[i].index);
-            ValueFact& fact = program_.facts[value];
+            ValueFact& fact = result_.facts[value];
             const bool is_given =
                 int32_t(i) < shape_.input_count && shape_.host_inputs[i] != nullptr;
             if (is_given) {
                 fact.value = copy_of_host_input(*shape_.host_inputs[i]);
                 fact.type = TypeInfo::tensor(fact.value->dtype(), fact.value->shape());
-                program_.places[value] = {Place::kKnown, -1};
+                result_.places[value] = {Place::kKnown, -1};
                 continue;
             }
             fact.type = graph_.values[value].type;
             for (DimSpec& dim : *fact.type.dims) {
                 dim = fixed(dim);
             }
-            program_.places[value] = {Place::kInput, int32_t(i)};
+            result_.places[value] = {Place::kInput, int32_t(i)};
         }
     }
 
@@ -103,12 +108,12 @@ class Builder {
     void place_outputs() {
         for (size_t i = 0; i < graph_.outputs.size(); ++i) {
             const ValueId id = graph_.outputs[i];
-            ProgramOutput& output = program_.outputs.emplace_back();
+            LoweredOutput& output = result_.outputs.emplace_back();
             output.value = id.index;
             const bool is_state =
                 std::any_of(source_.states.begin(), source_.states.end(),
                             [&](LeatStatePair pair) { return size_t(pair.output) == i; });
-            ValuePlace& place = program_.places[size_t(id.index)];
+            ValuePlace& place = result_.places[size_t(id.index)];
             output.is_copied = is_state || place.place != Place::kNone;
             if (!output.is_copied) {
                 place = {Place::kOutput, int32_t(i)};
@@ -120,7 +125,7 @@ class Builder {
         if (!id.valid()) {
             return {};
         }
-        const ValueFact& fact = program_.facts[size_t(id.index)];
+        const ValueFact& fact = result_.facts[size_t(id.index)];
         const std::optional<Shape> shape = fact.type.fixed_shape();
         if (!shape) {
             plugin::invalid_argument(fmt::format("value '{}' has no fixed shape: {}",
@@ -129,38 +134,31 @@ class Builder {
         return row_major_arg(fact.type.dtype, *shape, fact.value ? fact.value->bytes() : nullptr);
     }
 
-    void infer(const NodeData& node, Step& step, std::vector<ValueFact>& outputs) {
-        if (step.custom != nullptr) {
-            infer_custom(*step.custom, node, step.inputs, outputs);
-            return;
-        }
-        if (is_non_zero(node)) {
-            // The bound: every element.
-            const Shape& from = step.inputs[0].shape;
-            outputs[0].type =
-                TypeInfo::tensor(DType::kInt64, Shape{from.rank(), from.element_count()});
+    void infer(const NodeData& node, const LoweredStep& step, std::vector<ValueFact>& outputs) {
+        if (operators_.has(node)) {
+            operators_.infer(node, step.inputs, outputs);
             return;
         }
         std::vector<const ValueFact*> inputs;
         inputs.reserve(node.inputs.size());
         for (const ValueId id : node.inputs) {
-            inputs.push_back(id.valid() ? &program_.facts[size_t(id.index)] : nullptr);
+            inputs.push_back(id.valid() ? &result_.facts[size_t(id.index)] : nullptr);
         }
         throw_if(infer_node(node, inputs, outputs));
     }
 
     // True if the results are known without a run.
-    bool fold(const NodeData& node, const Step& step, std::vector<ValueFact>& outputs) const {
+    bool fold(const NodeData& node, std::vector<ValueFact>& outputs) const {
         std::vector<const Tensor*> inputs;
         inputs.reserve(node.inputs.size());
         for (const ValueId id : node.inputs) {
-            const ValueFact* fact = id.valid() ? &program_.facts[size_t(id.index)] : nullptr;
+            const ValueFact* fact = id.valid() ? &result_.facts[size_t(id.index)] : nullptr;
             if (fact != nullptr && !fact->value) {
                 return false;
             }
             inputs.push_back(fact == nullptr ? nullptr : &*fact->value);
         }
-        if (step.custom != nullptr || is_non_zero(node) || node.def->nondeterministic) {
+        if (operators_.has(node) || node.def->nondeterministic) {
             return false;
         }
         Result<std::vector<Tensor>> results = evaluate_node(node, inputs, outputs);
@@ -171,90 +169,105 @@ class Builder {
         return true;
     }
 
+    ValuePlace& place_of(ValueId id) { return result_.places[size_t(id.index)]; }
+
+    // An output of the graph has memory of its own.
+    bool is_alias_of_input(const NodeData& node) {
+        return options_.aliases_views && !operators_.has(node) && node.def->is_view &&
+               node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0].valid() &&
+               place_of(node.outputs[0]).place == Place::kNone;
+    }
+
     void add_node(NodeId id) {
         const NodeData& node = graph_.node(id);
-        Step step;
+        LoweredStep step;
         step.node = id;
-        step.custom = operators_.find(node.domain, node.op_type);
         for (const ValueId input : node.inputs) {
             step.inputs.push_back(arg_of_value(input));
         }
         std::vector<ValueFact> outputs(node.outputs.size());
         infer(node, step, outputs);
-        const bool is_known = fold(node, step, outputs);
+        const bool is_known = fold(node, outputs);
+        const bool is_alias = !is_known && is_alias_of_input(node);
         for (size_t i = 0; i < outputs.size(); ++i) {
             if (node.outputs[i].valid()) {
-                program_.facts[size_t(node.outputs[i].index)] = std::move(outputs[i]);
-                place_result(node.outputs[i], is_known);
+                result_.facts[size_t(node.outputs[i].index)] = std::move(outputs[i]);
+                if (is_alias) {
+                    place_of(node.outputs[i]) = place_of(node.inputs[0]);
+                } else {
+                    place_result(node.outputs[i], is_known);
+                }
             }
             step.outputs.push_back(arg_of_value(node.outputs[i]));
         }
-        if (is_known) {
+        if (is_known || is_alias) {
             return;
         }
-        const auto index = int32_t(program_.steps.size());
+        const auto index = int32_t(result_.steps.size());
         for (const ValueId value : node.inputs) {
             note_use(value, index);
         }
         for (const ValueId value : node.outputs) {
             note_use(value, index);
         }
-        program_.steps.push_back(std::move(step));
+        result_.steps.push_back(std::move(step));
     }
 
     void place_result(ValueId id, bool is_known) {
-        ValuePlace& place = program_.places[size_t(id.index)];
+        ValuePlace& place = result_.places[size_t(id.index)];
         if (is_known) {
             if (place.place == Place::kOutput) {
-                program_.outputs[size_t(place.index)].is_copied = true;
+                result_.outputs[size_t(place.index)].is_copied = true;
             }
             place = {Place::kKnown, -1};
         } else if (place.place == Place::kNone) {
-            place = {Place::kTransient, int32_t(program_.transients.size())};
+            place = {Place::kTransient, int32_t(result_.transients.size())};
             const TensorArg arg = arg_of_value(id);
-            program_.transients.emplace_back().bytes =
+            result_.transients.emplace_back().bytes =
                 storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
         }
     }
 
     void note_use(ValueId id, int32_t step) {
-        if (!id.valid() || program_.places[size_t(id.index)].place != Place::kTransient) {
+        if (!id.valid() || result_.places[size_t(id.index)].place != Place::kTransient) {
             return;
         }
         std::vector<int32_t>& steps =
-            program_.transients[size_t(program_.places[size_t(id.index)].index)].steps;
+            result_.transients[size_t(result_.places[size_t(id.index)].index)].steps;
         if (steps.empty() || steps.back() != step) {
             steps.push_back(step);
         }
     }
 
-    void finish_output(ProgramOutput& output, int32_t index) {
+    void finish_output(LoweredOutput& output, int32_t index) {
         const ValueId id{output.value};
         const TensorArg arg = arg_of_value(id);
         output.bytes = storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
         const NodeId producer = graph_.value(id).producer;
-        output.is_bounded = producer.valid() && is_non_zero(graph_.node(producer));
-        const ValuePlace place = program_.places[size_t(output.value)];
+        output.is_bounded = producer.valid() && operators_.is_bounded(graph_.node(producer));
+        const ValuePlace place = result_.places[size_t(output.value)];
         output.is_copied = place.place != Place::kOutput || place.index != index;
-        if (output.is_copied && !program_.steps.empty()) {
-            note_use(id, int32_t(program_.steps.size()) - 1);
+        if (output.is_copied && !result_.steps.empty()) {
+            note_use(id, int32_t(result_.steps.size()) - 1);
         }
     }
 
-    const SimGraph& source_;
+    const ImportedGraph& source_;
     const GraphData& graph_;
-    const Operators& operators_;
+    const OwnOperators& operators_;
     const LeatRunShape& shape_;
-    Program program_;
+    LowerOptions options_;
+    LoweredGraph result_;
 };
 
 }  // namespace
 
-Program make_program(const SimGraph& graph,
-                     const Operators& operators,
+LoweredGraph lower(const ImportedGraph& graph,
+                     const OwnOperators& operators,
                      const std::vector<int32_t>& constants,
-                     const LeatRunShape& shape) {
-    return Builder(graph, operators, constants, shape).build();
+                   const LeatRunShape& shape,
+                   LowerOptions options) {
+    return Builder(graph, operators, constants, shape, options).build();
 }
 
-}  // namespace leat::sim
+}  // namespace leat::lowered

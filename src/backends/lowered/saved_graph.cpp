@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "backends/sim/sim_graph.h"
+#include "backends/lowered/plugin_graph.h"
 #include "graph/text.h"
 #include "memory/content_hash.h"
 
-namespace leat::sim {
+namespace leat::lowered {
 namespace {
 
-constexpr std::string_view kMagic = "leat-sim-1 ";
+constexpr std::string_view kMagic = "leat-lowered-1 ";
 constexpr size_t kHashDigits = 16;
 
 uint64_t hash_of(std::string_view text) {
@@ -20,12 +20,12 @@ uint64_t hash_of(std::string_view text) {
 }
 
 [[noreturn]] void corrupt(const char* what) {
-    throw plugin::Error(kLeatCorrupt, fmt::format("no executable that sim saved: {}", what));
+    throw plugin::Error(kLeatCorrupt, fmt::format("no saved executable: {}", what));
 }
 
 }  // namespace
 
-std::string saved_graph(const SimGraph& graph) {
+std::string saved_graph(const ImportedGraph& graph) {
     std::string body = fmt::format("{}", graph.symbols.size());
     for (const Symbol& symbol : graph.symbols) {
         body += fmt::format(" {} {} {}", symbol.name, symbol.min_extent, symbol.max_extent);
@@ -43,7 +43,7 @@ std::string saved_graph(const SimGraph& graph) {
     return fmt::format("{}{:016x}\n{}", kMagic, hash_of(body), body);
 }
 
-SimGraph restore_graph(std::string_view saved) {
+ImportedGraph restore_graph(std::string_view saved) {
     const size_t head = kMagic.size() + kHashDigits + 1;
     if (saved.size() < head || saved.substr(0, kMagic.size()) != kMagic) {
         corrupt("it begins otherwise");
@@ -55,7 +55,7 @@ SimGraph restore_graph(std::string_view saved) {
     }
     const size_t end = body.find('\n');
     std::istringstream line{std::string(body.substr(0, end))};
-    SimGraph result;
+    ImportedGraph result;
     size_t count = 0;
     line >> count;
     for (size_t i = 0; i < count; ++i) {
@@ -79,4 +79,4 @@ SimGraph restore_graph(std::string_view saved) {
     return result;
 }
 
-}  // namespace leat::sim
+}  // namespace leat::lowered

@@ -8,7 +8,7 @@
 #include "graph/graph_data.h"
 #include "leat/plugin_backend.h"
 
-namespace leat::sim {
+namespace leat::lowered {
 
 struct Symbol {
     std::string name;
@@ -16,7 +16,7 @@ struct Symbol {
     int64_t max_extent = -1;  // -1: no bound
 };
 
-struct SimGraph {
+struct ImportedGraph {
     GraphData graph;
     std::vector<Symbol> symbols;
     std::vector<LeatStatePair> states;
@@ -26,17 +26,17 @@ struct SimGraph {
     uint64_t host_inputs = 0;  // bit i: graph input i
 };
 
-// Throws an Error for what sim cannot hold.
-SimGraph import_graph(const LeatGraphView& view);
+// Throws an Error for what leat's graphs cannot hold.
+ImportedGraph import_graph(const LeatGraphView& view);
 
 // One node without its inputs and outputs: type and attributes.
 NodeData import_node(const LeatNodeView& view);
 
 // As text, with all constants; restore_graph() throws kLeatCorrupt where it is no such text.
-std::string saved_graph(const SimGraph& graph);
-SimGraph restore_graph(std::string_view saved);
+std::string saved_graph(const ImportedGraph& graph);
+ImportedGraph restore_graph(std::string_view saved);
 
 // Throws the status' error unless it is ok.
 void throw_if(const Status& status);
 
-}  // namespace leat::sim
+}  // namespace leat::lowered

@@ -1,0 +1,123 @@
+// What an operator's folder gives the Vulkan backend: kernels that write commands for one node.
+//
+// A folder src/ops/FOO has FOO_vulkan.cpp with
+//   std::span<const vulkan::KernelEntry> FOO_vulkan_kernels();
+// and its name in `vulkan_folders` of src/ops/meson.build. Shaders are in `shaders`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/vulkan/command_list.h"
+#include "graph/op_def.h"
+
+namespace leat::vulkan {
+
+// A shader with its specialisation constants: one of shader_list() by name, or, where `source` is
+// not empty, GLSL that is compiled when the kernel is made. Name and constants identify it.
+struct ShaderUse {
+    std::string name;
+    std::vector<uint32_t> constants = {};
+    std::string source = {};
+};
+
+// An operand of the node, or scratch that KernelWriter::scratch gave.
+struct OperandRef {
+    enum class Kind : uint8_t { kInput, kOutput, kScratch };
+    Kind kind = Kind::kInput;
+    int32_t index = 0;
+    int64_t offset_bytes = 0;  // where the kernel's operand begins
+};
+inline OperandRef input_ref(int32_t index, int64_t offset_bytes = 0) {
+    return {OperandRef::Kind::kInput, index, offset_bytes};
+}
+inline OperandRef output_ref(int32_t index, int64_t offset_bytes = 0) {
+    return {OperandRef::Kind::kOutput, index, offset_bytes};
+}
+
+// A dispatch; the kernel's operands are `reads`, then `writes`, at most kMaxOperands.
+struct KernelDispatch {
+    ShaderUse shader;
+    std::array<uint32_t, 3> groups{1, 1, 1};
+    std::vector<OperandRef> reads;
+    std::vector<OperandRef> writes;  // may be read, too
+    std::array<uint32_t, kScalars> scalars{};
+    std::span<const std::byte> parameters = {};  // copied; empty: none
+    int64_t estimated_ns = 0;
+};
+
+// What kernels may choose by.
+struct KernelLimits {
+    bool is_cpu = false;  // register tiles without barriers beat shared memory
+    uint32_t subgroup_size = 32;
+    uint32_t max_workgroup_invocations = 128;
+    uint32_t shared_memory_bytes = 16384;
+    std::array<uint32_t, 3> max_groups{65535, 65535, 65535};
+};
+
+// Commands of a node run after all commands written before, as far as they touch the same bytes.
+// Used by one thread.
+class KernelWriter {
+  public:
+    virtual ~KernelWriter() = default;
+    virtual const KernelLimits& limits() const = 0;
+    // Device memory for the node alone, aligned to 256 bytes, undefined at first.
+    virtual OperandRef scratch(int64_t size_bytes) = 0;
+    virtual Status dispatch(const KernelDispatch& dispatch) = 0;
+    virtual Status copy(OperandRef from, OperandRef to, int64_t size_bytes) = 0;
+    // size_bytes: a multiple of 4.
+    virtual Status fill(OperandRef to, int64_t size_bytes, uint32_t pattern) = 0;
+};
+
+// One node with fixed shapes. Operands are dense and row-major, begin at multiples of 64 bytes and
+// may be empty (then nothing of them may be touched). `data` is set for those that the host knows:
+// constants and host inputs.
+struct KernelNode {
+    const NodeData& node;
+    std::span<const TensorArg> inputs;   // present() is false where absent
+    std::span<const TensorArg> outputs;  // the same
+};
+
+// Element types of a node's operands; kUndefined where one is absent.
+struct KernelTypes {
+    std::span<const DType> inputs;
+    std::span<const DType> outputs;
+};
+
+struct KernelEntry {
+    std::string_view op_type;
+    // Why this entry cannot run the node, whatever its shapes are; empty if it can.
+    std::string (*refusal)(const NodeData& node, const KernelTypes& types);
+    Status (*write)(const KernelNode& node, KernelWriter& writer);
+    // Bit i: input i is read on the host before the run, beside OpDef::shape_inputs: the kernel
+    // finds its elements in `data`.
+    uint32_t host_inputs = 0;
+};
+
+// The kernels of all folders; generated from src/ops/meson.build.
+std::span<const std::span<const KernelEntry>> all_kernels();
+
+// The first entry for the node that does not refuse it; otherwise null, and why.
+struct KernelChoice {
+    const KernelEntry* entry = nullptr;
+    std::string reason;
+};
+KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types);
+
+// Workgroups of `size` invocations for `count` elements in x, each invocation striding over the
+// rest; at least 1.
+inline std::array<uint32_t, 3> groups_for(int64_t count,
+                                          uint32_t size,
+                                          const KernelLimits& limits) {
+    const int64_t wanted = (count + size - 1) / size;
+    // On CPU devices a workgroup is a task of a thread: a few for each are enough.
+    constexpr int64_t kCpuGroups = 64;
+    const int64_t most = limits.is_cpu ? kCpuGroups : int64_t(limits.max_groups[0]);
+    return {uint32_t(wanted < 1 ? 1 : wanted < most ? wanted : most), 1, 1};
+}
+
+}  // namespace leat::vulkan
