@@ -72,6 +72,35 @@ Result<Target> load_target(const std::string& spec) {
     return target;
 }
 
+namespace {
+
+// As given; else where this build has its own, if it has not been moved.
+std::string backend_path(const Options& options) {
+    return options.given("backend-path") ? options.text("backend-path") : LEAT_BUILT_BACKENDS;
+}
+
+Status read_backend_settings(const Options& options, RuntimeOptions& runtime) {
+    for (const std::string& text : options.list("backend-setting")) {
+        const auto [name, value] = split_assignment(text);
+        const size_t dot = name.find('.');
+        if (dot == std::string::npos || dot == 0) {
+            return invalid_argument("--backend-setting is '{}'; needed: BACKEND.NAME=VALUE", text);
+        }
+        runtime.backend_settings[name.substr(0, dot)][name.substr(dot + 1)] = value;
+    }
+    return Status();
+}
+
+// The backend of a shared object: "my" of "leat_my.so"; empty: a folder was given, or nothing.
+std::string backend_of_path(const Options& options) {
+    constexpr std::string_view kPrefix = "leat_";
+    const std::filesystem::path path(options.text("backend-path"));
+    const std::string stem = path.extension() == ".so" ? path.stem().string() : std::string();
+    return stem.compare(0, kPrefix.size(), kPrefix) == 0 ? stem.substr(kPrefix.size()) : stem;
+}
+
+}  // namespace
+
 Result<RuntimeOptions> runtime_options(const Options& options) {
     RuntimeOptions runtime;
     std::string threads = options.text("threads");
@@ -83,6 +112,8 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
         }
         runtime.threads = int(*count);
     }
+    runtime.backend_path = backend_path(options);
+    LEAT_RETURN_IF_ERROR(read_backend_settings(options, runtime));
     runtime.pin_threads = options.text("pin") != "none";
     const std::string numa = options.text("numa");
     runtime.numa.is_on = numa != "off";
@@ -101,7 +132,11 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
 }
 
 std::string backends_of(const Options& options) {
-    return options.given("device") ? options.text("device") : options.text("backend");
+    if (options.given("device")) {
+        return options.text("device");
+    }
+    const std::string of_path = options.given("backend") ? std::string() : backend_of_path(options);
+    return of_path.empty() ? options.text("backend") : of_path;
 }
 
 Result<int> tile_window(const std::string& text) {
@@ -145,6 +180,7 @@ Status check_backends(const Runtime& runtime, const std::string& backends) {
     while (!rest.empty()) {
         size_t comma = rest.find(',');
         std::string_view wanted = rest.substr(0, comma);
+        wanted = wanted.substr(0, wanted.find(':'));  // "vulkan" of "vulkan:0"
         rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
         const auto all = runtime.backends();
         std::vector<std::string_view> names;

@@ -78,6 +78,12 @@ struct RuntimeOptions {
     int threads = 0;
     bool pin_threads = true;
     NumaOptions numa;
+    // Where shared objects of backends are: a file, or a folder that is looked in before that of
+    // the installation.
+    std::string backend_path;
+    // Named settings of backends, by backend and name; an unknown one is an error of compile().
+    std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
+        backend_settings;
     Logger logger;  // default: silent. May be called from any thread that calls leat.
 };
 
@@ -117,7 +123,12 @@ enum class Fallback : uint8_t { kForbid, kWarn, kAllow };
 struct CompileOptions {
     static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
 
-    std::string devices = "cpu";  // backends by name, in order of preference: "cpu", "reference"
+    // Devices by name, in order of preference: "cpu", "reference", and those of backends in shared
+    // objects: "sim" (the first one), "vulkan:1", "vulkan:name~NVIDIA".
+    std::string devices = "cpu";
+    // What nodes may do that the first device refuses. kForbid: compile() fails and lists them.
+    // kWarn: they run on the others of the list, and at last on the CPU; each is named to the
+    // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
@@ -198,6 +209,7 @@ struct CompileReport {
     int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
     int node_count = 0;               // operators after the passes
     std::map<std::string, int> nodes_per_backend;
+    std::vector<std::string> fallbacks;  // nodes that the first device refuses, and why
     // CPU operators that run the plain reference kernel because no fast kernel covers them.
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
@@ -388,8 +400,12 @@ class LEAT_API Runtime {
 
     Result<CompiledGraph> compile(const Graph& graph, const CompileOptions& options = {}) const;
     const HostInfo& host() const;
-    // Names of the backends, and why one is not available (empty: it is).
+    // Names of the backends, and why one is not available (empty: it is). Opens the shared objects
+    // that are found.
     std::vector<std::pair<std::string, std::string>> backends() const;
+    // Shuts a backend down and closes its shared object. kBusy, with the counts, while a compiled
+    // graph or request of it lives; then nothing has changed. It is loaded again where it is named.
+    Status unload_backend(std::string_view backend) const;
 
     struct Impl;
 

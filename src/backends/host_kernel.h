@@ -16,10 +16,20 @@
 
 namespace leat {
 
+// What a kernel has for one instance of a plan, beside scratch: memory of a device, for example.
+class KernelState {
+  public:
+    virtual ~KernelState() = default;
+    KernelState() = default;
+    KernelState(const KernelState&) = delete;
+    KernelState& operator=(const KernelState&) = delete;
+};
+
 struct KernelArgs {
     std::span<const TensorArg> inputs;
     std::span<const TensorArg> outputs;
     std::byte* scratch = nullptr;  // scratch_bytes of this worker, 64-byte aligned
+    KernelState* state = nullptr;  // what make_state() gave for this instance of the plan
 };
 
 class HostKernel {
@@ -28,6 +38,11 @@ class HostKernel {
     HostKernel() = default;
     HostKernel(const HostKernel&) = delete;
     HostKernel& operator=(const HostKernel&) = delete;
+
+    // For each instance of a plan, before its first run; null: the kernel has none.
+    virtual Result<std::unique_ptr<KernelState>> make_state() const {
+        return std::unique_ptr<KernelState>();
+    }
 
     // Runs tiles [tile_begin, tile_end). Results never depend on how tiles are grouped or on the
     // worker.

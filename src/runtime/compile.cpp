@@ -6,6 +6,7 @@
 #include "graph/inference.h"
 #include "passes/pipeline.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/device_placement.h"
 #include "runtime/weight_targets.h"
 
 namespace leat {
@@ -31,14 +32,31 @@ Status check_capabilities(const GraphData& graph, const Backend& backend) {
         .with_found(fmt::format("{}", fmt::join(refused, "; ")));
 }
 
-// The first backend of the list that this machine has.
-Result<const Backend*> choose_backend(const std::string& devices) {
-    const std::string first = devices.substr(0, devices.find(','));
-    LEAT_ASSIGN_OR_RETURN(const Backend* backend, find_backend(first));
-    if (const std::string reason = backend->unavailable_reason(); !reason.empty()) {
-        return unsupported("backend '{}' is not available: {}", first, reason);
+// A single built-in backend runs the graph as it is.
+bool is_host_alone(std::span<const ListedDevice> devices) {
+    return devices[0].host != nullptr;
+}
+
+Result<PlacedGraph> place(Runtime::Impl& runtime,
+                          GraphData& graph,
+                          std::vector<ListedDevice> devices,
+                          const CompileOptions& options) {
+    if (!is_host_alone(devices)) {
+        LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
+                              place_on_devices(graph, std::move(devices), options.fallback));
+        for (const std::string& fallback : placed.fallbacks) {
+            if (options.fallback == Fallback::kWarn) {
+                runtime.log(LogLevel::kWarning, fallback);
+            }
+        }
+        return placed;
     }
-    return backend;
+    PlacedGraph placed;
+    placed.host = devices[0].host;
+    LEAT_RETURN_IF_ERROR(check_capabilities(graph, *placed.host));
+    placed.deciding_inputs = shape_deciding_inputs(graph);
+    placed.nodes_per_device[std::string(placed.host->name())] = graph.node_count();
+    return placed;
 }
 
 Status check_shape_options(const CompiledGraph::Impl& compiled) {
@@ -66,7 +84,8 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
                                     const Graph& graph,
                                     const CompileOptions& options) {
     const auto start = Clock::now();
-    LEAT_ASSIGN_OR_RETURN(const Backend* backend, choose_backend(options.devices));
+    LEAT_ASSIGN_OR_RETURN(std::vector<ListedDevice> devices,
+                          parse_devices(options.devices, *runtime->backends));
     if (options.tile_window < 0) {
         return invalid_argument("tile_window is {}", options.tile_window)
             .with_needed("at least 0 data edges");
@@ -79,24 +98,30 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
 
     Graph optimized = graph;
     CompileReport report;
+    // Plugins know neither other layouts nor epilogues.
+    const bool may_rewrite = options.optimize && is_host_alone(devices);
     const PassOptions pass_options{
         .optimize = options.optimize,
-        .channels_last = options.optimize && backend->prefers_channels_last(),
-        .fuse_epilogues = options.optimize && backend->fuses_epilogues()};
+        .channels_last = may_rewrite && devices[0].host->prefers_channels_last(),
+        .fuse_epilogues = may_rewrite && devices[0].host->fuses_epilogues()};
     LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes));
-    LEAT_RETURN_IF_ERROR(check_capabilities(optimized.data(), *backend));
+    report.weight_bytes = optimized.data().parameter_bytes();
+    report.node_count = optimized.data().node_count();
+    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
+                          place(*runtime, optimized.data(), std::move(devices), options));
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
-    compiled->backend = backend;
+    compiled->backend = placed.host;
+    compiled->parts = std::move(placed.parts);
+    compiled->has_host_steps = placed.has_host_steps;
     compiled->options = options;
-    compiled->deciding_inputs = shape_deciding_inputs(compiled->graph);
+    compiled->deciding_inputs = std::move(placed.deciding_inputs);
     for (int input : compiled->deciding_inputs) {
         report.shape_deciding_inputs.push_back(
             compiled->graph.value(compiled->graph.inputs[size_t(input)]).name);
     }
-    report.weight_bytes = compiled->graph.parameter_bytes();
-    report.node_count = compiled->graph.node_count();
-    report.nodes_per_backend[std::string(backend->name())] = report.node_count;
+    report.nodes_per_backend = std::move(placed.nodes_per_device);
+    report.fallbacks = std::move(placed.fallbacks);
     compiled->base_report = std::move(report);
     compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
     LEAT_RETURN_IF_ERROR(check_shape_options(*compiled));

@@ -166,7 +166,9 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             cost_factors,
             options.is_traced,
             options.tile_window,
-            {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests}};
+            {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests},
+            parts,
+            has_host_steps};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(
@@ -300,6 +302,8 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     std::span<const StepTime> times) const {
     auto again = std::make_shared<Impl>(runtime, source);
     again->backend = backend;
+    again->parts = parts;
+    again->has_host_steps = has_host_steps;
     again->options = options;
     again->deciding_inputs = deciding_inputs;
     again->base_report = base_report;
@@ -395,8 +399,10 @@ CompileReport CompiledGraph::report() const {
     if (!plans.empty()) {
         report.reference_kernels = plans.front()->reference_kernels;
     }
-    report.summary_ =
-        fmt::format("{} {}/{} nodes", impl_->backend->name(), report.node_count, report.node_count);
+    for (const auto& [device, nodes] : report.nodes_per_backend) {
+        report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
+                                       device, nodes, report.node_count);
+    }
     return report;
 }
 

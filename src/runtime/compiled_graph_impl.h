@@ -21,7 +21,9 @@ struct CompiledGraph::Impl {
     std::shared_ptr<Runtime::Impl> runtime;
     Graph source;            // after the passes, nodes in topological order; never changes
     const GraphData& graph;  // of source
-    const Backend* backend = nullptr;
+    const Backend* backend = nullptr;                      // of what runs on the host
+    std::vector<std::shared_ptr<const DevicePart>> parts;  // by the number of their cluster
+    bool has_host_steps = true;                            // false: nothing may run on `backend`
     CompileOptions options;
     std::vector<int> deciding_inputs;
     std::vector<double> cost_factors;           // see PlanContext

@@ -28,6 +28,18 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     }
 }
 
+Status Instance::make_states() {
+    states_.reserve(plan_->steps.size());
+    for (const PlanStep& step : plan_->steps) {
+        Result<std::unique_ptr<KernelState>> state = step.kernel->make_state();
+        if (!state.ok()) {
+            return std::move(state).error().with_node(step.node->label());
+        }
+        states_.push_back(std::move(state).value());
+    }
+    return {};
+}
+
 void Instance::link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch) {
     arena_ = std::move(arena);
     scratch_.assign(scratch.begin(), scratch.end());
@@ -73,7 +85,7 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
     const KernelArgs kernel_args{
         args.subspan(size_t(at.first_arg), size_t(at.input_count)),
         args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
-        scratch_[size_t(worker)]};
+        scratch_[size_t(worker)], states_[size_t(step)].get()};
     Status status = at.kernel->run(kernel_args, tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }

@@ -18,6 +18,8 @@ class Instance {
   public:
     Instance(std::shared_ptr<const Plan> plan, int worker_count);
 
+    // What the steps' kernels need beside memory of the host; once, before the first run.
+    Status make_states();
     const Plan& plan() const { return *plan_; }
     // Sets every address: buffers in `arena`, scratch of each worker, inputs and outputs as bound.
     void link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch);
@@ -55,7 +57,8 @@ class Instance {
     std::vector<const std::byte*> inputs_;              // address of each graph input
     std::vector<std::vector<std::string>> strings_;     // by string buffer
     std::shared_ptr<const Slab> arena_;
-    std::vector<std::byte*> scratch_;  // by worker
+    std::vector<std::byte*> scratch_;                   // by worker
+    std::vector<std::unique_ptr<KernelState>> states_;  // by step; null where it has none
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;

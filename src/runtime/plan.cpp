@@ -7,6 +7,7 @@
 #include "base/round_up.h"
 #include "graph/node_twins.h"
 #include "memory/memory_planner.h"
+#include "partition/partition.h"
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
 #include "runtime/step_memory.h"
@@ -352,7 +353,7 @@ class PlanBuilder {
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), constants, context_.weights};
         prepare.former = former_step(node);
-        Result<std::unique_ptr<HostKernel>> kernel = context_.backend.prepare(prepare);
+        Result<std::unique_ptr<HostKernel>> kernel = prepare_kernel(prepare);
         if (!kernel.ok()) {
             return std::move(kernel).error().with_node(node.label());
         }
@@ -375,6 +376,17 @@ class PlanBuilder {
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
         plan_->steps.push_back(step);
         return {};
+    }
+
+    Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& context) const {
+        if (context.node.def == &device_subgraph_op()) {
+            return context_.parts[size_t(cluster_number(context.node))]->prepare(context);
+        }
+        if (!context_.has_host_steps) {
+            return unsupported(
+                "its result is too large to be computed with the plan, and no device takes it");
+        }
+        return context_.backend.prepare(context);
     }
 
     // And makes room for as much as there was.

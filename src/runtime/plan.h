@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "runtime/device_part.h"
 #include "runtime/memory_limit.h"
 #include "runtime/step_tasks.h"
 
@@ -112,6 +113,9 @@ struct PlanContext {
     bool is_traced;       // the program
     int32_t tile_window;  // at most, as CompileOptions::tile_window
     MemoryLimit memory_limit;
+    // By the number in nodes that stand for clusters.
+    std::span<const std::shared_ptr<const DevicePart>> parts;
+    bool has_host_steps;           // false: nothing may run on `backend`
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
 };
 

@@ -42,6 +42,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
     }
     LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes, plan->scratch_bytes));
     auto instance = std::make_unique<Instance>(std::move(plan), group_->executor->worker_count());
+    LEAT_RETURN_IF_ERROR(instance->make_states());
     instance->link(memory_.arena(), memory_.scratch());
     if (instances_.size() == kMaxInstances) {
         instances_.pop_back();

@@ -54,6 +54,21 @@ std::vector<MemoryNodeInfo> describe(const MemoryDomains& domains) {
     return nodes;
 }
 
+// What plugins get to run the parts of a compilation in parallel.
+HostServices::ParallelFor parallel_for_on(scheduler::Executor& executor) {
+    return [&executor](int64_t count, const std::function<void(int64_t)>& body) {
+        const auto range = [](void* context, int64_t begin, int64_t end, int /*worker*/) {
+            for (int64_t i = begin; i < end; ++i) {
+                (*static_cast<const std::function<void(int64_t)>*>(context))(i);
+            }
+            return Status();
+        };
+        // The body does not fail.
+        (void)executor.parallel_for(count, 1, range,
+                                    const_cast<std::function<void(int64_t)>*>(&body));
+    };
+}
+
 }  // namespace
 
 void Runtime::Impl::start(const scheduler::HostTopology& topology,
@@ -179,6 +194,8 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     const scheduler::ThreadBudget budget =
         scheduler::thread_budget(topology, impl_->options.threads);
     impl_->start(topology, budget);
+    impl_->backends = std::make_unique<LoadedBackends>(
+        impl_->options, parallel_for_on(*impl_->groups.front().executor));
     const scheduler::ExecutorReport& executor = impl_->groups.front().executor->report();
     HostInfo& host = impl_->host;
     host.cpu_name = topology.cpu_name;
@@ -207,7 +224,14 @@ std::vector<std::pair<std::string, std::string>> Runtime::backends() const {
     for (const Backend* backend : builtin_backends()) {
         list.emplace_back(backend->name(), backend->unavailable_reason());
     }
+    for (auto& plugin : impl_->backends->list()) {
+        list.push_back(std::move(plugin));
+    }
     return list;
+}
+
+Status Runtime::unload_backend(std::string_view backend) const {
+    return impl_->backends->unload(backend);
 }
 
 std::string_view version() {

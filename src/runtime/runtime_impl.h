@@ -8,6 +8,7 @@
 #include "memory/memory_domains.h"
 #include "memory/weight_machine.h"
 #include "memory/weight_store.h"
+#include "runtime/device_list.h"
 #include "runtime/thread_group.h"
 
 namespace leat {
@@ -24,6 +25,7 @@ struct Runtime::Impl {
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
     std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
+    std::unique_ptr<LoadedBackends> backends;  // set by the constructor
     WeightMachine weight_machine;  // without budgets; set where there are several groups
 
     int threads() const;  // of a run on one group, at most

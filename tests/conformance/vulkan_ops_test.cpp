@@ -110,7 +110,8 @@ void VulkanOps::expect_results(VulkanRig& rig) {
         }
         EXPECT_EQ(difference(*got, tensor, GetParam()), "") << "output " << i;
         for (size_t at = bytes; at < found.size(); ++at) {
-            ASSERT_EQ(found[at], std::byte{0xA5}) << "byte " << at - bytes << " behind output " << i;
+            ASSERT_EQ(found[at], std::byte{0xA5})
+                << "byte " << at - bytes << " behind output " << i;
         }
     }
 }

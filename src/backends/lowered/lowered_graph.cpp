@@ -263,8 +263,8 @@ class Builder {
 }  // namespace
 
 LoweredGraph lower(const ImportedGraph& graph,
-                     const OwnOperators& operators,
-                     const std::vector<int32_t>& constants,
+                   const OwnOperators& operators,
+                   const std::vector<int32_t>& constants,
                    const LeatRunShape& shape,
                    LowerOptions options) {
     return Builder(graph, operators, constants, shape, options).build();

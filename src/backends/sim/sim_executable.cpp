@@ -14,7 +14,8 @@ constexpr uint64_t kRowMajorKey = 1;
 
 class SimRequirements final : public plugin::Requirements {
   public:
-    SimRequirements(lowered::LoweredGraph program, int64_t alignment_bytes) : program_(std::move(program)) {
+    SimRequirements(lowered::LoweredGraph program, int64_t alignment_bytes)
+        : program_(std::move(program)) {
         transients_.reserve(program_.transients.size());
         pointers_.reserve(program_.transients.size());
         for (const lowered::LoweredTransient& source : program_.transients) {

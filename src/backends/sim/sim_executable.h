@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "backends/lowered/lowered_graph.h"
 #include "backends/sim/plants.h"
 #include "backends/sim/sim_memory.h"
 #include "backends/sim/sim_operators.h"
-#include "backends/lowered/lowered_graph.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::sim {

@@ -81,8 +81,8 @@ Status ListWriter::dispatch(const KernelDispatch& dispatch) {
 Status ListWriter::copy(OperandRef from, OperandRef to, int64_t size_bytes) {
     LEAT_ASSIGN_OR_RETURN(const PlacedOperand source, place_of(from));
     LEAT_ASSIGN_OR_RETURN(const PlacedOperand target, place_of(to));
-    return list_.add(Copy{source.buffer, target.buffer, source.offset_bytes, target.offset_bytes,
-                          size_bytes});
+    return list_.add(
+        Copy{source.buffer, target.buffer, source.offset_bytes, target.offset_bytes, size_bytes});
 }
 
 Status ListWriter::fill(OperandRef to, int64_t size_bytes, uint32_t pattern) {

@@ -26,11 +26,8 @@ std::string movement_refusal(DType dtype) {
                : fmt::format("no copies of {} elements", name_of(dtype));
 }
 
-Status write_strided_copy(KernelWriter& writer,
-                          DType dtype,
-                          const Shape& shape,
-                          const CopyEnd& from,
-                          const CopyEnd& to) {
+Status write_strided_copy(
+    KernelWriter& writer, DType dtype, const Shape& shape, const CopyEnd& from, const CopyEnd& to) {
     const int64_t count = shape.element_count();
     if (count == 0) {
         return {};

@@ -1,0 +1,69 @@
+// Which device runs which node, and the subgraphs that follow.
+//
+// Pure functions of the graph and of what devices say about its nodes; no device is asked here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace leat {
+
+// What a device says about a node.
+struct NodeAnswer {
+    std::string refusal;       // empty: the device can run it
+    uint32_t host_inputs = 0;  // bit i: input i must be known before the run
+};
+
+struct DeviceAnswers {
+    std::string device;
+    std::vector<NodeAnswer> nodes;  // by node of the graph
+    bool is_host = false;           // takes part in the host's own plan: any types, any layouts
+};
+
+// Where a node goes.
+constexpr int kKnownAtPlanning = -1;  // nowhere: its results follow from shapes
+constexpr int kNowhere = -2;          // every device refuses it
+
+struct Placement {
+    std::vector<int> device_of_node;  // index among the answers, or a k... above
+    // Graph inputs whose values decide shapes or are read before the run; ascending.
+    std::vector<int> deciding_inputs;
+};
+
+// Every node goes to the first device that does not refuse it, unless it is needed only for shapes.
+// A device that is not the host also refuses what its plan could not name: strings, sequences,
+// inputs from elsewhere of unknown rank, and operands to be known before the run that are not. Such
+// reasons are added to `answers`. Precondition: nodes in topological order, values with types.
+Placement place_nodes(const GraphData& graph, std::span<DeviceAnswers> answers);
+
+// Nodes of one device that form a subgraph without a path that leaves and comes back.
+struct Cluster {
+    int device = 0;
+    std::vector<NodeId> nodes;  // in topological order
+};
+
+// The clusters of all devices but the host, as large as one level of changes between devices
+// allows: two nodes of a device are together if the paths that lead to them change devices equally
+// often.
+std::vector<Cluster> find_clusters(const GraphData& graph,
+                                   std::span<const int> device_of_node,
+                                   std::span<const DeviceAnswers> answers);
+
+// The operator of a node that stands for a cluster: its body is NodeData::subgraphs["body"], and
+// its inputs and outputs are those of the body in their order.
+const OpDef& device_subgraph_op();
+// The number that cut_cluster() gave the node.
+int64_t cluster_number(const NodeData& node);
+
+// Replaces the cluster's nodes by one node, with `number`, and returns its body. Nodes stay where
+// they are until GraphData::compact.
+std::shared_ptr<const GraphData> cut_cluster(GraphData& graph,
+                                             const Cluster& cluster,
+                                             int64_t number);
+
+}  // namespace leat

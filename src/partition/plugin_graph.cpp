@@ -1,0 +1,227 @@
+#include "partition/plugin_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "leat/plugin_backend.h"
+#include "memory/content_hash.h"
+
+namespace leat {
+namespace {
+
+constexpr uintptr_t kConstantAlignment = 64;
+
+template <class Table>
+auto* add_row(Table& table) {
+    using Row = typename Table::value_type;
+    return &table.emplace_back(plugin::made<Row>());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PluginGraph>> PluginGraph::make(const GraphData& graph) {
+    std::unique_ptr<PluginGraph> made(new PluginGraph(graph));
+    LEAT_RETURN_IF_ERROR(made->build(nullptr));
+    return made;
+}
+
+// outer: the graph whose node has this one as a body; null: none.
+Status PluginGraph::build(const PluginGraph* outer) {
+    add_symbols();
+    for (const ValueData& value : graph_.values) {
+        LEAT_RETURN_IF_ERROR(add_value(value, outer));
+    }
+    for (const NodeData& node : graph_.nodes) {
+        LEAT_RETURN_IF_ERROR(add_node(node));
+    }
+    view_ = plugin::made<LeatGraphView>();
+    view_.name = graph_.name.c_str();
+    view_.symbol_count = int32_t(symbol_rows_.size());
+    view_.symbols = symbol_rows_.data();
+    view_.value_count = int32_t(value_rows_.size());
+    view_.values = value_rows_.data();
+    view_.node_count = int32_t(node_rows_.size());
+    view_.nodes = node_rows_.data();
+    view_.input_count = int32_t(graph_.inputs.size());
+    view_.inputs = ids_of(graph_.inputs);
+    view_.output_count = int32_t(graph_.outputs.size());
+    view_.outputs = ids_of(graph_.outputs);
+    return {};
+}
+
+void PluginGraph::add_symbols() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+        const ValueData& input = graph_.value(graph_.inputs[i]);
+        for (int axis = 0; axis < input.type.rank(); ++axis) {
+            const DimSpec& dim = (*input.type.dims)[size_t(axis)];
+            if (dim.is_fixed()) {
+                continue;
+            }
+            const std::string name = dim.name().empty() ? fmt::format("{}.{}", input.name, axis)
+                                                        : std::string(dim.name());
+            const auto [at, is_new] = symbol_of_name_.try_emplace(name, int32_t(symbols_.size()));
+            if (is_new) {
+                LeatSymbolView* symbol = add_row(symbols_);
+                symbol->name = names_.emplace_back(name).c_str();
+                symbol->max_extent = -1;
+                symbol_rows_.push_back(symbol);
+                sources_.push_back({int32_t(i), axis});
+            }
+        }
+    }
+}
+
+LeatDim PluginGraph::dim_of(const DimSpec& dim) const {
+    if (dim.is_fixed()) {
+        return {dim.extent(), -1};
+    }
+    const auto found = symbol_of_name_.find(dim.name());
+    return {-1, found == symbol_of_name_.end() ? -1 : found->second};
+}
+
+Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) {
+    LeatValueView* row = add_row(values_);
+    value_rows_.push_back(row);
+    row->name = value.name.c_str();
+    row->dtype = value.type.is_tensor() ? int32_t(value.type.dtype) : 0;
+    row->rank = value.type.is_tensor() ? value.type.rank() : -1;
+    row->max_elements = -1;
+    row->outer_value = -1;
+    if (row->rank >= 0) {
+        std::vector<LeatDim>& dims = dims_.emplace_back();
+        dims.reserve(size_t(row->rank));
+        for (size_t axis = 0; axis < size_t(row->rank); ++axis) {
+            const DimSpec& dim = (*value.type.dims)[axis];
+            dims.push_back(dim_of(dim));
+            // An open extent of an input has a symbol of the input's own.
+            if (!dim.is_fixed() && dim.name().empty()) {
+                dims.back() =
+                    dim_of(DimSpec(std::string_view(fmt::format("{}.{}", value.name, axis))));
+            }
+        }
+        row->dims = dims.data();
+        const std::optional<Shape> shape = value.type.fixed_shape();
+        row->max_elements = shape ? shape->element_count() : -1;
+    }
+    if (value.constant && value.constant->dtype() != DType::kString) {
+        LeatConstantView* constant = add_row(constants_);
+        LEAT_ASSIGN_OR_RETURN(constant->tensor, tensor_of(*value.constant));
+        constant->content_hash =
+            content_hash({value.constant->bytes(), size_t(value.constant->byte_count())});
+        row->constant = constant;
+    } else if (outer != nullptr && !value.constant && !value.producer.valid()) {
+        const std::vector<ValueData>& values = outer->graph_.values;
+        const auto found = std::find_if(values.begin(), values.end(), [&](const ValueData& other) {
+            return other.name == value.name;
+        });
+        row->outer_value = found == values.end() ? -1 : int32_t(found - values.begin());
+    }
+    return {};
+}
+
+Result<const LeatTensorView*> PluginGraph::tensor_of(const Tensor& tensor) {
+    const Tensor* source = &tensor;
+    const auto address = reinterpret_cast<uintptr_t>(tensor.bytes());
+    if (address % kConstantAlignment != 0 && tensor.byte_count() > 0) {
+        LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+        source = &aligned_.emplace_back(std::move(copy));
+    }
+    LeatTensorView* row = add_row(tensors_);
+    row->dtype = int32_t(tensor.dtype());
+    row->rank = tensor.shape().rank();
+    row->extents = tensor.shape().begin();
+    row->data = const_cast<std::byte*>(source->bytes());
+    row->bytes = tensor.byte_count();
+    return row;
+}
+
+const int32_t* PluginGraph::ids_of(std::span<const ValueId> ids) {
+    std::vector<int32_t>& list = ids_.emplace_back();
+    list.reserve(ids.size());
+    for (const ValueId id : ids) {
+        list.push_back(id.index);
+    }
+    return list.data();
+}
+
+Status PluginGraph::add_node(const NodeData& node) {
+    LeatNodeView* row = add_row(nodes_);
+    node_rows_.push_back(row);
+    row->name = node.name.c_str();
+    row->domain = node.domain.c_str();
+    row->op_type = node.op_type.c_str();
+    row->input_count = int32_t(node.inputs.size());
+    row->inputs = ids_of(node.inputs);
+    row->output_count = int32_t(node.outputs.size());
+    row->outputs = ids_of(node.outputs);
+    std::vector<const LeatAttributeView*>& attributes = attribute_lists_.emplace_back();
+    attributes.reserve(node.attributes.size());
+    for (const auto& [name, value] : node.attributes) {
+        LEAT_ASSIGN_OR_RETURN(const LeatAttributeView* attribute, attribute_of(name, value));
+        attributes.push_back(attribute);
+    }
+    row->attribute_count = int32_t(attributes.size());
+    row->attributes = attributes.data();
+    std::vector<const LeatSubgraphView*>& bodies = subgraph_lists_.emplace_back();
+    bodies.reserve(node.subgraphs.size());
+    for (const auto& [name, body] : node.subgraphs) {
+        std::unique_ptr<PluginGraph> inner(new PluginGraph(*body));
+        LEAT_RETURN_IF_ERROR(inner->build(this));
+        LeatSubgraphView* subgraph = add_row(subgraphs_);
+        subgraph->name = name.c_str();
+        subgraph->graph = &inner->view_;
+        bodies.push_back(subgraph);
+        bodies_.push_back(std::move(inner));
+    }
+    row->subgraph_count = int32_t(bodies.size());
+    row->subgraphs = bodies.data();
+    return {};
+}
+
+Result<const LeatAttributeView*> PluginGraph::attribute_of(const std::string& name,
+                                                           const AttributeValue& value) {
+    LeatAttributeView* row = add_row(attributes_);
+    row->name = name.c_str();
+    row->count = 1;
+    if (const auto* number = std::get_if<int64_t>(&value)) {
+        row->kind = kLeatAttributeInts;
+        row->ints = number;
+    } else if (const auto* real = std::get_if<float>(&value)) {
+        row->kind = kLeatAttributeFloats;
+        row->floats = real;
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+        row->kind = kLeatAttributeStrings;
+        row->strings = texts_.emplace_back(1, text->c_str()).data();
+    } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
+        row->kind = kLeatAttributeTensor;
+        LEAT_ASSIGN_OR_RETURN(row->tensor, tensor_of(*tensor));
+    } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
+        row->kind = kLeatAttributeInts;
+        row->is_list = 1;
+        row->count = int64_t(numbers->size());
+        row->ints = numbers->data();
+    } else if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
+        row->kind = kLeatAttributeFloats;
+        row->is_list = 1;
+        row->count = int64_t(reals->size());
+        row->floats = reals->data();
+    } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+        std::vector<const char*>& list = texts_.emplace_back();
+        list.reserve(texts->size());
+        for (const std::string& one : *texts) {
+            list.push_back(one.c_str());
+        }
+        row->kind = kLeatAttributeStrings;
+        row->is_list = 1;
+        row->count = int64_t(list.size());
+        row->strings = list.data();
+    }
+    return row;
+}
+
+}  // namespace leat

@@ -1,0 +1,137 @@
+#include "runtime/device_backend.h"
+
+#include <condition_variable>
+#include <utility>
+
+#include "backends/plugin/find_plugin.h"
+
+namespace leat {
+namespace {
+
+// Posted by a thread of the plugin.
+struct Token {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_posted = false;
+
+    static void post(void* user, LeatCode /*code*/) {
+        auto& token = *static_cast<Token*>(user);
+        // Under the lock to the end: the waiter destroys the token as soon as it has it.
+        const std::lock_guard lock(token.mutex);
+        token.is_posted = true;
+        token.changed.notify_one();
+    }
+    void wait() {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return is_posted; });
+    }
+};
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceBackend> backend,
+                                                         const LeatDomainInfo& domain,
+                                                         int64_t size_bytes) {
+    std::shared_ptr<DeviceSlab> slab(new DeviceSlab(std::move(backend)));
+    const LeatBackendApi& api = slab->backend_->api();
+    LeatBackend* handle = slab->backend_->handle();
+    PluginError error;
+    const LeatCode code =
+        api.allocate_slab(handle, domain.domain, size_bytes, &slab->handle_, error.get());
+    if (code != kLeatOk) {
+        slab->handle_ = nullptr;
+        return error.status(code, fmt::format("allocate {} bytes of {}", size_bytes, domain.name));
+    }
+    slab->is_coherent_ = domain.is_coherent != 0;
+    if (domain.is_mappable != 0) {
+        void* mapped = nullptr;
+        const LeatCode mapping = api.map_slab(handle, slab->handle_, &mapped, error.get());
+        if (mapping != kLeatOk) {
+            return error.status(mapping, fmt::format("map {}", domain.name));
+        }
+        slab->mapped_ = static_cast<std::byte*>(mapped);
+    }
+    return slab;
+}
+
+DeviceSlab::~DeviceSlab() {
+    if (handle_ != nullptr) {
+        backend_->api().free_slab(backend_->handle(), handle_);
+    }
+}
+
+Status DeviceSlab::flush(int64_t offset_bytes, int64_t size_bytes) const {
+    if (is_coherent_ || size_bytes == 0) {
+        return {};
+    }
+    PluginError error;
+    return error.status(backend_->api().flush_slab(backend_->handle(), handle_, offset_bytes,
+                                                   size_bytes, error.get()),
+                        "flush memory");
+}
+
+Result<std::shared_ptr<DeviceBackend>> DeviceBackend::open(const std::string& name,
+                                                           const std::string& path,
+                                                           const BackendSettings& settings,
+                                                           HostServices::Log log,
+                                                           HostServices::ParallelFor parallel_for) {
+    LEAT_ASSIGN_OR_RETURN(const std::string file, find_plugin(name, path));
+    std::shared_ptr<DeviceBackend> backend(
+        new DeviceBackend(std::move(log), std::move(parallel_for)));
+    LEAT_ASSIGN_OR_RETURN(backend->plugin_, LoadedPlugin::open(file, backend->services_));
+    if (const std::string reason = backend->plugin_->unavailable_reason(); !reason.empty()) {
+        return unsupported("backend '{}' is not available: {}", name, reason).with_file(file);
+    }
+    LEAT_RETURN_IF_ERROR(backend->plugin_->start(settings));
+    return backend;
+}
+
+Result<int> DeviceBackend::device_number(const DeviceName& name) const {
+    return choose_device(name, plugin_->device_names());
+}
+
+Result<const LeatDomainInfo*> DeviceBackend::domain(int number, int32_t domain) const {
+    const LeatDeviceInfo& info = device(number);
+    for (int32_t i = 0; i < info.domain_count; ++i) {
+        if (info.domains[i]->domain == domain) {
+            return info.domains[i];
+        }
+    }
+    return not_found("device '{}' has no memory domain {}", info.name, domain);
+}
+
+Result<int32_t> DeviceBackend::compute_queue(int number) const {
+    const LeatDeviceInfo& info = device(number);
+    for (int32_t i = 0; i < info.queue_count; ++i) {
+        if ((info.queues[i]->kinds & kLeatQueueCompute) != 0) {
+            return info.queues[i]->queue;
+        }
+    }
+    return not_found("device '{}' has no queue that computes", info.name);
+}
+
+Status DeviceBackend::wait(LeatPoint point) const {
+    Token token;
+    PluginError error;
+    LeatCode code = api().on_reached(handle(), point, Token::post, &token, error.get());
+    if (code != kLeatOk) {
+        return error.status(code, "be told of the end of a run");
+    }
+    token.wait();
+    code = api().poll(handle(), point, error.get());
+    return error.status(code, "finish a run");
+}
+
+std::shared_ptr<const PackedOnDevice> DeviceBackend::find_packed(const PackedKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = packed_.find(key);
+    return found == packed_.end() ? nullptr : found->second.lock();
+}
+
+void DeviceBackend::keep_packed(const PackedKey& key,
+                                const std::shared_ptr<const PackedOnDevice>& packed) {
+    const std::lock_guard lock(mutex_);
+    packed_[key] = packed;
+}
+
+}  // namespace leat

@@ -1,0 +1,106 @@
+// DeviceBackend: a loaded plugin with what the Runtime keeps for it: its devices, the next point of
+// each queue, and packed constants that executables share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "backends/plugin/device_name.h"
+#include "backends/plugin/loaded_plugin.h"
+
+namespace leat {
+
+class DeviceBackend;
+
+// Memory of a device.
+class DeviceSlab {
+  public:
+    // Maps it where the domain is mappable. out_of_memory names domain and bytes.
+    static Result<std::shared_ptr<DeviceSlab>> allocate(std::shared_ptr<DeviceBackend> backend,
+                                                        const LeatDomainInfo& domain,
+                                                        int64_t size_bytes);
+    DeviceSlab(const DeviceSlab&) = delete;
+    DeviceSlab& operator=(const DeviceSlab&) = delete;
+    ~DeviceSlab();
+
+    LeatSlab* handle() const { return handle_; }
+    // Null where the host cannot reach it.
+    std::byte* mapped() const { return mapped_; }
+    // After host writes, or before host reads, of mapped memory.
+    Status flush(int64_t offset_bytes, int64_t size_bytes) const;
+
+  private:
+    explicit DeviceSlab(std::shared_ptr<DeviceBackend> backend) : backend_(std::move(backend)) {}
+
+    std::shared_ptr<DeviceBackend> backend_;
+    LeatSlab* handle_ = nullptr;
+    std::byte* mapped_ = nullptr;
+    bool is_coherent_ = true;
+};
+
+// A constant as an executable reads it, in memory of the device.
+struct PackedOnDevice {
+    std::shared_ptr<DeviceSlab> slab;
+    int64_t offset_bytes = 0;
+};
+
+// Thread-safe.
+class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
+  public:
+    // As find_plugin finds it by name and path.
+    static Result<std::shared_ptr<DeviceBackend>> open(const std::string& name,
+                                                       const std::string& path,
+                                                       const BackendSettings& settings,
+                                                       HostServices::Log log,
+                                                       HostServices::ParallelFor parallel_for);
+
+    const LeatBackendApi& api() const { return plugin_->api(); }
+    LeatBackend* handle() const { return plugin_->backend(); }
+    const std::string& file() const { return plugin_->file(); }
+    // The device of the backend that is meant.
+    Result<int> device_number(const DeviceName& name) const;
+    const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }
+    // not_found where the device has no such domain or queue.
+    Result<const LeatDomainInfo*> domain(int number, int32_t domain) const;
+    Result<int32_t> compute_queue(int number) const;
+
+    // Calls submit(LeatPoint) with the queue's next point; it returns a Status. Waits for other
+    // threads that submit there.
+    template <class Submit>
+    Result<LeatPoint> submit(int32_t queue, const Submit& submit) {
+        const std::lock_guard lock(mutex_);
+        const LeatPoint point{queue, ++last_points_[queue]};
+        Status status = submit(point);
+        if (!status.ok()) {
+            return status;
+        }
+        return point;
+    }
+    // Sleeps until the point is reached; the error that it completed with.
+    Status wait(LeatPoint point) const;
+
+    // The packed constant if some executable has it, else what `pack` makes.
+    using PackedKey = std::tuple<uint64_t, uint64_t, int32_t>;  // content, layout, domain
+    std::shared_ptr<const PackedOnDevice> find_packed(const PackedKey& key);
+    void keep_packed(const PackedKey& key, const std::shared_ptr<const PackedOnDevice>& packed);
+
+    // kBusy with the counts while something of it lives; afterwards nothing of this may be used.
+    Status unload() { return plugin_->unload(); }
+
+  private:
+    DeviceBackend(HostServices::Log log, HostServices::ParallelFor parallel_for)
+        : services_({}, std::move(log), std::move(parallel_for)) {}
+
+    HostServices services_;  // outlives the plugin
+    std::unique_ptr<LoadedPlugin> plugin_;
+    std::mutex mutex_;
+    std::map<int32_t, uint64_t> last_points_;  // by queue
+    std::map<PackedKey, std::weak_ptr<const PackedOnDevice>> packed_;
+};
+
+}  // namespace leat

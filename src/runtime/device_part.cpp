@@ -1,0 +1,125 @@
+#include "runtime/device_part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/round_up.h"
+#include "leat/plugin_backend.h"
+#include "runtime/device_kernel.h"
+
+namespace leat {
+namespace {
+
+// Constants share slabs of this size, so that each lies in one allocation of the driver.
+constexpr int64_t kWeightSlabBytes = int64_t{256} << 20;
+
+DeviceBackend::PackedKey key_of(const LeatPackedConstant& constant) {
+    return {constant.content_hash, constant.layout_key, constant.domain};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const DevicePart>> DevicePart::compile(DevicePlace place,
+                                                              const GraphData& body) {
+    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
+    LEAT_RETURN_IF_ERROR(part->make(body));
+    return std::shared_ptr<const DevicePart>(std::move(part));
+}
+
+DevicePart::~DevicePart() {
+    if (executable_ != nullptr) {
+        place_.backend->api().free_executable(place_.backend->handle(), executable_);
+    }
+}
+
+Status DevicePart::make(const GraphData& body) {
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph, PluginGraph::make(body));
+    symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
+    const LeatBackendApi& api = place_.backend->api();
+    LeatBackend* backend = place_.backend->handle();
+    const auto options = plugin::made<LeatCompileOptions>();
+    PluginError error;
+    const LeatCode code =
+        api.compile(backend, place_.number, &graph->view(), &options, &executable_, error.get());
+    if (code != kLeatOk) {
+        executable_ = nullptr;
+        return error.status(
+            code, fmt::format("compile {} nodes for {}", body.node_count(), place_.label));
+    }
+    info_ = api.executable_info(backend, executable_);
+    LEAT_ASSIGN_OR_RETURN(domain_, place_.backend->domain(place_.number, info_->domain));
+    LEAT_ASSIGN_OR_RETURN(queue_, place_.backend->compute_queue(place_.number));
+    return pack_constants(graph->view());
+}
+
+// Those that no other executable has packed alike, one behind the other in slabs.
+Status DevicePart::pack_constants(const LeatGraphView& graph) {
+    packed_.resize(size_t(info_->constant_count));
+    constant_places_.reserve(packed_.size());
+    std::shared_ptr<DeviceSlab> slab;
+    int64_t slab_bytes = 0;
+    int64_t used_bytes = 0;
+    for (int32_t i = 0; i < info_->constant_count; ++i) {
+        const LeatPackedConstant& constant = *info_->constants[i];
+        std::shared_ptr<const PackedOnDevice>& packed = packed_[size_t(i)];
+        packed = place_.backend->find_packed(key_of(constant));
+        if (packed == nullptr) {
+            const int64_t alignment = std::max(domain_->alignment_bytes, constant.alignment_bytes);
+            const int64_t bytes = round_up(std::max<int64_t>(constant.bytes, 1), alignment);
+            int64_t offset = round_up(used_bytes, alignment);
+            if (slab == nullptr || offset + bytes > slab_bytes) {
+                slab_bytes = std::max(bytes, std::min(kWeightSlabBytes, remaining_bytes(i)));
+                LEAT_ASSIGN_OR_RETURN(slab,
+                                      DeviceSlab::allocate(place_.backend, *domain_, slab_bytes));
+                offset = 0;
+            }
+            used_bytes = offset + bytes;
+            packed = std::make_shared<const PackedOnDevice>(PackedOnDevice{slab, offset});
+            LEAT_RETURN_IF_ERROR(pack(graph, i, *packed));
+            place_.backend->keep_packed(key_of(constant), packed);
+            packed_bytes_ += bytes;
+        }
+        constant_places_.push_back({packed->slab->handle(), packed->offset_bytes});
+    }
+    return {};
+}
+
+// Of the constants from this one on, at most.
+int64_t DevicePart::remaining_bytes(int32_t first) const {
+    int64_t bytes = 0;
+    for (int32_t i = first; i < info_->constant_count; ++i) {
+        const LeatPackedConstant& constant = *info_->constants[i];
+        const int64_t alignment = std::max(domain_->alignment_bytes, constant.alignment_bytes);
+        bytes += round_up(std::max<int64_t>(constant.bytes, 1), alignment);
+    }
+    return bytes;
+}
+
+Status DevicePart::pack(const LeatGraphView& graph,
+                        int32_t index,
+                        const PackedOnDevice& packed) const {
+    const LeatPackedConstant& constant = *info_->constants[index];
+    const LeatConstantView* source = graph.values[constant.value]->constant;
+    if (source == nullptr) {
+        return make_error(StatusCode::kInternal, "backend {} packs value {}, which is no constant",
+                          place_.label, constant.value);
+    }
+    PluginError error;
+    return error.status(
+        place_.backend->api().pack(place_.backend->handle(), executable_, index, source->tensor,
+                                   {packed.slab->handle(), packed.offset_bytes}, error.get()),
+        fmt::format("pack constant '{}'", graph.values[constant.value]->name));
+}
+
+Result<std::unique_ptr<HostKernel>> DevicePart::prepare(const PrepareContext& context) const {
+    std::vector<int64_t> extents;
+    extents.reserve(symbols_.size());
+    for (const PluginGraph::SymbolSource& source : symbols_) {
+        extents.push_back(context.inputs[size_t(source.input)].shape[source.axis]);
+    }
+    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceKernel> kernel,
+                          DeviceKernel::make(shared_from_this(), std::move(extents), context));
+    return std::unique_ptr<HostKernel>(std::move(kernel));
+}
+
+}  // namespace leat

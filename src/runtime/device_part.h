@@ -1,0 +1,61 @@
+// DevicePart: a cluster of a graph that runs on a device, compiled by its backend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/host_kernel.h"
+#include "partition/plugin_graph.h"
+#include "runtime/device_backend.h"
+
+namespace leat {
+
+// Where a part runs.
+struct DevicePlace {
+    std::shared_ptr<DeviceBackend> backend;
+    int number = 0;     // of the device
+    std::string label;  // as the user named it
+};
+
+// Immutable once made; shared by plans and requests, whose memory keeps it alive.
+class DevicePart : public std::enable_shared_from_this<DevicePart> {
+  public:
+    // Packs the constants into memory of the device.
+    static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
+                                                             const GraphData& body);
+    DevicePart(const DevicePart&) = delete;
+    DevicePart& operator=(const DevicePart&) = delete;
+    ~DevicePart();
+
+    const DevicePlace& place() const { return place_; }
+    int64_t packed_bytes() const { return packed_bytes_; }
+    LeatExecutable* executable() const { return executable_; }
+    const LeatExecutableInfo& info() const { return *info_; }
+    const LeatDomainInfo& domain() const { return *domain_; }
+    int32_t queue() const { return queue_; }
+    std::span<const LeatPlacement> constants() const { return constant_places_; }
+
+    // The part for these shapes: one tile, which submits and waits for the end. Each instance of a
+    // plan needs a state of the kernel.
+    Result<std::unique_ptr<HostKernel>> prepare(const PrepareContext& context) const;
+
+  private:
+    explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
+    Status make(const GraphData& body);
+    Status pack_constants(const LeatGraphView& graph);
+    int64_t remaining_bytes(int32_t first) const;
+    Status pack(const LeatGraphView& graph, int32_t index, const PackedOnDevice& packed) const;
+
+    DevicePlace place_;
+    LeatExecutable* executable_ = nullptr;
+    const LeatExecutableInfo* info_ = nullptr;
+    const LeatDomainInfo* domain_ = nullptr;
+    int32_t queue_ = 0;
+    int64_t packed_bytes_ = 0;
+    std::vector<PluginGraph::SymbolSource> symbols_;
+    std::vector<std::shared_ptr<const PackedOnDevice>> packed_;
+    std::vector<LeatPlacement> constant_places_;
+};
+
+}  // namespace leat

@@ -1,0 +1,141 @@
+#include "runtime/device_placement.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "leat/plugin_backend.h"
+#include "partition/partition.h"
+
+namespace leat {
+namespace {
+
+DeviceAnswers ask_host(const GraphData& graph, const ListedDevice& device) {
+    DeviceAnswers answers{device.label, {}, true};
+    answers.nodes.reserve(graph.nodes.size());
+    for (const NodeData& node : graph.nodes) {
+        answers.nodes.push_back({device.host->refusal(node)});
+    }
+    return answers;
+}
+
+Result<DeviceAnswers> ask_plugin(const LeatGraphView& view, const ListedDevice& device) {
+    std::vector<LeatNodeCapability> capabilities(size_t(view.node_count),
+                                                 plugin::made<LeatNodeCapability>());
+    std::vector<LeatNodeCapability*> rows;
+    rows.reserve(capabilities.size());
+    for (LeatNodeCapability& capability : capabilities) {
+        rows.push_back(&capability);
+    }
+    PluginError error;
+    const DeviceBackend& backend = *device.place.backend;
+    LEAT_RETURN_IF_ERROR(
+        error.status(backend.api().capabilities(backend.handle(), device.place.number, &view,
+                                                rows.data(), error.get()),
+                     fmt::format("say what {} can run", device.label)));
+    DeviceAnswers answers{device.label, {}};
+    answers.nodes.reserve(capabilities.size());
+    for (const LeatNodeCapability& capability : capabilities) {
+        NodeAnswer& answer = answers.nodes.emplace_back();
+        answer.host_inputs = capability.host_inputs;
+        if (capability.is_supported == 0) {
+            answer.refusal = capability.reason[0] == '\0' ? "no reason" : capability.reason;
+        }
+    }
+    return answers;
+}
+
+Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
+                                           std::span<const ListedDevice> devices) {
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> view, PluginGraph::make(graph));
+    std::vector<DeviceAnswers> all;
+    all.reserve(devices.size());
+    for (const ListedDevice& device : devices) {
+        if (device.host != nullptr) {
+            all.push_back(ask_host(graph, device));
+        } else {
+            LEAT_ASSIGN_OR_RETURN(DeviceAnswers answers, ask_plugin(view->view(), device));
+            all.push_back(std::move(answers));
+        }
+    }
+    return all;
+}
+
+// What every device that could run the node says.
+std::string reasons_for(std::span<const DeviceAnswers> answers, size_t node) {
+    std::vector<std::string> reasons;
+    for (const DeviceAnswers& device : answers) {
+        if (!device.nodes[node].refusal.empty()) {
+            reasons.push_back(fmt::format("{}: {}", device.device, device.nodes[node].refusal));
+        }
+    }
+    return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
+// Nodes elsewhere than on the first device: named, or an error that lists those that may not be.
+Status judge(const GraphData& graph,
+             const Placement& placement,
+             std::span<const DeviceAnswers> answers,
+             Fallback fallback,
+             PlacedGraph& placed) {
+    std::vector<std::string> refused;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        const int device = placement.device_of_node[n];
+        if (device == kNowhere || (device > 0 && fallback == Fallback::kForbid)) {
+            refused.push_back(
+                fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));
+        } else if (device > 0) {
+            placed.fallbacks.push_back(fmt::format("{} runs on {}: {}", graph.nodes[n].label(),
+                                                   answers[size_t(device)].device,
+                                                   reasons_for(answers, n)));
+        }
+        // What follows from shapes needs no device, and counts as the first one's.
+        ++placed.nodes_per_device[answers[size_t(std::max(device, 0))].device];
+    }
+    if (refused.empty()) {
+        return {};
+    }
+    return unsupported("{} of {} nodes cannot run on '{}'", refused.size(), graph.nodes.size(),
+                       answers[0].device)
+        .with_file(graph.file)
+        .with_found(fmt::format("{}", fmt::join(refused, "; ")))
+        .with_hint(fallback == Fallback::kForbid && answers.size() > 1
+                       ? "Fallback::kWarn lets the other devices run them"
+                       : "");
+}
+
+}  // namespace
+
+Result<PlacedGraph> place_on_devices(GraphData& graph,
+                                     std::vector<ListedDevice> devices,
+                                     Fallback fallback) {
+    PlacedGraph placed;
+    const auto host = std::find_if(devices.begin(), devices.end(), [](const ListedDevice& device) {
+        return device.host != nullptr;
+    });
+    placed.has_host_steps = host != devices.end() || fallback != Fallback::kForbid;
+    if (host == devices.end()) {
+        LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
+        if (placed.has_host_steps) {
+            devices.push_back({std::string(placed.host->name()), placed.host, {}});
+        }
+    } else {
+        placed.host = host->host;
+    }
+    LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices));
+    Placement placement = place_nodes(graph, answers);
+    LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, fallback, placed));
+    placed.deciding_inputs = std::move(placement.deciding_inputs);
+    for (const Cluster& cluster : find_clusters(graph, placement.device_of_node, answers)) {
+        const std::shared_ptr<const GraphData> body =
+            cut_cluster(graph, cluster, int64_t(placed.parts.size()));
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
+                              DevicePart::compile(devices[size_t(cluster.device)].place, *body));
+        placed.parts.push_back(std::move(part));
+    }
+    graph.compact();
+    return placed;
+}
+
+}  // namespace leat

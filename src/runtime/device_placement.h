@@ -1,0 +1,31 @@
+// From a graph and a list of devices to parts that run on them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "runtime/device_list.h"
+
+namespace leat {
+
+struct PlacedGraph {
+    const Backend* host = nullptr;                         // of the nodes that stay in the graph
+    bool has_host_steps = true;                            // false: nothing may run on it
+    std::vector<std::shared_ptr<const DevicePart>> parts;  // by the number of their cluster
+    std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
+    std::map<std::string, int> nodes_per_device;
+    std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
+};
+
+// Asks the devices, replaces what they take by nodes that stand for clusters, and compiles these.
+// Precondition: the graph is verified, in topological order, without epilogues and other layouts.
+// kPlacement lists every node that no device takes, or, where `fallback` forbids others, that the
+// first one does not take, with the reasons.
+Result<PlacedGraph> place_on_devices(GraphData& graph,
+                                     std::vector<ListedDevice> devices,
+                                     Fallback fallback);
+
+}  // namespace leat

@@ -1,0 +1,197 @@
+// Which node goes to which device, what becomes one subgraph, and what the C ABI sees of it.
+#include "partition/partition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "leat/leat.h"
+#include "partition/plugin_graph.h"
+#include "passes/pipeline.h"
+
+namespace leat {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kDevice = 0;
+constexpr int kHost = 1;
+
+// Verified, in order, with types: as compile() has it.
+GraphData& typed(Graph& graph) {
+    std::vector<PassReport> reports;
+    const Status status =
+        run_passes(graph.data(),
+                   {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return graph.data();
+}
+
+// A device that refuses the operators of the list, and the host, which takes everything.
+std::vector<DeviceAnswers> device_without(const GraphData& graph,
+                                          const std::vector<std::string>& refused) {
+    std::vector<DeviceAnswers> answers(2);
+    answers[kDevice].device = "device";
+    answers[kHost].device = "cpu";
+    answers[kHost].is_host = true;
+    for (const NodeData& node : graph.nodes) {
+        const bool is_refused =
+            std::find(refused.begin(), refused.end(), node.op_type) != refused.end();
+        answers[kDevice].nodes.push_back({is_refused ? "no kernel" : "", 0});
+        answers[kHost].nodes.emplace_back();
+    }
+    return answers;
+}
+
+std::vector<std::string> types_of(const GraphData& graph, const Cluster& cluster) {
+    std::vector<std::string> types;
+    for (const NodeId id : cluster.nodes) {
+        types.push_back(graph.node(id).op_type);
+    }
+    return types;
+}
+
+// x --> Relu --> Exp --> Neg --> Abs    the device refuses Exp
+Graph chain() {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 4});
+    graph.output(
+        "y", graph.add("Abs", {graph.add("Neg", {graph.add("Exp", {graph.add("Relu", {x})})})}));
+    return graph;
+}
+
+TEST(PlaceNodes, TakesTheFirstDeviceThatDoesNotRefuse) {
+    Graph graph = chain();
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
+    EXPECT_THAT(place_nodes(data, answers).device_of_node,
+                ElementsAre(kDevice, kHost, kDevice, kDevice));
+    answers.pop_back();
+    EXPECT_THAT(place_nodes(data, answers).device_of_node,
+                ElementsAre(kDevice, kNowhere, kDevice, kDevice));
+}
+
+// x --> Shape --> Expand(a) --> y    the shape needs no device
+TEST(PlaceNodes, LeavesWhatFollowsFromShapes) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 4});
+    const ValueId shape = graph.add("Shape", {x});
+    const ValueId a = graph.input("a", DType::kFloat32, {4});
+    graph.output("y", graph.add("Expand", {a, shape}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    answers[kDevice].nodes[1].host_inputs = 2;
+    const Placement placement = place_nodes(data, answers);
+    EXPECT_THAT(placement.device_of_node, ElementsAre(kKnownAtPlanning, kDevice));
+    EXPECT_THAT(placement.deciding_inputs, IsEmpty());
+}
+
+// (x, axis) --> CumSum    a device that reads the axis on the host
+TEST(PlaceNodes, ReadsHostInputsBeforeTheRun) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {4});
+    const ValueId axis = graph.input("axis", DType::kInt64, {});
+    graph.output("y", graph.add("CumSum", {x, axis}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    answers[kDevice].nodes[0].host_inputs = 2;
+    EXPECT_THAT(place_nodes(data, answers).deciding_inputs, ElementsAre(1));
+}
+
+TEST(PlaceNodes, RefusesStringsForDevices) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kString, {2});
+    graph.output("y", graph.add("Transpose", {x}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    EXPECT_THAT(place_nodes(data, answers).device_of_node, ElementsAre(kHost));
+    EXPECT_THAT(answers[kDevice].nodes[0].refusal, HasSubstr("string"));
+}
+
+TEST(FindClusters, NeverLeavesAndComesBack) {
+    Graph graph = chain();
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
+    const Placement placement = place_nodes(data, answers);
+    const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
+    ASSERT_THAT(clusters, SizeIs(2));
+    EXPECT_THAT(types_of(data, clusters[0]), ElementsAre("Relu"));
+    EXPECT_THAT(types_of(data, clusters[1]), ElementsAre("Neg", "Abs"));
+}
+
+//  x --> Relu --> Exp --> Add      the device refuses Exp; Neg could be with Relu or with Add
+//          \----> Neg ----^
+TEST(FindClusters, KeepsBranchesTogether) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {4});
+    const ValueId relu = graph.add("Relu", {x});
+    const ValueId exp = graph.add("Exp", {relu});
+    const ValueId neg = graph.add("Neg", {relu});
+    graph.output("y", graph.add("Add", {exp, neg}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
+    const Placement placement = place_nodes(data, answers);
+    const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
+    ASSERT_THAT(clusters, SizeIs(2));
+    EXPECT_THAT(types_of(data, clusters[0]), ElementsAre("Relu", "Neg"));
+    EXPECT_THAT(types_of(data, clusters[1]), ElementsAre("Add"));
+}
+
+TEST(CutCluster, LeavesANodeWithTheBody) {
+    Graph graph = chain();
+    GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
+    const Placement placement = place_nodes(data, answers);
+    const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
+    const auto body = cut_cluster(data, clusters[1], 7);
+    data.compact();
+    ASSERT_EQ(data.node_count(), 3);
+    EXPECT_EQ(data.nodes[2].op_type, "DeviceSubgraph");
+    EXPECT_EQ(cluster_number(data.nodes[2]), 7);
+    EXPECT_EQ(data.nodes[2].inputs, data.nodes[1].outputs);
+    EXPECT_EQ(data.nodes[2].outputs, data.outputs);
+    ASSERT_EQ(body->node_count(), 2);
+    EXPECT_THAT(body->inputs, SizeIs(1));
+    EXPECT_THAT(body->outputs, SizeIs(1));
+
+    // The node's results have the shapes that its body gives.
+    std::vector<ValueFact> given(1);
+    given[0].type = TypeInfo::tensor(DType::kFloat32, Shape{3, 4});
+    const auto facts = infer_graph(data, given, {});
+    ASSERT_TRUE(facts.ok()) << facts.error().message();
+    EXPECT_EQ((*facts)[size_t(data.outputs[0].index)].type.fixed_shape(), Shape({3, 4}));
+}
+
+TEST(PluginGraph, ShowsSymbolsAttributesAndConstants) {
+    Graph graph("shown");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 4});
+    const ValueId w = graph.constant(
+        "w", *Tensor::from<float>({4, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
+    graph.output("y", graph.add("Gemm", {x, w}, {{"alpha", 2.0F}, {"transA", int64_t{0}}}));
+    const auto made = PluginGraph::make(typed(graph));
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    const LeatGraphView& view = (*made)->view();
+    ASSERT_EQ(view.symbol_count, 1);
+    EXPECT_STREQ(view.symbols[0]->name, "n");
+    ASSERT_THAT((*made)->symbol_sources(), SizeIs(1));
+    EXPECT_EQ((*made)->symbol_sources()[0].axis, 0);
+    const LeatValueView& input = *view.values[view.inputs[0]];
+    ASSERT_EQ(input.rank, 2);
+    EXPECT_EQ(input.dims[0].symbol, 0);
+    EXPECT_EQ(input.dims[1].extent, 4);
+    const LeatNodeView& node = *view.nodes[0];
+    EXPECT_STREQ(node.op_type, "Gemm");
+    ASSERT_EQ(node.attribute_count, 2);
+    EXPECT_STREQ(node.attributes[0]->name, "alpha");
+    EXPECT_EQ(node.attributes[0]->floats[0], 2.0F);
+    const LeatConstantView* constant = view.values[node.inputs[1]]->constant;
+    ASSERT_NE(constant, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->tensor->data) % 64, 0U);
+    EXPECT_EQ(static_cast<const float*>(constant->tensor->data)[7], 8.0F);
+    EXPECT_EQ(view.values[view.outputs[0]]->dims[0].symbol, 0);
+}
+
+}  // namespace
+}  // namespace leat

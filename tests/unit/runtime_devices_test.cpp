@@ -1,0 +1,222 @@
+// Graphs on devices of plugins, the simulated one here: results, fallback, failures, unloading.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "leat/leat.h"
+
+namespace leat {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+RuntimeOptions sim_options(std::map<std::string, std::string, std::less<>> settings = {}) {
+    RuntimeOptions options;
+    const char* folder = std::getenv("LEAT_SIM_FOLDER");
+    options.backend_path = folder == nullptr ? "." : folder;
+    options.backend_settings["sim"] = std::move(settings);
+    options.threads = 1;
+    return options;
+}
+
+CompileOptions on(std::string devices, Fallback fallback = Fallback::kForbid) {
+    CompileOptions options;
+    options.devices = std::move(devices);
+    options.fallback = fallback;
+    return options;
+}
+
+// x[n,2] --> MatMul(w) --> Relu --> y
+Graph affine_graph() {
+    Graph graph("affine");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 2});
+    const ValueId w =
+        graph.constant("w", *Tensor::from<float>({2, 2}, std::vector<float>{1, -2, 3, 4}));
+    graph.output("y", graph.add("Relu", {graph.add("MatMul", {x, w})}));
+    return graph;
+}
+
+Status run(Request& request, const std::vector<float>& x) {
+    Status status = request.bind("x", Shape{int64_t(x.size()) / 2, 2}, std::span<const float>(x));
+    return status.ok() ? request.run() : status;
+}
+
+TEST(Devices, RunAGraphOfAnyBatch) {
+    const Runtime runtime(sim_options());
+    const auto compiled = runtime.compile(affine_graph(), on("sim"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(compiled->report().summary(), "sim 2/2 nodes");
+    EXPECT_THAT(compiled->report().fallbacks, SizeIs(0));
+    Request request = *compiled->make_request();
+    for (int turn = 0; turn < 2; ++turn) {
+        Status status = run(request, {1, 1, 2, 0});
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 2, 2, 0));
+        status = run(request, {0, 1});
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_THAT(request.get<float>("y"), ElementsAre(3, 4));
+    }
+}
+
+TEST(Devices, RunSeveralRequestsAtATime) {
+    const Runtime runtime(sim_options());
+    const CompiledGraph compiled = *runtime.compile(affine_graph(), on("sim"));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&compiled, t] {
+            Request request = *compiled.make_request();
+            for (int turn = 0; turn < 50; ++turn) {
+                const auto x = float(t * 100 + turn);
+                ASSERT_TRUE(run(request, {x, 0}).ok());
+                EXPECT_THAT(request.get<float>("y"), ElementsAre(x, 0));
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+}
+
+// x, starts, ends --> Slice: host inputs that come with the run
+TEST(Devices, ReadHostInputsOfTheRun) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {4});
+    const ValueId starts = graph.input("starts", DType::kInt64, {1});
+    const ValueId ends = graph.input("ends", DType::kInt64, {1});
+    graph.output("y", graph.add("Slice", {x, starts, ends}));
+    const Runtime runtime(sim_options());
+    const auto compiled = runtime.compile(graph, on("sim"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    const std::vector<float> values = {1, 2, 3, 4};
+    const std::vector<int64_t> begin = {1};
+    for (const int64_t end : {3, 4, 3}) {
+        const std::vector<int64_t> ends_now = {end};
+        ASSERT_TRUE(request.bind("x", std::span<const float>(values)).ok());
+        ASSERT_TRUE(request.bind("starts", std::span<const int64_t>(begin)).ok());
+        ASSERT_TRUE(request.bind("ends", std::span<const int64_t>(ends_now)).ok());
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_THAT(request.get<float>("y"), SizeIs(size_t(end - 1)));
+        EXPECT_EQ(request.get<float>("y")[0], 2.0F);
+    }
+}
+
+// x --> Relu, text --> Transpose    strings stay on the host
+Graph graph_with_strings() {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 2});
+    const ValueId text = graph.input("text", DType::kString, {2, 2});
+    graph.output("y", graph.add("Relu", {x}));
+    graph.output("texts", graph.add("Transpose", {text}));
+    return graph;
+}
+
+TEST(Devices, NameNodesThatFallBack) {
+    RuntimeOptions options = sim_options();
+    std::vector<std::string> messages;
+    options.logger = [&messages](LogLevel level, std::string_view text) {
+        if (level == LogLevel::kWarning) {
+            messages.emplace_back(text);
+        }
+    };
+    const Runtime runtime(options);
+    const auto refused = runtime.compile(graph_with_strings(), on("sim,cpu"));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), StatusCode::kUnsupported);
+    EXPECT_THAT(refused.error().message(), HasSubstr("1 of 2 nodes cannot run on 'sim'"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("(Transpose): sim: sim holds no strings"));
+
+    const auto compiled = runtime.compile(graph_with_strings(), on("sim", Fallback::kWarn));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(compiled->report().nodes_per_backend,
+              (std::map<std::string, int>{{"cpu", 1}, {"sim", 1}}));
+    EXPECT_THAT(compiled->report().fallbacks,
+                ElementsAre(HasSubstr("runs on cpu: sim: sim holds")));
+    EXPECT_THAT(messages, ::testing::Contains(HasSubstr("runs on cpu")));
+    Request request = *compiled->make_request();
+    Tensor text = *Tensor::allocate(DType::kString, {2, 2});
+    text.mutable_data<std::string>()[1] = "b";
+    ASSERT_TRUE(request.bind("text", text).ok());
+    const Status status = run(request, {-1, 2, -3, 4});
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(0, 2, 0, 4));
+    EXPECT_THAT(request.get<std::string>("texts"), ElementsAre("", "", "b", ""));
+}
+
+TEST(Devices, SharePackedConstants) {
+    const Runtime runtime(sim_options({{"memory_limit_bytes", "4096"}}));
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 2});
+    std::vector<float> weights(size_t(2) * 400, 0.5F);
+    graph.output("y", graph.add("MatMul",
+                                {x, graph.constant("w", *Tensor::from<float>({2, 400}, weights))}));
+    // 3,200 bytes: a second copy would not fit.
+    const auto first = runtime.compile(graph, on("sim"));
+    ASSERT_TRUE(first.ok()) << first.error().message();
+    const auto second = runtime.compile(graph, on("sim"));
+    EXPECT_TRUE(second.ok()) << second.error().message();
+}
+
+TEST(Devices, OutOfMemoryIsAnError) {
+    const Runtime runtime(sim_options({{"memory_limit_bytes", "4096"}}));
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {4096});
+    graph.output("y", graph.add("Relu", {x}));
+    const auto compiled = runtime.compile(graph, on("sim"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    const auto request = compiled->make_request();
+    ASSERT_FALSE(request.ok());
+    EXPECT_EQ(request.error().code(), StatusCode::kOutOfMemory);
+    const auto on_cpu = runtime.compile(graph, on("cpu"));
+    EXPECT_TRUE(on_cpu.ok() && on_cpu->make_request().ok());
+}
+
+TEST(Devices, ALostDeviceIsAnErrorAndTheRuntimeGoesOn) {
+    const Runtime runtime(sim_options({{"lose_device_at", "3"}}));
+    const CompiledGraph compiled = *runtime.compile(affine_graph(), on("sim"));
+    Request request = *compiled.make_request();
+    EXPECT_TRUE(run(request, {1, 0}).ok());
+    EXPECT_TRUE(run(request, {1, 0}).ok());
+    for (int turn = 0; turn < 2; ++turn) {
+        const Status lost = run(request, {1, 0});
+        EXPECT_EQ(lost.code(), StatusCode::kDeviceLost) << lost.message();
+    }
+    const CompiledGraph on_cpu = *runtime.compile(affine_graph(), on("cpu"));
+    Request again = *on_cpu.make_request();
+    ASSERT_TRUE(run(again, {1, 0}).ok());
+    EXPECT_THAT(again.get<float>("y"), ElementsAre(1, 0));
+}
+
+TEST(Devices, UnloadIsBusyWhileAGraphLives) {
+    const Runtime runtime(sim_options());
+    {
+        const CompiledGraph compiled = *runtime.compile(affine_graph(), on("sim"));
+        const Request request = *compiled.make_request();
+        const Status busy = runtime.unload_backend("sim");
+        EXPECT_EQ(busy.code(), StatusCode::kBusy);
+        EXPECT_THAT(busy.message(), HasSubstr("1 executables"));
+    }
+    EXPECT_TRUE(runtime.unload_backend("sim").ok());
+    EXPECT_TRUE(runtime.compile(affine_graph(), on("sim")).ok());  // loaded again
+    EXPECT_TRUE(runtime.unload_backend("never loaded").ok());
+}
+
+TEST(Devices, NamesThatNoDeviceHas) {
+    const Runtime runtime(sim_options());
+    EXPECT_EQ(runtime.compile(affine_graph(), on("nonesuch")).error().code(),
+              StatusCode::kNotFound);
+    EXPECT_EQ(runtime.compile(affine_graph(), on("sim:7")).error().code(), StatusCode::kNotFound);
+    EXPECT_FALSE(runtime.compile(affine_graph(), on("")).ok());
+    EXPECT_FALSE(runtime.compile(affine_graph(), on("sim,")).ok());
+    const Runtime wrong(sim_options({{"no_such_setting", "1"}}));
+    EXPECT_THAT(wrong.compile(affine_graph(), on("sim")).error().message(),
+                HasSubstr("no_such_setting"));
+}
+
+}  // namespace
+}  // namespace leat
