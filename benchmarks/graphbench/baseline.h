@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
 
 namespace leat::bench {

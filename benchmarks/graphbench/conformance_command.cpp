@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "base/error.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"
-#include "layout_test.h"
+#include "leat/conformance.h"
 #include "progress.h"
 #include "result.h"
 #include "target.h"
@@ -27,29 +30,21 @@ struct Tally {
     std::string report;  // a line for each failing test
 };
 
-bool is_selected(const std::string& name, const Options& options) {
-    const std::vector<std::string>& filters = options.list("filter");
-    for (const std::string& filter : filters) {
-        if (name.find(filter) != std::string::npos) {
-            return true;
-        }
-    }
-    return filters.empty();
-}
-
-void count_outcome(Tally& tally, const std::string& name, const TestOutcome& outcome) {
-    const char* status = outcome.passed ? "passed" : outcome.unsupported ? "unsupported" : "failed";
+void count_test(Tally& tally, const std::string& name, const ConformanceTest& test) {
+    const bool has_passed = test.verdict == ConformanceVerdict::kPassed;
+    const bool is_unsupported = test.verdict == ConformanceVerdict::kUnsupported;
+    const char* status = has_passed ? "passed" : is_unsupported ? "unsupported" : "failed";
     Json entry = Json::object();
-    entry.set("name", name).set("status", status).set("time_ns", outcome.time_ns);
-    if (outcome.passed) {
+    entry.set("name", name).set("status", status).set("time_ns", test.time_ns);
+    if (has_passed) {
         ++tally.passed;
         tally.passed_names.insert(name);
     } else {
         ++tally.failed;
-        tally.unsupported += outcome.unsupported ? 1 : 0;
-        tally.report += fmt::format("{} {}: {}\n", outcome.unsupported ? "UNSUPPORTED" : "FAILED",
-                                    name, outcome.reason);
-        entry.set("reason", outcome.reason);
+        tally.unsupported += is_unsupported ? 1 : 0;
+        tally.report += fmt::format("{} {}: {}\n", is_unsupported ? "UNSUPPORTED" : "FAILED", name,
+                                    test.reason);
+        entry.set("reason", test.reason);
     }
     tally.tests.push(std::move(entry));
 }
@@ -138,6 +133,42 @@ int report_tally(const Tally& tally, const std::set<std::string>& present, const
     return exit_code;
 }
 
+// Roots may hold tests of the same name: with several, the name of the root comes before.
+std::string prefix_of(const std::string& root, const Options& options) {
+    if (options.positional().size() < 2) {
+        return {};
+    }
+    const std::filesystem::path stem = std::filesystem::path(root).lexically_normal();
+    return (stem.has_filename() ? stem : stem.parent_path()).filename().string().append("/");
+}
+
+Status run_folder(const Runtime& runtime,
+                  const std::string& root,
+                  ConformanceOptions conformance,
+                  const Options& options,
+                  Tally& tally,
+                  std::set<std::string>& present) {
+    const bool show = options.text("progress") != "never" && !options.flag("quiet");
+    Progress progress("conformance", show);
+    std::optional<Activity> activity;
+    conformance.on_test = [&](std::string_view name, size_t done, size_t total) {
+        progress.update(double(done) / double(total), std::string(name));
+        activity.reset();
+        activity.emplace(fmt::format("testing '{}', {} of {} done", name, done, total));
+    };
+    LEAT_ASSIGN_OR_RETURN(const ConformanceReport report,
+                          run_conformance(runtime, root, conformance));
+    const std::string prefix = prefix_of(root, options);
+    for (const std::string& name : report.names) {
+        present.insert(prefix + name);
+    }
+    for (const ConformanceTest& test : report.tests) {
+        count_test(tally, prefix + test.name, test);
+    }
+    tally.without_data += int64_t(report.without_data.size());
+    return {};
+}
+
 }  // namespace
 
 int conformance_command(const Options& options) {
@@ -150,48 +181,27 @@ int conformance_command(const Options& options) {
     if (!wanted.ok() || !compile.ok()) {
         return usage_error(options, wanted.ok() ? compile.error().text() : wanted.error().text());
     }
-    // A test counts for the backend that runs it alone.
-    compile->fallback = Fallback::kForbid;
     Runtime runtime(*wanted);
     if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
         report_error(status);
         return kExitDevice;
     }
-    std::vector<TestFolder> tests;
+    ConformanceOptions conformance;
+    conformance.compile = *std::move(compile);
+    conformance.filters = options.list("filter");
+    if (options.given("rtol")) {
+        conformance.relative_tolerance = options.number("rtol", 0);
+    }
+    if (options.given("atol")) {
+        conformance.absolute_tolerance = options.number("atol", 0);
+    }
     Tally tally;
-    for (const std::string& root : options.positional()) {
-        FoundTests found = find_layout_tests(root);
-        // Roots may hold tests of the same name.
-        std::filesystem::path stem = std::filesystem::path(root).lexically_normal();
-        std::string prefix =
-            (stem.has_filename() ? stem : stem.parent_path()).filename().string() + "/";
-        for (TestFolder& test : found.runnable) {
-            test.name = options.positional().size() > 1 ? prefix + test.name : test.name;
-        }
-        tests.insert(tests.end(), found.runnable.begin(), found.runnable.end());
-        tally.without_data += int64_t(found.without_data.size());
-    }
-    if (tests.empty()) {
-        fmt::print(stderr, "graphbench: no test in {}\n", options.positional()[0]);
-        return kExitTarget;
-    }
-    bool show = options.text("progress") != "never" && !options.flag("quiet");
     std::set<std::string> present;
-    {
-        Progress progress("conformance", show);
-        for (size_t i = 0; i < tests.size(); ++i) {
-            progress.update(double(i) / double(tests.size()), tests[i].name);
-            present.insert(tests[i].name);
-            if (!is_selected(tests[i].name, options)) {
-                continue;
-            }
-            const Activity activity(
-                fmt::format("testing '{}', {} of {} done", tests[i].name, i, tests.size()));
-            Tolerance tolerance = tolerance_of(tests[i].folder);
-            tolerance.relative = options.number("rtol", tolerance.relative);
-            tolerance.absolute = options.number("atol", tolerance.absolute);
-            count_outcome(tally, tests[i].name,
-                          run_layout_test(runtime, tests[i].folder, *compile, tolerance));
+    for (const std::string& root : options.positional()) {
+        if (Status status = run_folder(runtime, root, conformance, options, tally, present);
+            !status.ok()) {
+            fmt::print(stderr, "graphbench: {}\n", status.message());
+            return kExitTarget;
         }
     }
     return report_tally(tally, present, options);

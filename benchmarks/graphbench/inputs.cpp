@@ -8,60 +8,14 @@
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "conformance/values.h"
 #include "graph/graph_data.h"
 #include "interruption.h"
-#include "values.h"
+#include "npy.h"
 #include "zoo/suggestion.h"
 
 namespace leat::bench {
 namespace {
-
-Value::Kind kind_of(const TypeInfo& type) {
-    switch (type.kind) {
-        case TypeInfo::Kind::kSequence:
-            return Value::Kind::kSequence;
-        case TypeInfo::Kind::kOptional:
-            return Value::Kind::kOptional;
-        default:
-            return Value::Kind::kTensor;
-    }
-}
-
-// NumPy has no bfloat16, so the suite of ONNX 1.12 stores its tensors as uint16: the declared type
-// decides what the bits mean.
-void reinterpret_bfloat16(Value& value, const TypeInfo& declared) {
-    if (value.is_tensor() && value.tensor().dtype() == DType::kUint16 &&
-        declared.dtype == DType::kBfloat16) {
-        const Tensor& bits = value.tensor();
-        value = Value(Tensor::view(DType::kBfloat16, bits.shape(), bits.bytes(), bits.owner()));
-    }
-}
-
-Result<std::vector<NamedValue>> load_files(const Graph& graph,
-                                           const std::vector<ValueInfo>& infos,
-                                           const std::vector<ValueId>& ids,
-                                           const std::filesystem::path& data_set,
-                                           std::string_view stem) {
-    std::vector<NamedValue> values;
-    std::error_code error;
-    for (size_t i = 0;; ++i) {
-        std::filesystem::path file = data_set / fmt::format("{}_{}.pb", stem, i);
-        if (!std::filesystem::exists(file, error)) {
-            break;
-        }
-        if (i >= infos.size()) {
-            return invalid_argument("{} files for {} {}s of the graph", i + 1, infos.size(), stem)
-                .with_file(file.string());
-        }
-        Result<Value> value = load_onnx_value(file, kind_of(graph.data().value(ids[i]).type));
-        if (!value.ok()) {
-            return value.error().with_file(file.string());
-        }
-        reinterpret_bfloat16(*value, graph.data().value(ids[i]).type);
-        values.push_back({infos[i].name, std::move(value).value()});
-    }
-    return values;
-}
 
 // SplitMix64.
 uint64_t next_random(uint64_t& state) {
@@ -355,16 +309,6 @@ Status save_as_npy(const NamedValue& value,
 }
 
 }  // namespace
-
-Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
-                                            const std::filesystem::path& data_set) {
-    return load_files(graph, graph.inputs(), graph.data().inputs, data_set, "input");
-}
-
-Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
-                                             const std::filesystem::path& data_set) {
-    return load_files(graph, graph.outputs(), graph.data().outputs, data_set, "output");
-}
 
 Result<std::vector<NamedValue>> make_inputs(const Target& target,
                                             const Options& options,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/data_sets.h"
 #include "leat/graph.h"
 #include "leat/runtime.h"
 #include "leat/status.h"
@@ -14,19 +15,6 @@
 #include "target.h"
 
 namespace leat::bench {
-
-struct NamedValue {
-    std::string name;
-    Value value;
-};
-
-// input_0.pb, input_1.pb, ... of a data set, for the graph's inputs in order; fewer files leave the
-// last inputs out. Each file is parsed as the kind that the graph declares.
-Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
-                                            const std::filesystem::path& data_set);
-// output_0.pb, ... likewise.
-Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
-                                             const std::filesystem::path& data_set);
 
 // A value for every input of the target. Order of choice: --input; --inputs DIR; the first data set
 // of a target that is a folder; random elements in the shape that the graph, --shape and --dim

@@ -1,4 +1,6 @@
 // NumPy's .npy files: magic, version, a Python dictionary as text, then the elements.
+#include "npy.h"
+
 #include <cstring>
 #include <fstream>
 #include <vector>
@@ -6,7 +8,6 @@
 #include "base/error.h"
 #include "files.h"
 #include "options.h"
-#include "values.h"
 
 namespace leat::bench {
 namespace {

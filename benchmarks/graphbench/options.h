@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json.h"
+#include "base/json.h"
 #include "leat/status.h"
 
 namespace leat::bench {

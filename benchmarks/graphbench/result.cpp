@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "conformance/values.h"
 #include "files.h"
 #include "machine.h"
 #include "statistics.h"
-#include "values.h"
 
 namespace leat::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "json.h"
+#include "base/json.h"
 #include "leat/runtime.h"
 #include "leat/status.h"
 #include "measure.h"

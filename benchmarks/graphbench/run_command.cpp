@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "commands.h"
+#include "conformance/layout_test.h"
+#include "conformance/values.h"
 #include "exit_codes.h"
 #include "inputs.h"
 #include "interruption.h"
-#include "layout_test.h"
 #include "result.h"
 #include "screen.h"
 #include "session.h"
-#include "values.h"
 
 namespace leat::bench {
 namespace {

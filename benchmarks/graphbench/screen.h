@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "json.h"
+#include "base/json.h"
 
 namespace leat::bench {
 

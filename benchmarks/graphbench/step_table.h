@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "json.h"
+#include "base/json.h"
 #include "leat/runtime.h"
 #include "leat/status.h"
 

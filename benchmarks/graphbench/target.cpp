@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "conformance/data_sets.h"
 #include "interruption.h"
 #include "machine.h"
 #include "sweep.h"
@@ -18,25 +19,6 @@ namespace {
 constexpr std::string_view kGenPrefix = "gen:";
 
 }  // namespace
-
-std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder) {
-    constexpr std::string_view kPrefix = "test_data_set_";
-    std::map<std::pair<int64_t, std::string>, std::filesystem::path> found;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        std::string name = entry.path().filename().string();
-        if (entry.is_directory(error) && name.compare(0, kPrefix.size(), kPrefix) == 0) {
-            int64_t number = parse_integer(name.substr(kPrefix.size())).value_or(1 << 30);
-            found[{number, name}] = entry.path();
-        }
-    }
-    std::vector<std::filesystem::path> sets;
-    sets.reserve(found.size());
-    for (const auto& [key, path] : found) {
-        sets.push_back(path);
-    }
-    return sets;
-}
 
 Result<Target> load_target(const std::string& spec) {
     const Activity activity(fmt::format("loading '{}'", spec));

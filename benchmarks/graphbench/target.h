@@ -29,9 +29,6 @@ struct Target {
 // loads.
 Result<Target> load_target(const std::string& spec);
 
-// test_data_set_* in the folder, in numeric order.
-std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder);
-
 Result<RuntimeOptions> runtime_options(const Options& options);
 // The list of backends that --backend or --device gives.
 std::string backends_of(const Options& options);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "json.h"
+#include "base/json.h"
 
 namespace leat::bench {
 

@@ -22,6 +22,7 @@ ALLOWED = {
     'onnx': OPS | {'onnx'},
     'passes': OPS | {'passes'},
     'partition': OPS | MEMORY | {'partition'},
+    'conformance': OPS | {'onnx', 'conformance'},
     'zoo': {'public'},
     'consumers': {'public'},
 }

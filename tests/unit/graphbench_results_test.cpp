@@ -6,10 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graphbench/json.h"
+#include "base/json.h"
+#include "conformance/values.h"
+#include "graphbench/npy.h"
 #include "graphbench/screen.h"
 #include "graphbench/statistics.h"
-#include "graphbench/values.h"
 
 namespace leat::bench {
 namespace {

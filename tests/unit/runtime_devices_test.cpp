@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "leat/leat.h"
@@ -216,6 +217,34 @@ TEST(Devices, NamesThatNoDeviceHas) {
     const Runtime wrong(sim_options({{"no_such_setting", "1"}}));
     EXPECT_THAT(wrong.compile(affine_graph(), on("sim")).error().message(),
                 HasSubstr("no_such_setting"));
+}
+
+// The library call of `graphbench conformance`.
+TEST(Conformance, RunsFoldersOfTestsOnABackend) {
+    const char* given = std::getenv("LEAT_ONNX_TESTDATA");
+    const std::filesystem::path data =
+        given == nullptr ? "/usr/share/libonnx-testdata/data" : given;
+    if (!std::filesystem::is_directory(data / "node")) {
+        GTEST_SKIP() << "no " << data << ": package libonnx-testdata is not installed";
+    }
+    const Runtime runtime(sim_options());
+    ConformanceOptions options;
+    options.compile.devices = "sim";
+    options.filters = {"test_relu", "test_cast_FLOAT_to_STRING"};
+    size_t told = 0;
+    options.on_test = [&told](std::string_view, size_t, size_t) { ++told; };
+    const auto report = run_conformance(runtime, data / "node", options);
+    ASSERT_TRUE(report.ok()) << report.error().message();
+    EXPECT_EQ(told, report->tests.size());
+    EXPECT_GT(report->names.size(), report->tests.size());
+    EXPECT_EQ(report->count(ConformanceVerdict::kUnsupported), 1);
+    EXPECT_EQ(report->count(ConformanceVerdict::kFailed), 0);
+    EXPECT_GE(report->count(ConformanceVerdict::kPassed), 1);
+    for (const ConformanceTest& test : report->tests) {
+        EXPECT_EQ(test.reason.empty(), test.verdict == ConformanceVerdict::kPassed) << test.reason;
+    }
+    EXPECT_EQ(run_conformance(runtime, "/nonexistent", options).error().code(),
+              StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "base/json.h"
 #include "executor.h"
-#include "graphbench/json.h"
 
 namespace leat::micro {
 

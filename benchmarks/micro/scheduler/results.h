@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graphbench/json.h"
+#include "base/json.h"
 
 namespace leat::micro {
 

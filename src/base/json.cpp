@@ -1,4 +1,4 @@
-#include "json.h"
+#include "base/json.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-namespace leat::bench {
+namespace leat {
 namespace {
 
 constexpr int kMaxDepth = 200;  // of the reader's recursion
@@ -392,4 +392,4 @@ Result<Json> Json::parse(std::string_view text) {
     return Reader(text).document();
 }
 
-}  // namespace leat::bench
+}  // namespace leat

@@ -1,17 +1,16 @@
-#include "layout_test.h"
+#include "conformance/layout_test.h"
 
 #include <algorithm>
 #include <system_error>
 
 #include "base/error.h"
-#include "files.h"
-#include "inputs.h"
-#include "json.h"
+#include "base/json.h"
+#include "base/monotonic_clock.h"
+#include "base/text_file.h"
+#include "conformance/data_sets.h"
 #include "leat/onnx.h"
-#include "machine.h"
-#include "target.h"
 
-namespace leat::bench {
+namespace leat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,8 +61,9 @@ Status run_all(const Runtime& runtime,
 
 Tolerance tolerance_of(const fs::path& folder) {
     Tolerance tolerance;
-    Result<std::string> text = read_text_file((folder / "data.json").string());
-    if (!text.ok()) {
+    const OpenTextFile file((folder / "data.json").string());
+    const std::optional<std::string> text = file.read_all();
+    if (!text) {
         return tolerance;
     }
     Result<Json> json = Json::parse(*text);
@@ -79,9 +79,9 @@ TestOutcome run_layout_test(const Runtime& runtime,
                             const CompileOptions& compile,
                             Tolerance tolerance) {
     TestOutcome outcome;
-    int64_t begin = now_ns();
+    int64_t begin = monotonic_ns();
     Status status = run_all(runtime, folder, compile, tolerance, outcome.outputs);
-    outcome.time_ns = now_ns() - begin;
+    outcome.time_ns = monotonic_ns() - begin;
     if (!status.ok()) {
         outcome.unsupported =
             status.code() == StatusCode::kUnsupported || status.code() == StatusCode::kPlacement;
@@ -126,4 +126,4 @@ FoundTests find_layout_tests(const fs::path& root) {
     return found;
 }
 
-}  // namespace leat::bench
+}  // namespace leat

@@ -1,4 +1,4 @@
-#include "values.h"
+#include "conformance/values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 
-namespace leat::bench {
+namespace leat {
 namespace {
 
 template <class T>
@@ -246,4 +246,4 @@ std::string describe_value(const Value& value) {
     return text;
 }
 
-}  // namespace leat::bench
+}  // namespace leat

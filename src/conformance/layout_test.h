@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "conformance/values.h"
 #include "leat/runtime.h"
 #include "leat/status.h"
-#include "values.h"
 
-namespace leat::bench {
+namespace leat {
 
 struct OutputCheck {
     std::string data_set;
@@ -48,4 +48,4 @@ struct FoundTests {
 };
 FoundTests find_layout_tests(const std::filesystem::path& root);
 
-}  // namespace leat::bench
+}  // namespace leat

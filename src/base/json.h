@@ -12,7 +12,7 @@
 
 #include "leat/status.h"
 
-namespace leat::bench {
+namespace leat {
 
 // Objects keep the order of insertion. Integers stay integers (nanoseconds and bytes exceed 2^53
 // late, but a reader that sees "1e+09" for a count is confused now).
@@ -71,4 +71,4 @@ class Json {
         nullptr;
 };
 
-}  // namespace leat::bench
+}  // namespace leat

@@ -1,26 +1,19 @@
-// Values of tensors for people and for comparison: element access as double, summaries, tolerances,
-// and .npy files.
+// Values of tensors for people and for comparison: element access as double, summaries, tolerances.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
-#include "leat/status.h"
+#include "leat/conformance.h"
 #include "leat/tensor.h"
 
-namespace leat::bench {
+namespace leat {
 
 // Element `index` of a real numeric or bool tensor as double; packed and 8-bit float types give
 // their bits. Complex numbers count as two elements. No alignment needed.
 double element_as_double(const Tensor& tensor, int64_t index);
 bool is_real_number(DType dtype);  // integers, bool and floats that element_as_double() converts
 bool is_floating(DType dtype);
-
-struct Tolerance {
-    double relative = 1e-3;
-    double absolute = 1e-7;
-};
 
 // How far `got` is from `want`.
 struct Difference {
@@ -42,8 +35,4 @@ std::string describe_value(const Value& value);
 // "f32 1x1000", without elements.
 std::string describe_type(const Value& value);
 
-// NumPy's format, version 1.0, little endian, C order.
-Result<Tensor> load_npy(const std::filesystem::path& file);
-Status save_npy(const Tensor& tensor, const std::filesystem::path& file);
-
-}  // namespace leat::bench
+}  // namespace leat

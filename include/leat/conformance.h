@@ -1,0 +1,66 @@
+// ONNX's own backend tests, or any folder of tests in their layout, on any backend: which of them
+// it passes alone.
+//
+// A test is a folder with model.onnx and test_data_set_N/{input,output}_N.pb, perhaps with
+// data.json that tells tolerances ("rtol", "atol"). The rule is the official one: every output of
+// every data set within atol + rtol * |expected|, NaN equal to NaN, types and shapes exactly.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/export.h"
+#include "leat/runtime.h"
+#include "leat/status.h"
+
+namespace leat {
+
+struct Tolerance {
+    double relative = 1e-3;
+    double absolute = 1e-7;
+};
+
+enum class ConformanceVerdict : uint8_t {
+    kPassed,
+    kFailed,
+    kUnsupported,  // the backend refuses a node, or leat the model; counts as failed
+};
+
+struct ConformanceTest {
+    std::string name;  // path below the folder that was searched
+    ConformanceVerdict verdict = ConformanceVerdict::kFailed;
+    std::string reason;  // empty where it passed
+    int64_t time_ns = 0;
+};
+
+struct ConformanceOptions {
+    // `devices` names the backend. Fallback is forbidden, whatever it says: a node that runs
+    // elsewhere would not count.
+    CompileOptions compile;
+    std::vector<std::string> filters;  // only tests whose names contain one of these; none: all
+    // Instead of the official tolerance, or that of data.json.
+    std::optional<double> relative_tolerance;
+    std::optional<double> absolute_tolerance;
+    // Before each test: its name, how many were run, and how many there are.
+    std::function<void(std::string_view name, size_t done, size_t total)> on_test;
+};
+
+struct ConformanceReport {
+    std::vector<ConformanceTest> tests;     // those that were run, sorted by name
+    std::vector<std::string> names;         // all that can be run, filtered or not
+    std::vector<std::string> without_data;  // a model or its address, but nothing to compare with
+    LEAT_API int64_t count(ConformanceVerdict verdict) const;
+};
+
+// Runs every test below the folder, one after the other. An error only where there is no test at
+// all: what a test does wrong is its verdict.
+LEAT_API Result<ConformanceReport> run_conformance(const Runtime& runtime,
+                                                   const std::filesystem::path& folder,
+                                                   const ConformanceOptions& options);
+
+}  // namespace leat

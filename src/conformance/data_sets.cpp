@@ -1,0 +1,93 @@
+#include "conformance/data_sets.h"
+
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text_file.h"
+#include "graph/graph_data.h"
+#include "leat/onnx.h"
+
+namespace leat {
+namespace {
+
+// NumPy has no bfloat16, so the suite of ONNX 1.12 stores its tensors as uint16: the declared type
+// decides what the bits mean.
+void reinterpret_bfloat16(Value& value, const TypeInfo& declared) {
+    if (value.is_tensor() && value.tensor().dtype() == DType::kUint16 &&
+        declared.dtype == DType::kBfloat16) {
+        const Tensor& bits = value.tensor();
+        value = Value(Tensor::view(DType::kBfloat16, bits.shape(), bits.bytes(), bits.owner()));
+    }
+}
+
+Result<std::vector<NamedValue>> load_files(const Graph& graph,
+                                           const std::vector<ValueInfo>& infos,
+                                           const std::vector<ValueId>& ids,
+                                           const std::filesystem::path& data_set,
+                                           std::string_view stem) {
+    std::vector<NamedValue> values;
+    std::error_code error;
+    for (size_t i = 0;; ++i) {
+        std::filesystem::path file = data_set / fmt::format("{}_{}.pb", stem, i);
+        if (!std::filesystem::exists(file, error)) {
+            break;
+        }
+        if (i >= infos.size()) {
+            return invalid_argument("{} files for {} {}s of the graph", i + 1, infos.size(), stem)
+                .with_file(file.string());
+        }
+        Result<Value> value = load_onnx_value(file, kind_of(graph.data().value(ids[i]).type));
+        if (!value.ok()) {
+            return value.error().with_file(file.string());
+        }
+        reinterpret_bfloat16(*value, graph.data().value(ids[i]).type);
+        values.push_back({infos[i].name, std::move(value).value()});
+    }
+    return values;
+}
+
+}  // namespace
+
+Value::Kind kind_of(const TypeInfo& type) {
+    switch (type.kind) {
+        case TypeInfo::Kind::kSequence:
+            return Value::Kind::kSequence;
+        case TypeInfo::Kind::kOptional:
+            return Value::Kind::kOptional;
+        default:
+            return Value::Kind::kTensor;
+    }
+}
+
+std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder) {
+    constexpr std::string_view kPrefix = "test_data_set_";
+    std::map<std::pair<int64_t, std::string>, std::filesystem::path> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        std::string name = entry.path().filename().string();
+        if (entry.is_directory(error) && name.compare(0, kPrefix.size(), kPrefix) == 0) {
+            int64_t number = parse_integer(name.substr(kPrefix.size())).value_or(1 << 30);
+            found[{number, name}] = entry.path();
+        }
+    }
+    std::vector<std::filesystem::path> sets;
+    sets.reserve(found.size());
+    for (const auto& [key, path] : found) {
+        sets.push_back(path);
+    }
+    return sets;
+}
+
+Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
+                                            const std::filesystem::path& data_set) {
+    return load_files(graph, graph.inputs(), graph.data().inputs, data_set, "input");
+}
+
+Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
+                                             const std::filesystem::path& data_set) {
+    return load_files(graph, graph.outputs(), graph.data().outputs, data_set, "output");
+}
+
+}  // namespace leat
