@@ -34,7 +34,8 @@ std::string backend_of_file(const std::string& file) {
 Result<ListedDevice> parse_device(const std::string& text, LoadedBackends& backends) {
     ListedDevice device;
     device.label = text;
-    if (const Result<const Backend*> host = find_backend(text); host.ok()) {
+    Result<const Backend*> host = find_backend(text);
+    if (host.ok()) {
         device.host = *host;
         if (const std::string reason = device.host->unavailable_reason(); !reason.empty()) {
             return unsupported("backend '{}' is not available: {}", text, reason);
@@ -42,7 +43,12 @@ Result<ListedDevice> parse_device(const std::string& text, LoadedBackends& backe
         return device;
     }
     LEAT_ASSIGN_OR_RETURN(const DeviceName name, parse_device_name(text));
-    LEAT_ASSIGN_OR_RETURN(device.place.backend, backends.find(name.backend));
+    Result<std::shared_ptr<DeviceBackend>> backend = backends.find(name.backend);
+    if (!backend.ok() && backend.error().code() == StatusCode::kNotFound && name.backend == text) {
+        // Neither built in nor a file.
+        return std::move(host).error().with_found(backend.error().found());
+    }
+    LEAT_ASSIGN_OR_RETURN(device.place.backend, std::move(backend));
     LEAT_ASSIGN_OR_RETURN(device.place.number, device.place.backend->device_number(name));
     device.place.label = text;
     return device;
