@@ -93,8 +93,7 @@ Status check_outputs(std::span<const ValueFact> outputs) {
 Status infer_checked(const NodeData& node,
                      std::span<const ValueFact* const> inputs,
                      std::span<ValueFact> outputs) {
-    if (node.def == nullptr || node.def->infer == nullptr ||
-        (!node.subgraphs.empty() && !node.def->infers_bodies)) {
+    if (node.def == nullptr || node.def->infer == nullptr || !node.subgraphs.empty()) {
         return unsupported("the operator is not implemented")
             .with_hint("compile with another backend, or rewrite the model without it");
     }

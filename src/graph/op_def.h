@@ -191,8 +191,6 @@ struct OpDef {
     bool fusible_epilogue = false;
     // Depends on more than its inputs (random numbers): never folded.
     bool nondeterministic = false;
-    // `infer` looks at NodeData::subgraphs; nodes of other operators must have none.
-    bool infers_bodies = false;
     // Builds the gradient; the slot is filled by a later version.
     void* gradient = nullptr;
 };

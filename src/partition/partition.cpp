@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "graph/inference.h"
+#include "base/check.h"
 
 namespace leat {
 namespace {
@@ -108,10 +108,20 @@ class Placer {
                     depends_on_data_[at(id)] = depends;
                 }
             }
-            if (is_known && (!depends || is_wanted(node))) {
+            if (is_known && (is_wanted(node) || (!depends && gives_extents(node)))) {
                 placement_.device_of_node[n] = kKnownAtPlanning;
             }
         }
+    }
+
+    // Numbers as shapes are made of: few, so that planning computes them whatever happens.
+    bool gives_extents(const NodeData& node) const {
+        return std::all_of(node.outputs.begin(), node.outputs.end(), [this](ValueId id) {
+            const TypeInfo& type = id.valid() ? graph_.value(id).type : TypeInfo();
+            return !id.valid() || (type.rank() >= 0 && type.rank() <= 1 &&
+                                   (type.dtype == DType::kInt64 || type.dtype == DType::kInt32 ||
+                                    type.dtype == DType::kBool));
+        });
     }
 
     bool may_be_known(const NodeData& node) const {
@@ -180,79 +190,50 @@ class Placer {
     Placement placement_;
 };
 
-Status infer_body(InferContext& context) {
-    const GraphData& body = *context.node().subgraphs.at("body");
-    std::vector<ValueFact> given;
-    given.reserve(size_t(context.input_count()));
-    for (int i = 0; i < context.input_count(); ++i) {
-        given.push_back(context.has_input(i) ? context.fact(i) : ValueFact());
-    }
-    InferenceOptions options;
-    options.checks_extents = false;
-    Result<std::vector<ValueFact>> facts = infer_graph(body, given, options);
-    if (!facts.ok()) {
-        return std::move(facts).error();
-    }
-    for (int i = 0; i < context.output_count(); ++i) {
-        context.set_output(i, (*facts)[size_t(body.outputs[size_t(i)].index)].type);
-    }
-    return {};
-}
-
-OpDef make_device_subgraph_op() {
-    OpDef def;
-    def.name = "DeviceSubgraph";
-    def.domain = "leat";
-    def.min_inputs = 0;
-    def.max_inputs = -1;
-    def.max_outputs = -1;
-    def.infer = infer_body;
-    def.infers_bodies = true;
-    // Its results are the device's, even where the host could compute them.
-    def.nondeterministic = true;
-    return def;
-}
-
-constexpr const char* kNumber = "number";
+constexpr OpDef kDeviceSubgraph = {.name = "DeviceSubgraph",
+                                   .domain = "leat",
+                                   .min_inputs = 0,
+                                   .max_inputs = -1,
+                                   .max_outputs = -1};
+constexpr const char* kCluster = "cluster";
 
 // Copies the values of a cluster into its body.
 class BodyBuilder {
   public:
-    explicit BodyBuilder(const GraphData& graph)
-        : graph_(graph), body_(std::make_shared<GraphData>()) {
-        body_->name = graph.name;
-        body_->file = graph.file;
-        body_->opset_imports = graph.opset_imports;
+    explicit BodyBuilder(const GraphData& graph) : graph_(graph) {
+        body_.name = graph.name;
+        body_.file = graph.file;
+        body_.opset_imports = graph.opset_imports;
     }
 
     void add_node(NodeId id) {
         NodeData node = graph_.node(id);
-        const NodeId own{int32_t(body_->nodes.size())};
+        const NodeId own{int32_t(body_.nodes.size())};
         for (ValueId& input : node.inputs) {
             input = input.valid() ? operand(input) : input;
         }
         for (size_t i = 0; i < node.outputs.size(); ++i) {
             if (node.outputs[i].valid()) {
                 node.outputs[i] = copy(node.outputs[i]);
-                ValueData& value = body_->value(node.outputs[i]);
+                ValueData& value = body_.value(node.outputs[i]);
                 value.producer = own;
                 value.output_index = int32_t(i);
             }
         }
-        body_->nodes.push_back(std::move(node));
+        body_.nodes.push_back(std::move(node));
     }
     void add_output(ValueId id) {
-        body_->outputs.push_back(copies_.at(id.index));
-        body_->output_names.push_back(graph_.value(id).name);
+        body_.outputs.push_back(copies_.at(id.index));
+        body_.output_names.push_back(graph_.value(id).name);
     }
     // Of the whole graph, by input of the body.
     std::vector<ValueId> inputs() const { return inputs_; }
-    std::shared_ptr<const GraphData> take() { return std::move(body_); }
+    GraphData take() { return std::move(body_); }
 
   private:
     ValueId copy(ValueId id) {
-        const ValueId own{int32_t(body_->values.size())};
-        ValueData& value = body_->values.emplace_back(graph_.value(id));
+        const ValueId own{int32_t(body_.values.size())};
+        ValueData& value = body_.values.emplace_back(graph_.value(id));
         value.producer = {};
         copies_[id.index] = own;
         return own;
@@ -264,16 +245,114 @@ class BodyBuilder {
         }
         const ValueId own = copy(id);
         if (!graph_.value(id).constant) {
-            body_->inputs.push_back(own);
+            body_.inputs.push_back(own);
             inputs_.push_back(id);
         }
         return own;
     }
 
     const GraphData& graph_;
-    std::shared_ptr<GraphData> body_;
+    GraphData body_;
     std::map<int32_t, ValueId> copies_;  // by value of the whole graph
     std::vector<ValueId> inputs_;
+};
+
+class Cutter {
+  public:
+    Cutter(const GraphData& graph, std::span<const int> device_of_node)
+        : graph_(graph), device_of_node_(device_of_node), uses_(graph.uses()) {}
+
+    CutGraph run(std::span<const Cluster> clusters) {
+        result_.graph = graph_;
+        result_.graph.nodes.clear();
+        for (ValueData& value : result_.graph.values) {
+            value.producer = {};
+        }
+        std::vector<bool> is_cut(graph_.nodes.size());
+        for (const Cluster& cluster : clusters) {
+            for (const NodeId id : cluster.nodes) {
+                is_cut[size_t(id.index)] = true;
+            }
+        }
+        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            if (!is_cut[n] && device_of_node_[n] != kKnownAtPlanning) {
+                add_node(graph_.nodes[n]);
+            }
+        }
+        for (const Cluster& cluster : clusters) {
+            add_cluster(cluster);
+        }
+        sort_nodes();
+        return std::move(result_);
+    }
+
+  private:
+    void add_node(NodeData node) {
+        const NodeId own{result_.graph.node_count()};
+        for (size_t i = 0; i < node.outputs.size(); ++i) {
+            if (node.outputs[i].valid()) {
+                result_.graph.value(node.outputs[i]).producer = own;
+                result_.graph.value(node.outputs[i]).output_index = int32_t(i);
+            }
+        }
+        result_.graph.nodes.push_back(std::move(node));
+    }
+
+    // An output for each result that somebody else needs.
+    void add_cluster(const Cluster& cluster) {
+        BodyBuilder builder(graph_);
+        std::vector<bool> is_inside(graph_.nodes.size());
+        for (const NodeId id : cluster.nodes) {
+            builder.add_node(id);
+            is_inside[size_t(id.index)] = true;
+        }
+        NodeData node;
+        node.name = fmt::format("part {}", result_.bodies.size());
+        node.domain = kDeviceSubgraph.domain;
+        node.op_type = kDeviceSubgraph.name;
+        node.def = &kDeviceSubgraph;
+        node.inputs = builder.inputs();
+        node.attributes.emplace(kCluster, int64_t(result_.bodies.size()));
+        for (const NodeId id : cluster.nodes) {
+            for (const ValueId output : graph_.node(id).outputs) {
+                if (output.valid() && is_used_outside(output, is_inside)) {
+                    builder.add_output(output);
+                    node.outputs.push_back(output);
+                }
+            }
+        }
+        result_.bodies.push_back(builder.take());
+        add_node(std::move(node));
+    }
+
+    // What is known at planning reads shapes only.
+    bool is_used_outside(ValueId id, const std::vector<bool>& is_inside) const {
+        const std::vector<NodeId>& readers = uses_.readers[size_t(id.index)];
+        return uses_.output_uses[size_t(id.index)] > 0 ||
+               std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+                   const auto at = size_t(reader.index);
+                   return !is_inside[at] && device_of_node_[at] != kKnownAtPlanning;
+               });
+    }
+
+    void sort_nodes() {
+        const Result<std::vector<NodeId>> order = result_.graph.topological_order();
+        LEAT_CHECK(order.ok(), "clusters wait for each other: {}", order.error().message());
+        std::vector<NodeData> sorted;
+        sorted.reserve(result_.graph.nodes.size());
+        for (const NodeId id : *order) {
+            sorted.push_back(std::move(result_.graph.node(id)));
+        }
+        result_.graph.nodes.clear();
+        for (NodeData& node : sorted) {
+            add_node(std::move(node));
+        }
+    }
+
+    const GraphData& graph_;
+    std::span<const int> device_of_node_;
+    GraphData::Uses uses_;
+    CutGraph result_;
 };
 
 }  // namespace
@@ -312,57 +391,14 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
     return list;
 }
 
-const OpDef& device_subgraph_op() {
-    static const OpDef kDef = make_device_subgraph_op();
-    return kDef;
+CutGraph cut_clusters(const GraphData& graph,
+                      std::span<const Cluster> clusters,
+                      std::span<const int> device_of_node) {
+    return Cutter(graph, device_of_node).run(clusters);
 }
 
-int64_t cluster_number(const NodeData& node) {
-    return node.attr(kNumber, int64_t{-1});
-}
-
-std::shared_ptr<const GraphData> cut_cluster(GraphData& graph,
-                                             const Cluster& cluster,
-                                             int64_t number) {
-    BodyBuilder builder(graph);
-    std::vector<bool> is_inside(graph.nodes.size());
-    for (const NodeId id : cluster.nodes) {
-        builder.add_node(id);
-        is_inside[size_t(id.index)] = true;
-    }
-    const GraphData::Uses uses = graph.uses();
-    NodeData node;
-    node.name = fmt::format("device subgraph {}", number);
-    node.domain = "leat";
-    node.op_type = "DeviceSubgraph";
-    node.def = &device_subgraph_op();
-    node.inputs = builder.inputs();
-    node.attributes.emplace(kNumber, number);
-    const NodeId own{graph.node_count()};
-    for (const NodeId id : cluster.nodes) {
-        for (const ValueId output : graph.node(id).outputs) {
-            if (!output.valid()) {
-                continue;
-            }
-            const std::vector<NodeId>& readers = uses.readers[size_t(output.index)];
-            const bool is_used = uses.output_uses[size_t(output.index)] > 0 ||
-                                 std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-                                     return !is_inside[size_t(reader.index)];
-                                 });
-            if (is_used) {
-                builder.add_output(output);
-                graph.value(output).producer = own;
-                graph.value(output).output_index = int32_t(node.outputs.size());
-                node.outputs.push_back(output);
-            }
-        }
-        graph.node(id).dead = true;
-    }
-    std::shared_ptr<const GraphData> body = builder.take();
-    // Nobody changes it; nodes hold their bodies as they are read from files.
-    node.subgraphs.emplace("body", std::const_pointer_cast<GraphData>(body));
-    graph.nodes.push_back(std::move(node));
-    return body;
+int64_t cluster_of(const NodeData& node) {
+    return node.def == &kDeviceSubgraph ? node.attr(kCluster, int64_t{-1}) : -1;
 }
 
 }  // namespace leat

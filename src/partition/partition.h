@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +34,8 @@ struct Placement {
     std::vector<int> deciding_inputs;
 };
 
-// Every node goes to the first device that does not refuse it, unless it is needed only for shapes.
+// Every node goes to the first device that does not refuse it, unless its results are shapes or are
+// read before the run, and follow from shapes and from what is known of inputs.
 // A device that is not the host also refuses what its plan could not name: strings, sequences,
 // inputs from elsewhere of unknown rank, and operands to be known before the run that are not. Such
 // reasons are added to `answers`. Precondition: nodes in topological order, values with types.
@@ -54,16 +54,19 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const int> device_of_node,
                                    std::span<const DeviceAnswers> answers);
 
-// The operator of a node that stands for a cluster: its body is NodeData::subgraphs["body"], and
-// its inputs and outputs are those of the body in their order.
-const OpDef& device_subgraph_op();
-// The number that cut_cluster() gave the node.
-int64_t cluster_number(const NodeData& node);
+// A graph whose clusters are one node each.
+struct CutGraph {
+    // Values are those of the graph that was cut, by the same ids, so facts about one hold for the
+    // other. Nodes are in topological order; those that are known at planning are gone.
+    GraphData graph;
+    // By cluster; inputs and outputs are those of its node in their order.
+    std::vector<GraphData> bodies;
+};
+CutGraph cut_clusters(const GraphData& graph,
+                      std::span<const Cluster> clusters,
+                      std::span<const int> device_of_node);
 
-// Replaces the cluster's nodes by one node, with `number`, and returns its body. Nodes stay where
-// they are until GraphData::compact.
-std::shared_ptr<const GraphData> cut_cluster(GraphData& graph,
-                                             const Cluster& cluster,
-                                             int64_t number);
+// The cluster that a node of CutGraph::graph stands for; -1: it is a node of its own.
+int64_t cluster_of(const NodeData& node);
 
 }  // namespace leat

@@ -38,7 +38,7 @@ bool is_host_alone(std::span<const ListedDevice> devices) {
 }
 
 Result<PlacedGraph> place(Runtime::Impl& runtime,
-                          GraphData& graph,
+                          const GraphData& graph,
                           std::vector<ListedDevice> devices,
                           const CompileOptions& options) {
     if (!is_host_alone(devices)) {
@@ -112,6 +112,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
     compiled->backend = placed.host;
+    compiled->cut = std::move(placed.cut);
     compiled->parts = std::move(placed.parts);
     compiled->has_host_steps = placed.has_host_steps;
     compiled->options = options;

@@ -157,7 +157,8 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
         has_one_copy ? runtime->weights.default_target() : runtime->weight_target(threads);
     const WeightTargets* others =
         has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
-    return {graph,
+    return {planned_graph(),
+            graph,
             *backend,
             PlacedWeights(runtime->weights, weights, others),
             threads.executor->worker_count(),
@@ -302,6 +303,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     std::span<const StepTime> times) const {
     auto again = std::make_shared<Impl>(runtime, source);
     again->backend = backend;
+    again->cut = cut;
     again->parts = parts;
     again->has_host_steps = has_host_steps;
     again->options = options;
@@ -309,17 +311,18 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     again->base_report = base_report;
     again->cost_factors = cost_factors;
     again->weight_targets = weight_targets;
-    again->cost_factors.resize(size_t(again->graph.node_count()), 1);
+    const GraphData& planned = again->planned_graph();
+    again->cost_factors.resize(size_t(planned.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
     size_t node = 0;
     for (const StepTime& time : times) {
         const auto is_meant = [&](const NodeData& data) {
             return data.name == time.node && data.op_type == time.op_type;
         };
-        while (node < again->graph.nodes.size() && !is_meant(again->graph.nodes[node])) {
+        while (node < planned.nodes.size() && !is_meant(planned.nodes[node])) {
             ++node;
         }
-        if (node == again->graph.nodes.size()) {
+        if (node == planned.nodes.size()) {
             return invalid_argument(
                        "a time for node '{}' ({}), which is not the next one of the graph",
                        time.node, time.op_type)

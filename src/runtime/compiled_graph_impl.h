@@ -21,8 +21,10 @@ struct CompiledGraph::Impl {
     std::shared_ptr<Runtime::Impl> runtime;
     Graph source;            // after the passes, nodes in topological order; never changes
     const GraphData& graph;  // of source
+    // With a node for each part, values as in `graph`; null: there are no parts.
+    std::shared_ptr<const GraphData> cut;
     const Backend* backend = nullptr;                      // of what runs on the host
-    std::vector<std::shared_ptr<const DevicePart>> parts;  // by the number of their cluster
+    std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
     bool has_host_steps = true;                            // false: nothing may run on `backend`
     CompileOptions options;
     std::vector<int> deciding_inputs;
@@ -30,6 +32,9 @@ struct CompiledGraph::Impl {
     std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
     CompileReport base_report;                  // without plans
     std::atomic<int> request_count{0};          // that live
+
+    // What plans have steps for.
+    const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
 
     // The input's index; not_found with the names that exist.
     Result<int> find_input(std::string_view name) const;

@@ -107,7 +107,7 @@ Status judge(const GraphData& graph,
 
 }  // namespace
 
-Result<PlacedGraph> place_on_devices(GraphData& graph,
+Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      Fallback fallback) {
     PlacedGraph placed;
@@ -127,14 +127,16 @@ Result<PlacedGraph> place_on_devices(GraphData& graph,
     Placement placement = place_nodes(graph, answers);
     LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, fallback, placed));
     placed.deciding_inputs = std::move(placement.deciding_inputs);
-    for (const Cluster& cluster : find_clusters(graph, placement.device_of_node, answers)) {
-        const std::shared_ptr<const GraphData> body =
-            cut_cluster(graph, cluster, int64_t(placed.parts.size()));
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
-                              DevicePart::compile(devices[size_t(cluster.device)].place, *body));
+    const std::vector<Cluster> clusters = find_clusters(graph, placement.device_of_node, answers);
+    CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
+    placed.parts.reserve(clusters.size());
+    for (size_t i = 0; i < clusters.size(); ++i) {
+        LEAT_ASSIGN_OR_RETURN(
+            std::shared_ptr<const DevicePart> part,
+            DevicePart::compile(devices[size_t(clusters[i].device)].place, cut.bodies[i]));
         placed.parts.push_back(std::move(part));
     }
-    graph.compact();
+    placed.cut = std::make_unique<GraphData>(std::move(cut.graph));
     return placed;
 }
 

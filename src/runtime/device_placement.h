@@ -12,19 +12,20 @@
 namespace leat {
 
 struct PlacedGraph {
-    const Backend* host = nullptr;                         // of the nodes that stay in the graph
-    bool has_host_steps = true;                            // false: nothing may run on it
-    std::vector<std::shared_ptr<const DevicePart>> parts;  // by the number of their cluster
+    const Backend* host = nullptr;   // of the nodes that no part has
+    bool has_host_steps = true;      // false: nothing may run on it
+    std::unique_ptr<GraphData> cut;  // with a node for each part; null: there are none
+    std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
     std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
     std::map<std::string, int> nodes_per_device;
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
 };
 
-// Asks the devices, replaces what they take by nodes that stand for clusters, and compiles these.
+// Asks the devices, cuts what they take out of a copy of the graph, and compiles it.
 // Precondition: the graph is verified, in topological order, without epilogues and other layouts.
 // kPlacement lists every node that no device takes, or, where `fallback` forbids others, that the
 // first one does not take, with the reasons.
-Result<PlacedGraph> place_on_devices(GraphData& graph,
+Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      Fallback fallback);
 

@@ -91,7 +91,7 @@ class PlanBuilder {
         InferenceOptions options;
         options.checks_extents = false;
         LEAT_ASSIGN_OR_RETURN(plan_->facts,
-                              infer_graph_again(graph_, input_facts, options,
+                              infer_graph_again(context_.whole, input_facts, options,
                                                 {former == nullptr ? kNoFacts : former->facts,
                                                  former == nullptr ? kNoTwins : *plan_->twins}));
         find_known_values();
@@ -108,10 +108,10 @@ class PlanBuilder {
     // Made for the second plan, as the first one has no use for them.
     void find_twins() {
         if (const Plan* former = context_.former; former != nullptr) {
-            plan_->twins =
-                former->twins != nullptr
-                    ? former->twins
-                    : std::make_shared<const NodeTwins>(find_node_twins(graph_, former->facts));
+            plan_->twins = former->twins != nullptr
+                               ? former->twins
+                               : std::make_shared<const NodeTwins>(
+                                     find_node_twins(context_.whole, former->facts));
         }
     }
 
@@ -290,7 +290,8 @@ class PlanBuilder {
 
     // What a node with equal arguments was given earlier in this plan.
     bool take_kernel_of_twin(size_t n) {
-        const int32_t twin = plan_->twins == nullptr ? -1 : (*plan_->twins)[n];
+        const bool has_twins = plan_->twins != nullptr && &graph_ == &context_.whole;
+        const int32_t twin = has_twins ? (*plan_->twins)[n] : -1;
         const int32_t at = twin < 0 ? -1 : step_of_node_[size_t(twin)];
         if (at < 0 || plan_->steps[size_t(at)].kernel->names_node ||
             !has_arguments_of(graph_.nodes[n], graph_.nodes[size_t(twin)])) {
@@ -346,8 +347,8 @@ class PlanBuilder {
             }
         }
         for (ValueId id : node.outputs) {
-            args.push_back(id.valid() && (id == node.outputs[0] || has_reader(id)) ? argument(id)
-                                                                                   : TensorArg{});
+            const bool is_wanted = id.valid() && (id == node.outputs[0] || has_reader(id));
+            args.push_back(is_wanted && !is_known(id) ? argument(id) : TensorArg{});
         }
         const std::span<TensorArg> all(args);
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
@@ -379,8 +380,8 @@ class PlanBuilder {
     }
 
     Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& context) const {
-        if (context.node.def == &device_subgraph_op()) {
-            return context_.parts[size_t(cluster_number(context.node))]->prepare(context);
+        if (const int64_t cluster = cluster_of(context.node); cluster >= 0) {
+            return context_.parts[size_t(cluster)]->prepare(context);
         }
         if (!context_.has_host_steps) {
             return unsupported(

@@ -103,6 +103,8 @@ struct Plan {
 
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
+    // The same before parts for devices were cut out of it: what is inferred. Values are the same.
+    const GraphData& whole;
     const Backend& backend;
     PlacedWeights weights;
     int workers;     // that a run may have
@@ -113,7 +115,7 @@ struct PlanContext {
     bool is_traced;       // the program
     int32_t tile_window;  // at most, as CompileOptions::tile_window
     MemoryLimit memory_limit;
-    // By the number in nodes that stand for clusters.
+    // By cluster.
     std::span<const std::shared_ptr<const DevicePart>> parts;
     bool has_host_steps;           // false: nothing may run on `backend`
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
