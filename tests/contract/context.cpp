@@ -44,7 +44,8 @@ Context::Context(const Target& target) : target_(target), host_(services_.api())
             body(user, i);
         }
     };
-    auto plugin = LoadedPlugin::open(target.file, services_);
+    auto plugin = target.table != nullptr ? LoadedPlugin::of_table(*target.table, services_)
+                                          : LoadedPlugin::open(target.file, services_);
     expect(plugin.ok(), plugin.error().message());
     plugin_ = *std::move(plugin);
 }

@@ -16,6 +16,7 @@ namespace leat::contract {
 // A backend, and what the ABI does not say of it.
 struct Target {
     std::string file;
+    const LeatBackendApi* table = nullptr;  // of this process, in place of a file
     BackendSettings settings;
     // Further settings, if the backend has such; without them some checks are weaker or
     // unimplemented.

@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ostream>
 
+#include "backends/builtin_plugins.h"
+#include "backends/host_device/kernel_blob.h"
 #include "backends/plugin/loaded_plugin.h"
-#include "backends/sim/sim_kernel.h"
 
 namespace leat::contract {
 namespace {
@@ -22,8 +24,8 @@ std::string plugin_file(const char* variable, const char* file) {
 }
 
 std::string double_kernel() {
-    sim::SimKernelBlob blob{};
-    std::memcpy(blob.magic, sim::kKernelMagic, sizeof(blob.magic));
+    host_device::KernelBlob blob{};
+    std::memcpy(blob.magic, host_device::kKernelMagic, sizeof(blob.magic));
     blob.run = [](int32_t, const LeatTensorView* const* inputs, int32_t,
                   LeatTensorView* const* outputs) -> LeatCode {
         const auto* from = static_cast<const float*>(inputs[0]->data);
@@ -73,6 +75,34 @@ TEST_P(Contract, HoldsOnSim) {
     const bool may_be_missing = GetParam().name == "export";
     EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
         << report.reason;
+}
+
+// What a real device on the host cannot be asked for: faults that only sim plans, and handles of
+// memory that the operating system has not made.
+void expect_holds_on_builtin(const Check& check, std::string_view backend) {
+    constexpr std::string_view kUnimplemented[] = {
+        "cancel",       // it cannot be made slow, so nothing is there to cancel
+        "device_lost",  // the host is not lost
+        "export",       // its memory has no handle
+    };
+    Target target;
+    target.table = find_builtin_plugin(backend);
+    ASSERT_NE(target.table, nullptr);
+    target.small_memory = {{"memory_limit_bytes", "1048576"}};
+    target.double_kernel = double_kernel();
+    const Report report = run_check(check, target);
+    const bool may_be_missing = std::find(std::begin(kUnimplemented), std::end(kUnimplemented),
+                                          check.name) != std::end(kUnimplemented);
+    EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
+        << report.reason;
+}
+
+TEST_P(Contract, HoldsOnCpu) {
+    expect_holds_on_builtin(GetParam(), "cpu");
+}
+
+TEST_P(Contract, HoldsOnReference) {
+    expect_holds_on_builtin(GetParam(), "reference");
 }
 
 TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {

@@ -109,6 +109,13 @@ Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::open(const std::string& file
     return std::unique_ptr<LoadedPlugin>(new LoadedPlugin(file, library.release(), api, host));
 }
 
+Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::of_table(const LeatBackendApi& api,
+                                                             const HostServices& host) {
+    std::string name = fmt::format("built-in {}", api.name == nullptr ? "backend" : api.name);
+    LEAT_RETURN_IF_ERROR(check_plugin_table(api, name));
+    return std::unique_ptr<LoadedPlugin>(new LoadedPlugin(std::move(name), nullptr, &api, host));
+}
+
 LoadedPlugin::~LoadedPlugin() {
     (void)unload();
 }
@@ -122,7 +129,7 @@ std::string LoadedPlugin::unavailable_reason() const {
 }
 
 Status LoadedPlugin::start(const BackendSettings& settings) {
-    if (library_ == nullptr || backend_ != nullptr) {
+    if (!is_loaded_ || backend_ != nullptr) {
         return invalid_argument("a backend is created once, from a plugin that is loaded")
             .with_file(file_);
     }
@@ -160,7 +167,7 @@ Status LoadedPlugin::check_idle() const {
 }
 
 Status LoadedPlugin::unload() {
-    if (library_ == nullptr) {
+    if (!is_loaded_) {
         return {};
     }
     if (backend_ != nullptr) {
@@ -170,7 +177,10 @@ Status LoadedPlugin::unload() {
         LEAT_RETURN_IF_ERROR(error.status(code, "shut down").with_file(file_));
         backend_ = nullptr;
     }
-    ::dlclose(std::exchange(library_, nullptr));
+    is_loaded_ = false;
+    if (library_ != nullptr) {
+        ::dlclose(std::exchange(library_, nullptr));
+    }
     return {};
 }
 

@@ -1,4 +1,5 @@
-// A backend's shared object in this process, and a backend created by it.
+// A backend's table in this process, of a shared object or of a built-in backend, and a backend
+// created by it.
 //
 // Not thread-safe, except that entries of api() may be called as plugin.h says.
 #pragma once
@@ -61,12 +62,16 @@ class LoadedPlugin {
     // version, its entry point throws. `host` outlives the plugin.
     static Result<std::unique_ptr<LoadedPlugin>> open(const std::string& file,
                                                       const HostServices& host);
+    // Of a table that is linked into this process and outlives the plugin: nothing is closed.
+    static Result<std::unique_ptr<LoadedPlugin>> of_table(const LeatBackendApi& api,
+                                                          const HostServices& host);
     LoadedPlugin(const LoadedPlugin&) = delete;
     LoadedPlugin& operator=(const LoadedPlugin&) = delete;
     // As unload(); where that is refused, the file stays loaded for good, since something of the
     // backend still lives.
     ~LoadedPlugin();
 
+    // For a table of this process: what messages call it.
     const std::string& file() const { return file_; }
     const LeatBackendApi& api() const { return *api_; }
     // Empty if the machine has what the backend needs.
@@ -78,8 +83,8 @@ class LoadedPlugin {
     LeatBackend* backend() const { return backend_; }
     std::vector<std::string> device_names() const;
 
-    // Shuts the backend down and closes the file. kBusy, with the counts, while slabs, executables,
-    // instances or submissions live; then nothing has changed.
+    // Shuts the backend down and closes the file, if there is one. kBusy, with the counts, while
+    // slabs, executables, instances or submissions live; then nothing has changed.
     Status unload();
 
   private:
@@ -91,10 +96,11 @@ class LoadedPlugin {
     Status check_idle() const;
 
     std::string file_;
-    void* library_;
+    void* library_;  // null: the table is of this process, or closed
     const LeatBackendApi* api_;
     const HostServices& host_;
     LeatBackend* backend_ = nullptr;
+    bool is_loaded_ = true;  // until unload()
 };
 
 }  // namespace leat

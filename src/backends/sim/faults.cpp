@@ -2,27 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "backends/host_device/settings.h"
 
 namespace leat::sim {
-namespace {
 
-int64_t parse_number(std::string_view text, std::string_view setting) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-        plugin::invalid_argument(
-            fmt::format("setting '{}': found '{}', needed a number >= 0", setting, text));
-    }
-    return number;
-}
-
-}  // namespace
-
-int64_t number_setting(const LeatSettings* settings, const char* name, int64_t fallback) {
-    const char* text = plugin::find_setting(settings, name);
-    return text == nullptr || *text == '\0' ? fallback : parse_number(text, name);
-}
+using host_device::number_setting;
+using host_device::parse_number;
 
 Faults::Faults(const LeatSettings* settings)
     : lost_submission_(number_setting(settings, "lose_device_at", 0)),

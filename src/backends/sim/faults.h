@@ -34,7 +34,4 @@ class Faults {
     int64_t memory_limit_bytes_ = 0;
 };
 
-// The setting as a number >= 0, or `fallback`. Throws an Error that names it.
-int64_t number_setting(const LeatSettings* settings, const char* name, int64_t fallback);
-
 }  // namespace leat::sim

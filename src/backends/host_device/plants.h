@@ -1,12 +1,12 @@
 // Breaches of the contract that the copy of sim for tests makes on request, one at a time: the
-// contract suite must find each. In sim itself they do not exist.
+// contract suite must find each. Elsewhere they do not exist.
 #pragma once
 
 #include <cstdint>
 
 #include "leat/plugin_backend.h"
 
-namespace leat::sim {
+namespace leat::host_device {
 
 enum class Plant : uint8_t {
     kNone,
@@ -27,7 +27,7 @@ enum class Plant : uint8_t {
     kLeaksThread,      // a thread outlives shutdown
 };
 
-#if defined(LEAT_SIM_PLANTS)
+#if defined(LEAT_PLANTS)
 class Plants {
   public:
     // Throws an Error for a name that no plant has.
@@ -45,4 +45,4 @@ class Plants {
 };
 #endif
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

@@ -1,13 +1,13 @@
-// What register_kernel() of sim takes: the bytes of a SimKernelBlob.
+// What register_kernel() of a backend on the host takes: the bytes of a KernelBlob.
 #pragma once
 
 #include "leat/plugin.h"
 
-namespace leat::sim {
+namespace leat::host_device {
 
-constexpr char kKernelMagic[8] = {'s', 'i', 'm', 'k', 'e', 'r', 'n', '1'};
+constexpr char kKernelMagic[8] = {'h', 'o', 's', 't', 'k', 'r', 'n', '1'};
 
-struct SimKernelBlob {
+struct KernelBlob {
     char magic[8];  // kKernelMagic
     // Called on the device's thread with all operands row-major. Does not throw.
     LeatCode (*run)(int32_t input_count,
@@ -16,4 +16,4 @@ struct SimKernelBlob {
                     LeatTensorView* const* outputs);
 };
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

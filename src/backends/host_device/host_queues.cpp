@@ -1,15 +1,15 @@
-#include "backends/sim/sim_queues.h"
+#include "backends/host_device/host_queues.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace leat::sim {
+namespace leat::host_device {
 namespace {
 
 Outcome device_lost() {
-    return {kLeatDeviceLost, "the simulated device is lost"};
+    return {kLeatDeviceLost, "the device is lost"};
 }
 Outcome cancelled(const char* why) {
     return {kLeatCancelled, why};
@@ -17,7 +17,8 @@ Outcome cancelled(const char* why) {
 
 }  // namespace
 
-Queues::Queues(int count, Faults& faults, const Plants& plants) : faults_(faults), plants_(plants) {
+Queues::Queues(int count, SubmissionFaults faults, const Plants& plants)
+    : faults_(std::move(faults)), plants_(plants) {
     queues_.resize(size_t(count));
     for (Queue& queue : queues_) {
         queue.thread = std::thread([this, &queue] { run_queue(queue); });
@@ -64,7 +65,7 @@ void Queues::submit(const LeatSubmission& submission, std::function<void()> run)
     work.waits.assign(plugin::waits_of(submission).begin(), plugin::waits_of(submission).end());
     work.signal = submission.signal;
     work.request = submission.request;
-    work.loses_device = faults_.loses_device();
+    work.loses_device = faults_.loses_device && faults_.loses_device();
     work.run = std::move(run);
     queue.submitted = submission.signal.value;
     queue.open.push_back(std::move(work));
@@ -237,8 +238,8 @@ void Queues::end_all(const Outcome& outcome) {
 }
 
 Outcome Queues::run_work(std::unique_lock<std::mutex>& lock, Queue& queue, Work& work) {
-    if (faults_.delay().count() > 0) {
-        changed_.wait_for(lock, faults_.delay(), [&] { return !queue.end.ok(); });
+    if (faults_.delay.count() > 0) {
+        changed_.wait_for(lock, faults_.delay, [&] { return !queue.end.ok(); });
     }
     if (!queue.end.ok()) {
         return queue.end;
@@ -304,4 +305,4 @@ void Queues::make_callbacks() {
     }
 }
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

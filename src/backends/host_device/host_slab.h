@@ -1,4 +1,4 @@
-// Memory of the simulated device: a domain of its own, with a capacity.
+// Memory of a device on the host: a domain of its own, with a limit.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,10 @@
 
 #include "leat/plugin_backend.h"
 
-namespace leat::sim {
+namespace leat::host_device {
+
+// Of host memory that becomes a slab.
+constexpr int64_t kImportAlignmentBytes = 64;
 
 // Where slabs take memory from; outlives them. Thread-safe.
 struct MemorySource {
@@ -17,13 +20,13 @@ struct MemorySource {
     std::atomic<int64_t> used_bytes{0};
 };
 
-class SimSlab final : public plugin::Slab {
+class HostSlab final : public plugin::Slab {
   public:
     // Throws kLeatOutOfMemory beyond the limit.
-    SimSlab(MemorySource& source, int64_t bytes);
+    HostSlab(MemorySource& source, int64_t bytes);
     // Borrows `memory`.
-    SimSlab(MemorySource& source, void* memory, int64_t bytes);
-    ~SimSlab() override;
+    HostSlab(MemorySource& source, void* memory, int64_t bytes);
+    ~HostSlab() override;
 
     std::byte* data() const { return data_; }
     int64_t bytes() const { return bytes_; }
@@ -40,4 +43,4 @@ class SimSlab final : public plugin::Slab {
 // The address of a range of a slab; throws where there is no such range.
 std::byte* address_of(LeatPlacement placement, int64_t bytes);
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

@@ -1,6 +1,6 @@
-#include "backends/sim/plants.h"
+#include "backends/host_device/plants.h"
 
-namespace leat::sim {
+namespace leat::host_device {
 namespace {
 
 struct PlantName {
@@ -40,4 +40,4 @@ Plants::Plants(const LeatSettings* settings) {
     plugin::invalid_argument(std::string("no plant is called ").append(wanted));
 }
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

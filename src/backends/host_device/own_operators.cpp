@@ -1,11 +1,11 @@
-#include "backends/sim/sim_operators.h"
+#include "backends/host_device/own_operators.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 #include <vector>
 
-namespace leat::sim {
+namespace leat::host_device {
 namespace {
 
 LeatTensorView view_of(const TensorArg& arg) {
@@ -84,11 +84,11 @@ void Operators::add_kernel(std::string_view domain,
         throw plugin::Error(kLeatNotFound,
                             fmt::format("operator {}.{} is not registered", domain, op_type));
     }
-    SimKernelBlob kernel{};
+    KernelBlob kernel{};
     if (blob.size() != sizeof(kernel) || blob.substr(0, sizeof(kKernelMagic)) !=
                                              std::string_view(kKernelMagic, sizeof(kKernelMagic))) {
-        plugin::invalid_argument(fmt::format(
-            "a kernel of {} bytes; sim needs a SimKernelBlob of {}", blob.size(), sizeof(kernel)));
+        plugin::invalid_argument(fmt::format("a kernel of {} bytes; needed a KernelBlob of {}",
+                                             blob.size(), sizeof(kernel)));
     }
     std::memcpy(&kernel, blob.data(), sizeof(kernel));
     found->second.kernel = kernel;
@@ -160,4 +160,4 @@ int64_t run_non_zero(const TensorArg& from, int64_t* to) {
     return count;
 }
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

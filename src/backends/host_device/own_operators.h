@@ -1,4 +1,4 @@
-// Operators that sim runs without leat's own kernels: those of programs, and NonZero, whose size
+// Operators that run without leat's own kernels: those of programs, and NonZero, whose size
 // depends on data.
 //
 // Thread-safe.
@@ -11,16 +11,16 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/host_device/kernel_blob.h"
 #include "backends/lowered/lowered_graph.h"
-#include "backends/sim/sim_kernel.h"
 #include "graph/op_def.h"
 #include "leat/plugin_backend.h"
 
-namespace leat::sim {
+namespace leat::host_device {
 
 struct CustomOperator {
     LeatOperator schema{};  // its texts are gone
-    SimKernelBlob kernel{};
+    KernelBlob kernel{};
     bool has_kernel() const { return kernel.run != nullptr; }
 };
 
@@ -33,7 +33,7 @@ class Operators final : public lowered::OwnOperators {
     bool is_bounded(const NodeData& node) const override;
 
     void add(const LeatOperator& schema);
-    // Throws where the operator is not registered or the bytes are no SimKernelBlob.
+    // Throws where the operator is not registered or the bytes are no KernelBlob.
     void add_kernel(std::string_view domain, std::string_view op_type, std::string_view blob);
     // Null if there is none.
     std::shared_ptr<const CustomOperator> find(std::string_view domain,
@@ -54,4 +54,4 @@ bool is_non_zero(const NodeData& node);
 // `to` has room for all elements. f32 only.
 int64_t run_non_zero(const TensorArg& from, int64_t* to);
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

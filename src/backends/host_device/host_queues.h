@@ -1,10 +1,11 @@
-// The queues of the simulated device: a thread each, with a timeline each, and one thread that
+// The queues of a device on the host: a thread each, with a timeline each, and one thread that
 // makes callbacks.
 //
 // Thread-safe. The destructor lets the submissions end whose waits can still be reached, fails the
 // others, makes the last callbacks and joins the threads.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -14,11 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "backends/sim/faults.h"
-#include "backends/sim/plants.h"
+#include "backends/host_device/plants.h"
 #include "leat/plugin_backend.h"
 
-namespace leat::sim {
+namespace leat::host_device {
 
 // How a point completed.
 struct Outcome {
@@ -27,9 +27,16 @@ struct Outcome {
     bool ok() const { return code == kLeatOk; }
 };
 
+// What a device that simulates faults does to submissions; nothing by default.
+struct SubmissionFaults {
+    std::chrono::microseconds delay{0};  // before each one's work
+    // Asked once for each submission, in their order: true if the device is lost when it begins.
+    std::function<bool()> loses_device;
+};
+
 class Queues {
   public:
-    Queues(int count, Faults& faults, const Plants& plants);
+    Queues(int count, SubmissionFaults faults, const Plants& plants);
     Queues(const Queues&) = delete;
     Queues& operator=(const Queues&) = delete;
     ~Queues();
@@ -86,7 +93,7 @@ class Queues {
     Outcome run_work(std::unique_lock<std::mutex>& lock, Queue& queue, Work& work);
     void make_callbacks();
 
-    Faults& faults_;
+    const SubmissionFaults faults_;
     const Plants& plants_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -98,4 +105,4 @@ class Queues {
     std::thread waiter_;
 };
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

@@ -1,18 +1,17 @@
-#include "backends/sim/sim_memory.h"
+#include "backends/host_device/host_slab.h"
 
 #include <fmt/format.h>
 
-namespace leat::sim {
+namespace leat::host_device {
 
-SimSlab::SimSlab(MemorySource& source, int64_t bytes)
+HostSlab::HostSlab(MemorySource& source, int64_t bytes)
     : source_(source), data_(nullptr), bytes_(bytes), is_owner_(true) {
     const int64_t used = source_.used_bytes.fetch_add(bytes) + bytes;
     if (source_.limit_bytes != 0 && used > source_.limit_bytes) {
         source_.used_bytes.fetch_sub(bytes);
-        throw plugin::Error(
-            kLeatOutOfMemory,
-            fmt::format("{} bytes more than the {} in use; the simulated device has {}", bytes,
-                        used - bytes, source_.limit_bytes));
+        throw plugin::Error(kLeatOutOfMemory,
+                            fmt::format("{} bytes more than the {} in use; the limit is {}", bytes,
+                                        used - bytes, source_.limit_bytes));
     }
     try {
         data_ = static_cast<std::byte*>(source_.host.allocate(bytes, source_.alignment_bytes));
@@ -22,17 +21,17 @@ SimSlab::SimSlab(MemorySource& source, int64_t bytes)
     }
 }
 
-SimSlab::SimSlab(MemorySource& source, void* memory, int64_t bytes)
+HostSlab::HostSlab(MemorySource& source, void* memory, int64_t bytes)
     : source_(source), data_(static_cast<std::byte*>(memory)), bytes_(bytes), is_owner_(false) {}
 
-SimSlab::~SimSlab() {
+HostSlab::~HostSlab() {
     if (is_owner_) {
         source_.host.deallocate(data_, bytes_, source_.alignment_bytes);
         source_.used_bytes.fetch_sub(bytes_);
     }
 }
 
-void SimSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
+void HostSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
     if (offset_bytes < 0 || bytes < 0 || bytes > bytes_ || offset_bytes > bytes_ - bytes) {
         plugin::invalid_argument(fmt::format("range of {} bytes at {} of a slab of {} bytes", bytes,
                                              offset_bytes, bytes_));
@@ -43,9 +42,9 @@ std::byte* address_of(LeatPlacement placement, int64_t bytes) {
     if (placement.slab == nullptr) {
         plugin::invalid_argument("a range without a slab");
     }
-    const auto& slab = static_cast<const SimSlab&>(plugin::object_of(placement.slab));
+    const auto& slab = static_cast<const HostSlab&>(plugin::object_of(placement.slab));
     slab.check_range(placement.offset_bytes, bytes);
     return slab.data() + placement.offset_bytes;
 }
 
-}  // namespace leat::sim
+}  // namespace leat::host_device

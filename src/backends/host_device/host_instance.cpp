@@ -1,0 +1,168 @@
+#include "backends/host_device/host_instance.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "backends/host_device/host_slab.h"
+
+namespace leat::host_device {
+namespace {
+
+int64_t bytes_of(const TensorArg& arg) {
+    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
+}
+
+}  // namespace
+
+HostInstance::HostInstance(const GraphData& graph,
+                           std::shared_ptr<const HostProgram> program,
+                           const LeatLinkage& linkage,
+                           const DeviceContext& context)
+    : graph_(graph), program_(std::move(program)), context_(context), args_(program_->graph.steps) {
+    const std::vector<lowered::LoweredTransient>& wanted = program_->graph.transients;
+    if (size_t(linkage.transient_count) != wanted.size()) {
+        plugin::invalid_argument(
+            fmt::format("{} places for {} transients", linkage.transient_count, wanted.size()));
+    }
+    transients_.reserve(wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        transients_.push_back(address_of(linkage.transients[i], wanted[i].bytes));
+    }
+    constants_.reserve(size_t(linkage.constant_count));
+    for (int32_t i = 0; i < linkage.constant_count; ++i) {
+        constants_.push_back(address_of(linkage.constants[i], 0));
+    }
+    for (const lowered::ValuePlace& place : program_->graph.places) {
+        if (place.place == lowered::Place::kConstant && size_t(place.index) >= constants_.size()) {
+            plugin::invalid_argument(fmt::format("no place for packed constant {}", place.index));
+        }
+    }
+}
+
+void HostInstance::check_binding(const LeatBinding& binding, int64_t bytes) const {
+    if (binding.bytes < bytes) {
+        plugin::invalid_argument(
+            fmt::format("a binding of {} bytes; needed {}", binding.bytes, bytes));
+    }
+    const std::byte* address = address_of({binding.slab, binding.offset_bytes}, binding.bytes);
+    if (reinterpret_cast<uintptr_t>(address) % uintptr_t(context_.alignment_bytes) != 0) {
+        plugin::invalid_argument(
+            fmt::format("a binding at offset {}, which is not aligned to {} bytes",
+                        binding.offset_bytes, context_.alignment_bytes));
+    }
+}
+
+void HostInstance::check_bindings(const LeatBinding* inputs, const LeatBinding* outputs) const {
+    const lowered::LoweredGraph& program = program_->graph;
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+        const auto value = size_t(graph_.inputs[i].index);
+        if (program.places[value].place == lowered::Place::kInput) {
+            const TypeInfo& type = program.facts[value].type;
+            const std::optional<Shape> shape = type.fixed_shape();
+            check_binding(
+                inputs[i],
+                storage_bytes(type.dtype, shape ? shape->element_count() : 0).value_or(0));
+        }
+    }
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+        check_binding(outputs[i], program.outputs[i].bytes);
+        if (program.outputs[i].is_bounded && outputs[i].actual_extents == nullptr) {
+            plugin::invalid_argument(fmt::format(
+                "output {} has a data-dependent size: it needs a place for its extents", i));
+        }
+    }
+}
+
+std::byte* HostInstance::address_of_value(ValueId id,
+                                          const std::vector<LeatBinding>& inputs,
+                                          const std::vector<LeatBinding>& outputs) const {
+    if (!id.valid()) {
+        return nullptr;
+    }
+    const lowered::ValuePlace place = program_->graph.places[size_t(id.index)];
+    const auto index = size_t(place.index);
+    switch (place.place) {
+        case lowered::Place::kInput:
+            return address_of({inputs[index].slab, inputs[index].offset_bytes}, 0);
+        case lowered::Place::kOutput:
+            return address_of({outputs[index].slab, outputs[index].offset_bytes}, 0);
+        case lowered::Place::kTransient:
+            return transients_[index];
+        case lowered::Place::kConstant:
+            return constants_[index];
+        case lowered::Place::kKnown:
+            return const_cast<std::byte*>(program_->graph.facts[size_t(id.index)].value->bytes());
+        case lowered::Place::kNone:
+            break;
+    }
+    return nullptr;
+}
+
+void HostInstance::bind_step(size_t index,
+                             const std::vector<LeatBinding>& inputs,
+                             const std::vector<LeatBinding>& outputs) {
+    lowered::LoweredStep& step = args_[index];
+    const NodeData& node = graph_.node(step.node);
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+        step.inputs[k].data = address_of_value(node.inputs[k], inputs, outputs);
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+        step.outputs[k].data = address_of_value(node.outputs[k], inputs, outputs);
+    }
+}
+
+void HostInstance::run_non_zero_step(size_t index, const std::vector<LeatBinding>& outputs) {
+    const lowered::LoweredStep& step = args_[index];
+    const ValueId result = graph_.node(step.node).outputs[0];
+    const auto output = size_t(program_->graph.places[size_t(result.index)].index);
+    const int64_t count = run_non_zero(step.inputs[0], step.outputs[0].as<int64_t>());
+    const bool reports_bound = context_.plants.has(Plant::kWrongActualSize);
+    outputs[output].actual_extents[0] = step.outputs[0].shape[0];
+    outputs[output].actual_extents[1] = reports_bound ? step.outputs[0].shape[1] : count;
+}
+
+void HostInstance::run_step(size_t index, const std::vector<LeatBinding>& outputs) {
+    const lowered::LoweredStep& args = args_[index];
+    const ProgramStep& step = program_->steps[index];
+    if (step.custom != nullptr) {
+        run_custom(*step.custom, args.inputs, args.outputs);
+    } else if (step.kernel != nullptr) {
+        std::byte* scratch = step.scratch < 0 ? nullptr : transients_[size_t(step.scratch)];
+        lowered::throw_if(context_.team.run(*step.kernel, {args.inputs, args.outputs, scratch},
+                                            step.scratch_stride));
+    } else if (is_non_zero(graph_.node(args.node))) {
+        run_non_zero_step(index, outputs);
+    } else {
+        std::memcpy(args.outputs[0].data, args.inputs[0].data, size_t(bytes_of(args.inputs[0])));
+    }
+}
+
+void HostInstance::copy_outputs(const std::vector<LeatBinding>& inputs,
+                                const std::vector<LeatBinding>& outputs) const {
+    for (size_t i = 0; i < program_->graph.outputs.size(); ++i) {
+        const lowered::LoweredOutput& output = program_->graph.outputs[i];
+        if (output.is_copied && output.bytes > 0) {
+            std::memmove(address_of({outputs[i].slab, outputs[i].offset_bytes}, output.bytes),
+                         address_of_value(ValueId{output.value}, inputs, outputs),
+                         size_t(output.bytes));
+        }
+    }
+}
+
+void HostInstance::run(const std::vector<LeatBinding>& inputs,
+                       const std::vector<LeatBinding>& outputs,
+                       LeatProfile* profile) {
+    for (size_t i = 0; i < args_.size(); ++i) {
+        bind_step(i, inputs, outputs);
+        const int64_t begin = device_ticks(context_);
+        run_step(i, outputs);
+        if (profile != nullptr && profile->count < profile->capacity) {
+            profile->steps[profile->count++] = {int32_t(i), begin, device_ticks(context_)};
+        }
+    }
+    copy_outputs(inputs, outputs);
+}
+
+}  // namespace leat::host_device

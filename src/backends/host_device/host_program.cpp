@@ -1,0 +1,76 @@
+#include "backends/host_device/host_program.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/round_up.h"
+
+namespace leat::host_device {
+namespace {
+
+constexpr int64_t kScratchAlignmentBytes = 64;  // of each worker's; see KernelArgs
+
+// Values that are known by now, by input: constants, and what follows from shapes.
+std::vector<const Tensor*> known_inputs(const NodeData& node, const std::vector<ValueFact>& facts) {
+    std::vector<const Tensor*> known;
+    known.reserve(node.inputs.size());
+    for (const ValueId id : node.inputs) {
+        const bool is_known = id.valid() && facts[size_t(id.index)].value;
+        known.push_back(is_known ? &*facts[size_t(id.index)].value : nullptr);
+    }
+    return known;
+}
+
+std::unique_ptr<HostKernel> prepare_kernel(const NodeData& node,
+                                           const lowered::LoweredStep& step,
+                                           const std::vector<ValueFact>& facts,
+                                           const DeviceContext& context) {
+    const std::vector<const Tensor*> known = known_inputs(node, facts);
+    const PlacedWeights weights(context.weights);
+    PrepareContext prepare{node, step.inputs, step.outputs, known, weights};
+    Result<std::unique_ptr<HostKernel>> kernel = context.kernels.prepare(prepare);
+    if (!kernel.ok()) {
+        lowered::throw_if(std::move(kernel).error().with_node(node.label()));
+    }
+    return *std::move(kernel);
+}
+
+void add_scratch(lowered::LoweredGraph& graph, size_t index, int workers, ProgramStep& step) {
+    if (step.kernel == nullptr || step.kernel->scratch_bytes == 0) {
+        return;
+    }
+    const int64_t shares = std::clamp<int64_t>(step.kernel->tile_count, 1, workers);
+    step.scratch_stride = round_up(step.kernel->scratch_bytes, kScratchAlignmentBytes);
+    step.scratch = int32_t(graph.transients.size());
+    graph.transients.push_back({shares * step.scratch_stride, {int32_t(index)}});
+}
+
+}  // namespace
+
+int64_t device_ticks(const DeviceContext& context) {
+    return (context.host.monotonic_ns() - context.epoch_ns) / kNsPerTick;
+}
+
+std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
+                                                const std::vector<int32_t>& constants,
+                                                const LeatRunShape& shape,
+                                                const DeviceContext& context) {
+    auto program = std::make_shared<HostProgram>();
+    program->graph = lowered::lower(graph, context.operators, constants, shape);
+    const std::vector<lowered::LoweredStep>& steps = program->graph.steps;
+    program->steps.reserve(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) {
+        const NodeData& node = graph.graph.node(steps[i].node);
+        ProgramStep& step = program->steps.emplace_back();
+        step.custom = context.operators.find(node.domain, node.op_type);
+        const bool has_kernel =
+            step.custom == nullptr && !is_non_zero(node) && node.def->reference != nullptr;
+        if (has_kernel) {
+            step.kernel = prepare_kernel(node, steps[i], program->graph.facts, context);
+        }
+        add_scratch(program->graph, i, context.team.workers(), step);
+    }
+    return program;
+}
+
+}  // namespace leat::host_device

@@ -1,0 +1,69 @@
+// A lowered graph with a prepared kernel for each step: what one set of shapes makes of an
+// executable. Immutable, so instances share it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/host_device/own_operators.h"
+#include "backends/host_device/plants.h"
+#include "backends/host_device/tile_team.h"
+#include "backends/lowered/lowered_graph.h"
+#include "leat/plugin_backend.h"
+#include "memory/weight_store.h"
+
+namespace leat::host_device {
+
+// What executables need of their device, which outlives them.
+struct DeviceContext {
+    DeviceContext(const Backend& backend,
+                  const Operators& custom_operators,
+                  const Plants& planted,
+                  TileTeam& tile_team,
+                  plugin::Host host_services,
+                  int64_t alignment)
+        : kernels(backend),
+          operators(custom_operators),
+          plants(planted),
+          team(tile_team),
+          host(host_services),
+          alignment_bytes(alignment),
+          epoch_ns(host_services.monotonic_ns()) {}
+
+    const Backend& kernels;
+    const Operators& operators;
+    const Plants& plants;
+    TileTeam& team;
+    plugin::Host host;
+    int64_t alignment_bytes;
+    int64_t epoch_ns;  // where the device's ticks begin
+    mutable WeightStore weights = {};
+};
+
+// The device's clock: it ticks every 2 ns.
+constexpr int64_t kNsPerTick = 2;
+int64_t device_ticks(const DeviceContext& context);
+
+// All null: the step copies input 0 (a view, such as Reshape) or is NonZero.
+struct ProgramStep {
+    std::shared_ptr<const CustomOperator> custom;
+    std::unique_ptr<HostKernel> kernel;
+    int32_t scratch = -1;        // its transient; -1: it needs none
+    int64_t scratch_stride = 0;  // bytes from a worker's scratch to the next one's
+};
+
+struct HostProgram {
+    lowered::LoweredGraph graph;  // its transients include the steps' scratch
+    std::vector<ProgramStep> steps;
+};
+
+// `constants`: by value, its index among the packed ones or -1. `graph` outlives the program.
+// Throws what lower() does, and where a kernel refuses the shapes.
+std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
+                                                const std::vector<int32_t>& constants,
+                                                const LeatRunShape& shape,
+                                                const DeviceContext& context);
+
+}  // namespace leat::host_device
