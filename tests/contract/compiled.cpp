@@ -24,9 +24,12 @@ LeatCode append(void* user, const void* data, int64_t bytes) {
 Compiled::Compiled(Context& context, GraphView& graph) : context_(context) {
     const auto options = plugin::made<LeatCompileOptions>();
     PluginError error;
-    Context::expect_ok(context.api().compile(context.backend(), 0, graph.view(), &options,
-                                             &executable_, error.get()),
-                       "compile", error);
+    const LeatCode code = context.api().compile(context.backend(), 0, graph.view(), &options,
+                                                &executable_, error.get());
+    if (code == kLeatUnsupported) {
+        throw Unimplemented{std::string(error.text())};
+    }
+    Context::expect_ok(code, "compile", error);
 }
 
 Compiled::Compiled(Context& context, const std::string& saved) : context_(context) {

@@ -18,6 +18,7 @@ struct Shapes {
 // Frees what it owns before the context goes.
 class Compiled {
   public:
+    // Unimplemented where the backend refuses the graph with a reason.
     Compiled(Context& context, GraphView& graph);
     // Of what save() wrote.
     Compiled(Context& context, const std::string& saved);

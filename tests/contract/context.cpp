@@ -54,6 +54,7 @@ Context::~Context() {
     try {
         if (backend_ != nullptr) {
             if (std::uncaught_exceptions() > 0) {
+                wait_for_open_submissions();
                 std::this_thread::sleep_for(kAftermath);
             }
             stop();
@@ -62,6 +63,16 @@ Context::~Context() {
         backend_ = nullptr;  // the check has failed for another reason, which is reported
     } catch (const Unimplemented&) {
         backend_ = nullptr;
+    }
+}
+
+// A check that ends early leaves work behind, which uses slabs that are freed next.
+void Context::wait_for_open_submissions() {
+    const Clock::time_point deadline = Clock::now() + kPatience;
+    auto live = plugin::made<LeatLiveObjects>();
+    while (api().live_objects(backend_, &live, nullptr) == kLeatOk && live.submissions > 0 &&
+           Clock::now() < deadline) {
+        std::this_thread::yield();
     }
 }
 

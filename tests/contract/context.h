@@ -84,6 +84,7 @@ class Context {
     std::vector<uint8_t> bytes_of(LeatPlacement from, int64_t bytes);
 
   private:
+    void wait_for_open_submissions();
     int32_t queue_of(int32_t kind, int32_t but) const;
     LeatPoint submit_copy(int32_t queue, const LeatCopy& copy, const std::vector<LeatPoint>& waits);
 
