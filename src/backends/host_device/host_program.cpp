@@ -30,7 +30,7 @@ std::unique_ptr<HostKernel> prepare_kernel(const NodeData& node,
     PrepareContext prepare{node, step.inputs, step.outputs, known, weights};
     Result<std::unique_ptr<HostKernel>> kernel = context.kernels.prepare(prepare);
     if (!kernel.ok()) {
-        lowered::throw_if(std::move(kernel).error().with_node(node.label()));
+        lowered::throw_if(Status(kernel.error()).with_node(node.label()));
     }
     return *std::move(kernel);
 }
