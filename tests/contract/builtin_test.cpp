@@ -72,18 +72,21 @@ void add_matmul(GraphView& graph, int64_t rows, int64_t k, int64_t columns) {
 }
 
 TEST(BuiltinBackends, AgreeOnAMatMulOfSeveralThreads) {
+    constexpr int64_t kRows = 130;
+    constexpr int64_t kInner = 96;
+    constexpr int64_t kColumns = 200;
     Floats results[2];
     for (const std::string_view backend : {"cpu", "reference"}) {
         const Target target = target_of(backend);
         Context context(target);
         context.start();
         GraphView graph;
-        add_matmul(graph, 130, 96, 200);
-        results[backend == "cpu" ? 0 : 1] = run(context, graph, whole_numbers(130 * 96, 5));
+        add_matmul(graph, kRows, kInner, kColumns);
+        results[backend == "cpu" ? 0 : 1] = run(context, graph, whole_numbers(kRows * kInner, 5));
         context.stop();
         context.close();
     }
-    ASSERT_EQ(results[0].size(), size_t{130 * 200});
+    ASSERT_EQ(results[0].size(), size_t(kRows * kColumns));
     EXPECT_EQ(results[0], results[1]);
 }
 
