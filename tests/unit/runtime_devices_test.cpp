@@ -130,14 +130,15 @@ TEST(Devices, NameNodesThatFallBack) {
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code(), StatusCode::kUnsupported);
     EXPECT_THAT(refused.error().message(), HasSubstr("1 of 2 nodes cannot run on 'sim'"));
-    EXPECT_THAT(refused.error().message(), HasSubstr("(Transpose): sim: sim holds no strings"));
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("(Transpose): sim: no memory domain holds strings"));
 
     const auto compiled = runtime.compile(graph_with_strings(), on("sim", Fallback::kWarn));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     EXPECT_EQ(compiled->report().nodes_per_backend,
               (std::map<std::string, int>{{"cpu", 1}, {"sim", 1}}));
     EXPECT_THAT(compiled->report().fallbacks,
-                ElementsAre(HasSubstr("runs on cpu: sim: sim holds")));
+                ElementsAre(HasSubstr("runs on cpu: sim: no memory domain")));
     EXPECT_THAT(messages, ::testing::Contains(HasSubstr("runs on cpu")));
     Request request = *compiled->make_request();
     Tensor text = *Tensor::allocate(DType::kString, {2, 2});
