@@ -1,5 +1,6 @@
 // y[base_y + sum index*y_stride] = x[base_x + sum index*x_stride] over all indices of a shape:
-// transposes, slices, concatenation, broadcasting. Elements of ELEMENT_BITS, whatever their type.
+// transposes, slices, concatenation, broadcasting. Elements of ELEMENT_BITS, whatever their type;
+// where rows are contiguous, an element may stand for several of the tensor.
 //   operands   0: x, 1: y, aligned to an element; they do not overlap
 //   scalars    0: count of indices, below 2^31; 1: rank, at most kMaxRank
 //              2: base of x, 3: base of y, in elements
@@ -12,22 +13,7 @@
 
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
-
-#if ELEMENT_BITS == 8
-#extension GL_EXT_shader_8bit_storage : require
-#define ELEMENT uint8_t
-#define ELEMENT_BYTES 1
-#elif ELEMENT_BITS == 16
-#extension GL_EXT_shader_16bit_storage : require
-#define ELEMENT uint16_t
-#define ELEMENT_BYTES 2
-#elif ELEMENT_BITS == 32
-#define ELEMENT uint
-#define ELEMENT_BYTES 4
-#else
-#define ELEMENT uvec2
-#define ELEMENT_BYTES 8
-#endif
+#include "element.glsl"
 
 const uint kMaxRank = 8;
 
@@ -35,12 +21,6 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Mov
     uint extents[kMaxRank];
     int x_strides[kMaxRank];
     int y_strides[kMaxRank];
-};
-layout(buffer_reference, scalar, buffer_reference_align = ELEMENT_BYTES) readonly buffer In {
-    ELEMENT at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = ELEMENT_BYTES) writeonly buffer Out {
-    ELEMENT at[];
 };
 
 void main() {
@@ -53,12 +33,15 @@ void main() {
         uint left = i;
         int x_at = int(push.scalars[2]);
         int y_at = int(push.scalars[3]);
-        for (uint axis = rank; axis-- > 0u;) {
+        // What is left over for the outermost axis is its index: one division less.
+        for (uint axis = rank; axis-- > 1u;) {
             const int index = int(left % shape.extents[axis]);
             left /= shape.extents[axis];
             x_at += index * shape.x_strides[axis];
             y_at += index * shape.y_strides[axis];
         }
+        x_at += int(left) * shape.x_strides[0];
+        y_at += int(left) * shape.y_strides[0];
         y.at[y_at] = x.at[x_at];
     }
 }

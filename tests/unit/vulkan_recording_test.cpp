@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/waiter.h"
 #include "support/vulkan_rig.h"
 
@@ -92,6 +93,46 @@ TEST(VulkanRecording, FindsExternalTensorsThroughTheTable) {
     ASSERT_TRUE(rig.run(**recording).ok());
     EXPECT_THAT(rig.read<float>(out, kCount), Each(211.0F));
     EXPECT_EQ((*recording)->bind(out, 64).code(), StatusCode::kInvalidArgument);
+}
+
+// 1003 bytes of input from byte 4 on to byte 8 of output, 12 bytes of ones behind them: one address
+// is recorded for neither.
+TEST(VulkanRecording, CopiesAndFillsExternalTensorsByKernels) {
+    LEAT_RIG_OR_SKIP(rig);
+    constexpr int64_t kCopied = 1003;
+    const BufferId sources[] = {rig.add_buffer(kBytes), rig.add_buffer(kBytes)};
+    const BufferId target = rig.add_buffer(kBytes);
+    const BufferId in = rig.add_external(kBytes);
+    const BufferId out = rig.add_external(kBytes);
+    const PlacedOperand input{in, 0, kBytes};
+    const PlacedOperand output{out, 0, kBytes};
+    ListWriter writer(rig.list(), kernel_limits(rig.device()->info()));
+    writer.begin_node(std::span(&input, 1), std::span(&output, 1));
+    ASSERT_TRUE(writer.copy(input_ref(0, 4), output_ref(0, 8), kCopied).ok());
+    ASSERT_TRUE(writer.copy(input_ref(0), output_ref(0), 0).ok());
+    ASSERT_TRUE(writer.copy(output_ref(0), output_ref(0), kBytes).ok());
+    ASSERT_TRUE(writer.fill(output_ref(0, 1024), 12, 0x0101'0101U).ok());
+    EXPECT_EQ(writer.fill(output_ref(0, 1022), 12, 0).code(), StatusCode::kInvalidArgument);
+    for (const ShaderUse& shader : writer.shaders()) {
+        rig.add_pipeline(shader);
+    }
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok()) << recording.error().message();
+    for (const BufferId source : sources) {
+        std::vector<uint8_t> bytes(kBytes);
+        for (size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = uint8_t(i * 7 + size_t(source) * 100);
+        }
+        rig.write(source, bytes);
+        std::vector<uint8_t> wanted(kBytes, 0xEE);
+        rig.write(target, wanted);
+        std::copy_n(bytes.begin() + 4, kCopied, wanted.begin() + 8);
+        std::fill_n(wanted.begin() + 1024, 12, uint8_t{1});
+        ASSERT_TRUE((*recording)->bind(in, rig.address(source)).ok());
+        ASSERT_TRUE((*recording)->bind(out, rig.address(target)).ok());
+        ASSERT_TRUE(rig.run(**recording).ok());
+        EXPECT_EQ(rig.read<uint8_t>(target, kBytes), wanted);
+    }
 }
 
 TEST(VulkanRecording, ReadsParametersThatChangeBetweenRuns) {

@@ -3,6 +3,20 @@
 #include "base/error.h"
 
 namespace leat::vulkan {
+namespace {
+
+// Of the kernels that copy and fill where a recorded command cannot.
+constexpr uint32_t kWorkgroup = 64;
+constexpr int64_t kWordLimit = int64_t{1} << 31;
+
+// As in strided_copy.comp.
+struct CopyShape {
+    std::array<uint32_t, kMaxRank> extents{};
+    std::array<int32_t, kMaxRank> x_strides{};
+    std::array<int32_t, kMaxRank> y_strides{};
+};
+
+}  // namespace
 
 void ListWriter::begin_node(std::span<const PlacedOperand> inputs,
                             std::span<const PlacedOperand> outputs) {
@@ -78,17 +92,94 @@ Status ListWriter::dispatch(const KernelDispatch& dispatch) {
     return list_.add(command, uses, dispatch.estimated_ns);
 }
 
+bool ListWriter::is_external(const PlacedOperand& place) const {
+    return list_.is_external(place.buffer);
+}
+
 Status ListWriter::copy(OperandRef from, OperandRef to, int64_t size_bytes) {
     LEAT_ASSIGN_OR_RETURN(const PlacedOperand source, place_of(from));
     LEAT_ASSIGN_OR_RETURN(const PlacedOperand target, place_of(to));
+    const bool is_there_already =
+        source.buffer == target.buffer && source.offset_bytes == target.offset_bytes;
+    if (size_bytes == 0 || is_there_already) {
+        return Status();
+    }
+    if (is_external(source) || is_external(target)) {
+        return copy_by_kernel(source, target, size_bytes);
+    }
     return list_.add(
         Copy{source.buffer, target.buffer, source.offset_bytes, target.offset_bytes, size_bytes});
 }
 
+// In words as wide as the offsets allow, the bytes after the last word one by one. Tensors
+// themselves begin at multiples of 64 bytes.
+Status ListWriter::copy_by_kernel(const PlacedOperand& source,
+                                  const PlacedOperand& target,
+                                  int64_t size_bytes) {
+    int64_t word_bytes = 16;
+    while ((source.offset_bytes | target.offset_bytes) % word_bytes != 0) {
+        word_bytes /= 2;
+    }
+    const int64_t whole_bytes = size_bytes / word_bytes * word_bytes;
+    LEAT_RETURN_IF_ERROR(copy_words(source, target, {0, whole_bytes}, word_bytes));
+    return copy_words(source, target, {whole_bytes, size_bytes}, 1);
+}
+
+// `bytes` of both operands, counted from their begins; nothing if there are none.
+Status ListWriter::copy_words(const PlacedOperand& source,
+                              const PlacedOperand& target,
+                              ByteRange bytes,
+                              int64_t word_bytes) {
+    const int64_t words = (bytes.end - bytes.begin) / word_bytes;
+    if (words == 0) {
+        return Status();
+    }
+    if (words >= kWordLimit) {
+        return unsupported("a copy of {} bytes by a kernel", bytes.end)
+            .with_needed(fmt::format("less than {}", kWordLimit * word_bytes));
+    }
+    CopyShape shape;
+    shape.extents[0] = uint32_t(words);
+    shape.x_strides[0] = 1;
+    shape.y_strides[0] = 1;
+    Dispatch command;
+    command.groups = groups_for(words, kWorkgroup, limits_);
+    command.scalars = {uint32_t(words), 1};
+    command.operands[0] = {source.buffer, source.offset_bytes + bytes.begin};
+    command.operands[1] = {target.buffer, target.offset_bytes + bytes.begin};
+    command.operand_count = 2;
+    command.pipeline = pipeline_of({fmt::format("strided_copy_{}", word_bytes * 8), {kWorkgroup}});
+    command.parameters_offset = list_.add_parameters(std::as_bytes(std::span(&shape, 1)));
+    const BufferUse uses[] = {{source.buffer,
+                               {source.offset_bytes + bytes.begin, source.offset_bytes + bytes.end},
+                               false},
+                              {target.buffer,
+                               {target.offset_bytes + bytes.begin, target.offset_bytes + bytes.end},
+                               true}};
+    return list_.add(command, uses);
+}
+
 Status ListWriter::fill(OperandRef to, int64_t size_bytes, uint32_t pattern) {
     LEAT_ASSIGN_OR_RETURN(const PlacedOperand target, place_of(to));
-    return list_.add(
-        Fill{target.buffer, {target.offset_bytes, target.offset_bytes + size_bytes}, pattern});
+    if (size_bytes == 0) {
+        return Status();
+    }
+    const ByteRange bytes{target.offset_bytes, target.offset_bytes + size_bytes};
+    if (!is_external(target)) {
+        return list_.add(Fill{target.buffer, bytes, pattern});
+    }
+    if (bytes.begin % 4 != 0 || bytes.end % 4 != 0 || size_bytes / 4 >= kWordLimit) {
+        return invalid_argument("a fill of bytes {} to {}", bytes.begin, bytes.end)
+            .with_needed("multiples of 4, and less than 8 GiB");
+    }
+    Dispatch command;
+    command.groups = groups_for(size_bytes / 4, kWorkgroup, limits_);
+    command.scalars = {uint32_t(size_bytes / 4), pattern};
+    command.operands[0] = {target.buffer, target.offset_bytes};
+    command.operand_count = 1;
+    command.pipeline = pipeline_of({"fill_words", {kWorkgroup}});
+    const BufferUse use{target.buffer, bytes, true};
+    return list_.add(command, std::span(&use, 1));
 }
 
 }  // namespace leat::vulkan

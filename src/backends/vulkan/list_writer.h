@@ -48,6 +48,16 @@ class ListWriter final : public KernelWriter {
 
     Result<PlacedOperand> place_of(const OperandRef& ref) const;
     PipelineId pipeline_of(const ShaderUse& shader);
+    // A recorded copy or fill has one address, and that of an external buffer is known at the run
+    // only: kernels do it there.
+    bool is_external(const PlacedOperand& place) const;
+    Status copy_by_kernel(const PlacedOperand& source,
+                          const PlacedOperand& target,
+                          int64_t size_bytes);
+    Status copy_words(const PlacedOperand& source,
+                      const PlacedOperand& target,
+                      ByteRange bytes,
+                      int64_t word_bytes);
 
     CommandList& list_;
     KernelLimits limits_;

@@ -1,9 +1,34 @@
 // Conformance cases of ArgMax and ArgMin.
+#include <fmt/format.h>
+
+#include <limits>
+
 #include "conformance/case_inputs.h"
 
 namespace leat::testing {
 
 namespace {
+
+// Lines that a kernel may do in parts: ties and NaNs of different parts meet.
+void add_long_lines(std::vector<OpCase>& cases, const std::string& op) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> values(size_t{3} * 5000);
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = i < 5000 ? nan : i < 7000 ? nan : float(i * 7 % 11);
+    }
+    for (const int64_t last : {0, 1}) {
+        const std::string suffix = last != 0 ? "_last" : "_first";
+        const Attributes attributes{{"axis", int64_t{1}}, {"select_last_index", last}};
+        cases.push_back({fmt::format("{}/long_lines{}", op, suffix),
+                         op,
+                         {given_input<float>({3, 5000}, values)},
+                         attributes});
+        cases.push_back({fmt::format("{}/long_columns{}", op, suffix),
+                         op,
+                         {random_input({2, 1500, 3}, DType::kInt64, -40, 40)},
+                         attributes});
+    }
+}
 
 void add_cases(std::vector<OpCase>& cases, const std::string& op) {
     const auto add = [&](const char* name, CaseInput x, Attributes attributes) {
@@ -32,11 +57,13 @@ void add_cases(std::vector<OpCase>& cases, const std::string& op) {
         add(("ties_f32_axis0" + suffix).c_str(), given_input<float>({4, 40}, values),
             {{"axis", no}, {"select_last_index", last}});
     }
-    for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt8,
-                              DType::kUint8, DType::kInt64, DType::kUint64}) {
+    for (const DType dtype :
+         {DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt8, DType::kUint8,
+          DType::kInt16, DType::kUint16, DType::kUint32, DType::kInt64, DType::kUint64}) {
         add(std::string(name_of(dtype)).c_str(), random_input({4, 9}, dtype, 0, 100),
             {{"axis", yes}});
     }
+    add_long_lines(cases, op);
 }
 
 }  // namespace

@@ -21,6 +21,11 @@ std::vector<OpCase> concat_cases() {
             {random_input({3, 5}, dtype), random_input({3, 2}, dtype)});
     }
     add("strings", 0, {given_strings({2, 2}), given_strings({1, 2})});
+    // Rows of which 16, 8 and 2 bytes move as one element.
+    for (const int64_t extent : {32, 24, 6}) {
+        add("wide_rows_" + std::to_string(extent), 1,
+            {random_input({3, 16}, DType::kUint8), random_input({3, extent}, DType::kUint8)});
+    }
     return cases;
 }
 

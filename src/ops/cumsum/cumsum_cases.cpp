@@ -13,8 +13,8 @@ std::vector<OpCase> cumsum_cases() {
                          {std::move(x), std::move(operand)},
                          {{"exclusive", exclusive}, {"reverse", reverse}}});
     };
-    for (const DType dtype : {DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32,
-                              DType::kInt64, DType::kUint32, DType::kUint64}) {
+    for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64,
+                              DType::kInt32, DType::kInt64, DType::kUint32, DType::kUint64}) {
         const std::string name(name_of(dtype));
         add(name + "_line", random_input({3, 7}, dtype), -1, 0, 0);
         add(name + "_rows", random_input({2, 5, 4}, dtype), 1, 0, 0);

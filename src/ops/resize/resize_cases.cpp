@@ -89,7 +89,9 @@ std::vector<OpCase> resize_cases() {
                          "Resize",
                          {random_input({3, 5}, dtype), absent_input(), constant_floats({2, 3})}});
     }
-    for (const DType dtype : {DType::kUint8, DType::kInt32, DType::kFloat16, DType::kFloat64}) {
+    for (const DType dtype :
+         {DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kUint32, DType::kInt32,
+          DType::kUint64, DType::kInt64, DType::kFloat16, DType::kBfloat16, DType::kFloat64}) {
         cases.push_back({"Resize/linear_type_" + std::string(name_of(dtype)),
                          "Resize",
                          {random_input({3, 5}, dtype), absent_input(), constant_floats({2, 3})},

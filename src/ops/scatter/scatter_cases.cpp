@@ -19,7 +19,9 @@ std::vector<OpCase> scatter_cases() {
     const auto rows = given_input<int64_t>({2, 3}, Ints{0, 3, -1, 1, 1, 2});
     for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
         for (const DType dtype :
-             {DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUint64, DType::kUint8}) {
+             {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kFloat64, DType::kInt8,
+              DType::kInt16, DType::kInt32, DType::kInt64, DType::kUint8, DType::kUint16,
+              DType::kUint32, DType::kUint64, DType::kBool}) {
             const std::string name = std::string(reduction) + "_" + std::string(name_of(dtype));
             const Attributes attributes = {{"reduction", std::string(reduction)}};
             cases.push_back(scatter(
@@ -38,6 +40,20 @@ std::vector<OpCase> scatter_cases() {
     cases.push_back(scatter("ScatterElements", "columns",
                             {random_input({2, 4}), rows, random_input({2, 3})},
                             {{"axis", int64_t{1}}}));
+    cases.push_back(scatter(
+        "ScatterND", "elements",
+        {random_input({4, 5}), given_input<int64_t>({2, 2, 2}, Ints{0, 1, -1, -5, 3, 0, 0, 1}),
+         random_input({2, 2})},
+        {{"reduction", std::string("add")}}));
+    // A position without indices is all of the data.
+    cases.push_back(scatter(
+        "ScatterND", "whole",
+        {random_input({4, 5}), random_input({2, 0}, DType::kInt64), random_input({2, 4, 5})}, {}));
+    cases.push_back(scatter(
+        "ScatterElements", "large",
+        {random_input({60, 70}), given_input<int32_t>({50, 1}, std::vector<int32_t>(50, -1)),
+         random_input({50, 1})},
+        {{"axis", int64_t{1}}}));
     for (const DType dtype : types_of_all_sizes()) {
         cases.push_back(
             scatter("ScatterND", "type_" + std::string(name_of(dtype)),

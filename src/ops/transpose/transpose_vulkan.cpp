@@ -5,10 +5,6 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-std::string refuse_transpose(const NodeData& /*node*/, const KernelTypes& types) {
-    return movement_refusal(types.inputs[0]);
-}
-
 Status write_transpose(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& x = node.inputs[0];
     const TensorArg& y = node.outputs[0];
@@ -20,7 +16,7 @@ Status write_transpose(const KernelNode& node, KernelWriter& writer) {
     return write_strided_copy(writer, x.dtype, y.shape, from, {output_ref(0), 0, y.strides});
 }
 
-constexpr KernelEntry kKernels[] = {{"Transpose", refuse_transpose, write_transpose}};
+constexpr KernelEntry kKernels[] = {{"Transpose", refuse_immovable, write_transpose}};
 
 }  // namespace
 }  // namespace vulkan

@@ -1,0 +1,166 @@
+// Elements of any real type as numbers, by a specialisation constant kType, which the shader
+// declares before (a DType of leat). After push_block.glsl.
+//   load_f32, store_f32    f16, bf16, f32
+// and with WIDE, which needs shaderInt64 and shaderFloat64:
+//   load_f64, store_f64    f16, bf16, f32, f64
+//   load_i64, store_i64    all integers and bool; u64 are their bits, what does not fit loses its
+//                          high bits, bool is value != 0
+// Stores round to nearest, ties to even, in one step, and keep a NaN a NaN.
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+#if WIDE
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+#endif
+
+const uint kF32 = 1;
+const uint kU8 = 2;
+const uint kI8 = 3;
+const uint kU16 = 4;
+const uint kI16 = 5;
+const uint kI32 = 6;
+const uint kI64 = 7;
+const uint kBool = 9;
+const uint kF16 = 10;
+const uint kF64 = 11;
+const uint kU32 = 12;
+const uint kU64 = 13;
+const uint kBf16 = 16;
+
+bool is_real_type() {
+    return kType == kF32 || kType == kF16 || kType == kBf16 || kType == kF64;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Elements8 {
+    uint8_t at[];
+};
+layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Elements16 {
+    uint16_t at[];
+};
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Elements32 {
+    uint at[];
+};
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Elements64 {
+    uvec2 at[];
+};
+
+// GLSL leaves open how packHalf2x16 rounds.
+uint half_bits(float x) {
+    const uint bits = floatBitsToUint(x);
+    const uint sign = bits >> 16 & 0x8000u;
+    const uint magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+        return sign | 0x7e00u;
+    }
+    if (magnitude >= 0x477ff000u) {  // rounds to 65536 or more
+        return sign | 0x7c00u;
+    }
+    if (magnitude < 0x38800000u) {  // below 2^-14: the sum rounds to a multiple of 2^-24
+        return sign | (floatBitsToUint(uintBitsToFloat(magnitude) + 0.5) - 0x3f000000u);
+    }
+    const uint rebiased = magnitude - 0x38000000u;
+    return sign | (rebiased + 0xfffu + (rebiased >> 13 & 1u)) >> 13;
+}
+
+uint bfloat_bits(float x) {
+    const uint bits = floatBitsToUint(x);
+    return (bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u
+                                              : bits + 0x7fffu + (bits >> 16 & 1u) >> 16;
+}
+
+float load_f32(uvec2 tensor, uint i) {
+    switch (kType) {
+        case kF16:
+            return unpackHalf2x16(uint(Elements16(tensor).at[i])).x;
+        case kBf16:
+            return uintBitsToFloat(uint(Elements16(tensor).at[i]) << 16);
+        default:
+            return uintBitsToFloat(Elements32(tensor).at[i]);
+    }
+}
+
+void store_f32(uvec2 tensor, uint i, float value) {
+    switch (kType) {
+        case kF16:
+            Elements16(tensor).at[i] = uint16_t(half_bits(value));
+            break;
+        case kBf16:
+            Elements16(tensor).at[i] = uint16_t(bfloat_bits(value));
+            break;
+        default:
+            Elements32(tensor).at[i] = floatBitsToUint(value);
+    }
+}
+
+#if WIDE
+// The float next to `value` whose last bit is set unless it is exact: rounding that again to a
+// narrower type is as good as rounding once.
+float round_to_odd(double value) {
+    const float narrow = float(value);
+    const double back = double(narrow);
+    if (back == value || isnan(value) || isinf(narrow)) {
+        return narrow;
+    }
+    const uint bits = floatBitsToUint(narrow);
+    const bool is_too_large = (back > value) == (value > 0.0);
+    return uintBitsToFloat((is_too_large ? bits - 1u : bits) | 1u);
+}
+
+double load_f64(uvec2 tensor, uint i) {
+    if (kType == kF64) {
+        return packDouble2x32(Elements64(tensor).at[i]);
+    }
+    return double(load_f32(tensor, i));
+}
+
+void store_f64(uvec2 tensor, uint i, double value) {
+    if (kType == kF64) {
+        Elements64(tensor).at[i] = unpackDouble2x32(value);
+    } else if (kType == kF32) {
+        store_f32(tensor, i, float(value));
+    } else {
+        store_f32(tensor, i, round_to_odd(value));
+    }
+}
+
+int64_t load_i64(uvec2 tensor, uint i) {
+    switch (kType) {
+        case kU8:
+        case kBool:
+            return int64_t(uint(Elements8(tensor).at[i]));
+        case kI8:
+            return int64_t(bitfieldExtract(int(uint(Elements8(tensor).at[i])), 0, 8));
+        case kU16:
+            return int64_t(uint(Elements16(tensor).at[i]));
+        case kI16:
+            return int64_t(bitfieldExtract(int(uint(Elements16(tensor).at[i])), 0, 16));
+        case kU32:
+            return int64_t(Elements32(tensor).at[i]);
+        case kI32:
+            return int64_t(int(Elements32(tensor).at[i]));
+        default:
+            return int64_t(pack64(Elements64(tensor).at[i]));
+    }
+}
+
+void store_i64(uvec2 tensor, uint i, int64_t value) {
+    switch (kType) {
+        case kBool:
+            Elements8(tensor).at[i] = uint8_t(value != 0 ? 1u : 0u);
+            break;
+        case kU8:
+        case kI8:
+            Elements8(tensor).at[i] = uint8_t(uint(value) & 0xffu);
+            break;
+        case kU16:
+        case kI16:
+            Elements16(tensor).at[i] = uint16_t(uint(value) & 0xffffu);
+            break;
+        case kU32:
+        case kI32:
+            Elements32(tensor).at[i] = uint(value);
+            break;
+        default:
+            Elements64(tensor).at[i] = unpack32(uint64_t(value));
+    }
+}
+#endif

@@ -1,0 +1,50 @@
+#include "base/error.h"
+#include "ops/movement/axis_map_vulkan.h"
+#include "ops/movement/movement_vulkan.h"
+#include "ops/reshape/reshape.h"
+
+namespace leat {
+namespace vulkan {
+namespace {
+
+// Whole tensors move, so packed elements do, too.
+std::string refuse_strings(const NodeData& /*node*/, const KernelTypes& types) {
+    return types.inputs[0] == DType::kString ? movement_refusal(types.inputs[0]) : std::string();
+}
+
+// Ratio and training mode are host inputs.
+Status write_dropout(const KernelNode& node, KernelWriter& writer) {
+    const auto operand = [&node](size_t i) {
+        return i < node.inputs.size() ? node.inputs[i] : TensorArg{};
+    };
+    LEAT_RETURN_IF_ERROR(check_dropout_is_identity(operand(1), operand(2)));
+    if (node.outputs.size() > 1 && node.outputs[1].present()) {
+        // A mask that is true everywhere: y without any x.
+        const int64_t count = node.outputs[1].shape.element_count();
+        MapValue value;
+        value.bits[0] = 1;
+        LEAT_RETURN_IF_ERROR(write_axis_map(writer, DType::kBool,
+                                            {{AxisMode::kConstant, count, 0, 1, 0, {}}},
+                                            input_ref(0), output_ref(1), value));
+    }
+    return write_whole_copy(node, writer);
+}
+
+constexpr uint32_t kDropoutHostInputs = 0b110;
+constexpr KernelEntry kKernels[] = {
+    {"Reshape", refuse_strings, write_whole_copy},
+    {"Flatten", refuse_strings, write_whole_copy},
+    {"Squeeze", refuse_strings, write_whole_copy},
+    {"Unsqueeze", refuse_strings, write_whole_copy},
+    {"Identity", refuse_strings, write_whole_copy},
+    {"Dropout", refuse_strings, write_dropout, kDropoutHostInputs},
+};
+
+}  // namespace
+}  // namespace vulkan
+
+std::span<const vulkan::KernelEntry> reshape_vulkan_kernels() {
+    return vulkan::kKernels;
+}
+
+}  // namespace leat
