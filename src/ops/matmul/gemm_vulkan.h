@@ -1,0 +1,47 @@
+// Batches of matrix products on Vulkan devices, for MatMul, Gemm and convolutions that are such.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "backends/vulkan/kernel.h"
+
+namespace leat::vulkan {
+
+// Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch; Y [batch, m, n] is dense. As in
+// shaders/gemm_problem.glsl; strides in elements, 0 where an operand broadcasts.
+struct GemmProblem {
+    uint32_t m = 0;
+    uint32_t n = 0;
+    uint32_t k = 0;
+    uint32_t a_row = 0;
+    uint32_t a_k = 1;
+    uint32_t b_k = 0;
+    uint32_t b_column = 1;
+    uint32_t c_row = 0;
+    uint32_t c_column = 0;
+    uint32_t has_c = 0;
+    float alpha = 1;
+    float beta = 1;
+    uint32_t batch_count = 1;
+    uint32_t batch_rank = 0;
+    std::array<uint32_t, kMaxRank> batch_extents{};
+    std::array<uint32_t, kMaxRank> a_batch{};
+    std::array<uint32_t, kMaxRank> b_batch{};
+    std::array<uint32_t, kMaxRank> c_batch{};
+};
+
+// c: anything where has_c is 0.
+struct GemmOperands {
+    DType dtype = DType::kFloat32;
+    OperandRef a;
+    OperandRef b;
+    OperandRef c;
+    OperandRef y;
+};
+
+// Nothing is written for an empty Y. Precondition: operands of less than 2^31 elements; alpha and
+// beta are 1 for integers.
+Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, KernelWriter& writer);
+
+}  // namespace leat::vulkan
