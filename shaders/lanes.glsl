@@ -2,7 +2,7 @@
 // push_block.glsl.
 //   constants 0: workgroup size in x
 //             1: 1 where a row has the whole workgroup, 0 where it has one invocation
-//             2: 1 where the workgroup is more than a subgroup
+//             2: 1 where the workgroup may be more than a subgroup
 // With lanes every invocation of a workgroup runs the same rows, so that the combination of their
 // values may use barriers; subgroups may have any size.
 #extension GL_KHR_shader_subgroup_basic : require

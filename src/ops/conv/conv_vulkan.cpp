@@ -15,8 +15,6 @@ namespace vulkan {
 namespace {
 
 constexpr uint32_t kWorkgroup = 64;
-constexpr uint32_t kTileColumns = 8;  // of a lane, as in conv_subgroup_tile.comp
-constexpr uint32_t kLanesOfW = 8;     // the same
 
 // As in conv_problem.glsl, which has the scales behind it.
 struct ConvProblem {
@@ -32,10 +30,6 @@ struct ConvProblem {
         return batch * window.y_extents[0] * window.y_extents[1] * window.y_extents[2];
     }
 };
-
-uint32_t divide_up(uint32_t a, uint32_t b) {
-    return (a + b - 1) / b;
-}
 
 std::vector<std::byte> parameters_of(const ConvProblem& problem, std::span<const float> scale) {
     std::vector<std::byte> bytes(sizeof problem + scale.size_bytes());
@@ -87,25 +81,21 @@ void choose_shader(const ConvProblem& problem,
                    const KernelLimits& limits,
                    KernelDispatch& dispatch) {
     constexpr uint32_t kFewChannels = 4;  // of a group: tiles of channels would stay empty
-    constexpr uint32_t kSharedTile = 64;
-    constexpr uint32_t kSharedInvocations = 256;
-    constexpr uint32_t kSharedBytes = 16384;
-    const uint32_t groups = std::min(problem.groups, limits.max_groups[2]);
-    const bool has_many = problem.out_channels >= kFewChannels;
-    if (limits.is_cpu && has_many && dtype == DType::kFloat32 &&
-        limits.subgroup_size >= kLanesOfW) {
-        const uint32_t rows = problem.out_channels <= 8 ? 8 : 16;
-        dispatch.shader = {fmt::format("conv_subgroup_tile_{}", rows), {limits.subgroup_size}};
-        dispatch.groups = {divide_up(problem.positions(), kTileColumns * limits.subgroup_size),
-                           divide_up(problem.out_channels, rows), groups};
-        return;
-    }
-    if (!limits.is_cpu && has_many && limits.max_workgroup_invocations >= kSharedInvocations &&
-        limits.shared_memory_bytes > kSharedBytes) {
-        dispatch.shader.name = shader_variant("conv_shared_tile", dtype);
-        dispatch.groups = {divide_up(problem.positions(), kSharedTile),
-                           divide_up(problem.out_channels, kSharedTile), groups};
-        return;
+    const TiledResult result{problem.out_channels, problem.positions(), problem.groups};
+    if (problem.out_channels >= kFewChannels) {
+        const auto own = subgroup_tile_groups(result, limits);
+        if (has_subgroup_tiles(limits) && dtype == DType::kFloat32 && are_possible(own, limits)) {
+            const uint32_t rows = subgroup_tile_rows(result.rows);
+            dispatch.shader = {fmt::format("conv_subgroup_tile_{}", rows), {limits.subgroup_size}};
+            dispatch.groups = own;
+            return;
+        }
+        const auto shared = shared_tile_groups(result, limits);
+        if (has_shared_tiles(limits) && are_possible(shared, limits)) {
+            dispatch.shader.name = shader_variant("conv_shared_tile", dtype);
+            dispatch.groups = shared;
+            return;
+        }
     }
     const int64_t count = int64_t(problem.positions()) * problem.out_channels * problem.groups;
     dispatch.shader = {shader_variant("conv_general", dtype), {kWorkgroup}};

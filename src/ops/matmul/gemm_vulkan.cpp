@@ -13,8 +13,6 @@ namespace leat::vulkan {
 namespace {
 
 constexpr uint32_t kWorkgroup = 64;
-constexpr uint32_t kTileColumns = 8;  // of a lane, as in gemm_subgroup_tile.comp
-constexpr uint32_t kLanesOfA = 8;     // the same
 // Below this many rows a transposed B is read in place: copying it costs as much as one pass.
 constexpr uint32_t kRowsWorthCopy = 8;
 
@@ -58,51 +56,39 @@ Status write_general(const GemmProblem& problem,
     return writer.dispatch(dispatch);
 }
 
-uint32_t tile_rows(const GemmProblem& problem) {
-    return problem.m <= 8 ? 8 : 16;
+TiledResult result_of(const GemmProblem& problem) {
+    return {problem.m, problem.n, problem.batch_count};
 }
 
 // Whether the tiles in registers of CPU devices take the product as it is.
-bool fits_subgroup_tile(const GemmProblem& problem,
-                        const GemmOperands& operands,
-                        const KernelLimits& limits) {
-    return limits.is_cpu && operands.dtype == DType::kFloat32 && problem.n >= kTileColumns &&
-           problem.b_column == 1 && limits.subgroup_size >= kLanesOfA && problem.k > 0 &&
-           divide_up(problem.m, tile_rows(problem)) <= limits.max_groups[1];
+bool fits_subgroup_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
+    return has_subgroup_tiles(limits) && dtype == DType::kFloat32 && problem.n >= kLaneColumns &&
+           problem.b_column == 1 && problem.k > 0 &&
+           are_possible(subgroup_tile_groups(result_of(problem), limits), limits);
 }
 
 Status write_subgroup_tile(const GemmProblem& problem,
                            const GemmOperands& operands,
                            KernelWriter& writer) {
     const KernelLimits& limits = writer.limits();
-    const uint32_t rows = tile_rows(problem);
     KernelDispatch dispatch = base_dispatch(problem, operands);
-    dispatch.shader = {fmt::format("gemm_subgroup_tile_{}", rows), {limits.subgroup_size}};
-    dispatch.groups = {divide_up(problem.n, kTileColumns * limits.subgroup_size),
-                       divide_up(problem.m, rows),
-                       std::min(problem.batch_count, limits.max_groups[2])};
+    dispatch.shader = {fmt::format("gemm_subgroup_tile_{}", subgroup_tile_rows(problem.m)),
+                       {limits.subgroup_size}};
+    dispatch.groups = subgroup_tile_groups(result_of(problem), limits);
     return writer.dispatch(dispatch);
 }
 
-bool fits_shared_tile(const GemmProblem& problem,
-                      const GemmOperands& operands,
-                      const KernelLimits& limits) {
-    constexpr uint32_t kInvocations = 256;
-    constexpr uint32_t kSharedBytes = 16384;  // two 64 x 16 tiles of doubles
-    return !limits.is_cpu && contains(kFloatTypes, operands.dtype) && problem.k > 0 &&
-           limits.max_workgroup_invocations >= kInvocations &&
-           limits.shared_memory_bytes > kSharedBytes &&
-           divide_up(problem.m, 64) <= limits.max_groups[1];
+bool fits_shared_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
+    return has_shared_tiles(limits) && contains(kFloatTypes, dtype) && problem.k > 0 &&
+           are_possible(shared_tile_groups(result_of(problem), limits), limits);
 }
 
 Status write_shared_tile(const GemmProblem& problem,
                          const GemmOperands& operands,
                          KernelWriter& writer) {
-    constexpr uint32_t kTile = 64;
     KernelDispatch dispatch = base_dispatch(problem, operands);
     dispatch.shader.name = fmt::format("gemm_shared_tile_{}", name_of(operands.dtype));
-    dispatch.groups = {divide_up(problem.n, kTile), divide_up(problem.m, kTile),
-                       std::min(problem.batch_count, writer.limits().max_groups[2])};
+    dispatch.groups = shared_tile_groups(result_of(problem), writer.limits());
     return writer.dispatch(dispatch);
 }
 
@@ -123,6 +109,35 @@ Status make_b_dense(GemmProblem& problem, GemmOperands& operands, KernelWriter& 
 
 }  // namespace
 
+bool has_subgroup_tiles(const KernelLimits& limits) {
+    constexpr uint32_t kBroadcastLanes = 8;
+    return limits.is_cpu && limits.subgroup_size >= kBroadcastLanes;
+}
+
+bool has_shared_tiles(const KernelLimits& limits) {
+    constexpr uint32_t kInvocations = 256;
+    constexpr uint32_t kSharedBytes = 16384;  // two 64 x 16 tiles of doubles
+    return !limits.is_cpu && limits.max_workgroup_invocations >= kInvocations &&
+           limits.shared_memory_bytes >= kSharedBytes;
+}
+
+std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result,
+                                             const KernelLimits& limits) {
+    return {divide_up(result.columns, kLaneColumns * limits.subgroup_size),
+            divide_up(result.rows, subgroup_tile_rows(result.rows)),
+            std::min(result.batch, limits.max_groups[2])};
+}
+
+std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits) {
+    return {divide_up(result.columns, kSharedTile), divide_up(result.rows, kSharedTile),
+            std::min(result.batch, limits.max_groups[2])};
+}
+
+bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits) {
+    return std::equal(groups.begin(), groups.end(), limits.max_groups.begin(),
+                      [](uint32_t wanted, uint32_t most) { return wanted <= most; });
+}
+
 Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, KernelWriter& writer) {
     if (problem.m == 0 || problem.n == 0 || problem.batch_count == 0) {
         return {};
@@ -131,15 +146,15 @@ Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, Kern
     GemmOperands places = operands;
     const KernelLimits& limits = writer.limits();
     const bool is_worth_copy = limits.is_cpu && own.b_column != 1 && own.batch_count == 1 &&
-                               own.m >= kRowsWorthCopy && own.n >= kTileColumns && own.k > 0 &&
+                               own.m >= kRowsWorthCopy && own.n >= kLaneColumns && own.k > 0 &&
                                operands.dtype == DType::kFloat32;
     if (is_worth_copy) {
         LEAT_RETURN_IF_ERROR(make_b_dense(own, places, writer));
     }
-    if (fits_subgroup_tile(own, places, limits)) {
+    if (fits_subgroup_tile(own, places.dtype, limits)) {
         return write_subgroup_tile(own, places, writer);
     }
-    if (fits_shared_tile(own, places, limits)) {
+    if (fits_shared_tile(own, places.dtype, limits)) {
         return write_shared_tile(own, places, writer);
     }
     return write_general(own, places, writer);

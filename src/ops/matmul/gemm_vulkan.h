@@ -40,6 +40,29 @@ struct GemmOperands {
     OperandRef y;
 };
 
+// Tiles of a result, which shaders of products and of convolutions share.
+//   registers of a subgroup, on CPU devices (gemm_subgroup_tile.comp): kLaneColumns columns a lane,
+//                                                                     8 or 16 rows
+//   shared memory of a workgroup, on others (gemm_shared_tile.comp):  kSharedTile squared
+inline constexpr uint32_t kLaneColumns = 8;
+inline constexpr uint32_t kSharedTile = 64;
+bool has_subgroup_tiles(const KernelLimits& limits);
+bool has_shared_tiles(const KernelLimits& limits);
+inline uint32_t subgroup_tile_rows(uint32_t rows) {
+    return rows <= 8 ? 8 : 16;
+}
+
+// Workgroups for `batch` matrices [rows, columns], in z any number of them each.
+struct TiledResult {
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    uint32_t batch = 0;
+};
+std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result, const KernelLimits& limits);
+std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits);
+// Whether a device runs as many.
+bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits);
+
 // Nothing is written for an empty Y. Precondition: operands of less than 2^31 elements; alpha and
 // beta are 1 for integers.
 Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, KernelWriter& writer);

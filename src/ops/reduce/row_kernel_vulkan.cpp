@@ -65,8 +65,7 @@ RowWork plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& li
         work.groups = groups_for(extents.rows, kWorkgroup, limits);
         return work;
     }
-    const uint32_t subgroup = limits.subgroup_size;
-    uint32_t lanes = subgroup;
+    uint32_t lanes = limits.subgroup_size;
     if (!limits.is_cpu) {  // there a barrier costs more than it saves
         constexpr uint32_t kMostLanes = 256;
         constexpr int64_t kElementsEach = 4;
@@ -75,7 +74,8 @@ RowWork plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& li
             lanes *= 2;
         }
     }
-    work.constants = {lanes, 1, lanes > subgroup ? 1U : 0U};
+    // Devices with subgroups of several sizes may choose a smaller one than they report.
+    work.constants = {lanes, 1, limits.is_cpu ? 0U : 1U};
     work.groups = groups_for(extents.rows, 1, limits);
     return work;
 }
