@@ -2,6 +2,8 @@
 // kernel. A case that none takes is skipped with the reason, so the output says what is missing.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "backends/vulkan/list_writer.h"
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
@@ -16,6 +18,8 @@ using vulkan::PlacedOperand;
 using vulkan::VulkanRig;
 
 constexpr int64_t kPaddingBytes = 64;
+// Set: kernels choose as on a device that is no CPU.
+constexpr const char* kAsGpu = "LEAT_TEST_VULKAN_AS_GPU";
 
 int64_t bytes_of(const TensorArg& arg) {
     return arg.present() ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0) : 0;
@@ -79,7 +83,9 @@ class VulkanOps : public ::testing::TestWithParam<OpCase> {
 };
 
 void VulkanOps::run(VulkanRig& rig, const vulkan::KernelEntry& entry) {
-    ListWriter writer(rig.list(), vulkan::kernel_limits(rig.device()->info()));
+    vulkan::KernelLimits limits = vulkan::kernel_limits(rig.device()->info());
+    limits.is_cpu = limits.is_cpu && std::getenv(kAsGpu) == nullptr;
+    ListWriter writer(rig.list(), limits);
     writer.begin_node(input_places_, output_places_);
     const Status written = entry.write({prepared_->node(), inputs_, outputs_}, writer);
     ASSERT_TRUE(written.ok()) << written.message();

@@ -47,6 +47,17 @@ std::vector<OpCase> batch_normalization_cases() {
         normalization("f16", {1, 3, 4, 4}, DType::kFloat16),
     };
     cases.back().rtol = cases.back().atol = 2e-2;
+    for (const DType dtype : {DType::kFloat16, DType::kFloat64}) {
+        OpCase trained = training("training_", {2, 3, 5, 4});
+        trained.name += name_of(dtype);
+        for (CaseInput& input : trained.inputs) {
+            input.dtype = dtype;
+        }
+        if (dtype == DType::kFloat16) {
+            trained.rtol = trained.atol = 2e-2;
+        }
+        cases.push_back(std::move(trained));
+    }
     OpCase epsilon = normalization("epsilon", {2, 3, 4, 5});
     epsilon.attributes = {{"epsilon", 0.02F}};
     cases.push_back(std::move(epsilon));

@@ -122,6 +122,14 @@ void add_other_ranks(std::vector<OpCase>& cases) {
         conv("f16", {in({1, 3, 5, 5}, DType::kFloat16), in({4, 3, 3, 3}, DType::kFloat16)});
     OpCase bf16 =
         conv("bf16", {in({1, 3, 5, 5}, DType::kBfloat16), in({4, 3, 3, 3}, DType::kBfloat16)});
+    cases.push_back(conv("pointwise_groups_f64",
+                         {in({2, 6, 4, 5}, DType::kFloat64), in({8, 3, 1, 1}, DType::kFloat64),
+                          in({8}, DType::kFloat64)},
+                         {{"group", int64_t{2}}}));
+    cases.push_back(conv("batch_groups_f64",
+                         {in({3, 6, 5, 7}, DType::kFloat64), in({10, 3, 3, 2}, DType::kFloat64),
+                          in({10}, DType::kFloat64)},
+                         {{"group", int64_t{2}}, {"pads", Ints{1, 0, 0, 1}}}));
     f16.rtol = f16.atol = 1e-2;
     bf16.rtol = bf16.atol = 5e-2;
     cases.push_back(std::move(f64));

@@ -63,6 +63,13 @@ void add_matmul_cases(std::vector<OpCase>& cases) {
         a.high = b.high = 9;
         add(std::string(name_of(dtype)).c_str(), std::move(a), std::move(b));
     }
+    add("wide_batched", in({2, 20, 24}), in({2, 24, 101}));
+    add("f64_broadcast_batch", in({3, 1, 9, 11}, DType::kFloat64),
+        in({2, 11, 13}, DType::kFloat64));
+    CaseInput large = in({3, 5}, DType::kInt32);
+    large.low = -2e9;
+    large.high = 2e9;
+    add("i32_wraps", large, in({5, 4}, DType::kInt32));
     for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
         cases.push_back(half({"MatMul/" + std::string(name_of(dtype)),
                               "MatMul",

@@ -1,4 +1,6 @@
 // Conformance cases of the reductions.
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "conformance/case_inputs.h"
@@ -109,6 +111,30 @@ void add_extreme_cases(std::vector<OpCase>& cases, const std::string& op) {
     cases.push_back(columns);
 }
 
+// Sums of few long rows of a half type, and integers beyond 32 bits.
+void add_sum_cases(std::vector<OpCase>& cases) {
+    for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+        OpCase op_case = reduce("ReduceMean", fmt::format("long_{}", name_of(dtype)),
+                                random_input({3, 700}, dtype, 1, 2));
+        op_case.inputs.push_back(constant_ints({1}));
+        op_case.rtol = 1e-2;
+        cases.push_back(op_case);
+    }
+    for (const DType dtype : {DType::kInt32, DType::kUint32}) {
+        OpCase op_case = reduce("ReduceMean", fmt::format("beyond_{}", name_of(dtype)),
+                                random_input({4, 9}, dtype, 1.5e9, 2.1e9));
+        op_case.inputs.push_back(constant_ints({1}));
+        cases.push_back(op_case);
+    }
+    // Near 1 and denormal, where a device's own logarithm may be wrong.
+    OpCase logs = reduce("ReduceLogSum", "hard_logarithms",
+                         given_input<float>({4}, {1.0001F, 0.99995F, 1e-40F, 3e38F}));
+    logs.inputs.push_back(constant_ints({}));
+    logs.attributes = {{"noop_with_empty_axes", int64_t{1}}};
+    logs.atol = 1e-9;
+    cases.push_back(logs);
+}
+
 }  // namespace
 
 std::vector<OpCase> reduce_cases() {
@@ -119,6 +145,7 @@ std::vector<OpCase> reduce_cases() {
     }
     add_extreme_cases(cases, "ReduceMax");
     add_extreme_cases(cases, "ReduceMin");
+    add_sum_cases(cases);
     return cases;
 }
 

@@ -34,6 +34,8 @@ void add_cases(std::vector<OpCase>& cases, const std::string& op) {
     add("f64", random_input({4, 33}, DType::kFloat64), -1);
     OpCase& f16 = add("f16", random_input({4, 33}, DType::kFloat16), -1);
     f16.rtol = f16.atol = 1e-2;
+    OpCase& long_f16 = add("long_f16", random_input({2, 700}, DType::kFloat16), -1);
+    long_f16.rtol = long_f16.atol = 1e-2;
     OpCase& bf16 = add("bf16", random_input({4, 33}, DType::kBfloat16), -1);
     bf16.rtol = bf16.atol = 5e-2;
 }

@@ -1,0 +1,35 @@
+// A batch of products Y = alpha A B + beta C, as leat::vulkan::GemmProblem; strides in elements.
+// Y [batch, m, n] is dense; A and B may be transposed; C, A and B broadcast along batch axes, and C
+// along rows and columns.
+const uint kMaxRank = 8;
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer GemmProblem {
+    uint m;
+    uint n;
+    uint k;
+    uint a_row;
+    uint a_k;
+    uint b_k;
+    uint b_column;
+    uint c_row;
+    uint c_column;
+    uint has_c;
+    float alpha;
+    float beta;
+    uint batch_count;
+    uint batch_rank;
+    uint batch_extents[kMaxRank];
+    uint a_batch[kMaxRank];
+    uint b_batch[kMaxRank];
+    uint c_batch[kMaxRank];
+};
+
+// Where A, B and C of one product begin.
+uvec3 gemm_origins(GemmProblem problem, uint product) {
+    uvec3 origins = uvec3(0u);
+    for (uint axis = problem.batch_rank; axis-- > 0u;) {
+        const uint index = product % problem.batch_extents[axis];
+        product /= problem.batch_extents[axis];
+        origins += index * uvec3(problem.a_batch[axis], problem.b_batch[axis], problem.c_batch[axis]);
+    }
+    return origins;
+}

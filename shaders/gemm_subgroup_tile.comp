@@ -1,0 +1,105 @@
+// Y = alpha A B + beta C, f32, for devices that are CPUs: rows of B dense, n at least 8. A lane holds
+// TILE_ROWS rows and 8 columns of Y in registers. What all lanes need of A each lane loads a part of,
+// and the subgroup broadcasts: on such devices a load costs more than arithmetic, shared memory and
+// barriers more than both.
+//   operands   0: A, 1: B, 2: C (any address where there is none), 3: Y, overlapping no other
+//   parameters see gemm_problem.glsl; b_column is 1
+//   constants  0: workgroup size in x, the subgroup's, at least 8
+// Workgroups: ceil(n / (8 size)), ceil(m / TILE_ROWS), any number of products each in z.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+
+layout(local_size_x_id = 0) in;
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#include "push_block.glsl"
+#include "gemm_problem.glsl"
+
+const uint kColumns = 8;
+const uint kLanes = 8;  // that hold different parts of A
+const uint kParts = TILE_ROWS / kLanes;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer UnalignedVec4sIn {
+    vec4 at[];
+};
+
+void multiply(GemmProblem problem, uint row, uint column, uvec3 origins, inout vec4 sums[TILE_ROWS][2]) {
+    const uint m = problem.m;
+    const uint k = problem.k;
+    const uint a_k = problem.a_k;
+    const uint b_step = problem.b_k * 4u;
+    FloatsIn a = FloatsIn(operand(0u));
+    // Rows beyond the last read the last one, so that the loop has no conditions.
+    uint a_at[kParts];
+    [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+        const uint own = row + part * kLanes + gl_SubgroupInvocationID % kLanes;
+        a_at[part] = origins.x + min(own, m - 1u) * problem.a_row;
+    }
+    uvec2 b_address = operand(1u);
+    const uint64_t b_begin = packUint2x32(b_address) + uint64_t(origins.y + column) * 4ul;
+    uint64_t b_row = b_begin;
+    for (uint i = 0u; i < k; ++i) {
+        UnalignedVec4sIn b = UnalignedVec4sIn(unpackUint2x32(b_row));
+        const vec4 b_left = b.at[0];
+        const vec4 b_right = b.at[1];
+        [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+            const float own = a.at[a_at[part]];
+            a_at[part] += a_k;
+            [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
+                const vec4 value = vec4(subgroupBroadcast(own, r));
+                sums[part * kLanes + r][0] = fma(value, b_left, sums[part * kLanes + r][0]);
+                sums[part * kLanes + r][1] = fma(value, b_right, sums[part * kLanes + r][1]);
+            }
+        }
+        b_row += uint64_t(b_step);
+    }
+}
+
+// Row by row in a loop, which shifts the tile through its first row: a register has no number that a
+// loop could count, and the code of each access costs the driver's compiler more than all arithmetic.
+void store(GemmProblem problem, uint row, uint column, uint c_begin, uint product, vec4 sums[TILE_ROWS][2]) {
+    const uint end = min(row + TILE_ROWS, problem.m);
+    FloatsIn c = FloatsIn(operand(2u));
+    FloatsOut y = FloatsOut(operand(3u));
+    [[dont_unroll]] for (uint r = row; r < end; ++r) {
+        const uint y_at = (product * problem.m + r) * problem.n + column;
+        const uint c_at = c_begin + r * problem.c_row + column * problem.c_column;
+        float values[kColumns];
+        [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+            values[j] = problem.alpha * sums[0][j / 4u][j % 4u];
+        }
+        if (problem.has_c != 0u) {
+            [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+                values[j] += problem.beta * c.at[c_at + j * problem.c_column];
+            }
+        }
+        [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+            y.at[y_at + j] = values[j];
+        }
+        [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
+            sums[i - 1u] = sums[i];
+        }
+    }
+}
+
+void main() {
+    GemmProblem problem = GemmProblem(push.parameters);
+    const uint m = problem.m;
+    const uint n = problem.n;
+    // Columns beyond the last whole eight are computed with it, by several lanes alike: no lane may
+    // leave, since all take part in broadcasts.
+    const uint column = min(gl_GlobalInvocationID.x * kColumns, n - kColumns);
+    const uint row = gl_WorkGroupID.y * TILE_ROWS;
+    for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {
+        const uvec3 origins = gemm_origins(problem, product);
+        vec4 sums[TILE_ROWS][2];
+        [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
+            sums[r][0] = vec4(0.0);
+            sums[r][1] = vec4(0.0);
+        }
+        multiply(problem, row, column, origins, sums);
+        store(problem, row, column, origins.z, product, sums);
+    }
+}

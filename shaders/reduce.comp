@@ -1,0 +1,235 @@
+// y[i] = f over the elements x[base(i) + offset(j)], j < count: the ONNX reductions. Axes of x that
+// are kept give base(i), the others offset(j); neighbouring axes of one kind are one, so there are at
+// most four of each.
+//   operands   0: x, 1: y, dense
+//   scalars    0: results, 1: count of elements of each, 2: kept axes, 3: reduced axes,
+//              4: 1 where elements are bools: the extreme of none is 0 or 1
+//   parameters extents and strides of the kept axes, then of the reduced ones, four of each, in
+//              elements, outermost first
+//   constants  0 to 2: see lanes.glsl, 3: f, a kReduce... below, as leat::ReduceKind
+// Sums of floats are sums of short sums, so that errors grow slowly. Any number of workgroups does.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+
+layout(local_size_x_id = 0) in;
+#include "push_block.glsl"
+#include "accumulate.glsl"
+#include "real_math.glsl"
+#include "lanes.glsl"
+
+layout(constant_id = 3) const uint kKind = 0;
+const uint kReduceSum = 0;
+const uint kReduceMean = 1;
+const uint kReduceMax = 2;
+const uint kReduceMin = 3;
+const uint kReduceProd = 4;
+const uint kReduceL1 = 5;
+const uint kReduceL2 = 6;
+const uint kReduceLogSum = 7;
+const uint kReduceLogSumExp = 8;
+const uint kReduceSumSquare = 9;
+
+const uint kBlock = 64;  // elements of a short sum
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Axes {
+    uvec4 kept_extents;
+    uvec4 kept_strides;
+    uvec4 reduced_extents;
+    uvec4 reduced_strides;
+};
+
+// Where index number `left` of these axes lies.
+uint offset_of(uint left, uint axes, uvec4 extents, uvec4 strides) {
+    uint offset = 0u;
+    for (uint axis = axes; axis-- > 1u;) {
+        offset += left % extents[axis] * strides[axis];
+        left /= extents[axis];
+    }
+    return offset + left * strides[0];
+}
+
+#ifdef ELEMENT_IS_INTEGER
+WIDE over_row(uint how, WIDE value) {
+    return value;  // never with lanes
+}
+WIDE lowest() {
+    return LOWEST;
+}
+WIDE highest() {
+    return HIGHEST;
+}
+bool is_nan(WIDE x) {
+    return false;
+}
+#else
+#ifdef ELEMENT_F64
+double over_row(uint how, double value) {
+    return value;  // never with lanes
+}
+#else
+float over_row(uint how, float value) {
+    return over_lanes(how, value);
+}
+#endif
+WIDE lowest() {
+    return -INFINITY;
+}
+WIDE highest() {
+    return INFINITY;
+}
+bool is_nan(WIDE x) {
+    return isnan(x);
+}
+#endif
+
+// What is read of a row.
+struct Row {
+    ElementsIn x;
+    uint base;
+    uint count;
+    uint axes;
+    uvec4 extents;
+    uvec4 strides;
+};
+
+WIDE element(Row row, uint j) {
+    return widen(row.x.at[row.base + offset_of(j, row.axes, row.extents, row.strides)]);
+}
+
+WIDE extreme(Row row, bool is_max) {
+    WIDE best = is_max ? lowest() : highest();
+    for (uint j = lane(); j < row.count; j += lane_count()) {
+        const WIDE value = element(row, j);
+        best = (is_max ? value > best : value < best) || is_nan(value) ? value : best;
+    }
+    return over_row(is_max ? kCombineMax : kCombineMin, best);
+}
+
+WIDE product(Row row) {
+    WIDE result = WIDE(1);
+    for (uint j = lane(); j < row.count; j += lane_count()) {
+        result *= element(row, j);
+    }
+    return over_row(kCombineProduct, result);
+}
+
+// Of integers only sums that wrap.
+WIDE exact_term(WIDE x) {
+    if (kKind == kReduceL1) {
+        return x < WIDE(0) ? -x : x;
+    }
+    return kKind == kReduceSumSquare ? x * x : x;
+}
+WIDE exact_sum(Row row) {
+    WIDE total = WIDE(0);
+    WIDE block = WIDE(0);
+    uint in_block = 0u;
+    for (uint j = lane(); j < row.count; j += lane_count()) {
+        block += exact_term(element(row, j));
+        if (++in_block == kBlock) {
+            total += block;
+            block = WIDE(0);
+            in_block = 0u;
+        }
+    }
+    return over_row(kCombineSum, total + block);
+}
+
+REAL over_real_row(REAL value) {
+#ifdef REAL_IS_DOUBLE
+    return value;
+#else
+    return over_lanes(kCombineSum, value);
+#endif
+}
+REAL real_term(REAL x, REAL shift) {
+    if (kKind == kReduceLogSumExp) {
+        return real_exp(x - shift);
+    }
+    return kKind == kReduceL2 ? x * x : x;
+}
+REAL real_sum(Row row, REAL shift) {
+    REAL total = REAL(0);
+    REAL block = REAL(0);
+    uint in_block = 0u;
+    for (uint j = lane(); j < row.count; j += lane_count()) {
+        block += real_term(REAL(element(row, j)), shift);
+        if (++in_block == kBlock) {
+            total += block;
+            block = REAL(0);
+            in_block = 0u;
+        }
+    }
+    return over_real_row(total + block);
+}
+
+WIDE mean(Row row) {
+    const WIDE sum = exact_sum(row);
+#ifdef ELEMENT_IS_INTEGER
+    return row.count == 0u ? WIDE(0) : sum / WIDE(row.count);
+#else
+    return sum / WIDE(row.count);
+#endif
+}
+
+// A real result as an element; integers saturate.
+STORED from_real(REAL x) {
+#ifdef ELEMENT_IS_INTEGER
+    if (isnan(x) || x <= REAL(LOWEST)) {
+        return STORED(LOWEST);
+    }
+    return x >= REAL(HIGHEST) ? STORED(HIGHEST) : STORED(WIDE(x));
+#else
+    return narrow(x);
+#endif
+}
+
+STORED reduce_row(Row row) {
+    switch (kKind) {
+        case kReduceMax:
+        case kReduceMin:
+            return narrow(extreme(row, kKind == kReduceMax));
+        case kReduceProd:
+            return narrow(product(row));
+        case kReduceMean:
+            return narrow(mean(row));
+        case kReduceL2:
+            return from_real(sqrt(real_sum(row, REAL(0))));
+        case kReduceLogSum:
+            return from_real(real_log(real_sum(row, REAL(0))));
+        case kReduceLogSumExp: {
+            // No sum overflows once the maximum is taken out; of none or an infinite one nothing is.
+            const REAL largest = row.count == 0u ? -INFINITY : REAL(extreme(row, true));
+            const REAL shift = isinf(largest) || isnan(largest) ? REAL(0) : largest;
+            return from_real(real_log(real_sum(row, shift)) + shift);
+        }
+        default:
+            return narrow(exact_sum(row));
+    }
+}
+
+void main() {
+    const uint results = push.scalars[0];
+    Axes axes = Axes(push.parameters);
+    const uvec4 kept_extents = axes.kept_extents;
+    const uvec4 kept_strides = axes.kept_strides;
+    ElementsOut y = ElementsOut(operand(1u));
+    Row row;
+    row.x = ElementsIn(operand(0u));
+    row.count = push.scalars[1];
+    row.axes = push.scalars[3];
+    row.extents = axes.reduced_extents;
+    row.strides = axes.reduced_strides;
+    for (uint i = first_row(); i < results; i += row_step()) {
+        row.base = offset_of(i, push.scalars[2], kept_extents, kept_strides);
+        STORED result = reduce_row(row);
+#ifdef ELEMENT_U8
+        if (push.scalars[4] != 0u) {
+            result = result != STORED(0) ? STORED(1) : STORED(0);
+        }
+#endif
+        if (is_first_lane()) {
+            y.at[i] = result;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// Softmax, LogSoftmax or Hardmax along one axis of x [outer, extent, inner].
+//   operands  0: x, 1: y, dense; y may be x
+//   scalars   0: rows, outer * inner, 1: extent, 2: inner
+//   constants 0 to 2: see lanes.glsl, 3: kSoftmax, kLogSoftmax or kHardmax
+// Rows that hold +inf or NaN give NaN; all -inf, too. Any number of workgroups does.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+
+layout(local_size_x_id = 0) in;
+#include "push_block.glsl"
+#include "accumulate.glsl"
+#include "real_math.glsl"
+#include "lanes.glsl"
+
+layout(constant_id = 3) const uint kKind = 0;
+const uint kSoftmax = 0;
+const uint kLogSoftmax = 1;
+const uint kHardmax = 2;
+
+const uint kBlock = 64;  // elements of a short sum
+
+#ifdef ELEMENT_F64
+double over_row(uint how, double value) {
+    return value;  // never with lanes
+}
+#else
+float over_row(uint how, float value) {
+    return over_lanes(how, value);
+}
+#endif
+
+// Elements of a row: x.at[base + j * stride].
+WIDE largest_of(ElementsIn x, uint base, uint extent, uint stride) {
+    WIDE best = -INFINITY;
+    for (uint j = lane(); j < extent; j += lane_count()) {
+        const WIDE value = widen(x.at[base + j * stride]);
+        best = isnan(value) || value > best ? value : best;
+    }
+    return over_row(kCombineMax, best);
+}
+
+WIDE sum_of_exp(ElementsIn x, uint base, uint extent, uint stride, WIDE largest) {
+    WIDE total = WIDE(0);
+    WIDE block = WIDE(0);
+    uint in_block = 0u;
+    for (uint j = lane(); j < extent; j += lane_count()) {
+        block += real_exp(widen(x.at[base + j * stride]) - largest);
+        if (++in_block == kBlock) {
+            total += block;
+            block = WIDE(0);
+            in_block = 0u;
+        }
+    }
+    return over_row(kCombineSum, total + block);
+}
+
+// The first element that no later one exceeds; a NaN is exceeded by none and exceeds none. Only with
+// one invocation a row.
+uint first_largest(ElementsIn x, uint base, uint extent, uint stride) {
+    uint best = 0u;
+    WIDE largest = widen(x.at[base]);
+    for (uint j = 1u; j < extent; ++j) {
+        const WIDE value = widen(x.at[base + j * stride]);
+        if (value > largest) {
+            best = j;
+            largest = value;
+        }
+    }
+    return best;
+}
+
+void main() {
+    const uint rows = push.scalars[0];
+    const uint extent = push.scalars[1];
+    const uint inner = push.scalars[2];
+    ElementsIn x = ElementsIn(operand(0u));
+    ElementsOut y = ElementsOut(operand(1u));
+    for (uint row = first_row(); row < rows; row += row_step()) {
+        const uint base = row / inner * extent * inner + row % inner;
+        if (kKind == kHardmax) {
+            const uint best = first_largest(x, base, extent, inner);
+            for (uint j = 0u; j < extent; ++j) {
+                y.at[base + j * inner] = narrow(WIDE(j == best ? 1 : 0));
+            }
+            continue;
+        }
+        const WIDE largest = largest_of(x, base, extent, inner);
+        const WIDE sum = sum_of_exp(x, base, extent, inner, largest);
+        const WIDE log_sum = kKind == kLogSoftmax ? real_log(sum) : WIDE(0);
+        for (uint j = lane(); j < extent; j += lane_count()) {
+            const WIDE shifted = widen(x.at[base + j * inner]) - largest;
+            y.at[base + j * inner] =
+                narrow(kKind == kLogSoftmax ? shifted - log_sum : real_exp(shifted) / sum);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+#include "ops/layer_normalization/row_normalization_vulkan.h"
+
+#include <bit>
+
+#include "base/error.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+
+namespace leat::vulkan {
+namespace {
+
+// As in row_normalization.comp.
+struct Parameters {
+    std::array<uint32_t, kMaxRank> extents{};
+    std::array<uint32_t, kMaxRank> scale_strides{};
+    std::array<uint32_t, kMaxRank> bias_strides{};
+};
+
+// Strides of a parameter along the last `axes` axes of x; 0 where it broadcasts.
+void set_strides(const Shape& parameter, int axes, std::array<uint32_t, kMaxRank>& strides) {
+    const Strides own = row_major_strides(parameter);
+    for (int k = 1; k <= std::min(axes, parameter.rank()); ++k) {
+        const int axis = parameter.rank() - k;
+        strides[size_t(axes - k)] = parameter[axis] == 1 ? 0 : uint32_t(own[size_t(axis)]);
+    }
+}
+
+Parameters parameters_of(const KernelNode& node, int axes, bool has_bias) {
+    Parameters parameters;
+    const Shape& x = node.inputs[0].shape;
+    for (int axis = 0; axis < axes; ++axis) {
+        parameters.extents[size_t(axis)] = uint32_t(x[x.rank() - axes + axis]);
+    }
+    set_strides(node.inputs[1].shape, axes, parameters.scale_strides);
+    if (has_bias) {
+        set_strides(node.inputs[2].shape, axes, parameters.bias_strides);
+    }
+    return parameters;
+}
+
+}  // namespace
+
+Status write_row_normalization(const KernelNode& node,
+                               const RowNormalization& normalization,
+                               KernelWriter& writer) {
+    LEAT_RETURN_IF_ERROR(check_offsets(node));
+    if (normalization.rows == 0 || normalization.columns == 0) {
+        return {};
+    }
+    const auto has = [](std::span<const TensorArg> args, size_t i) {
+        return i < args.size() && args[i].present();
+    };
+    const bool has_bias = has(node.inputs, 2);
+    const DType dtype = node.inputs[0].dtype;
+    const int axes = normalization.normalized_axes;
+    RowWork work = plan_rows({normalization.rows, normalization.columns}, dtype, writer.limits());
+    const Parameters parameters = parameters_of(node, axes, has_bias);
+    KernelDispatch dispatch;
+    dispatch.shader = {shader_variant("row_normalization", dtype), std::move(work.constants)};
+    dispatch.groups = work.groups;
+    dispatch.reads = {input_ref(0), input_ref(1), input_ref(has_bias ? 2 : 1)};
+    dispatch.writes = {output_ref(0)};
+    uint32_t wanted = has_bias ? 1 : 0;
+    for (int32_t i = 1; i <= 2; ++i) {
+        const bool is_wanted = has(node.outputs, size_t(i));
+        dispatch.writes.push_back(output_ref(is_wanted ? i : 0));
+        wanted |= is_wanted ? 1U << unsigned(i) : 0U;
+    }
+    dispatch.scalars = {uint32_t(normalization.rows),
+                        uint32_t(normalization.columns),
+                        std::bit_cast<uint32_t>(normalization.epsilon),
+                        wanted,
+                        uint32_t(normalization.channels),
+                        uint32_t(axes)};
+    dispatch.parameters = std::as_bytes(std::span(&parameters, 1));
+    return writer.dispatch(dispatch);
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,24 @@
+// The shader row_normalization, which LayerNormalization and InstanceNormalization share.
+#pragma once
+
+#include "backends/vulkan/kernel.h"
+
+namespace leat::vulkan {
+
+// Inputs are x, scale, perhaps bias; output 0 is y.
+struct RowNormalization {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    float epsilon = 0;
+    // Where scale and bias have an element for row % channels; 0: they broadcast to the last
+    // `normalized_axes` axes of x.
+    int64_t channels = 0;
+    int normalized_axes = 0;
+};
+
+// Outputs 1 and 2, where present, are mean and 1 / deviation of each row, f32.
+Status write_row_normalization(const KernelNode& node,
+                               const RowNormalization& normalization,
+                               KernelWriter& writer);
+
+}  // namespace leat::vulkan

@@ -1,0 +1,70 @@
+// Batches of matrix products on Vulkan devices, for MatMul, Gemm and convolutions that are such.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "backends/vulkan/kernel.h"
+
+namespace leat::vulkan {
+
+// Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch; Y [batch, m, n] is dense. As in
+// shaders/gemm_problem.glsl; strides in elements, 0 where an operand broadcasts.
+struct GemmProblem {
+    uint32_t m = 0;
+    uint32_t n = 0;
+    uint32_t k = 0;
+    uint32_t a_row = 0;
+    uint32_t a_k = 1;
+    uint32_t b_k = 0;
+    uint32_t b_column = 1;
+    uint32_t c_row = 0;
+    uint32_t c_column = 0;
+    uint32_t has_c = 0;
+    float alpha = 1;
+    float beta = 1;
+    uint32_t batch_count = 1;
+    uint32_t batch_rank = 0;
+    std::array<uint32_t, kMaxRank> batch_extents{};
+    std::array<uint32_t, kMaxRank> a_batch{};
+    std::array<uint32_t, kMaxRank> b_batch{};
+    std::array<uint32_t, kMaxRank> c_batch{};
+};
+
+// c: anything where has_c is 0.
+struct GemmOperands {
+    DType dtype = DType::kFloat32;
+    OperandRef a;
+    OperandRef b;
+    OperandRef c;
+    OperandRef y;
+};
+
+// Tiles of a result, which shaders of products and of convolutions share.
+//   registers of a subgroup, on CPU devices (gemm_subgroup_tile.comp): kLaneColumns columns a lane,
+//                                                                     8 or 16 rows
+//   shared memory of a workgroup, on others (gemm_shared_tile.comp):  kSharedTile squared
+inline constexpr uint32_t kLaneColumns = 8;
+inline constexpr uint32_t kSharedTile = 64;
+bool has_subgroup_tiles(const KernelLimits& limits);
+bool has_shared_tiles(const KernelLimits& limits);
+inline uint32_t subgroup_tile_rows(uint32_t rows) {
+    return rows <= 8 ? 8 : 16;
+}
+
+// Workgroups for `batch` matrices [rows, columns], in z any number of them each.
+struct TiledResult {
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    uint32_t batch = 0;
+};
+std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result, const KernelLimits& limits);
+std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits);
+// Whether a device runs as many.
+bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits);
+
+// Nothing is written for an empty Y. Precondition: operands of less than 2^31 elements; alpha and
+// beta are 1 for integers.
+Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, KernelWriter& writer);
+
+}  // namespace leat::vulkan

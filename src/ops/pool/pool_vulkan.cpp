@@ -1,0 +1,62 @@
+#include "base/error.h"
+#include "ops/pool/pool.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+#include "ops/type_checks.h"
+#include "ops/window_vulkan.h"
+
+namespace leat {
+namespace vulkan {
+namespace {
+
+constexpr uint32_t kWorkgroup = 64;
+
+std::string refuse_pool(const NodeData& node, const KernelTypes& types) {
+    const DTypeSet allowed =
+        node.op_type == "MaxPool" ? kFloatTypes | kByteTypes : DTypeSet{kFloatTypes};
+    std::string reason = epilogue_refusal(node);
+    return reason.empty() ? type_refusal(types.inputs[0], allowed) : reason;
+}
+
+Status write_pool(const KernelNode& node, KernelWriter& writer) {
+    LEAT_RETURN_IF_ERROR(check_offsets(node));
+    const TensorArg& x = node.inputs[0];
+    const TensorArg& y = node.outputs[0];
+    if (y.shape.element_count() == 0) {
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(const PoolGeometry pool, PoolGeometry::make(node.node, x.shape, y.shape));
+    const Extents& extents = pool.window.input;
+    const bool has_indices = node.outputs.size() > 1 && node.outputs[1].present();
+    const bool is_column_major = node.node.attr("storage_order", int64_t{0}) != 0;
+    const Extents strides = is_column_major ? Extents{1, extents[0], extents[0] * extents[1]}
+                                            : Extents{extents[1] * extents[2], extents[2], 1};
+    const WindowParameters window = WindowParameters::make(pool.window);
+    KernelDispatch dispatch;
+    dispatch.shader = {shader_variant("pool", x.dtype),
+                       {kWorkgroup, pool.kind == PoolKind::kAverage ? 1U : 0U}};
+    dispatch.groups = groups_for(y.shape.element_count(), kWorkgroup, writer.limits());
+    dispatch.reads = {input_ref(0)};
+    dispatch.writes = {output_ref(0), output_ref(has_indices ? 1 : 0)};
+    dispatch.scalars = {uint32_t(pool.batch * pool.channels),
+                        has_indices ? 1U : 0U,
+                        pool.count_include_pad ? 1U : 0U,
+                        uint32_t(strides[0]),
+                        uint32_t(strides[1]),
+                        uint32_t(strides[2])};
+    dispatch.parameters = std::as_bytes(std::span(&window, 1));
+    return writer.dispatch(dispatch);
+}
+
+constexpr KernelEntry kKernels[] = {{"MaxPool", refuse_pool, write_pool},
+                                    {"AveragePool", refuse_pool, write_pool},
+                                    {"GlobalMaxPool", refuse_pool, write_pool},
+                                    {"GlobalAveragePool", refuse_pool, write_pool}};
+
+}  // namespace
+}  // namespace vulkan
+
+std::span<const vulkan::KernelEntry> pool_vulkan_kernels() {
+    return vulkan::kKernels;
+}
+
+}  // namespace leat

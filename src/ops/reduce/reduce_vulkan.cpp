@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+#include "ops/type_checks.h"
+
+namespace leat {
+namespace vulkan {
+namespace {
+
+constexpr DTypeSet kSumTypes = kFloatTypes | kWideIntTypes;
+constexpr DTypeSet kExtremeTypes = kSumTypes | kByteTypes | dtype_bit(DType::kBool);
+
+// Neighbouring axes of one kind are one, so 8 axes are at most 4 of each.
+constexpr size_t kMaxGroups = kMaxRank / 2;
+
+struct AxisGroups {
+    std::array<uint32_t, kMaxGroups> extents{1, 1, 1, 1};
+    std::array<uint32_t, kMaxGroups> strides{};
+    uint32_t count = 0;
+
+    // Appends an axis inside those before; extends the last one where they follow each other.
+    void append(int64_t extent, int64_t stride) {
+        if (count > 0 && int64_t(strides[count - 1]) == extent * stride) {
+            extents[count - 1] *= uint32_t(extent);
+            strides[count - 1] = uint32_t(stride);
+            return;
+        }
+        extents[count] = uint32_t(extent);
+        strides[count] = uint32_t(stride);
+        ++count;
+    }
+    int64_t element_count() const {
+        int64_t product = 1;
+        for (const uint32_t extent : extents) {
+            product *= extent;
+        }
+        return product;
+    }
+};
+
+// As in reduce.comp.
+struct Axes {
+    AxisGroups kept;
+    AxisGroups reduced;
+
+    static Axes make(const Shape& x, uint32_t mask) {
+        Axes axes;
+        for (int axis = 0; axis < x.rank(); ++axis) {
+            if (x[axis] == 1) {
+                continue;
+            }
+            AxisGroups& groups = (mask >> unsigned(axis) & 1U) != 0 ? axes.reduced : axes.kept;
+            groups.append(x[axis], x.element_count(axis + 1, x.rank()));
+        }
+        return axes;
+    }
+    std::array<uint32_t, 4 * kMaxGroups> parameters() const {
+        std::array<uint32_t, 4 * kMaxGroups> all{};
+        auto* next = all.data();
+        for (const auto& values : {kept.extents, kept.strides, reduced.extents, reduced.strides}) {
+            next = std::copy(values.begin(), values.end(), next);
+        }
+        return all;
+    }
+};
+
+bool is_extreme(ReduceKind kind) {
+    return kind == ReduceKind::kMax || kind == ReduceKind::kMin;
+}
+
+std::string refuse_reduce(const NodeData& node, const KernelTypes& types) {
+    std::string reason = epilogue_refusal(node);
+    if (reason.empty()) {
+        reason = type_refusal(types.inputs[0],
+                              is_extreme(reduce_kind(node.op_type)) ? kExtremeTypes : kSumTypes);
+    }
+    return reason;
+}
+
+Result<uint32_t> axes_of(const KernelNode& node) {
+    const bool has_axes = node.inputs.size() > 1 && node.inputs[1].present();
+    if (!has_axes) {
+        return reduced_axes(node.node, nullptr, node.inputs[0].shape.rank());
+    }
+    const TensorArg& axes = node.inputs[1];
+    const int64_t count = axes.shape.element_count();
+    std::vector<int64_t> values;
+    if (count > 0) {
+        values.assign(axes.as<const int64_t>(), axes.as<const int64_t>() + count);
+    }
+    return reduced_axes(node.node, &values, node.inputs[0].shape.rank());
+}
+
+Status write_reduce(const KernelNode& node, KernelWriter& writer) {
+    LEAT_RETURN_IF_ERROR(check_offsets(node));
+    const TensorArg& x = node.inputs[0];
+    const int64_t results = node.outputs[0].shape.element_count();
+    if (results == 0) {
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(const uint32_t mask, axes_of(node));
+    const Axes axes = Axes::make(x.shape, mask);
+    const int64_t count = x.shape.element_count() == 0 ? 0 : axes.reduced.element_count();
+    const size_t last = axes.reduced.count == 0 ? 0 : axes.reduced.count - 1;
+    const bool is_dense = axes.reduced.strides[last] <= 1;
+    RowWork work = plan_rows({results, count, is_dense}, x.dtype, writer.limits());
+    work.constants.push_back(uint32_t(reduce_kind(node.node.op_type)));
+    const auto parameters = axes.parameters();
+    KernelDispatch dispatch;
+    dispatch.shader = {shader_variant("reduce", x.dtype), std::move(work.constants)};
+    dispatch.groups = work.groups;
+    dispatch.reads = {input_ref(0)};
+    dispatch.writes = {output_ref(0)};
+    dispatch.scalars = {uint32_t(results), uint32_t(count), axes.kept.count, axes.reduced.count,
+                        x.dtype == DType::kBool ? 1U : 0U};
+    dispatch.parameters = std::as_bytes(std::span(parameters));
+    return writer.dispatch(dispatch);
+}
+
+constexpr KernelEntry kKernels[] = {{"ReduceSum", refuse_reduce, write_reduce},
+                                    {"ReduceMean", refuse_reduce, write_reduce},
+                                    {"ReduceMax", refuse_reduce, write_reduce},
+                                    {"ReduceMin", refuse_reduce, write_reduce},
+                                    {"ReduceProd", refuse_reduce, write_reduce},
+                                    {"ReduceL1", refuse_reduce, write_reduce},
+                                    {"ReduceL2", refuse_reduce, write_reduce},
+                                    {"ReduceLogSum", refuse_reduce, write_reduce},
+                                    {"ReduceLogSumExp", refuse_reduce, write_reduce},
+                                    {"ReduceSumSquare", refuse_reduce, write_reduce}};
+
+}  // namespace
+}  // namespace vulkan
+
+std::span<const vulkan::KernelEntry> reduce_vulkan_kernels() {
+    return vulkan::kKernels;
+}
+
+}  // namespace leat

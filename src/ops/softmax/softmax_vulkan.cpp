@@ -1,0 +1,61 @@
+#include "base/error.h"
+#include "ops/axis_split.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+#include "ops/softmax/softmax.h"
+#include "ops/type_checks.h"
+
+namespace leat {
+namespace vulkan {
+namespace {
+
+// As in softmax.comp.
+enum class SoftmaxKind : uint32_t { kSoftmax, kLogSoftmax, kHardmax };
+
+SoftmaxKind kind_of(const NodeData& node) {
+    if (node.op_type == "Hardmax") {
+        return SoftmaxKind::kHardmax;
+    }
+    return node.op_type == "LogSoftmax" ? SoftmaxKind::kLogSoftmax : SoftmaxKind::kSoftmax;
+}
+
+std::string refuse_softmax(const NodeData& node, const KernelTypes& types) {
+    std::string reason = epilogue_refusal(node);
+    return reason.empty() ? type_refusal(types.inputs[0], kFloatTypes) : reason;
+}
+
+Status write_softmax(const KernelNode& node, KernelWriter& writer) {
+    LEAT_RETURN_IF_ERROR(check_offsets(node));
+    const TensorArg& x = node.inputs[0];
+    if (x.shape.element_count() == 0) {
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(const int axis,
+                          normalize_axis(node.node.attr("axis", int64_t{-1}), x.shape.rank()));
+    const AxisSplit split = AxisSplit::make(x.shape, axis);
+    const SoftmaxKind kind = kind_of(node.node);
+    const int64_t rows = split.outer * split.inner;
+    // Hardmax looks for the first of equals, one after the other.
+    const int64_t columns = kind == SoftmaxKind::kHardmax ? 1 : split.extent;
+    RowWork work = plan_rows({rows, columns, split.inner == 1}, x.dtype, writer.limits());
+    work.constants.push_back(uint32_t(kind));
+    KernelDispatch dispatch;
+    dispatch.shader = {shader_variant("softmax", x.dtype), std::move(work.constants)};
+    dispatch.groups = work.groups;
+    dispatch.reads = {input_ref(0)};
+    dispatch.writes = {output_ref(0)};
+    dispatch.scalars = {uint32_t(rows), uint32_t(split.extent), uint32_t(split.inner)};
+    return writer.dispatch(dispatch);
+}
+
+constexpr KernelEntry kKernels[] = {{"Softmax", refuse_softmax, write_softmax},
+                                    {"LogSoftmax", refuse_softmax, write_softmax},
+                                    {"Hardmax", refuse_softmax, write_softmax}};
+
+}  // namespace
+}  // namespace vulkan
+
+std::span<const vulkan::KernelEntry> softmax_vulkan_kernels() {
+    return vulkan::kKernels;
+}
+
+}  // namespace leat
