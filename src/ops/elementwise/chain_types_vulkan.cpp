@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/check.h"
 #include "ops/elementwise/element_access.h"
 
@@ -31,13 +33,13 @@ std::string saturated(DType from, DType to, std::string_view value) {
     const uint64_t high = ~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
     const uint64_t low = is_signed ? ~high : 0;
     // Powers of two: exact as float.
-    const std::string below = is_signed ? fmt::format("-{:.1f}", double(high / 2 + 1) * 2) : "0.0";
-    const double above = double(high / 2 + 1) * 2;
+    const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+    const double below = is_signed ? -above : 0.0;
     const auto literal = [&](uint64_t element) {
         return bits == 64 ? fmt::format("{}({:#x}ul)", type, element)
                           : fmt::format("{}({:#x}u)", type, uint32_t(element));
     };
-    return fmt::format("saturate({}({}), {}({}), {}({:.1f}), {}, {})", real, value, real, below,
+    return fmt::format("saturate({}({}), {}({:.1f}), {}({:.1f}), {}, {})", real, value, real, below,
                        real, above, literal(low), literal(high));
 }
 

@@ -35,9 +35,9 @@ ChainAccess access_of(const Shape& input, const Shape& output) {
 Strides broadcast_strides(const Shape& input, const Shape& output) {
     Strides strides{};
     const Strides own = row_major_strides(input);
-    const int lead = output.rank() - input.rank();
+    const auto lead = size_t(output.rank() - input.rank());
     for (int axis = 0; axis < input.rank(); ++axis) {
-        strides[size_t(axis + lead)] = input[axis] == 1 ? 0 : own[size_t(axis)];
+        strides[lead + size_t(axis)] = input[axis] == 1 ? 0 : own[size_t(axis)];
     }
     return strides;
 }

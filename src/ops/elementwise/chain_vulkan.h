@@ -37,7 +37,8 @@ ChainOperand chain_constant(float value);
 // function gives `work`, or bool where `result` is that. Results are rounded or wrapped to their
 // type as if they were stored, so a chain has the bits of its operators one by one.
 struct ChainStep {
-    std::string_view function;  // of shaders/elementwise_operators.glsl; empty: the operand itself
+    // Of shaders/elementwise_operators.glsl, a text that lives on; empty: the operand itself.
+    std::string_view function;
     DType work = DType::kUndefined;
     DType result = DType::kUndefined;
     std::vector<ChainOperand> operands;

@@ -69,7 +69,11 @@ ChainStep binary_step(const NodeData& node,
 }
 
 ChainStep logic_step(const NodeData& node, DType dtype, std::span<const ChainOperand> operands) {
-    ChainStep result = step(node.op_type, dtype, DType::kBool, operands);
+    // Steps outlive the node, so the name is the table's.
+    const auto table = logic_table();
+    const auto row = std::find_if(table.begin(), table.end(),
+                                  [&](const LogicOp& op) { return op.name == node.op_type; });
+    ChainStep result = step(row->name, dtype, DType::kBool, operands);
     if (node.op_type == "IsInf") {
         for (const char* sign : {"detect_negative", "detect_positive"}) {
             result.operands.push_back(
@@ -84,14 +88,15 @@ void append_variadic(std::string_view op,
                      DType dtype,
                      std::span<const ChainOperand> operands,
                      std::vector<ChainStep>& steps) {
-    const bool selects = op == "Max" || op == "Min";
+    const std::string_view function = op == "Max" ? "Max" : op == "Min" ? "Min" : "Add";
+    const bool selects = function != "Add";
     // Sums are rounded once, at the end.
     const DType sum = bits_of(dtype) == 16 ? DType::kFloat32 : dtype;
     const DType between = selects ? dtype : sum;
     ChainOperand last = operands[0];
     for (size_t i = 1; i < operands.size(); ++i) {
         const ChainOperand pair[] = {last, operands[i]};
-        steps.push_back(step(selects ? op : "Add", between, between, pair));
+        steps.push_back(step(function, between, between, pair));
         last = chain_result(steps.size() - 1);
     }
     if (op == "Mean") {
@@ -147,7 +152,7 @@ void append_steps(const NodeData& node,
     } else if (op == "Clip") {
         steps.push_back(step(clip_function(node), dtype, dtype, operands));
     } else if (op == "Where") {
-        steps.push_back(step(op, moved_type(result), moved_type(result), operands));
+        steps.push_back(step("Where", moved_type(result), moved_type(result), operands));
     } else if (op == "Cast") {
         steps.push_back(step("", dtype, result, operands));
     } else {
