@@ -1,6 +1,7 @@
 #include "backends/vulkan/kernel_pipeline.h"
 
 #include "backends/vulkan/device_info.h"
+#include "backends/vulkan/glsl_compiler.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -20,7 +21,8 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
 
 Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker, const ShaderUse& shader) {
     if (!shader.source.empty()) {
-        return unsupported("kernel '{}' is source text", shader.name);
+        LEAT_ASSIGN_OR_RETURN(const auto words, compile_glsl_once(shader.name, shader.source));
+        return maker.make({shader.name, *words}, shader.constants);
     }
     LEAT_ASSIGN_OR_RETURN(const Shader found, find_shader(shader.name));
     return maker.make(found, shader.constants);

@@ -8,7 +8,8 @@ namespace leat::vulkan {
 
 KernelLimits kernel_limits(const DeviceInfo& info);
 
-// not_found for a shader that is not built in; thread-safe.
+// not_found for a shader that is neither built in nor source text, invalid_argument for text that
+// does not compile; thread-safe.
 Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker, const ShaderUse& shader);
 
 }  // namespace leat::vulkan

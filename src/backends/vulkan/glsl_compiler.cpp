@@ -1,0 +1,111 @@
+#include "backends/vulkan/glsl_compiler.h"
+
+#include <glslang/Include/glslang_c_interface.h>
+#include <glslang/Public/resource_limits_c.h>
+
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace leat::vulkan {
+namespace {
+
+using OwnedShader = std::unique_ptr<glslang_shader_t, decltype(&glslang_shader_delete)>;
+using OwnedProgram = std::unique_ptr<glslang_program_t, decltype(&glslang_program_delete)>;
+
+// One text's words, made by the first thread that locks the entry.
+struct CacheEntry {
+    std::mutex mutex;
+    std::shared_ptr<const SpirvWords> words;
+};
+
+// The library's tables of built-in symbols, and what was compiled, until the process ends or the
+// plugin is unloaded.
+class Compiler {
+  public:
+    Compiler() { glslang_initialize_process(); }
+    Compiler(const Compiler&) = delete;
+    Compiler& operator=(const Compiler&) = delete;
+    ~Compiler() { glslang_finalize_process(); }
+
+    std::shared_ptr<CacheEntry> entry(const std::string& source) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        std::shared_ptr<CacheEntry>& entry = entries_[source];
+        if (entry == nullptr) {
+            entry = std::make_shared<CacheEntry>();
+        }
+        return entry;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<CacheEntry>> entries_;
+};
+
+Compiler& compiler() {
+    static Compiler instance;
+    return instance;
+}
+
+glslang_input_t input_of(const std::string& source) {
+    glslang_input_t input{};
+    input.language = GLSLANG_SOURCE_GLSL;
+    input.stage = GLSLANG_STAGE_COMPUTE;
+    input.client = GLSLANG_CLIENT_VULKAN;
+    input.client_version = GLSLANG_TARGET_VULKAN_1_3;
+    input.target_language = GLSLANG_TARGET_SPV;
+    input.target_language_version = GLSLANG_TARGET_SPV_1_6;
+    input.code = source.c_str();
+    input.default_version = 460;
+    input.default_profile = GLSLANG_NO_PROFILE;
+    input.messages = glslang_messages_t(GLSLANG_MSG_VULKAN_RULES_BIT | GLSLANG_MSG_SPV_RULES_BIT);
+    input.resource = glslang_default_resource();
+    return input;
+}
+
+Status refused(std::string_view name, const char* log) {
+    return invalid_argument("the source of kernel '{}' does not compile", name)
+        .with_found(log == nullptr ? "no message" : log);
+}
+
+}  // namespace
+
+Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source) {
+    compiler();
+    const glslang_input_t input = input_of(source);
+    // The program refers to the shader, so it goes first.
+    const OwnedShader shader(glslang_shader_create(&input), &glslang_shader_delete);
+    const OwnedProgram program(glslang_program_create(), &glslang_program_delete);
+    if (shader == nullptr || program == nullptr) {
+        return internal_error("glslang makes no shader of kernel '{}'", name);
+    }
+    if (glslang_shader_preprocess(shader.get(), &input) == 0 ||
+        glslang_shader_parse(shader.get(), &input) == 0) {
+        return refused(name, glslang_shader_get_info_log(shader.get()));
+    }
+    glslang_program_add_shader(program.get(), shader.get());
+    if (glslang_program_link(program.get(), input.messages) == 0) {
+        return refused(name, glslang_program_get_info_log(program.get()));
+    }
+    glslang_program_SPIRV_generate(program.get(), GLSLANG_STAGE_COMPUTE);
+    SpirvWords words(glslang_program_SPIRV_get_size(program.get()));
+    if (words.empty()) {
+        return refused(name, glslang_program_SPIRV_get_messages(program.get()));
+    }
+    glslang_program_SPIRV_get(program.get(), words.data());
+    return words;
+}
+
+Result<std::shared_ptr<const SpirvWords>> compile_glsl_once(std::string_view name,
+                                                            const std::string& source) {
+    const std::shared_ptr<CacheEntry> entry = compiler().entry(source);
+    const std::lock_guard<std::mutex> lock(entry->mutex);
+    if (entry->words == nullptr) {
+        LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl(name, source));
+        entry->words = std::make_shared<const SpirvWords>(std::move(words));
+    }
+    return entry->words;
+}
+
+}  // namespace leat::vulkan

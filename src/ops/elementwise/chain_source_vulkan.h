@@ -1,0 +1,28 @@
+// The text of a chain's kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/elementwise/chain_vulkan.h"
+
+namespace leat::vulkan {
+
+// How an input's elements lie beside those of the output.
+enum class ChainAccess : uint8_t { kDense, kScalar, kBroadcast };
+
+struct ChainText {
+    std::string name;  // of all that the source depends on
+    std::string source;
+    bool is_unrolled = false;  // four elements an invocation
+};
+
+// accesses: by input. Constants are in scalars, from 2 on, in the order of steps and operands.
+ChainText write_chain_text(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
+
+// Words that a constant takes.
+inline size_t constant_words(DType dtype) {
+    return bits_of(dtype) == 64 ? 2 : 1;
+}
+
+}  // namespace leat::vulkan

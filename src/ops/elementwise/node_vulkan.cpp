@@ -1,0 +1,183 @@
+#include "ops/elementwise/node_vulkan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/binary/binary.h"
+#include "ops/elementwise/element_access.h"
+#include "ops/logic/logic.h"
+#include "ops/unary/unary.h"
+
+namespace leat::vulkan {
+namespace {
+
+// The type in which the elements are moved, where it does not matter what they mean.
+DType moved_type(DType dtype) {
+    switch (dtype) {
+        case DType::kFloat8E4M3FN:
+        case DType::kFloat8E4M3FNUZ:
+        case DType::kFloat8E5M2:
+        case DType::kFloat8E5M2FNUZ:
+        case DType::kFloat8E8M0:
+            return DType::kUint8;
+        case DType::kComplex64:
+            return DType::kUint64;
+        default:
+            return dtype;
+    }
+}
+
+ChainStep step(std::string_view function,
+               DType work,
+               DType result,
+               std::span<const ChainOperand> operands) {
+    return {function, work, result, {operands.begin(), operands.end()}};
+}
+
+ChainStep unary_step(const UnaryOp& op,
+                     const NodeData& node,
+                     DType dtype,
+                     std::span<const ChainOperand> operands) {
+    // Shrink's parameters are real numbers also where the elements are integers.
+    const DType work =
+        op.name == "Shrink" && !contains(kFloatTypes, dtype) ? DType::kFloat64 : dtype;
+    ChainStep result = step(op.name, work, dtype, operands);
+    const UnaryParams params = unary_params(op, node.attributes);
+    for (size_t i = 0; i < op.parameters.size() && !op.parameters[i].name.empty(); ++i) {
+        result.operands.push_back(chain_constant(params[i]));
+    }
+    if (op.name == "Gelu") {
+        result.operands.push_back(chain_constant(params[0]));
+    }
+    return result;
+}
+
+ChainStep binary_step(const NodeData& node,
+                      const KernelTypes& types,
+                      std::span<const ChainOperand> operands) {
+    const DType dtype = types.inputs[0];
+    DType work = dtype;
+    // Pow of two types: integers in 64 bits, whose low ones are the result, others in f64.
+    if (node.op_type == "Pow" && types.inputs[1] != dtype) {
+        const bool natural =
+            contains(kUnsignedTypes, dtype) && contains(kUnsignedTypes, types.inputs[1]);
+        const bool integer = contains(kIntTypes, dtype) && contains(kIntTypes, types.inputs[1]);
+        work = natural ? DType::kUint64 : integer ? DType::kInt64 : DType::kFloat64;
+    }
+    return step(binary_expression(node), work, dtype, operands);
+}
+
+ChainStep logic_step(const NodeData& node, DType dtype, std::span<const ChainOperand> operands) {
+    // Steps outlive the node, so the name is the table's.
+    const auto table = logic_table();
+    const auto row = std::find_if(table.begin(), table.end(),
+                                  [&](const LogicOp& op) { return op.name == node.op_type; });
+    ChainStep result = step(row->name, dtype, DType::kBool, operands);
+    if (node.op_type == "IsInf") {
+        for (const char* sign : {"detect_negative", "detect_positive"}) {
+            result.operands.push_back(
+                chain_constant(node.attr(sign, int64_t{1}) != 0 ? 1.0F : 0.0F));
+        }
+    }
+    return result;
+}
+
+// One step for each input after the first.
+void append_variadic(std::string_view op,
+                     DType dtype,
+                     std::span<const ChainOperand> operands,
+                     std::vector<ChainStep>& steps) {
+    const std::string_view function = op == "Max" ? "Max" : op == "Min" ? "Min" : "Add";
+    const bool selects = function != "Add";
+    // Sums are rounded once, at the end.
+    const DType sum = bits_of(dtype) == 16 ? DType::kFloat32 : dtype;
+    const DType between = selects ? dtype : sum;
+    ChainOperand last = operands[0];
+    for (size_t i = 1; i < operands.size(); ++i) {
+        const ChainOperand pair[] = {last, operands[i]};
+        steps.push_back(step(function, between, between, pair));
+        last = chain_result(steps.size() - 1);
+    }
+    if (op == "Mean") {
+        const ChainOperand pair[] = {last, chain_constant(float(operands.size()))};
+        steps.push_back(step("DivideBy", between, dtype, pair));
+    } else if (between != dtype || operands.size() == 1) {
+        steps.push_back(step("", between, dtype, std::span(&last, 1)));
+    }
+}
+
+// A bound that is absent is no operand.
+std::string_view clip_function(const NodeData& node) {
+    const bool has_low = node.own_inputs() > 1 && node.inputs[1].valid();
+    const bool has_high = node.own_inputs() > 2 && node.inputs[2].valid();
+    return has_low && has_high ? "Clip" : has_low ? "ClipLow" : has_high ? "ClipHigh" : "";
+}
+
+bool is_variadic(std::string_view op) {
+    return op == "Max" || op == "Min" || op == "Sum" || op == "Mean";
+}
+
+}  // namespace
+
+std::string elementwise_refusal(const NodeData& node, const KernelTypes& types) {
+    if (!node.epilogue.empty()) {
+        return "no epilogues of element-wise operators";
+    }
+    for (const std::span<const DType> dtypes : {types.inputs, types.outputs}) {
+        for (const DType dtype : dtypes) {
+            const DType moved = node.op_type == "Where" ? moved_type(dtype) : dtype;
+            std::string refusal = dtype == DType::kUndefined ? "" : chain_refusal(moved);
+            if (!refusal.empty()) {
+                return refusal;
+            }
+        }
+    }
+    return {};
+}
+
+void append_steps(const NodeData& node,
+                  const KernelTypes& types,
+                  std::span<const ChainOperand> operands,
+                  std::vector<ChainStep>& steps) {
+    const std::string_view op = node.op_type;
+    const DType dtype = types.inputs[0];
+    const DType result = types.outputs[0];
+    if (const UnaryOp* unary = find_unary(op)) {
+        steps.push_back(unary_step(*unary, node, dtype, operands));
+    } else if (find_binary(op) != nullptr) {
+        steps.push_back(binary_step(node, types, operands));
+    } else if (is_variadic(op)) {
+        append_variadic(op, dtype, operands, steps);
+    } else if (op == "Clip") {
+        steps.push_back(step(clip_function(node), dtype, dtype, operands));
+    } else if (op == "Where") {
+        steps.push_back(step("Where", moved_type(result), moved_type(result), operands));
+    } else if (op == "Cast") {
+        steps.push_back(step("", dtype, result, operands));
+    } else {
+        steps.push_back(logic_step(node, dtype, operands));
+    }
+}
+
+Status write_elementwise_node(const KernelNode& node, KernelWriter& writer) {
+    ElementwiseChain chain;
+    std::vector<DType> input_types;
+    std::vector<ChainOperand> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorArg& input = node.inputs[i];
+        input_types.push_back(input.dtype);
+        if (input.present()) {
+            operands.push_back(chain_input(chain.inputs.size()));
+            // Where moves elements that have no arithmetic.
+            chain.inputs.push_back({moved_type(input.dtype), input.shape, input_ref(int32_t(i))});
+        }
+    }
+    const DType result = node.outputs[0].dtype;
+    append_steps(node.node, {input_types, std::span(&result, 1)}, operands, chain.steps);
+    chain.shape = node.outputs[0].shape;
+    chain.output = output_ref(0);
+    return write_elementwise_chain(chain, writer);
+}
+
+}  // namespace leat::vulkan
