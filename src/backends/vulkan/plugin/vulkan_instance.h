@@ -1,0 +1,50 @@
+// Instances: a program recorded on the host's memory, replayed for each run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/vulkan/plugin/program.h"
+#include "backends/vulkan/plugin/relocation.h"
+#include "backends/vulkan/plugin/vulkan_slab.h"
+#include "backends/vulkan/plugin/work.h"
+#include "backends/vulkan/recording.h"
+#include "leat/plugin_backend.h"
+
+namespace leat::vulkan {
+
+// One run at a time; everything else is fixed by its construction.
+class VulkanInstance final : public plugin::Instance {
+  public:
+    // Throws where places are missing, too small or on another device.
+    VulkanInstance(LazyDevice& device,
+                   const plugin::Host& host,
+                   std::shared_ptr<const Program> program,
+                   const LeatLinkage& linkage);
+
+    const LazyDevice& device() const { return device_; }
+
+    // Checks bindings and keeps what it needs of them; throws before anything has happened.
+    std::unique_ptr<Work> make_run(const LeatBinding* inputs, const LeatBinding* outputs);
+
+  private:
+    class Run;
+
+    void write_literals();
+    std::vector<ArenaRange> ranges_of(const LeatLinkage& linkage) const;
+    void record(const plugin::Host& host, const PlacedList& placed);
+    uint64_t address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const;
+
+    LazyDevice& device_;
+    std::shared_ptr<const Program> program_;
+    std::optional<Arena> literals_;
+    std::vector<int64_t> literal_offsets_;  // by BufferId of the program; -1: no literal
+    std::vector<std::pair<BufferId, ProgramBuffer>> externals_;
+    std::unique_ptr<Recording> recording_;  // null where there is nothing to do
+    std::atomic<bool> is_running_{false};
+};
+
+}  // namespace leat::vulkan
