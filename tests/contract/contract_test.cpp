@@ -117,7 +117,7 @@ TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {
 // What the Vulkan backend does not implement; nothing else may be missing.
 bool is_missing_on_vulkan(std::string_view check) {
     constexpr std::string_view kMissing[] = {"custom_operator", "data_dependent_size", "export",
-                                             "preprocess", "profiling"};
+                                             "preprocess"};
     return std::find(std::begin(kMissing), std::end(kMissing), check) != std::end(kMissing);
 }
 

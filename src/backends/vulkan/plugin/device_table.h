@@ -26,8 +26,8 @@ class DeviceTable {
     void describe_links(const LazyDevice& device);
 
     LeatDomainInfo domain_ = plugin::made<LeatDomainInfo>();
-    std::array<LeatQueueInfo, kQueuesPerDevice> queues_;
-    std::array<LeatLinkInfo, 2> links_;
+    std::array<LeatQueueInfo, kQueuesPerDevice> queues_{};
+    std::array<LeatLinkInfo, 2> links_{};
     const LeatDomainInfo* domain_row_ = &domain_;
     std::array<const LeatQueueInfo*, kQueuesPerDevice> queue_rows_ = {queues_.data(), &queues_[1]};
     std::array<const LeatLinkInfo*, 2> link_rows_ = {links_.data(), &links_[1]};

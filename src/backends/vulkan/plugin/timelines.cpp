@@ -405,6 +405,9 @@ void Timelines::run_line(Line& line) {
                 line.role == QueueRole::kCompute ? device.compute.queue : device.copy.queue;
             device.waiter->on_reached(queue, flight.device_point,
                                       [this, &line, &flight](const Status& status) {
+                                          if (status.ok()) {
+                                              flight.submission.work->finish();
+                                          }
                                           const std::lock_guard held(mutex_);
                                           end_flight(line, flight, status);
                                       });

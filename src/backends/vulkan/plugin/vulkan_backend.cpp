@@ -135,6 +135,7 @@ class VulkanBackend final : public plugin::Backend {
         return std::make_unique<VulkanExecutable>(device_at(device, "device"), host_,
                                                   lowered::restore_graph(saved));
     }
+    LeatClockSample clock_correlation(int32_t device) override;
 
   private:
     // Each device has one domain, of the same number.
@@ -178,10 +179,7 @@ void VulkanBackend::execute(plugin::Instance& instance,
         plugin::invalid_argument(
             fmt::format("queue {} does not execute on '{}'", queue, linked.device().info().name));
     }
-    if (submission.profile != nullptr) {
-        plugin::unimplemented("times of steps");
-    }
-    timelines_->submit(submission, linked.make_run(inputs, outputs));
+    timelines_->submit(submission, linked.make_run(inputs, outputs, submission.profile));
 }
 
 void VulkanBackend::capability(int32_t device,
@@ -206,6 +204,29 @@ std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
     lowered::ImportedGraph imported = lowered::import_graph(graph);
     imported.host_inputs = host_inputs;
     return std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
+}
+
+LeatClockSample VulkanBackend::clock_correlation(int32_t device) {
+    const Device& opened = *device_at(device, "device").open().device;
+    if (opened.calls().GetCalibratedTimestampsEXT == nullptr) {
+        plugin::unimplemented("clock that is read beside the host's");
+    }
+    VkCalibratedTimestampInfoEXT info{};
+    info.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT;
+    info.timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
+    uint64_t ticks = 0;
+    uint64_t deviation_ns = 0;
+    const int64_t before_ns = host_.monotonic_ns();
+    throw_if(opened.checked(
+        opened.calls().GetCalibratedTimestampsEXT(opened.handle(), 1, &info, &ticks, &deviation_ns),
+        "GetCalibratedTimestampsEXT"));
+    const int64_t after_ns = host_.monotonic_ns();
+    auto sample = plugin::made<LeatClockSample>();
+    sample.device_ticks = int64_t(ticks);
+    sample.host_ns = before_ns + (after_ns - before_ns) / 2;
+    sample.ns_per_tick = double(opened.info().properties.limits.timestampPeriod);
+    sample.uncertainty_ns = after_ns - before_ns + int64_t(deviation_ns);
+    return sample;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/vulkan/barrier_plan.h"
 #include "backends/vulkan/hazard_check.h"
 #include "backends/vulkan/plugin/failure.h"
 #include "base/round_up.h"
@@ -56,8 +55,10 @@ std::vector<bool> used_buffers(const CommandList& list) {
 // A replay with the addresses of one run.
 class VulkanInstance::Run final : public Work {
   public:
-    Run(VulkanInstance& instance, std::vector<std::pair<BufferId, uint64_t>> addresses)
-        : instance_(instance), addresses_(std::move(addresses)) {}
+    Run(VulkanInstance& instance,
+        std::vector<std::pair<BufferId, uint64_t>> addresses,
+        LeatProfile* profile)
+        : instance_(instance), addresses_(std::move(addresses)), profile_(profile) {}
     ~Run() override {
         if (has_begun_) {
             instance_.is_running_ = false;
@@ -72,15 +73,22 @@ class VulkanInstance::Run final : public Work {
         if (instance_.recording_ == nullptr) {
             return 0;
         }
+        Recording& recording = instance_.recording_for(profile_);
         for (const auto& [buffer, address] : addresses_) {
-            throw_if(instance_.recording_->bind(buffer, address));
+            throw_if(recording.bind(buffer, address));
         }
-        return value_or_throw(instance_.recording_->replay(waits));
+        return value_or_throw(recording.replay(waits));
+    }
+    void finish() override {
+        if (profile_ != nullptr) {
+            instance_.write_profile(*profile_);
+        }
     }
 
   private:
     VulkanInstance& instance_;
     std::vector<std::pair<BufferId, uint64_t>> addresses_;
+    LeatProfile* profile_;
     bool has_begun_ = false;
 };
 
@@ -94,10 +102,10 @@ VulkanInstance::VulkanInstance(LazyDevice& device,
                                              program_->transients.size()));
     }
     write_literals();
-    PlacedList placed = place_list(*program_, ranges_of(linkage));
-    externals_ = std::move(placed.externals);
-    if (!placed.list.commands().empty()) {
-        record(host, placed);
+    placed_ = place_list(*program_, ranges_of(linkage));
+    if (!placed_.list.commands().empty()) {
+        prepare(host);
+        recording_ = record(false);
     }
 }
 
@@ -160,22 +168,56 @@ std::vector<ArenaRange> VulkanInstance::ranges_of(const LeatLinkage& linkage) co
     return ranges;
 }
 
-void VulkanInstance::record(const plugin::Host& host, const PlacedList& placed) {
+void VulkanInstance::prepare(const plugin::Host& host) {
     BarrierPlanOptions options;
     options.submit_budget_ns = device_.settings().submit_budget_ns;
-    const BarrierPlan plan = plan_barriers(placed.list, options);
+    plan_ = plan_barriers(placed_.list, options);
     if (device_.settings().checks_hazards) {
-        prove(placed.list, plan);
+        prove(placed_.list, plan_);
     }
-    OpenDevice& opened = device_.open();
-    const std::vector<VkPipeline> pipelines =
-        opened.pipelines->pipelines_of(program_->shaders, host);
+    pipelines_ = device_.open().pipelines->pipelines_of(program_->shaders, host);
+}
+
+std::unique_ptr<Recording> VulkanInstance::record(bool writes_times) const {
+    const OpenDevice& opened = device_.open();
     Bindings bindings;
     bindings.layout = opened.pipelines->layout();
-    bindings.places = placed.places;
-    bindings.pipelines = pipelines;
-    recording_ =
-        value_or_throw(Recording::record(opened.compute.queue, placed.list, plan, bindings));
+    bindings.places = placed_.places;
+    bindings.pipelines = pipelines_;
+    bindings.writes_times = writes_times;
+    return value_or_throw(Recording::record(opened.compute.queue, placed_.list, plan_, bindings));
+}
+
+Recording& VulkanInstance::recording_for(const LeatProfile* profile) {
+    if (profile == nullptr) {
+        return *recording_;
+    }
+    if (timed_recording_ == nullptr) {
+        timed_recording_ = record(true);
+    }
+    return *timed_recording_;
+}
+
+// A step begins with the first of its commands and ends with the last one.
+void VulkanInstance::write_profile(LeatProfile& profile) const {
+    const Result<std::vector<CommandTime>> times = timed_recording_->times();
+    std::vector<LeatStepTime> steps(size_t(program_->step_count), {-1, 0, 0});
+    for (const CommandTime& time : times.ok() ? *times : std::vector<CommandTime>()) {
+        const auto next = std::upper_bound(program_->step_begins.begin(),
+                                           program_->step_begins.end(), time.command);
+        const auto step = int32_t(next - program_->step_begins.begin()) - 1;
+        LeatStepTime& row = steps[size_t(step)];
+        const bool is_first = row.step < 0;
+        row.step = step;
+        row.begin_ticks = is_first ? time.begin_ticks : std::min(row.begin_ticks, time.begin_ticks);
+        row.end_ticks = std::max(row.end_ticks, time.end_ticks);
+    }
+    profile.count = 0;
+    for (const LeatStepTime& row : steps) {
+        if (row.step >= 0 && profile.count < profile.capacity) {
+            profile.steps[profile.count++] = row;
+        }
+    }
 }
 
 uint64_t VulkanInstance::address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const {
@@ -194,15 +236,16 @@ uint64_t VulkanInstance::address_of(const ProgramBuffer& buffer, const LeatBindi
 }
 
 std::unique_ptr<Work> VulkanInstance::make_run(const LeatBinding* inputs,
-                                               const LeatBinding* outputs) {
+                                               const LeatBinding* outputs,
+                                               LeatProfile* profile) {
     std::vector<std::pair<BufferId, uint64_t>> addresses;
-    addresses.reserve(externals_.size());
-    for (const auto& [id, buffer] : externals_) {
+    addresses.reserve(placed_.externals.size());
+    for (const auto& [id, buffer] : placed_.externals) {
         const LeatBinding& binding =
             (buffer.role == BufferRole::kInput ? inputs : outputs)[buffer.index];
         addresses.emplace_back(id, address_of(buffer, binding));
     }
-    return std::make_unique<Run>(*this, std::move(addresses));
+    return std::make_unique<Run>(*this, std::move(addresses), profile);
 }
 
 }  // namespace leat::vulkan

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/vulkan/barrier_plan.h"
 #include "backends/vulkan/plugin/program.h"
 #include "backends/vulkan/plugin/relocation.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
@@ -28,22 +29,32 @@ class VulkanInstance final : public plugin::Instance {
     const LazyDevice& device() const { return device_; }
 
     // Checks bindings and keeps what it needs of them; throws before anything has happened.
-    std::unique_ptr<Work> make_run(const LeatBinding* inputs, const LeatBinding* outputs);
+    // The profile may be null.
+    std::unique_ptr<Work> make_run(const LeatBinding* inputs,
+                                   const LeatBinding* outputs,
+                                   LeatProfile* profile);
 
   private:
     class Run;
 
     void write_literals();
     std::vector<ArenaRange> ranges_of(const LeatLinkage& linkage) const;
-    void record(const plugin::Host& host, const PlacedList& placed);
+    void prepare(const plugin::Host& host);
+    std::unique_ptr<Recording> record(bool writes_times) const;
+    // The recording that a run needs; that with times is made by the first run that wants them.
+    Recording& recording_for(const LeatProfile* profile);
+    void write_profile(LeatProfile& profile) const;
     uint64_t address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const;
 
     LazyDevice& device_;
     std::shared_ptr<const Program> program_;
     std::optional<Arena> literals_;
     std::vector<int64_t> literal_offsets_;  // by BufferId of the program; -1: no literal
-    std::vector<std::pair<BufferId, ProgramBuffer>> externals_;
+    PlacedList placed_;
+    BarrierPlan plan_;
+    std::vector<VkPipeline> pipelines_;
     std::unique_ptr<Recording> recording_;  // null where there is nothing to do
+    std::unique_ptr<Recording> timed_recording_;
     std::atomic<bool> is_running_{false};
 };
 

@@ -24,6 +24,8 @@ class Work {
     // Returns the point of the device's queue that ends it, or 0 where all is done. Throws where it
     // fails. `waits` is empty unless is_recorded().
     virtual uint64_t run(std::span<const Queue::Wait> waits) = 0;
+    // When the point that run() returned is reached, on the waiter's thread and without locks.
+    virtual void finish() {}
 };
 
 }  // namespace leat::vulkan
