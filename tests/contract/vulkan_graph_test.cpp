@@ -212,6 +212,45 @@ TEST_F(VulkanGraph, RunsInTheOrderOfItsWaits) {
     context_->api().free_instance(context_->backend(), first);
 }
 
+// Patterns of every size at odd places, and from slab to slab: by the host, and by commands.
+TEST_F(VulkanGraph, FillsAndCopiesBetweenSlabs) {
+    for (const char* staging : {"auto", "always"}) {
+        context_->stop();
+        context_->start({{"staging", staging}});
+        LeatSlab* from = context_->slab(64);
+        LeatSlab* to = context_->slab(64);
+        uint64_t signal = context_->fill(context_->compute_queue(), {from, 0}, 64, 0).value;
+        std::vector<uint8_t> needed(64, 0);
+        for (const int32_t pattern_bytes : {1, 2, 4, 8}) {
+            auto fill = plugin::made<LeatFill>();
+            fill.to = {from, 3 * pattern_bytes};
+            fill.bytes = 5 * pattern_bytes;
+            fill.pattern = 0x1122334455667788;
+            fill.pattern_bytes = pattern_bytes;
+            const LeatSubmission submission = context_->submission(context_->compute_queue());
+            ASSERT_EQ(context_->api().submit_fill(context_->backend(), &submission, &fill, nullptr),
+                      kLeatOk);
+            for (int64_t i = 0; i < fill.bytes; ++i) {
+                const int64_t shift = 8 * (i % pattern_bytes);
+                needed[size_t(fill.to.offset_bytes + i)] = uint8_t(fill.pattern >> shift);
+            }
+            signal = submission.signal.value;
+        }
+        auto copy = plugin::made<LeatCopy>();
+        copy.from = {from, 3};
+        copy.to = {to, 5};
+        copy.bytes = 59;
+        const int32_t queue = context_->other_queue();
+        const LeatSubmission submission =
+            context_->submission(queue, {{context_->compute_queue(), signal}});
+        ASSERT_EQ(context_->api().submit_copy(context_->backend(), &submission, &copy, nullptr),
+                  kLeatOk);
+        context_->wait_ok(submission.signal);
+        const std::vector<uint8_t> found = context_->bytes_of({to, 5}, 59);
+        EXPECT_TRUE(std::equal(found.begin(), found.end(), needed.begin() + 3)) << staging;
+    }
+}
+
 TEST_F(VulkanGraph, NamesSettingsThatItDoesNotTake) {
     const HostServices host;
     auto opened = LoadedPlugin::open(target_.file, host);
