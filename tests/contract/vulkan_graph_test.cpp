@@ -221,12 +221,12 @@ TEST_F(VulkanGraph, FillsAndCopiesBetweenSlabs) {
         LeatSlab* to = context_->slab(64);
         uint64_t signal = context_->fill(context_->compute_queue(), {from, 0}, 64, 0).value;
         std::vector<uint8_t> needed(64, 0);
-        for (const int32_t pattern_bytes : {1, 2, 4, 8}) {
+        for (const int64_t pattern_bytes : {int64_t{1}, int64_t{2}, int64_t{4}, int64_t{8}}) {
             auto fill = plugin::made<LeatFill>();
             fill.to = {from, 3 * pattern_bytes};
             fill.bytes = 5 * pattern_bytes;
             fill.pattern = 0x1122334455667788;
-            fill.pattern_bytes = pattern_bytes;
+            fill.pattern_bytes = int32_t(pattern_bytes);
             const LeatSubmission submission = context_->submission(context_->compute_queue());
             ASSERT_EQ(context_->api().submit_fill(context_->backend(), &submission, &fill, nullptr),
                       kLeatOk);

@@ -33,7 +33,7 @@ Outcome caught(Body&& body) {
 
 }  // namespace
 
-Timelines::Timelines(std::vector<LazyDevice*> devices, const Settings& settings)
+Timelines::Timelines(const std::vector<LazyDevice*>& devices, const Settings& settings)
     : settings_(settings) {
     for (LazyDevice* device : devices) {
         for (const QueueRole role : {QueueRole::kCompute, QueueRole::kCopy}) {
@@ -352,6 +352,21 @@ void Timelines::end_flight(Line& line, Flight& flight, const Status& status) {
     retire();
 }
 
+// The waiter's callback runs without its own lock, so it may take this one.
+void Timelines::wait_for_device(Line& line, Flight& flight) {
+    const OpenDevice& device = line.device->open();
+    const std::shared_ptr<Queue>& queue =
+        line.role == QueueRole::kCompute ? device.compute.queue : device.copy.queue;
+    const auto end = [this, &line, &flight](const Status& status) {
+        if (status.ok()) {
+            flight.submission.work->finish();
+        }
+        const std::lock_guard lock(mutex_);
+        end_flight(line, flight, status);
+    };
+    device.waiter->on_reached(queue, flight.device_point, end);
+}
+
 void Timelines::begin(Lock& lock, Line& line, Flight& flight) {
     if (settings_.delay.count() > 0) {
         changed_.wait_for(lock, settings_.delay, [&] { return !line.end.ok(); });
@@ -400,23 +415,13 @@ void Timelines::run_line(Line& line) {
         }
         line.is_running = false;
         if (flight.device_point != 0) {
-            const OpenDevice& device = line.device->open();
-            const auto& queue =
-                line.role == QueueRole::kCompute ? device.compute.queue : device.copy.queue;
-            device.waiter->on_reached(queue, flight.device_point,
-                                      [this, &line, &flight](const Status& status) {
-                                          if (status.ok()) {
-                                              flight.submission.work->finish();
-                                          }
-                                          const std::lock_guard held(mutex_);
-                                          end_flight(line, flight, status);
-                                      });
+            wait_for_device(line, flight);
             changed_.notify_all();
-            continue;
+        } else {
+            flight.submission.work.reset();
+            flight.is_done = true;
+            retire();
         }
-        flight.submission.work.reset();
-        flight.is_done = true;
-        retire();
     }
 }
 

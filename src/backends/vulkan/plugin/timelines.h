@@ -31,7 +31,7 @@ struct Outcome {
 class Timelines {
   public:
     // kQueuesPerDevice queues for each device, which outlive it; numbered in that order.
-    Timelines(std::vector<LazyDevice*> devices, const Settings& settings);
+    Timelines(const std::vector<LazyDevice*>& devices, const Settings& settings);
     Timelines(const Timelines&) = delete;
     Timelines& operator=(const Timelines&) = delete;
     ~Timelines();
@@ -108,6 +108,7 @@ class Timelines {
 
     void run_line(Line& line);
     void begin(Lock& lock, Line& line, Flight& flight);
+    void wait_for_device(Line& line, Flight& flight);
     void end_flight(Line& line, Flight& flight, const Status& status);
     void make_callbacks();
 

@@ -66,8 +66,10 @@ class VulkanBackend final : public plugin::Backend {
     VulkanBackend(const LeatHostApi* host, const LeatSettings* settings)
         : host_(host), settings_(parse_settings(settings)) {
         const std::shared_ptr<const Instance> instance = make_instance(settings_, host_);
+        std::vector<DeviceInfo> infos = usable_devices(*instance);
         std::vector<LazyDevice*> pointers;
-        for (DeviceInfo& info : usable_devices(*instance)) {
+        pointers.reserve(infos.size());
+        for (DeviceInfo& info : infos) {
             const auto index = int32_t(devices_.size());
             devices_.push_back(
                 std::make_unique<LazyDevice>(instance, std::move(info), index, settings_));
@@ -75,7 +77,7 @@ class VulkanBackend final : public plugin::Backend {
                 std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
             pointers.push_back(devices_.back().get());
         }
-        timelines_ = std::make_unique<Timelines>(std::move(pointers), settings_);
+        timelines_ = std::make_unique<Timelines>(pointers, settings_);
     }
 
     const LeatDeviceInfo* device(int32_t index) override {
