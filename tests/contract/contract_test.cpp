@@ -122,9 +122,9 @@ bool is_missing_on_vulkan(std::string_view check) {
 }
 
 void expect_holds_on_vulkan(const Check& check, const Target& target) {
-    static const std::string absence = vulkan_absence();
-    if (!absence.empty()) {
-        GTEST_SKIP() << absence;
+    static const std::string kAbsence = vulkan_absence();
+    if (!kAbsence.empty()) {
+        GTEST_SKIP() << kAbsence;
     }
     const Report report = run_check(check, target);
     EXPECT_EQ(report.verdict,
