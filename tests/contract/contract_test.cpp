@@ -5,11 +5,14 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <ostream>
+#include <utility>
 
 #include "backends/builtin_plugins.h"
 #include "backends/host_device/kernel_blob.h"
@@ -46,6 +49,33 @@ Target sim_target(std::string file) {
     target.small_memory = {{"memory_limit_bytes", "1048576"}};
     target.double_kernel = double_kernel();
     return target;
+}
+
+// `settings`: how its memory and its points work. Every recording is proved.
+Target vulkan_target(BackendSettings settings) {
+    Target target;
+    target.file = plugin_file("LEAT_VULKAN_FOLDER", "leat_vulkan.so");
+    target.settings = std::move(settings);
+    target.settings["check_hazards"] = "1";
+    target.slow = {{"delay_us", "20000"}};
+    target.losing = {{"lose_device_at", "3"}};
+    target.small_memory = {{"memory_limit_bytes", "1048576"}};
+    return target;
+}
+
+// Why the Vulkan backend cannot be tested here; empty if it can.
+std::string vulkan_absence() {
+    const std::string file = plugin_file("LEAT_VULKAN_FOLDER", "leat_vulkan.so");
+    if (::access(file.c_str(), F_OK) != 0) {
+        return "built without Vulkan";
+    }
+    const HostServices host;
+    auto opened = LoadedPlugin::open(file, host);
+    if (!opened.ok()) {
+        return opened.error().message();
+    }
+    const Status started = (*opened)->start({});
+    return started.ok() ? std::string() : started.message();
 }
 
 std::vector<Check> all_checks() {
@@ -111,6 +141,41 @@ TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {
     const Report report = run_check(GetParam(), target);
     EXPECT_EQ(report.verdict, Verdict::kUnimplemented) << report.reason;
     EXPECT_FALSE(report.reason.empty());
+}
+
+// What the Vulkan backend does not implement; nothing else may be missing.
+bool is_missing_on_vulkan(std::string_view check) {
+    constexpr std::string_view kMissing[] = {"custom_operator", "data_dependent_size", "export",
+                                             "preprocess"};
+    return std::find(std::begin(kMissing), std::end(kMissing), check) != std::end(kMissing);
+}
+
+void expect_holds_on_vulkan(const Check& check, const Target& target) {
+    static const std::string kAbsence = vulkan_absence();
+    if (!kAbsence.empty()) {
+        GTEST_SKIP() << kAbsence;
+    }
+    const Report report = run_check(check, target);
+    EXPECT_EQ(report.verdict,
+              is_missing_on_vulkan(check.name) ? Verdict::kUnimplemented : Verdict::kPassed)
+        << report.reason;
+}
+
+TEST_P(Contract, HoldsOnVulkan) {
+    expect_holds_on_vulkan(GetParam(), vulkan_target({}));
+}
+
+// As on a device with memory of its own: no slab is mapped, everything is copied by commands.
+TEST_P(Contract, HoldsOnVulkanWithStaging) {
+    // A fill is seen there through a mapping.
+    if (GetParam().name == "signal_after_fill") {
+        GTEST_SKIP() << "no slab is mapped";
+    }
+    expect_holds_on_vulkan(GetParam(), vulkan_target({{"staging", "always"}}));
+}
+
+TEST_P(Contract, HoldsOnVulkanWithFences) {
+    expect_holds_on_vulkan(GetParam(), vulkan_target({{"fence_mode", "1"}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Checks, Contract, ::testing::ValuesIn(all_checks()), [](const auto& test) {

@@ -60,7 +60,7 @@ EnabledFeatures::EnabledFeatures(const DeviceInfo& info) {
 
 void EnabledFeatures::enable_extensions(const DeviceInfo& info) {
     void** next = &v13.pNext;
-    extensions.reserve(4);
+    extensions.reserve(5);
     if (info.cooperative_matrix.cooperative_matrix != VK_FALSE) {
         cooperative_matrix.cooperative_matrix = VK_TRUE;
         extensions.push_back(kCooperativeMatrixExtension);
@@ -75,6 +75,9 @@ void EnabledFeatures::enable_extensions(const DeviceInfo& info) {
     }
     if (info.host_import_alignment_bytes > 0) {
         extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    }
+    if (info.has_extension(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) {
+        extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     }
 }
 

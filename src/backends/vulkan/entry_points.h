@@ -38,11 +38,13 @@
     X(CmdFillBuffer)               \
     X(CmdPipelineBarrier2)         \
     X(CmdPushConstants)            \
+    X(CmdWriteTimestamp2)          \
     X(CreateBuffer)                \
     X(CreateCommandPool)           \
     X(CreateComputePipelines)      \
     X(CreateFence)                 \
     X(CreatePipelineLayout)        \
+    X(CreateQueryPool)             \
     X(CreateSemaphore)             \
     X(CreateShaderModule)          \
     X(DestroyBuffer)               \
@@ -51,6 +53,7 @@
     X(DestroyFence)                \
     X(DestroyPipeline)             \
     X(DestroyPipelineLayout)       \
+    X(DestroyQueryPool)            \
     X(DestroySemaphore)            \
     X(DestroyShaderModule)         \
     X(DeviceWaitIdle)              \
@@ -60,16 +63,20 @@
     X(GetBufferMemoryRequirements) \
     X(GetDeviceQueue)              \
     X(GetFenceStatus)              \
+    X(GetQueryPoolResults)         \
     X(GetSemaphoreCounterValue)    \
     X(MapMemory)                   \
     X(QueueSubmit)                 \
     X(QueueSubmit2)                \
     X(ResetFences)                 \
+    X(ResetQueryPool)              \
     X(WaitForFences)               \
     X(WaitSemaphores)
 
 // Null where the device lacks the extension.
-#define LEAT_VK_OPTIONAL_DEVICE_CALLS(X) X(GetMemoryHostPointerPropertiesEXT)
+#define LEAT_VK_OPTIONAL_DEVICE_CALLS(X) \
+    X(GetCalibratedTimestampsEXT)        \
+    X(GetMemoryHostPointerPropertiesEXT)
 
 namespace leat::vulkan {
 

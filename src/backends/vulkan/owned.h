@@ -50,6 +50,7 @@ using OwnedFence = Owned<VkFence, PFN_vkDestroyFence>;
 using OwnedMemory = Owned<VkDeviceMemory, PFN_vkFreeMemory>;
 using OwnedPipeline = Owned<VkPipeline, PFN_vkDestroyPipeline>;
 using OwnedPipelineLayout = Owned<VkPipelineLayout, PFN_vkDestroyPipelineLayout>;
+using OwnedQueryPool = Owned<VkQueryPool, PFN_vkDestroyQueryPool>;
 using OwnedSemaphore = Owned<VkSemaphore, PFN_vkDestroySemaphore>;
 using OwnedShaderModule = Owned<VkShaderModule, PFN_vkDestroyShaderModule>;
 

@@ -86,6 +86,9 @@ Result<std::unique_ptr<Recording>> Recording::record(std::shared_ptr<Queue> queu
     }
     std::unique_ptr<Recording> recording(new Recording(std::move(queue)));
     LEAT_RETURN_IF_ERROR(recording->make_parameters(list, places));
+    if (bindings.writes_times) {
+        LEAT_RETURN_IF_ERROR(recording->make_times(plan));
+    }
     LEAT_RETURN_IF_ERROR(recording->record_all(list, plan, bindings));
     return recording;
 }
@@ -208,6 +211,9 @@ Status Recording::record_submit(const CommandList& list,
     commands_.push_back(commands);
     LEAT_RETURN_IF_ERROR(begin_commands(device, commands));
     VkPipeline bound = nullptr;
+    if (commands_.size() == 1) {
+        write_time(commands);
+    }
     for (const RecordedStep& step : steps) {
         if (step.is_barrier) {
             record_barrier(device.calls(), commands, masks_of(step.barrier.from),
@@ -215,6 +221,7 @@ Status Recording::record_submit(const CommandList& list,
         } else {
             LEAT_RETURN_IF_ERROR(
                 record_command(list.commands()[step.command], bindings, commands, bound));
+            write_time(commands);
         }
     }
     return end_commands(device, commands);
@@ -233,6 +240,54 @@ Status Recording::record_all(const CommandList& list,
             record_submit(list, std::span(plan.steps).subspan(begin, end - begin), bindings));
     }
     return Status();
+}
+
+Status Recording::make_times(const BarrierPlan& plan) {
+    const Device& device = *queue_->device();
+    if (device.info().queue_families[queue_->family()].timestampValidBits == 0) {
+        return unsupported("Vulkan device '{}' has no clock on this queue", device.info().name);
+    }
+    timed_commands_.reserve(plan.steps.size());
+    for (const RecordedStep& step : plan.steps) {
+        if (!step.is_barrier) {
+            timed_commands_.push_back(step.command);
+        }
+    }
+    VkQueryPoolCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    info.queryCount = uint32_t(timed_commands_.size() + 1);
+    VkQueryPool pool = nullptr;
+    LEAT_RETURN_IF_ERROR(device.checked(
+        device.calls().CreateQueryPool(device.handle(), &info, nullptr, &pool), "CreateQueryPool"));
+    times_ = OwnedQueryPool(device.handle(), pool, device.calls().DestroyQueryPool);
+    return Status();
+}
+
+void Recording::write_time(VkCommandBuffer commands) {
+    if (times_) {
+        queue_->device()->calls().CmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                                     times_.get(), time_count_++);
+    }
+}
+
+Result<std::vector<CommandTime>> Recording::times() const {
+    if (!times_) {
+        return unsupported("a recording that writes no times");
+    }
+    const Device& device = *queue_->device();
+    std::vector<int64_t> ticks(time_count_);
+    LEAT_RETURN_IF_ERROR(device.checked(
+        device.calls().GetQueryPoolResults(device.handle(), times_.get(), 0, time_count_,
+                                           ticks.size() * sizeof(int64_t), ticks.data(),
+                                           sizeof(int64_t), VK_QUERY_RESULT_64_BIT),
+        "GetQueryPoolResults"));
+    std::vector<CommandTime> times;
+    times.reserve(timed_commands_.size());
+    for (size_t i = 0; i < timed_commands_.size(); ++i) {
+        times.push_back({timed_commands_[i], ticks[i], ticks[i + 1]});
+    }
+    return times;
 }
 
 Status Recording::check_idle() {
@@ -282,6 +337,10 @@ Result<uint64_t> Recording::replay(std::span<const Queue::Wait> waits) {
     const auto unbound = std::find(is_bound_.begin(), is_bound_.end(), false);
     if (unbound != is_bound_.end()) {
         return invalid_argument("external buffer {} is not bound", unbound - is_bound_.begin());
+    }
+    if (times_) {
+        const Device& device = *queue_->device();
+        device.calls().ResetQueryPool(device.handle(), times_.get(), 0, time_count_);
     }
     for (const VkCommandBuffer& commands : commands_) {
         LEAT_ASSIGN_OR_RETURN(last_point_, queue_->submit(std::span(&commands, 1), waits));

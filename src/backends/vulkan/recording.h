@@ -41,6 +41,16 @@ struct Bindings {
     VkPipelineLayout layout = nullptr;
     std::span<const BufferPlace> places;
     std::span<const VkPipeline> pipelines;
+    // The device writes the time before the first command and after each one. Costs some of the
+    // overlap of commands that do not wait for each other.
+    bool writes_times = false;
+};
+
+// When a command began and ended, in ticks of the device: DeviceInfo's timestampPeriod, in ns.
+struct CommandTime {
+    uint32_t command = 0;  // in the list
+    int64_t begin_ticks = 0;
+    int64_t end_ticks = 0;
 };
 
 // On a queue that computes. Buffers and pipelines must outlive it. Used by one thread at a time.
@@ -65,6 +75,10 @@ class Recording {
     // before is in flight; invalid_argument while an external buffer is not bound.
     Result<uint64_t> replay(std::span<const Queue::Wait> waits = {});
 
+    // Of the last run, which has ended, in the order in which the commands were recorded.
+    // unsupported unless Bindings::writes_times.
+    Result<std::vector<CommandTime>> times() const;
+
     size_t submit_count() const { return commands_.size(); }
 
   private:
@@ -88,12 +102,17 @@ class Recording {
                           VkPipeline& bound) const;
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
     const Slot* find_slot(const Operand& operand) const;
+    Status make_times(const BarrierPlan& plan);
+    void write_time(VkCommandBuffer commands);
     Status check_idle();
     void write(int64_t offset, std::span<const std::byte> bytes);
 
     std::shared_ptr<Queue> queue_;
     OwnedCommandPool pool_;
     std::vector<VkCommandBuffer> commands_;
+    OwnedQueryPool times_;
+    std::vector<uint32_t> timed_commands_;  // after each of which a time is written
+    uint32_t time_count_ = 0;               // recorded so far
     // The table of addresses, then the list's parameters.
     std::vector<Arena> parameters_;  // one, or none where there is nothing to hold
     std::vector<Slot> slots_;

@@ -1,0 +1,36 @@
+#include "backends/vulkan/plugin/failure.h"
+
+namespace leat::vulkan {
+
+LeatCode leat_code(StatusCode code) {
+    switch (code) {
+        case StatusCode::kOk:
+            return kLeatOk;
+        case StatusCode::kInvalidArgument:
+            return kLeatInvalidArgument;
+        case StatusCode::kNotFound:
+            return kLeatNotFound;
+        case StatusCode::kUnsupported:
+            return kLeatUnsupported;
+        case StatusCode::kOutOfMemory:
+            return kLeatOutOfMemory;
+        case StatusCode::kDeviceLost:
+            return kLeatDeviceLost;
+        case StatusCode::kCancelled:
+            return kLeatCancelled;
+        case StatusCode::kBusy:
+            return kLeatBusy;
+        case StatusCode::kVersionMismatch:
+            return kLeatVersionMismatch;
+        default:
+            return kLeatInternal;
+    }
+}
+
+void throw_if(const Status& status) {
+    if (!status.ok()) {
+        throw plugin::Error(leat_code(status.code()), status.message());
+    }
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,17 @@
+// Which nodes of the host's graphs the backend takes.
+#pragma once
+
+#include <cstdint>
+
+#include "leat/plugin_backend.h"
+
+namespace leat::vulkan {
+
+// Throws an Error that says why the node cannot be run. Bit i of the result: input i is read on the
+// host before the run.
+uint32_t check_node(const LeatGraphView& graph, const LeatNodeView& node);
+
+// Throws for the first node that cannot be run. Bit i of the result: graph input i is a host input.
+uint64_t check_graph(const LeatGraphView& graph);
+
+}  // namespace leat::vulkan

@@ -1,0 +1,58 @@
+#include "backends/vulkan/plugin/pipeline_cache.h"
+
+#include "backends/vulkan/plugin/failure.h"
+#include "base/error.h"
+
+namespace leat::vulkan {
+
+PipelineCache::PipelineCache(const std::shared_ptr<const Device>& device)
+    : maker_(value_or_throw(PipelineMaker::create(device))) {}
+
+PipelineCache::Key PipelineCache::key_of(const ShaderUse& shader) {
+    return {shader.name, shader.constants, shader.source};
+}
+
+VkPipeline PipelineCache::find(const ShaderUse& shader) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = pipelines_.find(key_of(shader));
+    return found == pipelines_.end() ? nullptr : found->second.get();
+}
+
+Status PipelineCache::make(const ShaderUse& shader) {
+    LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
+    const std::lock_guard lock(mutex_);
+    pipelines_.try_emplace(key_of(shader), std::move(pipeline));
+    return Status();
+}
+
+std::vector<VkPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> shaders,
+                                                    const plugin::Host& host) {
+    std::vector<const ShaderUse*> missing;
+    missing.reserve(shaders.size());
+    for (const ShaderUse& shader : shaders) {
+        if (find(shader) == nullptr) {
+            missing.push_back(&shader);
+        }
+    }
+    std::vector<Status> statuses(missing.size());
+    if (!missing.empty()) {
+        host.parallel_for(int64_t(missing.size()), [&](int64_t i) {
+            try {
+                statuses[size_t(i)] = make(*missing[size_t(i)]);
+            } catch (const std::bad_alloc&) {
+                statuses[size_t(i)] = Status::bare(StatusCode::kOutOfMemory);
+            }
+        });
+    }
+    for (const Status& status : statuses) {
+        throw_if(status);
+    }
+    std::vector<VkPipeline> result;
+    result.reserve(shaders.size());
+    for (const ShaderUse& shader : shaders) {
+        result.push_back(find(shader));
+    }
+    return result;
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,41 @@
+// PipelineCache: the pipelines of a device, each made once for all executables.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel_pipeline.h"
+#include "leat/plugin_backend.h"
+
+namespace leat::vulkan {
+
+// Safe to use from any thread; outlives what was recorded with its pipelines. Two threads that want
+// the same new pipeline may both make it, and the first one's stays.
+class PipelineCache {
+  public:
+    // Throws where the device makes no layout.
+    explicit PipelineCache(const std::shared_ptr<const Device>& device);
+
+    // A pipeline for each; the missing ones are made on the host's threads. Throws the first error.
+    std::vector<VkPipeline> pipelines_of(std::span<const ShaderUse> shaders,
+                                         const plugin::Host& host);
+    VkPipelineLayout layout() const { return maker_->layout(); }
+
+  private:
+    using Key = std::tuple<std::string, std::vector<uint32_t>, std::string>;
+    static Key key_of(const ShaderUse& shader);
+    VkPipeline find(const ShaderUse& shader) const;
+    Status make(const ShaderUse& shader);
+
+    std::unique_ptr<PipelineMaker> maker_;
+    mutable std::mutex mutex_;
+    std::map<Key, OwnedPipeline> pipelines_;
+};
+
+}  // namespace leat::vulkan

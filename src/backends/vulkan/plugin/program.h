@@ -1,0 +1,51 @@
+// Program: what one set of shapes makes of a graph on a device, before anything has an address:
+// commands on buffers of their own, one for each value, and what the host must place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/lowered/lowered_graph.h"
+#include "backends/vulkan/command_list.h"
+#include "backends/vulkan/kernel.h"
+#include "leat/plugin.h"
+
+namespace leat::vulkan {
+
+// What a buffer of a program's list is.
+enum class BufferRole : uint8_t {
+    kInput,      // bound for each run; index among the graph's inputs
+    kOutput,     // bound for each run; index among the graph's outputs
+    kTransient,  // index among Program::transients
+    kConstant,   // index among the packed constants
+    kLiteral,    // known when the program is made; index among its values
+};
+struct ProgramBuffer {
+    BufferRole role{};
+    int32_t index = -1;
+    int64_t size_bytes = 0;  // 0: nobody touches it
+};
+
+struct Program {
+    lowered::LoweredGraph lowered;
+    CommandList list;
+    std::vector<ProgramBuffer> buffers;  // by BufferId of the list
+    std::vector<ShaderUse> shaders;      // by PipelineId of the list
+    // Values that are no views, then scratch. Steps are those below.
+    std::vector<lowered::LoweredTransient> transients;
+    std::vector<LeatEdge> edges;
+    // The nodes that run, then copies of values into outputs that have memory of their own.
+    int32_t step_count = 0;
+    // First command of each step, and their count at the end.
+    std::vector<uint32_t> step_begins;
+};
+
+// `constants`: by value, its index among the packed ones or -1. Throws an Error where a node has no
+// kernel, or its kernel refuses the shapes.
+Program make_program(const lowered::ImportedGraph& graph,
+                     const std::vector<int32_t>& constants,
+                     const KernelLimits& limits,
+                     const LeatRunShape& shape);
+
+}  // namespace leat::vulkan

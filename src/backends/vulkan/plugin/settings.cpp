@@ -1,0 +1,117 @@
+#include "backends/vulkan/plugin/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <iterator>
+#include <string_view>
+
+namespace leat::vulkan {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+
+LeatSettingInfo row(const char* name, const char* value, const char* description) {
+    auto made = plugin::made<LeatSettingInfo>();
+    made.name = name;
+    made.default_value = value;
+    made.description = description;
+    return made;
+}
+
+std::string_view text_of(const LeatSettings* settings, const char* name) {
+    const char* text = plugin::find_setting(settings, name);
+    return text == nullptr ? "" : text;
+}
+
+[[noreturn]] void refuse(const char* name, std::string_view found, const char* needed) {
+    plugin::invalid_argument(
+        fmt::format("setting '{}': found '{}', needed {}", name, found, needed));
+}
+
+int64_t number_of(const LeatSettings* settings, const char* name, int64_t fallback) {
+    const std::string_view text = text_of(settings, name);
+    if (text.empty()) {
+        return fallback;
+    }
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+        refuse(name, text, "a number >= 0");
+    }
+    return number;
+}
+
+bool is_on(const LeatSettings* settings, const char* name) {
+    const std::string_view text = text_of(settings, name);
+    if (!text.empty() && text != "0" && text != "1") {
+        refuse(name, text, "0 or 1");
+    }
+    return text == "1";
+}
+
+void parse_validation(const LeatSettings* settings, Settings& parsed) {
+    const std::string_view text = text_of(settings, "validation");
+    if (text.empty() || text == "off") {
+        return;
+    }
+    parsed.is_validated = true;
+    parsed.checks_synchronization = text == "synchronization";
+    parsed.checks_on_device = text == "device";
+    if (parsed.checks_on_device) {
+        parsed.uses_fences = true;
+    } else if (text != "on" && !parsed.checks_synchronization) {
+        refuse("validation", text, "off, on, synchronization or device");
+    }
+}
+
+void check_precision(const LeatSettings* settings) {
+    const std::string_view text = text_of(settings, "precision");
+    if (!text.empty() && text != "exact") {
+        refuse("precision", text, "exact: no kernel has a variant of lower precision");
+    }
+}
+
+bool parse_staging(const LeatSettings* settings) {
+    const std::string_view text = text_of(settings, "staging");
+    if (!text.empty() && text != "auto" && text != "always") {
+        refuse("staging", text, "auto or always");
+    }
+    return text == "always";
+}
+
+}  // namespace
+
+Settings parse_settings(const LeatSettings* settings) {
+    Settings parsed;
+    check_precision(settings);
+    parsed.submit_budget_ns = number_of(settings, "submit_budget_ms", 100) * kNsPerMs;
+    if (parsed.submit_budget_ns == 0) {
+        refuse("submit_budget_ms", "0", "a number > 0");
+    }
+    parsed.uses_fences = is_on(settings, "fence_mode");
+    parse_validation(settings, parsed);
+    parsed.checks_hazards = is_on(settings, "check_hazards");
+    parsed.is_always_staged = parse_staging(settings);
+    parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
+    parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
+    parsed.lost_submission = number_of(settings, "lose_device_at", 0);
+    return parsed;
+}
+
+const LeatSettingInfo* setting_row(int32_t index) {
+    static const LeatSettingInfo kRows[] = {
+        row("precision", "exact", "exact: no kernel computes in fewer bits than its operator says"),
+        row("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
+        row("fence_mode", "0", "1: fences instead of timeline semaphores"),
+        row("validation", "off", "off, on, synchronization or device: what the layer checks"),
+        row("check_hazards", "0", "1: link proves the barriers of each recording"),
+        row("staging", "auto", "always: copies through staging memory on any device"),
+        row("delay_us", "0", "for tests: time before each submission's work"),
+        row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
+        row("lose_device_at", "", "for tests: number of the submission that loses the device"),
+    };
+    return index >= 0 && size_t(index) < std::size(kRows) ? &kRows[index] : nullptr;
+}
+
+}  // namespace leat::vulkan

@@ -1,0 +1,32 @@
+// What the host may set for the Vulkan backend.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "leat/plugin_backend.h"
+
+namespace leat::vulkan {
+
+struct Settings {
+    int64_t submit_budget_ns = 100'000'000;
+    bool uses_fences = false;
+    bool is_validated = false;
+    bool checks_synchronization = false;
+    bool checks_on_device = false;
+    bool checks_hazards = false;
+    // Copies as if no memory of the device were mapped.
+    bool is_always_staged = false;
+    // For tests: what a slow, small or failing device would do.
+    std::chrono::microseconds delay{0};  // before each submission's work
+    int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none
+    int64_t lost_submission = 0;         // number of the submission that loses its device; 0: none
+};
+
+// Throws an Error that names the setting, what was found and what is needed.
+Settings parse_settings(const LeatSettings* settings);
+
+// The rows that the host may ask for; null beyond the last.
+const LeatSettingInfo* setting_row(int32_t index);
+
+}  // namespace leat::vulkan

@@ -1,0 +1,237 @@
+// The Vulkan backend as a plugin: devices of the loader that are of a tier (docs/vulkan.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "backends/lowered/plugin_graph.h"
+#include "backends/vulkan/device_info.h"
+#include "backends/vulkan/instance.h"
+#include "backends/vulkan/loader.h"
+#include "backends/vulkan/plugin/device_table.h"
+#include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/plugin/lazy_device.h"
+#include "backends/vulkan/plugin/node_check.h"
+#include "backends/vulkan/plugin/settings.h"
+#include "backends/vulkan/plugin/timelines.h"
+#include "backends/vulkan/plugin/transfer_work.h"
+#include "backends/vulkan/plugin/vulkan_executable.h"
+#include "backends/vulkan/plugin/vulkan_instance.h"
+#include "backends/vulkan/plugin/vulkan_slab.h"
+#include "backends/vulkan/tier.h"
+#include "leat/plugin_backend.h"
+
+namespace leat::vulkan {
+namespace {
+
+// The devices that have a tier, in their order of preference.
+std::vector<DeviceInfo> usable_devices(const Instance& instance) {
+    std::vector<DeviceInfo> devices = value_or_throw(list_devices(instance));
+    std::string missing;
+    const auto is_unusable = [&](const DeviceInfo& info) {
+        const Tier tier = tier_of(info);
+        if (tier.level == kNoTier) {
+            missing = fmt::format("Vulkan device '{}' lacks {}", info.name, tier.missing);
+        }
+        return tier.level == kNoTier;
+    };
+    devices.erase(std::remove_if(devices.begin(), devices.end(), is_unusable), devices.end());
+    if (devices.empty()) {
+        throw plugin::Error(kLeatNotFound, missing.empty() ? "no Vulkan device" : missing);
+    }
+    return devices;
+}
+
+std::shared_ptr<const Instance> make_instance(const Settings& settings, plugin::Host host) {
+    InstanceOptions options;
+    options.is_validated = settings.is_validated;
+    options.checks_synchronization = settings.checks_synchronization;
+    options.checks_on_device = settings.checks_on_device;
+    options.on_message = [host](std::string_view message) {
+        host.log(kLeatLogWarning, std::string(message));
+    };
+    return value_or_throw(Instance::create(value_or_throw(Loader::open()), std::move(options)));
+}
+
+class VulkanBackend final : public plugin::Backend {
+  public:
+    static constexpr const char* kName = "vulkan";
+    static constexpr const char* kLibraryVersion = LEAT_VERSION;
+    static void check_available(const LeatHostApi* /*host*/) {
+        (void)usable_devices(*value_or_throw(Instance::create(value_or_throw(Loader::open()))));
+    }
+    static const LeatSettingInfo* setting(int32_t index) { return setting_row(index); }
+
+    VulkanBackend(const LeatHostApi* host, const LeatSettings* settings)
+        : host_(host), settings_(parse_settings(settings)) {
+        const std::shared_ptr<const Instance> instance = make_instance(settings_, host_);
+        std::vector<DeviceInfo> infos = usable_devices(*instance);
+        std::vector<LazyDevice*> pointers;
+        pointers.reserve(infos.size());
+        for (DeviceInfo& info : infos) {
+            const auto index = int32_t(devices_.size());
+            devices_.push_back(
+                std::make_unique<LazyDevice>(instance, std::move(info), index, settings_));
+            tables_.push_back(
+                std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
+            pointers.push_back(devices_.back().get());
+        }
+        timelines_ = std::make_unique<Timelines>(pointers, settings_);
+    }
+
+    const LeatDeviceInfo* device(int32_t index) override {
+        return index >= 0 && size_t(index) < tables_.size() ? tables_[size_t(index)]->row()
+                                                            : nullptr;
+    }
+    int64_t open_submissions() override { return timelines_->open_submissions(); }
+
+    std::unique_ptr<plugin::Slab> allocate_slab(int32_t domain, int64_t bytes) override {
+        return std::make_unique<VulkanSlab>(device_at(domain, "domain"), bytes);
+    }
+    std::unique_ptr<plugin::Slab> import_slab(int32_t domain,
+                                              void* memory,
+                                              int64_t bytes) override {
+        return std::make_unique<VulkanSlab>(device_at(domain, "domain"), memory, bytes);
+    }
+    void* map_slab(plugin::Slab& slab) override;
+    void flush_slab(plugin::Slab& slab, int64_t offset_bytes, int64_t bytes) override {
+        static_cast<VulkanSlab&>(slab).check_range(offset_bytes, bytes);
+    }
+
+    void submit_copy(const LeatSubmission& submission, const LeatCopy& copy) override {
+        const int32_t queue = submission.signal.queue;
+        timelines_->submit(
+            submission, make_copy(timelines_->device_of(queue), Timelines::role_of(queue), copy));
+    }
+    void submit_fill(const LeatSubmission& submission, const LeatFill& fill) override {
+        const int32_t queue = submission.signal.queue;
+        timelines_->submit(
+            submission, make_fill(timelines_->device_of(queue), Timelines::role_of(queue), fill));
+    }
+    void execute(plugin::Instance& instance,
+                 const LeatSubmission& submission,
+                 const LeatBinding* inputs,
+                 const LeatBinding* outputs) override;
+    uint64_t timeline_value(int32_t queue) override { return timelines_->value(queue); }
+    bool is_reached(LeatPoint point) override { return timelines_->is_reached(point); }
+    void on_reached(LeatPoint point, LeatReached callback, void* user) override {
+        timelines_->on_reached(point, callback, user);
+    }
+    void fail(int32_t queue, LeatCode code) override {
+        timelines_->fail(queue, {code, "the host failed the queue"});
+    }
+    void forget_failures(int32_t queue, uint64_t value) override {
+        timelines_->forget_failures(queue, value);
+    }
+    void cancel(uint64_t request) override { timelines_->cancel(request); }
+
+    void capability(int32_t device,
+                    const LeatGraphView& graph,
+                    const LeatNodeView& node,
+                    LeatNodeCapability& capability) override;
+    std::unique_ptr<plugin::Executable> compile(int32_t device,
+                                                const LeatGraphView& graph,
+                                                const LeatCompileOptions& options) override;
+    std::unique_ptr<plugin::Executable> load(int32_t device, std::string_view saved) override {
+        return std::make_unique<VulkanExecutable>(device_at(device, "device"), host_,
+                                                  lowered::restore_graph(saved));
+    }
+    LeatClockSample clock_correlation(int32_t device) override;
+
+  private:
+    // Each device has one domain, of the same number.
+    LazyDevice& device_at(int32_t index, const char* what) const {
+        if (index < 0 || size_t(index) >= devices_.size()) {
+            plugin::invalid_argument(fmt::format("vulkan has no {} {}", what, index));
+        }
+        return *devices_[size_t(index)];
+    }
+
+    plugin::Host host_;
+    Settings settings_;
+    std::vector<std::unique_ptr<LazyDevice>> devices_;
+    std::vector<std::unique_ptr<DeviceTable>> tables_;
+    std::unique_ptr<Timelines> timelines_;  // the first to go: its threads use the others
+};
+
+void* VulkanBackend::map_slab(plugin::Slab& slab) {
+    const auto& mapped = static_cast<const VulkanSlab&>(slab);
+    if (mapped.host_address(0) == nullptr) {
+        throw plugin::Error(kLeatUnsupported, fmt::format("the host does not see memory of '{}'",
+                                                          mapped.device().info().name));
+    }
+    if (mapped.arena().segments().size() != 1) {
+        throw plugin::Error(
+            kLeatUnsupported,
+            fmt::format("a slab of {} bytes is {} allocations of '{}'", mapped.bytes(),
+                        mapped.arena().segments().size(), mapped.device().info().name));
+    }
+    return mapped.host_address(0);
+}
+
+void VulkanBackend::execute(plugin::Instance& instance,
+                            const LeatSubmission& submission,
+                            const LeatBinding* inputs,
+                            const LeatBinding* outputs) {
+    const int32_t queue = submission.signal.queue;
+    auto& linked = static_cast<VulkanInstance&>(instance);
+    if (&timelines_->device_of(queue) != &linked.device() ||
+        Timelines::role_of(queue) != QueueRole::kCompute) {
+        plugin::invalid_argument(
+            fmt::format("queue {} does not execute on '{}'", queue, linked.device().info().name));
+    }
+    timelines_->submit(submission, linked.make_run(inputs, outputs, submission.profile));
+}
+
+void VulkanBackend::capability(int32_t device,
+                               const LeatGraphView& graph,
+                               const LeatNodeView& node,
+                               LeatNodeCapability& capability) {
+    (void)device_at(device, "device");
+    capability.host_inputs = check_node(graph, node);
+    capability.layouts = kLeatLayoutRowMajor;
+}
+
+std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
+                                                           const LeatGraphView& graph,
+                                                           const LeatCompileOptions& options) {
+    LazyDevice& target = device_at(device, "device");
+    for (int32_t i = 0; options.layouts != nullptr && i < graph.input_count; ++i) {
+        if (options.layouts->inputs[i] != kLeatLayoutRowMajor) {
+            throw plugin::Error(kLeatUnsupported, "vulkan reads row-major operands only");
+        }
+    }
+    const uint64_t host_inputs = check_graph(graph);
+    lowered::ImportedGraph imported = lowered::import_graph(graph);
+    imported.host_inputs = host_inputs;
+    return std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
+}
+
+LeatClockSample VulkanBackend::clock_correlation(int32_t device) {
+    const Device& opened = *device_at(device, "device").open().device;
+    if (opened.calls().GetCalibratedTimestampsEXT == nullptr) {
+        plugin::unimplemented("clock that is read beside the host's");
+    }
+    VkCalibratedTimestampInfoEXT info{};
+    info.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT;
+    info.timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
+    uint64_t ticks = 0;
+    uint64_t deviation_ns = 0;
+    const int64_t before_ns = host_.monotonic_ns();
+    throw_if(opened.checked(
+        opened.calls().GetCalibratedTimestampsEXT(opened.handle(), 1, &info, &ticks, &deviation_ns),
+        "GetCalibratedTimestampsEXT"));
+    const int64_t after_ns = host_.monotonic_ns();
+    auto sample = plugin::made<LeatClockSample>();
+    sample.device_ticks = int64_t(ticks);
+    sample.host_ns = before_ns + (after_ns - before_ns) / 2;
+    sample.ns_per_tick = double(opened.info().properties.limits.timestampPeriod);
+    sample.uncertainty_ns = after_ns - before_ns + int64_t(deviation_ns);
+    return sample;
+}
+
+}  // namespace
+}  // namespace leat::vulkan
+
+LEAT_BACKEND_PLUGIN(leat::vulkan::VulkanBackend)
