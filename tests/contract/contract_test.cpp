@@ -54,7 +54,7 @@ Target sim_target(std::string file) {
 // `settings`: how its memory and its points work. Every recording is proved.
 Target vulkan_target(BackendSettings settings) {
     Target target;
-    target.file = plugin_file("LEAT_VULKAN_FOLDER", "leat_vulkan.so");
+    target.file = plugin_file("LEAT_BUILT_BACKENDS", "leat_vulkan.so");
     target.settings = std::move(settings);
     target.settings["check_hazards"] = "1";
     target.slow = {{"delay_us", "20000"}};
@@ -65,7 +65,7 @@ Target vulkan_target(BackendSettings settings) {
 
 // Why the Vulkan backend cannot be tested here; empty if it can.
 std::string vulkan_absence() {
-    const std::string file = plugin_file("LEAT_VULKAN_FOLDER", "leat_vulkan.so");
+    const std::string file = plugin_file("LEAT_BUILT_BACKENDS", "leat_vulkan.so");
     if (::access(file.c_str(), F_OK) != 0) {
         return "built without Vulkan";
     }
@@ -100,7 +100,7 @@ class Contract : public ::testing::TestWithParam<Check> {};
 
 TEST_P(Contract, HoldsOnSim) {
     const Report report =
-        run_check(GetParam(), sim_target(plugin_file("LEAT_SIM_FOLDER", "leat_sim.so")));
+        run_check(GetParam(), sim_target(plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so")));
     // What sim does not implement is listed here: nothing else may be missing.
     const bool may_be_missing = GetParam().name == "export";
     EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
@@ -137,7 +137,7 @@ TEST_P(Contract, HoldsOnReference) {
 
 TEST_P(Contract, IsUnimplementedOnNullAndNeverFails) {
     Target target;
-    target.file = plugin_file("LEAT_NULL_FOLDER", "leat_null.so");
+    target.file = plugin_file("LEAT_BUILT_BACKENDS", "leat_null.so");
     const Report report = run_check(GetParam(), target);
     EXPECT_EQ(report.verdict, Verdict::kUnimplemented) << report.reason;
     EXPECT_FALSE(report.reason.empty());
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Checks, Contract, ::testing::ValuesIn(all_checks()), []
 
 TEST(LoadedPlugin, IsBusyWhileASlabLives) {
     const HostServices host;
-    const std::string file = plugin_file("LEAT_SIM_FOLDER", "leat_sim.so");
+    const std::string file = plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so");
     auto opened = LoadedPlugin::open(file, host);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     LoadedPlugin& plugin = **opened;

@@ -25,7 +25,7 @@ std::string build_folder(const char* variable) {
     return folder == nullptr ? std::string() : folder;
 }
 std::string null_folder() {
-    return build_folder("LEAT_NULL_FOLDER");
+    return build_folder("LEAT_BUILT_BACKENDS");
 }
 std::string broken(std::string_view name) {
     return fmt::format("{}/broken_{}.so", build_folder("LEAT_BROKEN_FOLDER"), name);

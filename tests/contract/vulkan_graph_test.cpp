@@ -23,7 +23,7 @@ int64_t bytes_in(const Floats& values) {
 class VulkanGraph : public ::testing::Test {
   protected:
     void SetUp() override {
-        const char* folder = std::getenv("LEAT_VULKAN_FOLDER");
+        const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
         target_.file = fmt::format("{}/leat_vulkan.so", folder == nullptr ? "." : folder);
         target_.settings = {{"check_hazards", "1"}};
         if (::access(target_.file.c_str(), F_OK) != 0) {

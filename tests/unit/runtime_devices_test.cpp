@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 RuntimeOptions sim_options(std::map<std::string, std::string, std::less<>> settings = {}) {
     RuntimeOptions options;
-    const char* folder = std::getenv("LEAT_SIM_FOLDER");
+    const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
     options.backend_path = folder == nullptr ? "." : folder;
     options.backend_settings["sim"] = std::move(settings);
     options.threads = 1;
