@@ -99,8 +99,10 @@ std::string topology_xml(const XmlMachine& machine) {
         inside += package_xml(machine, package);
     }
     const uint64_t cpus = bits(0, machine.packages * machine.cpus_per_package);
+    // hwloc's own parser, which is there without its plugin of libxml2, wants the lines so.
     std::string xml = fmt::format(
-        R"(<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">)"
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+        R"(<topology version="2.0">)"
         R"(<object type="Machine" os_index="0" allowed_cpuset="0x{:x}" allowed_nodeset="0x{:x}" {}>{}</object>)",
         cpus, nodes & machine.allowed_nodes, sets(cpus, nodes, 1), inside);
     xml += distances_xml(machine);
@@ -110,7 +112,7 @@ std::string topology_xml(const XmlMachine& machine) {
         xml += fmt::format(R"(<cpukind cpuset="0x{:x}" forced_efficiency="{}"/>)",
                            bits_of(kind.cpus), kind.efficiency);
     }
-    return xml + "</topology>";
+    return xml.append("</topology>\n");
 }
 
 }  // namespace leat
