@@ -30,6 +30,35 @@ ConformanceTest run_test(const Runtime& runtime,
     return {test.name, verdict, std::move(outcome.reason), outcome.time_ns};
 }
 
+Result<ConformanceReport> run_all(const Runtime& runtime,
+                                  const std::filesystem::path& folder,
+                                  const ConformanceOptions& options) {
+    const FoundTests found = find_layout_tests(folder);
+    if (found.runnable.empty()) {
+        return not_found("no folder with model.onnx and test_data_set_* in it")
+            .with_file(folder.string());
+    }
+    CompileOptions compile = options.compile;
+    compile.fallback = Fallback::kForbid;
+    ConformanceReport report;
+    report.tests.reserve(found.runnable.size());
+    report.names.reserve(found.runnable.size());
+    report.without_data.reserve(found.without_data.size());
+    for (const TestFolder& test : found.without_data) {
+        report.without_data.push_back(test.name);
+    }
+    for (const TestFolder& test : found.runnable) {
+        if (is_selected(test.name, options.filters)) {
+            if (options.on_test) {
+                options.on_test(test.name, report.names.size(), found.runnable.size());
+            }
+            report.tests.push_back(run_test(runtime, test, options, compile));
+        }
+        report.names.push_back(test.name);
+    }
+    return report;
+}
+
 }  // namespace
 
 int64_t ConformanceReport::count(ConformanceVerdict verdict) const {
@@ -41,32 +70,7 @@ int64_t ConformanceReport::count(ConformanceVerdict verdict) const {
 Result<ConformanceReport> run_conformance(const Runtime& runtime,
                                           const std::filesystem::path& folder,
                                           const ConformanceOptions& options) {
-    return catch_bad_alloc("run the tests", [&]() -> Result<ConformanceReport> {
-        const FoundTests found = find_layout_tests(folder);
-        if (found.runnable.empty()) {
-            return not_found("no folder with model.onnx and test_data_set_* in it")
-                .with_file(folder.string());
-        }
-        CompileOptions compile = options.compile;
-        compile.fallback = Fallback::kForbid;
-        ConformanceReport report;
-        report.tests.reserve(found.runnable.size());
-        report.names.reserve(found.runnable.size());
-        report.without_data.reserve(found.without_data.size());
-        for (const TestFolder& test : found.without_data) {
-            report.without_data.push_back(test.name);
-        }
-        for (const TestFolder& test : found.runnable) {
-            if (is_selected(test.name, options.filters)) {
-                if (options.on_test) {
-                    options.on_test(test.name, report.names.size(), found.runnable.size());
-                }
-                report.tests.push_back(run_test(runtime, test, options, compile));
-            }
-            report.names.push_back(test.name);
-        }
-        return report;
-    });
+    return catch_bad_alloc("run the tests", [&] { return run_all(runtime, folder, options); });
 }
 
 }  // namespace leat
