@@ -52,45 +52,56 @@ Status DevicePart::make(const GraphData& body) {
     return pack_constants(graph->view());
 }
 
-// Those that no other executable has packed alike, one behind the other in slabs.
+// Room for a constant, behind those before it or in a new slab.
+Result<std::shared_ptr<const PackedOnDevice>> DevicePart::place_constant(int32_t index,
+                                                                         WeightSlab& room) const {
+    const int64_t alignment = alignment_of(index);
+    const int64_t bytes = room_bytes(index);
+    int64_t offset = round_up(room.used_bytes, alignment);
+    if (room.slab == nullptr || offset + bytes > room.size_bytes) {
+        room.size_bytes = std::max(bytes, std::min(kWeightSlabBytes, remaining_bytes(index)));
+        LEAT_ASSIGN_OR_RETURN(room.slab,
+                              DeviceSlab::allocate(place_.backend, *domain_, room.size_bytes));
+        offset = 0;
+    }
+    room.used_bytes = offset + bytes;
+    return std::make_shared<const PackedOnDevice>(PackedOnDevice{room.slab, offset});
+}
+
+// Those that no other executable has packed alike are packed now.
 Status DevicePart::pack_constants(const LeatGraphView& graph) {
     packed_.resize(size_t(info_->constant_count));
     constant_places_.reserve(packed_.size());
-    std::shared_ptr<DeviceSlab> slab;
-    int64_t slab_bytes = 0;
-    int64_t used_bytes = 0;
+    WeightSlab room;
     for (int32_t i = 0; i < info_->constant_count; ++i) {
-        const LeatPackedConstant& constant = *info_->constants[i];
+        const DeviceBackend::PackedKey key = key_of(*info_->constants[i]);
         std::shared_ptr<const PackedOnDevice>& packed = packed_[size_t(i)];
-        packed = place_.backend->find_packed(key_of(constant));
+        packed = place_.backend->find_packed(key);
         if (packed == nullptr) {
-            const int64_t alignment = std::max(domain_->alignment_bytes, constant.alignment_bytes);
-            const int64_t bytes = round_up(std::max<int64_t>(constant.bytes, 1), alignment);
-            int64_t offset = round_up(used_bytes, alignment);
-            if (slab == nullptr || offset + bytes > slab_bytes) {
-                slab_bytes = std::max(bytes, std::min(kWeightSlabBytes, remaining_bytes(i)));
-                LEAT_ASSIGN_OR_RETURN(slab,
-                                      DeviceSlab::allocate(place_.backend, *domain_, slab_bytes));
-                offset = 0;
-            }
-            used_bytes = offset + bytes;
-            packed = std::make_shared<const PackedOnDevice>(PackedOnDevice{slab, offset});
+            LEAT_ASSIGN_OR_RETURN(packed, place_constant(i, room));
             LEAT_RETURN_IF_ERROR(pack(graph, i, *packed));
-            place_.backend->keep_packed(key_of(constant), packed);
-            packed_bytes_ += bytes;
+            place_.backend->keep_packed(key, packed);
+            packed_bytes_ += room_bytes(i);
         }
         constant_places_.push_back({packed->slab->handle(), packed->offset_bytes});
     }
     return {};
 }
 
+int64_t DevicePart::alignment_of(int32_t constant) const {
+    return std::max(domain_->alignment_bytes, info_->constants[constant]->alignment_bytes);
+}
+
+int64_t DevicePart::room_bytes(int32_t constant) const {
+    return round_up(std::max<int64_t>(info_->constants[constant]->bytes, 1),
+                    alignment_of(constant));
+}
+
 // Of the constants from this one on, at most.
 int64_t DevicePart::remaining_bytes(int32_t first) const {
     int64_t bytes = 0;
     for (int32_t i = first; i < info_->constant_count; ++i) {
-        const LeatPackedConstant& constant = *info_->constants[i];
-        const int64_t alignment = std::max(domain_->alignment_bytes, constant.alignment_bytes);
-        bytes += round_up(std::max<int64_t>(constant.bytes, 1), alignment);
+        bytes += room_bytes(i);
     }
     return bytes;
 }

@@ -41,9 +41,20 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     Result<std::unique_ptr<HostKernel>> prepare(const PrepareContext& context) const;
 
   private:
+    // Where constants go, one behind the other.
+    struct WeightSlab {
+        std::shared_ptr<DeviceSlab> slab;
+        int64_t size_bytes = 0;
+        int64_t used_bytes = 0;
+    };
+
     explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
     Status make(const GraphData& body);
     Status pack_constants(const LeatGraphView& graph);
+    Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
+                                                                 WeightSlab& room) const;
+    int64_t alignment_of(int32_t constant) const;
+    int64_t room_bytes(int32_t constant) const;
     int64_t remaining_bytes(int32_t first) const;
     Status pack(const LeatGraphView& graph, int32_t index, const PackedOnDevice& packed) const;
 

@@ -107,8 +107,9 @@ void VulkanOps::expect_results(VulkanRig& rig) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
         const Tensor& tensor = (*want)[i];
         const auto bytes = size_t(tensor.byte_count());
-        const auto found = rig.read<std::byte>(output_places_[i].buffer,
-                                               round_up(bytes, size_t{4}) + kPaddingBytes);
+        const auto found =
+            rig.read<std::byte>(output_places_[i].buffer,
+                                size_t(round_up(tensor.byte_count(), int64_t{4}) + kPaddingBytes));
         auto got = Tensor::allocate(tensor.dtype(), tensor.shape());
         ASSERT_TRUE(got.ok());
         if (bytes > 0) {

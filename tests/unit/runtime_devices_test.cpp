@@ -66,8 +66,10 @@ TEST(Devices, RunAGraphOfAnyBatch) {
 TEST(Devices, RunSeveralRequestsAtATime) {
     const Runtime runtime(sim_options());
     const CompiledGraph compiled = *runtime.compile(affine_graph(), on("sim"));
+    constexpr int kThreads = 4;
     std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t) {
+    threads.reserve(kThreads);
+    for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&compiled, t] {
             Request request = *compiled.make_request();
             for (int turn = 0; turn < 50; ++turn) {
