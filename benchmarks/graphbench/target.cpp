@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "backends/backend.h"
 #include "base/error.h"
 #include "conformance/data_sets.h"
 #include "interruption.h"
@@ -164,6 +165,11 @@ Status check_backends(const Runtime& runtime, const std::string& backends) {
         std::string_view wanted = rest.substr(0, comma);
         wanted = wanted.substr(0, wanted.find(':'));  // "vulkan" of "vulkan:0"
         rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+        // The built-in ones need no look at shared objects.
+        if (const Result<const Backend*> own = find_backend(wanted);
+            own.ok() && (*own)->unavailable_reason().empty()) {
+            continue;
+        }
         const auto all = runtime.backends();
         std::vector<std::string_view> names;
         bool found = false;
