@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include "backends/builtin_plugins.h"
+#include "backends/host_device/tile_team.h"
 #include "contract/compiled.h"
 #include "contract/context.h"
 
@@ -110,6 +112,39 @@ TEST(BuiltinBackends, RunEveryTileOfALargeOperator) {
     EXPECT_EQ(wrong, 0);
     context.stop();
     context.close();
+}
+
+// Notes the furthest scratch that it was given.
+class ScratchKernel final : public HostKernel {
+  public:
+    explicit ScratchKernel(int64_t tiles) {
+        tile_count = tiles;
+        scratch_bytes = 1;
+    }
+    Status run(const KernelArgs& args, int64_t /*begin*/, int64_t /*end*/) const override {
+        const auto offset = reinterpret_cast<uintptr_t>(args.scratch);
+        uintptr_t seen = furthest.load();
+        while (offset > seen && !furthest.compare_exchange_weak(seen, offset)) {
+        }
+        return {};
+    }
+    mutable std::atomic<uintptr_t> furthest{0};
+};
+
+TEST(TileTeam, GivesNoScratchBeyondTheTilesOfAKernel) {
+    host_device::TileTeam team(4);
+    for (const int64_t tiles : {1, 2, 3, 9}) {
+        const ScratchKernel kernel(tiles);
+        const int shares = int(std::min<int64_t>(tiles, 4));
+        EXPECT_EQ(team.workers_for(kernel), shares);
+        constexpr uintptr_t kBase = 1000;
+        KernelArgs args;
+        args.scratch = reinterpret_cast<std::byte*>(kBase);
+        for (int i = 0; i < 2000; ++i) {
+            ASSERT_TRUE(team.run(kernel, args, 10).ok());
+        }
+        EXPECT_LT(kernel.furthest.load(), kBase + uintptr_t(shares) * 10) << tiles << " tiles";
+    }
 }
 
 TEST(BuiltinBackends, RefuseBindingsThatAreNotAligned) {

@@ -35,14 +35,17 @@ std::unique_ptr<HostKernel> prepare_kernel(const NodeData& node,
     return *std::move(kernel);
 }
 
-void add_scratch(lowered::LoweredGraph& graph, size_t index, int workers, ProgramStep& step) {
+void add_scratch(lowered::LoweredGraph& graph,
+                 size_t index,
+                 const TileTeam& team,
+                 ProgramStep& step) {
     if (step.kernel == nullptr || step.kernel->scratch_bytes == 0) {
         return;
     }
-    const int64_t shares = std::clamp<int64_t>(step.kernel->tile_count, 1, workers);
     step.scratch_stride = round_up(step.kernel->scratch_bytes, kScratchAlignmentBytes);
     step.scratch = int32_t(graph.transients.size());
-    graph.transients.push_back({shares * step.scratch_stride, {int32_t(index)}});
+    graph.transients.push_back(
+        {team.workers_for(*step.kernel) * step.scratch_stride, {int32_t(index)}});
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
         if (has_kernel) {
             step.kernel = prepare_kernel(node, steps[i], program->graph.facts, context);
         }
-        add_scratch(program->graph, i, context.team.workers(), step);
+        add_scratch(program->graph, i, context.team, step);
     }
     return program;
 }

@@ -29,6 +29,10 @@ TileTeam::~TileTeam() {
     }
 }
 
+int TileTeam::workers_for(const HostKernel& kernel) const {
+    return int(std::clamp<int64_t>(kernel.tile_count, 1, workers()));
+}
+
 Status TileTeam::run(const HostKernel& kernel, const KernelArgs& args, int64_t scratch_stride) {
     if (threads_.empty() || kernel.tile_count <= 1) {
         return kernel.run(args, 0, kernel.tile_count);
@@ -80,9 +84,11 @@ void TileTeam::work(int worker) {
             return;
         }
         done = job_;
-        lock.unlock();
-        run_tiles(worker);
-        lock.lock();
+        if (worker < workers_for(*kernel_)) {
+            lock.unlock();
+            run_tiles(worker);
+            lock.lock();
+        }
         --busy_;
         changed_.notify_all();
     }

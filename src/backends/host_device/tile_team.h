@@ -24,8 +24,11 @@ class TileTeam {
     ~TileTeam();
 
     int workers() const { return int(threads_.size()) + 1; }
-    // Runs all tiles; worker i has args.scratch + i * scratch_stride. The first error, of which no
-    // more than one is told; tiles that have not begun then do not. By one thread at a time.
+    // Workers that may run tiles of the kernel: no more than there are tiles.
+    int workers_for(const HostKernel& kernel) const;
+    // Runs all tiles; worker i < workers_for(kernel) has args.scratch + i * scratch_stride. The
+    // first error, of which no more than one is told; tiles that have not begun then do not. By one
+    // thread at a time.
     Status run(const HostKernel& kernel, const KernelArgs& args, int64_t scratch_stride);
 
   private:
