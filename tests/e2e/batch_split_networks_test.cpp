@@ -238,7 +238,7 @@ TEST(BatchSplitNetworks, GiveTheSameBits) {
 }  // namespace leat
 
 int main(int argc, char** argv) {
-    testing::InitGoogleTest(&argc, argv);
+    ::testing::InitGoogleTest(&argc, argv);
     leat::networks.assign(argv + 1, argv + argc);
     return RUN_ALL_TESTS();
 }

@@ -62,7 +62,7 @@ struct Failures {
 // Tries with k = 1, 2, ... until nothing fails any more. After each trial, what it allocated is
 // free again, and `then` runs. The number of trials with a failure.
 int64_t sweep(Allocation kind, Reach reach, const Trial& trial, const std::function<void()>& then) {
-    for (int64_t k = 1; !testing::Test::HasFailure(); ++k) {
+    for (int64_t k = 1; !::testing::Test::HasFailure(); ++k) {
         SCOPED_TRACE("allocation " + std::to_string(k));
         Fault fault(kind, reach, k);
         const int64_t files_before = open_files();
@@ -96,9 +96,9 @@ Failures sweep_all(
     };
     const Failures failures{both(Allocation::kNew), both(Allocation::kAligned),
                             both(Allocation::kMapping)};
-    testing::Test::RecordProperty("of_new", std::to_string(failures.of_new));
-    testing::Test::RecordProperty("of_aligned", std::to_string(failures.of_aligned));
-    testing::Test::RecordProperty("of_mapping", std::to_string(failures.of_mapping));
+    ::testing::Test::RecordProperty("of_new", std::to_string(failures.of_new));
+    ::testing::Test::RecordProperty("of_aligned", std::to_string(failures.of_aligned));
+    ::testing::Test::RecordProperty("of_mapping", std::to_string(failures.of_mapping));
     return failures;
 }
 
@@ -229,7 +229,7 @@ TEST(FailingAllocationAtFirstUse, LeavesTheTablesUsable) {
 }
 
 // A runtime and a network, with its results in a runtime where nothing ever failed.
-class NetworkTest : public testing::Test {
+class NetworkTest : public ::testing::Test {
   protected:
     explicit NetworkTest(Network network) : network_(std::move(network)) {
         EXPECT_LE(network_.graph.node_count(), 20);
@@ -346,7 +346,7 @@ TEST_P(FailingAllocation, InProfile) {
 
 INSTANTIATE_TEST_SUITE_P(Networks,
                          FailingAllocation,
-                         testing::Values(&convolutional, &reshaped),
+                         ::testing::Values(&convolutional, &reshaped),
                          [](const auto& info) {
                              return info.index == 0 ? "Convolutional" : "Reshaped";
                          });
@@ -500,7 +500,7 @@ TEST(FailingAllocationInGraphs, InMakingATensor) {
     EXPECT_EQ(sweep_all(zeros).of_aligned, 1);
 }
 
-class FailingAllocationInFiles : public testing::Test {
+class FailingAllocationInFiles : public ::testing::Test {
   protected:
     // Large enough for its structure to be read apart from its weights.
     static Graph large_graph() {

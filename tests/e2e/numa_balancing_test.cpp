@@ -143,7 +143,7 @@ class Watched {
     PlacementReport report_;
 };
 
-class NumaBalancing : public testing::Test {
+class NumaBalancing : public ::testing::Test {
   protected:
     void SetUp() override {
         LEAT_ON_MACHINE("balancing");
@@ -196,7 +196,7 @@ TEST_F(NumaBalancing, MovesWhatIsNotBound) {
     for (int64_t i = 0; i < kBytes; i += kPageBytes) {
         bytes[i] = 1;
     }
-    EXPECT_THAT(nodes_of_pages(memory, kBytes), testing::Each(1));
+    EXPECT_THAT(nodes_of_pages(memory, kBytes), ::testing::Each(1));
     run_on_cpu(0);
     const int64_t migrated = vmstat("numa_pages_migrated");
     // A page that the kernel watches for its reader is not resident for move_pages.
@@ -210,7 +210,7 @@ TEST_F(NumaBalancing, MovesWhatIsNotBound) {
         }
         nodes = nodes_of_pages(memory, kBytes);
     }
-    EXPECT_THAT(nodes, testing::Contains(0));
+    EXPECT_THAT(nodes, ::testing::Contains(0));
     EXPECT_GT(vmstat("numa_pages_migrated"), migrated);
     ::munmap(memory, kBytes);
 }

@@ -22,9 +22,9 @@
 namespace leat::numa_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 bool write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path);
@@ -362,7 +362,7 @@ TEST(NumaCells, OfflineCpusMakeANodeOfMemoryOnly) {
     const Facts facts = run_forked("");
     expect_placed(facts, "bind");
     EXPECT_EQ(facts.text("activations.nodes"), "0");
-    EXPECT_THAT(facts.text("node1"), testing::EndsWith(" 0"));  // has no CPUs
+    EXPECT_THAT(facts.text("node1"), ::testing::EndsWith(" 0"));  // has no CPUs
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 
@@ -375,7 +375,7 @@ TEST(NumaCells, SlowMemoryIsNeverAHome) {
     const Facts shared = run_cell_of("weights=interleave");
     EXPECT_EQ(shared.text("weights.nodes"), "0,1");
     EXPECT_EQ(shared.number("weights.elsewhere"), 0);
-    EXPECT_THAT(facts.text("node2"), testing::StartsWith("bind 23552 170"));  // as HMAT says
+    EXPECT_THAT(facts.text("node2"), ::testing::StartsWith("bind 23552 170"));  // as HMAT says
     EXPECT_THAT(facts.warnings, IsEmpty());
 }
 

@@ -18,7 +18,7 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr int kTasks = 32;
 constexpr int kRuns = 50;  // a helper may be late: a run without late ones comes within so many
@@ -71,7 +71,7 @@ TaskFunction record_in(std::vector<Place>& places) {
             &places};
 }
 
-class NumaTest : public testing::TestWithParam<ThreadSource> {
+class NumaTest : public ::testing::TestWithParam<ThreadSource> {
   protected:
     // The calling thread has been on a CPU of the domain, and stays there.
     static Executor executor_at_home_in(int cpu) {
@@ -93,7 +93,7 @@ class NumaTest : public testing::TestWithParam<ThreadSource> {
 };
 INSTANTIATE_TEST_SUITE_P(Sources,
                          NumaTest,
-                         testing::Values(ThreadSource::kTbb, ThreadSource::kStdThread),
+                         ::testing::Values(ThreadSource::kTbb, ThreadSource::kStdThread),
                          [](const auto& source) {
                              return source.param == ThreadSource::kTbb ? "tbb" : "std_thread";
                          });
@@ -208,7 +208,7 @@ TEST_P(NumaTest, NodesOfATaskGraphRunInTheirNumaNode) {
             runs.push_back(places);
         }
         EXPECT_GE(best_share(executor, runs, wishes), kMost) << name_of(gear);
-        EXPECT_THAT(graph.report().notes, ElementsAre(testing::HasSubstr("32 nodes ask")));
+        EXPECT_THAT(graph.report().notes, ElementsAre(::testing::HasSubstr("32 nodes ask")));
     }
 }
 

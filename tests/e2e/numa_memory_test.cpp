@@ -22,7 +22,7 @@
 namespace leat::numa_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::shared_ptr<MemoryDomains> make_domains(bool is_strict = false) {
     const std::vector<scheduler::ComputeDomain> compute = scheduler::compute_domains();
@@ -98,7 +98,7 @@ TEST(NumaSlab, SpillsToFastMemoryFirst) {
     LEAT_ON_MACHINE("2+1");
     const std::shared_ptr<MemoryDomains> domains = make_domains();
     EXPECT_THAT(domains->at(MemoryDomainId{0}).spill_order,
-                testing::ElementsAre(MemoryDomainId{1}, MemoryDomainId{2}));
+                ::testing::ElementsAre(MemoryDomainId{1}, MemoryDomainId{2}));
 }
 
 void fill(const Tensor& source, std::byte* packed) {
@@ -107,7 +107,7 @@ void fill(const Tensor& source, std::byte* packed) {
 
 constexpr int64_t kWeightBytes = (int64_t{8} << 20) + int64_t{4096} * 3;
 
-class NumaWeights : public testing::Test {
+class NumaWeights : public ::testing::Test {
   protected:
     void SetUp() override {
         domains_ = make_domains();

@@ -174,6 +174,6 @@ Facts run_cell_of(const std::string& words) {
 int main(int argc, char** argv) {
     const auto forker = std::make_unique<leat::numa_test::CellForker>();
     leat::numa_test::forker = forker.get();
-    testing::InitGoogleTest(&argc, argv);
+    ::testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

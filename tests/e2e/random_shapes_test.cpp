@@ -72,7 +72,7 @@ TEST(RandomShapes, LeaveResidentMemoryAsItIs) {
 }  // namespace leat
 
 int main(int argc, char** argv) {
-    testing::InitGoogleTest(&argc, argv);
+    ::testing::InitGoogleTest(&argc, argv);
     if (argc > 1) {
         std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), leat::run_count);
     }

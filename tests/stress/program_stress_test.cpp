@@ -220,7 +220,7 @@ struct Setting {
     bool has_domains = false;
 };
 
-class ProgramStress : public testing::TestWithParam<Setting> {
+class ProgramStress : public ::testing::TestWithParam<Setting> {
   protected:
     std::unique_ptr<Executor> executor_ = make_executor(GetParam().threads, GetParam().has_domains);
     Shape shape(int seed) const { return shape_of(GetParam().gear, seed); }
@@ -302,17 +302,17 @@ TEST_P(ProgramStress, RunsWithoutTheCallerUntilItWaits) {
 
 INSTANTIATE_TEST_SUITE_P(Gears,
                          ProgramStress,
-                         testing::Values(Setting{1, Gear::kCompiled},
-                                         Setting{2, Gear::kCompiled},
-                                         Setting{3, Gear::kCompiled},
-                                         Setting{4, Gear::kCompiled},
-                                         Setting{2, Gear::kCompiled, true},
-                                         Setting{3, Gear::kCompiled, true},
-                                         Setting{4, Gear::kCompiled, true},
-                                         Setting{1, Gear::kDynamic},
-                                         Setting{2, Gear::kDynamic},
-                                         Setting{3, Gear::kDynamic},
-                                         Setting{4, Gear::kDynamic}),
+                         ::testing::Values(Setting{1, Gear::kCompiled},
+                                           Setting{2, Gear::kCompiled},
+                                           Setting{3, Gear::kCompiled},
+                                           Setting{4, Gear::kCompiled},
+                                           Setting{2, Gear::kCompiled, true},
+                                           Setting{3, Gear::kCompiled, true},
+                                           Setting{4, Gear::kCompiled, true},
+                                           Setting{1, Gear::kDynamic},
+                                           Setting{2, Gear::kDynamic},
+                                           Setting{3, Gear::kDynamic},
+                                           Setting{4, Gear::kDynamic}),
                          [](const auto& info) {
                              return std::string(name_of(info.param.gear)) +
                                     std::to_string(info.param.threads) +

@@ -152,8 +152,8 @@ class Workload {
     int32_t trouble_step_ = 0;
 };
 
-class SchedulerStress : public testing::TestWithParam<ThreadSource> {};
-INSTANTIATE_TEST_SUITE_P(Sources, SchedulerStress, testing::ValuesIn(thread_sources()));
+class SchedulerStress : public ::testing::TestWithParam<ThreadSource> {};
+INSTANTIATE_TEST_SUITE_P(Sources, SchedulerStress, ::testing::ValuesIn(thread_sources()));
 
 TEST_P(SchedulerStress, EveryTileRunsOnceAndAfterItsWaits) {
     for (const int threads : kThreadCounts) {

@@ -106,7 +106,7 @@ Bits outputs_of(const CompiledGraph& compiled, Request& request, const Tensor& i
 
 constexpr int kRuns = 10;
 
-class Window : public testing::TestWithParam<Graph (*)()> {};
+class Window : public ::testing::TestWithParam<Graph (*)()> {};
 
 TEST_P(Window, ResultsAreThoseOfOneThread) {
     const Graph graph = GetParam()();
@@ -142,7 +142,7 @@ TEST_P(Window, ResultsAreThoseOfOneThread) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Window, testing::Values(&convolutions, &attention));
+INSTANTIATE_TEST_SUITE_P(Networks, Window, ::testing::Values(&convolutions, &attention));
 
 }  // namespace
 }  // namespace leat

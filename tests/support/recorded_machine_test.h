@@ -10,7 +10,7 @@
 
 namespace leat {
 
-class RecordedMachineTest : public testing::Test {
+class RecordedMachineTest : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/tmp/leat_machine_XXXXXX";

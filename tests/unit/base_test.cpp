@@ -66,14 +66,14 @@ TEST(Result, ValueOfErrorEndsTheProcessWithTheMessage) {
 }
 
 TEST(TextFile, SplitsAtEverySeparatorButTheLast) {
-    EXPECT_THAT(split("a,,b,", ','), testing::ElementsAre("a", "", "b"));
-    EXPECT_THAT(split(",", ','), testing::ElementsAre(""));
-    EXPECT_THAT(split("", ','), testing::IsEmpty());
+    EXPECT_THAT(split("a,,b,", ','), ::testing::ElementsAre("a", "", "b"));
+    EXPECT_THAT(split(",", ','), ::testing::ElementsAre(""));
+    EXPECT_THAT(split("", ','), ::testing::IsEmpty());
 }
 
 TEST(TextFile, WhatCannotBeReadHasNoLines) {
-    EXPECT_THAT(read_lines("/no/such/file"), testing::IsEmpty());
-    EXPECT_THAT(read_lines("/proc"), testing::IsEmpty());
+    EXPECT_THAT(read_lines("/no/such/file"), ::testing::IsEmpty());
+    EXPECT_THAT(read_lines("/proc"), ::testing::IsEmpty());
     EXPECT_EQ(read_first_line("/dev/null"), std::nullopt);
     EXPECT_GT(read_lines("/proc/self/smaps").size(), 100) << "more than one block";
 }
@@ -118,19 +118,19 @@ TEST(FloatFormats, HalfRoundTripsEveryFiniteValue) {
 TEST(InlineVector, IsAsAVectorBelowAndBeyondItsRoom) {
     InlineVector<int32_t, 2> list;
     for (int32_t i = 0; i < 5; ++i) {
-        EXPECT_THAT(std::vector<int32_t>(list.begin(), list.end()), testing::SizeIs(size_t(i)));
+        EXPECT_THAT(std::vector<int32_t>(list.begin(), list.end()), ::testing::SizeIs(size_t(i)));
         list.push_back(i);
     }
-    EXPECT_THAT(list, testing::ElementsAre(0, 1, 2, 3, 4));
+    EXPECT_THAT(list, ::testing::ElementsAre(0, 1, 2, 3, 4));
     InlineVector<int32_t, 2> copy = list;
     InlineVector<int32_t, 2> few = {7, 8};
     EXPECT_FALSE(copy == few);
     copy.truncate(2);
-    EXPECT_THAT(copy, testing::ElementsAre(0, 1));
+    EXPECT_THAT(copy, ::testing::ElementsAre(0, 1));
     few = std::move(list);
-    EXPECT_THAT(few, testing::ElementsAre(0, 1, 2, 3, 4));
+    EXPECT_THAT(few, ::testing::ElementsAre(0, 1, 2, 3, 4));
     list = copy;
-    EXPECT_THAT(list, testing::ElementsAre(0, 1));
+    EXPECT_THAT(list, ::testing::ElementsAre(0, 1));
     copy = InlineVector<int32_t, 2>();
     EXPECT_TRUE(copy.empty());
 }
@@ -138,7 +138,7 @@ TEST(InlineVector, IsAsAVectorBelowAndBeyondItsRoom) {
 TEST(Tensor, CopiesCheckTheElementCount) {
     Result<Tensor> wrong = Tensor::from<float>({2, 2}, std::vector<float>{1, 2, 3});
     ASSERT_FALSE(wrong.ok());
-    EXPECT_THAT(wrong.error().message(), testing::HasSubstr("3 elements"));
+    EXPECT_THAT(wrong.error().message(), ::testing::HasSubstr("3 elements"));
     Result<Tensor> strings = Tensor::from<std::string>({2}, std::vector<std::string>{"a", "b"});
     EXPECT_EQ(strings->data<std::string>()[1], "b");
 }

@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kMib = int64_t{1} << 20;
 constexpr int64_t kNoLimit = -1;

@@ -21,9 +21,9 @@ namespace {
 
 using scheduler::ComputeDomain;
 using scheduler::MachineTopology;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<int> ids(const std::vector<MemoryDomainId>& list) {
     std::vector<int> numbers;

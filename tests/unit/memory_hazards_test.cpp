@@ -11,8 +11,8 @@
 namespace leat {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Accesses = std::vector<StepAccess>;
 

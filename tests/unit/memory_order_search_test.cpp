@@ -14,7 +14,7 @@
 namespace leat {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<int32_t> file_order(const OrderProblem& problem) {
     std::vector<int32_t> order(size_t(problem.step_count));

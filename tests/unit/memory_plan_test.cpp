@@ -12,7 +12,7 @@
 namespace leat {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using Buffers = std::vector<PlannedBuffer>;
 

@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr RunAhead kAll[] = {RunAhead::kUnlimited, RunAhead{3}, RunAhead{2}, RunAhead::kSerial,
                              RunAhead::kOneWorker};

@@ -10,8 +10,8 @@
 namespace leat {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Inputs = std::vector<std::vector<StepInput>>;
 using Lists = std::vector<std::vector<int32_t>>;
@@ -84,7 +84,7 @@ TEST(RunAhead, IsTheRelationOfItsDefinition) {
     for (uint32_t seed = 0; seed < 500; ++seed) {
         const Inputs inputs = random_inputs(seed);
         for (const int32_t window : {0, 1, 2, 3, 9, kUnlimitedWindow}) {
-            SCOPED_TRACE(testing::Message() << "seed " << seed << ", window " << window);
+            SCOPED_TRACE(::testing::Message() << "seed " << seed << ", window " << window);
             const Lists waits = whole_waits(inputs, window);
             EXPECT_EQ(closure(waits), finished_before_start(inputs, window));
             EXPECT_TRUE(std::all_of(waits.begin(), waits.end(), [](const auto& list) {
@@ -117,7 +117,7 @@ TEST(RunAhead, SlidesAlongAChain) {
                                                    ElementsAre(0, 1), ElementsAre(1, 2)));
     EXPECT_THAT(whole_waits(chain, 3),
                 ElementsAre(IsEmpty(), IsEmpty(), IsEmpty(), IsEmpty(), ElementsAre(0)));
-    EXPECT_THAT(whole_waits(chain, kUnlimitedWindow), testing::Each(IsEmpty()));
+    EXPECT_THAT(whole_waits(chain, kUnlimitedWindow), ::testing::Each(IsEmpty()));
 }
 
 // The short edge 0 --> 3 is a whole wait where the path beside it is longer than the window.

@@ -82,7 +82,7 @@ TEST(SlabPool, BlocksAreZeroedAndApart) {
             held.pop_back();
         }
     }
-    EXPECT_THAT(pool.slabs(), testing::Not(IsEmpty()));
+    EXPECT_THAT(pool.slabs(), ::testing::Not(IsEmpty()));
     held.clear();
     EXPECT_THAT(pool.slabs(), IsEmpty());
 }

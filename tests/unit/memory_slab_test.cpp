@@ -94,7 +94,7 @@ TEST(Slab, ReturnsOutOfMemoryWhenTheSystemRefuses) {
         Result<Slab> slab = Slab::make(bytes);
         ASSERT_FALSE(slab.ok());
         EXPECT_EQ(slab.error().code(), StatusCode::kOutOfMemory);
-        EXPECT_THAT(slab.error().message(), testing::HasSubstr(std::to_string(bytes)));
+        EXPECT_THAT(slab.error().message(), ::testing::HasSubstr(std::to_string(bytes)));
     }
 }
 

@@ -170,7 +170,7 @@ TEST(WeightStore, PacksOnceForConcurrentCallers) {
         thread.join();
     }
     EXPECT_EQ(packs, 1);
-    EXPECT_THAT(results, testing::Each(results[0]));
+    EXPECT_THAT(results, ::testing::Each(results[0]));
 }
 
 TEST(WeightStore, LargeEntriesStartAtAHugePage) {

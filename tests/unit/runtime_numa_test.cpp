@@ -147,8 +147,8 @@ TEST(NumaOptions, TakeTheHostsTopology) {
                                    return line.find("available CPUs") != std::string::npos;
                                }),
                 lines.end());
-    EXPECT_THAT(lines, ElementsAre(testing::HasSubstr("another machine")));
-    EXPECT_THAT(runtime.host().memory_nodes, testing::IsEmpty());
+    EXPECT_THAT(lines, ElementsAre(::testing::HasSubstr("another machine")));
+    EXPECT_THAT(runtime.host().memory_nodes, ::testing::IsEmpty());
 }
 #endif
 

@@ -15,7 +15,7 @@
 namespace leat {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kBytes = 512;
 constexpr int64_t kParts = 4;

@@ -16,8 +16,8 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(DomainStacks, GiveTheNewestNodeOfADomainAndLevel) {
     DomainStacks stacks(2, 2, 10);
@@ -71,7 +71,7 @@ TEST(DomainStacks, GiveEveryNodeToOneThread) {
     for (std::thread& thread : threads) {
         thread.join();
     }
-    EXPECT_THAT(counts, testing::Each(kRounds));
+    EXPECT_THAT(counts, ::testing::Each(kRounds));
 }
 
 DynamicProgram compile_dynamic(const TaskDag& dag, const std::vector<int>& worker_domains) {
@@ -96,7 +96,7 @@ TEST(DynamicProgram, HasWishesOnlyWhereTheyHaveAnEffect) {
 constexpr int kTasks = 40;
 
 // Workers 0 and 1 of domain 0, workers 2 and 3 of domain 1; in truth on any CPU.
-class DomainTest : public testing::Test {
+class DomainTest : public ::testing::Test {
   protected:
     static ExecutorOptions options(int threads) {
         ExecutorOptions options;
@@ -162,7 +162,8 @@ TEST_F(DomainTest, AWishIsNoReasonToStandStill) {
         ProgramState state = compile(dag);
         std::vector<int> workers(kTasks, -1);
         ASSERT_TRUE(executor.run(state, record_in(workers)).ok());
-        EXPECT_THAT(workers, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(threads))));
+        EXPECT_THAT(workers,
+                    ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(threads))));
         EXPECT_EQ(state.run_stats().adopted_across_domains, kTasks);
         RunHandle handle = executor.start(state, record_in(workers));
         EXPECT_TRUE(handle.wait().ok());
@@ -327,7 +328,7 @@ TEST_F(DomainTest, ListsOfADomainWithoutThreadsAreAdoptedAfterATimeAndCounted) {
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_TRUE(executor.run(state, record).ok());
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(200));
-    EXPECT_THAT(workers, testing::Each(0));
+    EXPECT_THAT(workers, ::testing::Each(0));
     EXPECT_GE(state.run_stats().adopted_across_domains, 2);  // both lists of domain 1
 }
 
@@ -340,7 +341,7 @@ TEST_F(DomainTest, ListsOfTheOwnDomainAreAdoptedUncounted) {
     ProgramState state = spread_over_lists(kTasks);
     std::vector<int> workers(kTasks, -1);
     ASSERT_TRUE(executor.run(state, record_in(workers)).ok());
-    EXPECT_THAT(workers, testing::Each(0));
+    EXPECT_THAT(workers, ::testing::Each(0));
     EXPECT_EQ(state.run_stats().adopted_across_domains, 0);
 }
 

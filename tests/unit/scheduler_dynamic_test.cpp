@@ -20,8 +20,8 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(ReadyDeque, GivesHalfOfWhatIsThereOldestFirst) {
     ReadyDeque deque;
@@ -195,7 +195,7 @@ TEST(DynamicProgram, CutsLargeFans) {
     EXPECT_EQ(program.nodes.size(), size_t(kWide + 2 + 2 + 2 * (157 + 3)));
 }
 
-class DynamicRunTest : public testing::Test {
+class DynamicRunTest : public ::testing::Test {
   protected:
     static Program compile(const TaskDag& dag, int workers = 2) {
         CompileOptions options;
@@ -292,7 +292,7 @@ TEST_F(DynamicRunTest, DividesTilesAmongWorkers) {
     for (int run = 1; run <= 3; ++run) {
         ASSERT_TRUE(executor(4).run(state, function).ok());
         EXPECT_EQ(tiles.sum, run * kTiles);
-        EXPECT_THAT(tiles.runs, testing::Each(run));
+        EXPECT_THAT(tiles.runs, ::testing::Each(run));
     }
 }
 
@@ -437,7 +437,7 @@ TEST_F(DynamicRunTest, RecordsTimesOfTracedPrograms) {
                                 },
                                 nullptr};
     ASSERT_TRUE(executor(2).run(state, function).ok());
-    EXPECT_THAT(state.task_times_ns(), ElementsAre(testing::Gt(5e5), testing::Gt(5e5)));
+    EXPECT_THAT(state.task_times_ns(), ElementsAre(::testing::Gt(5e5), ::testing::Gt(5e5)));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using Body = StepBody;
 
@@ -51,7 +51,7 @@ std::vector<ThreadSource> thread_sources() {
 #endif
 }
 
-class ExecutorTest : public testing::TestWithParam<ThreadSource> {
+class ExecutorTest : public ::testing::TestWithParam<ThreadSource> {
   protected:
     static std::unique_ptr<Executor> make(int threads) {
         ExecutorOptions options;
@@ -60,7 +60,7 @@ class ExecutorTest : public testing::TestWithParam<ThreadSource> {
         return std::make_unique<Executor>(options);
     }
 };
-INSTANTIATE_TEST_SUITE_P(Sources, ExecutorTest, testing::ValuesIn(thread_sources()));
+INSTANTIATE_TEST_SUITE_P(Sources, ExecutorTest, ::testing::ValuesIn(thread_sources()));
 
 TEST(Executor, OneThreadRunsStepsInOrderAsWorkerZero) {
     const Program program = make_program({{3, 0, {}}, {0, 0, {}}, {2, 0, {0}}}, 1);
@@ -72,7 +72,7 @@ TEST(Executor, OneThreadRunsStepsInOrderAsWorkerZero) {
         return Status();
     });
     EXPECT_TRUE(status.ok());
-    EXPECT_THAT(seen, testing::ElementsAre(0, 0, 3, 0, 2, 0, 2, 0));
+    EXPECT_THAT(seen, ::testing::ElementsAre(0, 0, 3, 0, 2, 0, 2, 0));
 }
 
 // The program's four steps have 100, 7, 1 and 1000 tiles.

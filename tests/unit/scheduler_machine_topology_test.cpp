@@ -21,9 +21,9 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<int> range(int begin, int end) {
     std::vector<int> numbers(size_t(end - begin));
@@ -55,7 +55,7 @@ void expect_partition(const std::vector<ComputeDomain>& domains, const std::vect
     for (const ComputeDomain& domain : domains) {
         all.insert(all.end(), domain.cpus.begin(), domain.cpus.end());
     }
-    EXPECT_THAT(all, testing::UnorderedElementsAreArray(cpus));
+    EXPECT_THAT(all, ::testing::UnorderedElementsAreArray(cpus));
 }
 
 TEST(CpuList, ReadsAndWritesTheKernelsForm) {

@@ -25,10 +25,10 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 #if defined(LEAT_UNDER_SANITIZER)
 constexpr int kSmallGraphsPerRatio = 20;
@@ -219,7 +219,7 @@ TEST(Placement, GivesTheSameScheduleForTheSameInput) {
 }
 
 //  0 --> 1 on one lane, 2 on the accelerator, which reads 0's value
-class ScheduleCheck : public testing::Test {
+class ScheduleCheck : public ::testing::Test {
   protected:
     ScheduleCheck() : problem_(two_domains({4, 4, kNo, 4, 4, kNo, kNo, kNo, 4})) {
         problem_.values = {{0, 10}};

@@ -11,8 +11,8 @@
 namespace leat::scheduler {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Waits of the last step after all have been reduced in order.
 std::vector<int32_t> reduced_waits(const std::vector<std::vector<int32_t>>& waits) {
@@ -137,8 +137,9 @@ TEST(TaskDag, DerivesEdgesFromBufferUses) {
         edges.emplace_back(int(edge.before), int(edge.after));
     }
     using Edge = std::pair<int, int>;
-    EXPECT_THAT(edges, testing::UnorderedElementsAre(Edge{0, 1}, Edge{0, 2}, Edge{0, 3}, Edge{0, 3},
-                                                     Edge{1, 3}, Edge{2, 3}, Edge{3, 4}));
+    EXPECT_THAT(edges,
+                ::testing::UnorderedElementsAre(Edge{0, 1}, Edge{0, 2}, Edge{0, 3}, Edge{0, 3},
+                                                Edge{1, 3}, Edge{2, 3}, Edge{3, 4}));
 }
 
 TEST(TaskDag, ReportsAUseOfABufferThatDoesNotExist) {

@@ -18,8 +18,8 @@ namespace leat::scheduler {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled, Gear::kDynamic};
 
@@ -47,8 +47,8 @@ Program chain_of(int tasks, Gear gear, int workers = 2) {
     return *compile_steps(steps, workers, gear);
 }
 
-class RunTest : public testing::TestWithParam<Gear> {};
-INSTANTIATE_TEST_SUITE_P(Gears, RunTest, testing::ValuesIn(kGears), [](const auto& gear) {
+class RunTest : public ::testing::TestWithParam<Gear> {};
+INSTANTIATE_TEST_SUITE_P(Gears, RunTest, ::testing::ValuesIn(kGears), [](const auto& gear) {
     return std::string(name_of(gear.param));
 });
 
@@ -363,7 +363,7 @@ TEST_P(RunTest, TracedProgramsMeasureTheirTasks) {
     options.gear = GetParam();
     options.is_traced = true;
     ProgramState state(*Program::compile(dag, options));
-    EXPECT_THAT(state.task_times_ns(), testing::Each(testing::Lt(0)));
+    EXPECT_THAT(state.task_times_ns(), ::testing::Each(::testing::Lt(0)));
     Executor executor(std_threads(2));
     const TaskBody body = [](int32_t task, TaskScope&) {
         std::this_thread::sleep_for(milliseconds(task == 2 ? 4 : 1));
@@ -526,7 +526,7 @@ TEST(Domains, AnArenaForEachDomainAndWorkersDealtOverThem) {
         options.domains = {{0, {cpus[0]}}, {1, {cpus[1]}}};
         Executor executor(options);
         EXPECT_EQ(executor.worker_count(), 2);
-        EXPECT_THAT(executor.report().worker_domains, testing::UnorderedElementsAre(0, 1));
+        EXPECT_THAT(executor.report().worker_domains, ::testing::UnorderedElementsAre(0, 1));
         ProgramState state(*compile_steps({{64, 1e7, {}}, {64, 1e7, {0}}}, 2));
         std::atomic<int64_t> tiles{0};
         const StepBody body = [&](int32_t, int64_t begin, int64_t end, int) {

@@ -42,7 +42,7 @@ TEST_F(TopologyTest, ReadsQuotaOfVersionTwoAndRoundsDown) {
     write("/sys/fs/cgroup/box/cpu.max", "765000 100000\n");
     const HostTopology host = read();
     EXPECT_DOUBLE_EQ(host.quota_cpus, 7.65);
-    EXPECT_THAT(host.quota_file, testing::EndsWith("/sys/fs/cgroup/box/cpu.max"));
+    EXPECT_THAT(host.quota_file, ::testing::EndsWith("/sys/fs/cgroup/box/cpu.max"));
     const ThreadBudget budget = thread_budget(host, 0);
     EXPECT_EQ(budget.threads, 7);
     EXPECT_EQ(budget.source, "cgroup quota");
@@ -156,20 +156,21 @@ MachineTopology machine_with(const std::vector<std::vector<int>>& node_cpus) {
 TEST(ComputeDomains, AreTheNodesCutToTheAffinityMask) {
     const MachineTopology machine = machine_with({{0, 1, 2, 3}, {4, 5, 6, 7}});
     const std::vector<ComputeDomain> domains = divide_into_domains(machine, {1, 3, 4});
-    EXPECT_THAT(cpus_of(domains), testing::ElementsAre(std::vector{1, 3}, std::vector{4}));
+    EXPECT_THAT(cpus_of(domains), ::testing::ElementsAre(std::vector{1, 3}, std::vector{4}));
     EXPECT_EQ(domains[1].numa_node, 1);
 }
 
 TEST(ComputeDomains, LeaveOutNodesWithoutUsableCpus) {
     EXPECT_THAT(cpus_of(divide_into_domains(machine_with({{0, 1}, {}, {2, 3}}), {0, 1})),
-                testing::ElementsAre(std::vector{0, 1}));
+                ::testing::ElementsAre(std::vector{0, 1}));
 }
 
 TEST(ComputeDomains, GiveUnknownCpusToTheNearestNumberAndSharedCpusToOneNode) {
     const MachineTopology machine = machine_with({{0, 1, 2}, {2, 8, 9}});
     EXPECT_THAT(cpus_of(divide_into_domains(machine, {0, 1, 2, 3, 7, 8})),
-                testing::ElementsAre(std::vector{0, 1, 2, 3}, std::vector{7, 8}));
-    EXPECT_THAT(cpus_of(divide_into_domains({}, {5, 6})), testing::ElementsAre(std::vector{5, 6}));
+                ::testing::ElementsAre(std::vector{0, 1, 2, 3}, std::vector{7, 8}));
+    EXPECT_THAT(cpus_of(divide_into_domains({}, {5, 6})),
+                ::testing::ElementsAre(std::vector{5, 6}));
 }
 
 TEST(ComputeDomains, OfThisMachineAreItsAffinityMask) {
@@ -177,7 +178,7 @@ TEST(ComputeDomains, OfThisMachineAreItsAffinityMask) {
     for (const ComputeDomain& domain : compute_domains()) {
         all.insert(all.end(), domain.cpus.begin(), domain.cpus.end());
     }
-    EXPECT_THAT(all, testing::UnorderedElementsAreArray(affinity_cpus()));
+    EXPECT_THAT(all, ::testing::UnorderedElementsAreArray(affinity_cpus()));
 }
 
 TEST(Topology, OfThisMachineMakesSense) {

@@ -20,9 +20,9 @@ namespace leat::scheduler {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr Gear kGears[] = {Gear::kInline, Gear::kCompiled, Gear::kDynamic};
 
@@ -141,7 +141,7 @@ void expect_edges_kept(const TaskDag& dag, const RunTrace& trace) {
     }
 }
 
-class TraceTest : public testing::TestWithParam<Gear> {
+class TraceTest : public ::testing::TestWithParam<Gear> {
   protected:
     static ExecutorOptions threads() {
         ExecutorOptions options;
@@ -151,7 +151,7 @@ class TraceTest : public testing::TestWithParam<Gear> {
     }
     Executor executor_{threads()};
 };
-INSTANTIATE_TEST_SUITE_P(Gears, TraceTest, testing::ValuesIn(kGears), [](const auto& gear) {
+INSTANTIATE_TEST_SUITE_P(Gears, TraceTest, ::testing::ValuesIn(kGears), [](const auto& gear) {
     return std::string(name_of(gear.param));
 });
 
@@ -191,7 +191,7 @@ TEST_P(TraceTest, NamesTheCpus) {
     ProgramState state(compile_traced(independent_tasks(8), GetParam()));
     ASSERT_TRUE(executor_.run(state, call_tasks(kNothing)).ok());
     for (const TaskEvent& event : state.trace().events) {
-        EXPECT_THAT(allowed, testing::Contains(event.cpu));
+        EXPECT_THAT(allowed, ::testing::Contains(event.cpu));
     }
     EXPECT_THAT(state.trace_json(), HasSubstr("CPU "));
 }
@@ -230,7 +230,7 @@ TEST_P(TraceTest, OfAFailedRunHoldsWhatRan) {
     ProgramState state(compile_traced(dag, GetParam()));
     const TaskBody body = [](int32_t task, TaskScope&) { return task != 1; };
     EXPECT_FALSE(executor_.run(state, call_tasks(body)).ok());
-    EXPECT_THAT(tasks_of(state.trace()), testing::UnorderedElementsAre("0", "1"));
+    EXPECT_THAT(tasks_of(state.trace()), ::testing::UnorderedElementsAre("0", "1"));
 }
 
 TEST_P(TraceTest, IsEmptyWhereTheProgramIsNotTraced) {

@@ -267,7 +267,7 @@ std::vector<OpCase> other_cases() {
     };
 }
 
-class TileBytes : public testing::TestWithParam<OpCase> {};
+class TileBytes : public ::testing::TestWithParam<OpCase> {};
 
 // A range of tiles in the first column, against what the whole operator gives.
 void check_tiles(PreparedKernel& prepared,
@@ -334,7 +334,7 @@ std::vector<OpCase> cases_with_large_constants() {
     };
 }
 
-class PackedBytes : public testing::TestWithParam<OpCase> {};
+class PackedBytes : public ::testing::TestWithParam<OpCase> {};
 
 // As WeightReads::kInTileOrder says: each quarter of the tiles, with noise in all of the constant
 // but its quarter and an eighth on both sides.
@@ -359,16 +359,16 @@ TEST_P(PackedBytes, AreReadInTheOrderOfTiles) {
     }
 }
 
-std::string name_of(const testing::TestParamInfo<OpCase>& info) {
+std::string name_of(const ::testing::TestParamInfo<OpCase>& info) {
     return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Windows, TileBytes, testing::ValuesIn(windowed_cases()), &name_of);
+INSTANTIATE_TEST_SUITE_P(Windows, TileBytes, ::testing::ValuesIn(windowed_cases()), &name_of);
 INSTANTIATE_TEST_SUITE_P(Operators,
                          PackedBytes,
-                         testing::ValuesIn(cases_with_large_constants()),
+                         ::testing::ValuesIn(cases_with_large_constants()),
                          &name_of);
-INSTANTIATE_TEST_SUITE_P(Others, TileBytes, testing::ValuesIn(other_cases()), &name_of);
+INSTANTIATE_TEST_SUITE_P(Others, TileBytes, ::testing::ValuesIn(other_cases()), &name_of);
 
 }  // namespace
 }  // namespace leat

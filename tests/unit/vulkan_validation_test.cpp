@@ -83,7 +83,7 @@ uint32_t version_of_layer() {
 enum class Target { kInside, kBehind, kNowhere };
 
 // With submit2 and timelines the layer's waits take ten seconds, so this runs with fences.
-class VulkanAddresses : public testing::TestWithParam<Target> {};
+class VulkanAddresses : public ::testing::TestWithParam<Target> {};
 
 TEST_P(VulkanAddresses, AreChecked) {
     // 1.4.309 sometimes tells of strays on Mesa 25.0 and sometimes does not.
@@ -124,7 +124,7 @@ TEST_P(VulkanAddresses, AreChecked) {
 
 INSTANTIATE_TEST_SUITE_P(Stores,
                          VulkanAddresses,
-                         testing::Values(Target::kInside, Target::kBehind, Target::kNowhere));
+                         ::testing::Values(Target::kInside, Target::kBehind, Target::kNowhere));
 
 }  // namespace
 }  // namespace leat::vulkan
