@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/host_device/host_slab.h"
+#include "backends/lowered/failure.h"
 
 namespace leat::host_device {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/lowered/failure.h"
 #include "base/round_up.h"
 
 namespace leat::host_device {

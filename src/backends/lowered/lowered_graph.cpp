@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/lowered/failure.h"
+
 namespace leat::lowered {
 namespace {
 

@@ -3,25 +3,11 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/lowered/failure.h"
 #include "graph/op_def.h"
 
 namespace leat::lowered {
 namespace {
-
-LeatCode code_of(StatusCode code) {
-    switch (code) {
-        case StatusCode::kOk:
-            return kLeatOk;
-        case StatusCode::kInvalidArgument:
-            return kLeatInvalidArgument;
-        case StatusCode::kUnsupported:
-            return kLeatUnsupported;
-        case StatusCode::kOutOfMemory:
-            return kLeatOutOfMemory;
-        default:
-            return kLeatInternal;
-    }
-}
 
 Tensor copy_of(const LeatTensorView& view) {
     const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
@@ -97,12 +83,6 @@ std::vector<ValueId> ids_of(plugin::View<int32_t> values) {
 
 }  // namespace
 
-void throw_if(const Status& status) {
-    if (!status.ok()) {
-        throw plugin::Error(code_of(status.code()), status.message());
-    }
-}
-
 NodeData import_node(const LeatNodeView& view) {
     NodeData node;
     node.name = view.name;
@@ -124,7 +104,8 @@ ImportedGraph import_graph(const LeatGraphView& view) {
     }
     for (const LeatValueView* value : plugin::values_of(view)) {
         if (value->constant != nullptr) {
-            result.constant_values.push_back(int32_t(result.graph.values.size()));
+            result.constants.push_back(
+                {int32_t(result.graph.values.size()), value->constant->content_hash});
         }
         result.graph.values.push_back(import_value(*value, view));
     }

@@ -16,14 +16,17 @@ struct Symbol {
     int64_t max_extent = -1;  // -1: no bound
 };
 
+struct ImportedConstant {
+    int32_t value = -1;         // the host's number of it; saving renumbers the values here
+    uint64_t content_hash = 0;  // as the host tells it
+};
+
 struct ImportedGraph {
     GraphData graph;
     std::vector<Symbol> symbols;
     std::vector<LeatStatePair> states;
-    // The host's number of each constant, in the order of their values here; saving renumbers
-    // these.
-    std::vector<int32_t> constant_values;
-    uint64_t host_inputs = 0;  // bit i: graph input i
+    std::vector<ImportedConstant> constants;  // in the order of their values here
+    uint64_t host_inputs = 0;                 // bit i: graph input i
 };
 
 // Throws an Error for what leat's graphs cannot hold.
@@ -35,8 +38,5 @@ NodeData import_node(const LeatNodeView& view);
 // As text, with all constants; restore_graph() throws kLeatCorrupt where it is no such text.
 std::string saved_graph(const ImportedGraph& graph);
 ImportedGraph restore_graph(std::string_view saved);
-
-// Throws the status' error unless it is ok.
-void throw_if(const Status& status);
 
 }  // namespace leat::lowered

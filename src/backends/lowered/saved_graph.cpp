@@ -2,6 +2,7 @@
 // the graph as text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -12,7 +13,7 @@
 namespace leat::lowered {
 namespace {
 
-constexpr std::string_view kMagic = "leat-lowered-1 ";
+constexpr std::string_view kMagic = "leat-lowered-2 ";
 constexpr size_t kHashDigits = 16;
 
 uint64_t hash_of(std::string_view text) {
@@ -34,9 +35,9 @@ std::string saved_graph(const ImportedGraph& graph) {
     for (const LeatStatePair pair : graph.states) {
         body += fmt::format(" {} {}", pair.input, pair.output);
     }
-    body += fmt::format(" {} {}", graph.host_inputs, graph.constant_values.size());
-    for (const int32_t value : graph.constant_values) {
-        body += fmt::format(" {}", value);
+    body += fmt::format(" {} {}", graph.host_inputs, graph.constants.size());
+    for (const ImportedConstant& constant : graph.constants) {
+        body += fmt::format(" {} {}", constant.value, constant.content_hash);
     }
     body += '\n';
     body += graph_to_text(graph.graph, -1);
@@ -69,13 +70,21 @@ ImportedGraph restore_graph(std::string_view saved) {
     }
     line >> result.host_inputs >> count;
     for (size_t i = 0; i < count; ++i) {
-        line >> result.constant_values.emplace_back();
+        ImportedConstant& constant = result.constants.emplace_back();
+        line >> constant.value >> constant.content_hash;
     }
     Result<Graph> graph = parse_graph(body.substr(end + 1));
     if (!graph.ok()) {
         corrupt(graph.error().message().c_str());
     }
     result.graph = std::move(graph->data());
+    const std::vector<ValueData>& values = result.graph.values;
+    const auto constants = std::count_if(values.begin(), values.end(), [](const ValueData& value) {
+        return value.constant.has_value();
+    });
+    if (size_t(constants) != result.constants.size()) {
+        corrupt("its constants are others");
+    }
     return result;
 }
 

@@ -1,22 +1,12 @@
 // Errors of the device layer as those of the ABI.
 #pragma once
 
-#include <utility>
-
-#include "leat/plugin_backend.h"
-#include "leat/status.h"
+#include "backends/lowered/failure.h"
 
 namespace leat::vulkan {
 
-LeatCode leat_code(StatusCode code);
-
-// Throws the status as a plugin::Error unless it is ok.
-void throw_if(const Status& status);
-
-template <class T>
-T value_or_throw(Result<T> result) {
-    throw_if(result.error());
-    return *std::move(result);
-}
+using lowered::leat_code;
+using lowered::throw_if;
+using lowered::value_or_throw;
 
 }  // namespace leat::vulkan

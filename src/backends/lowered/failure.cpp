@@ -1,6 +1,6 @@
-#include "backends/vulkan/plugin/failure.h"
+#include "backends/lowered/failure.h"
 
-namespace leat::vulkan {
+namespace leat::lowered {
 
 LeatCode leat_code(StatusCode code) {
     switch (code) {
@@ -33,4 +33,4 @@ void throw_if(const Status& status) {
     }
 }
 
-}  // namespace leat::vulkan
+}  // namespace leat::lowered

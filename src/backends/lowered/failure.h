@@ -1,0 +1,22 @@
+// Errors of leat as those of the ABI.
+#pragma once
+
+#include <utility>
+
+#include "leat/plugin_backend.h"
+#include "leat/status.h"
+
+namespace leat::lowered {
+
+LeatCode leat_code(StatusCode code);
+
+// Throws the status as a plugin::Error unless it is ok.
+void throw_if(const Status& status);
+
+template <class T>
+T value_or_throw(Result<T> result) {
+    throw_if(result.error());
+    return *std::move(result);
+}
+
+}  // namespace leat::lowered

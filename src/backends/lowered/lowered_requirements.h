@@ -1,0 +1,41 @@
+// What the host has to place for a program.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/lowered/lowered_graph.h"
+#include "leat/plugin_backend.h"
+
+namespace leat::lowered {
+
+// Where a device keeps constants and transients: one of its domains, at multiples of the alignment.
+struct DeviceMemory {
+    int64_t alignment_bytes = 0;
+    int32_t domain = 0;
+};
+
+// What a program tells of itself.
+struct ProgramNeeds {
+    std::shared_ptr<const void> program;  // owns what the spans are of
+    std::span<const LoweredTransient> transients;
+    std::span<const LoweredOutput> outputs;
+    std::vector<LeatEdge> edges;
+    int32_t step_count = 0;
+};
+
+// Immutable; independent of the executable.
+class LoweredRequirements final : public plugin::Requirements {
+  public:
+    LoweredRequirements(ProgramNeeds needs, DeviceMemory memory);
+
+  private:
+    ProgramNeeds needs_;
+    std::vector<LeatTransient> transient_rows_;
+    std::vector<const LeatTransient*> transient_pointers_;
+    std::vector<int64_t> output_sizes_;
+    std::vector<int32_t> are_bounded_;
+};
+
+}  // namespace leat::lowered

@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include "backends/lowered/last_program.h"
+#include "backends/lowered/plugin_graph.h"
+
+namespace leat::lowered {
+namespace {
+
+// What the host tells of two symbols and two inputs, either of which may be a vector of i64.
+struct ShapeOfRun {
+    explicit ShapeOfRun(int64_t symbol) : symbols{symbol, 1} {
+        shape.symbol_count = 2;
+        shape.symbols = symbols;
+        shape.input_count = 2;
+        shape.host_inputs = inputs;
+    }
+    void set_input(int index, int64_t element) {
+        data[index] = element;
+        view.rank = 1;
+        view.extents = &extent;
+        view.bytes = int64_t(sizeof(element));
+        view.data = &data[index];
+        inputs[index] = &view;
+    }
+
+    int64_t symbols[2];
+    int64_t data[2] = {};
+    int64_t extent = 1;
+    LeatTensorView view = plugin::made<LeatTensorView>();
+    const LeatTensorView* inputs[2] = {};
+    LeatRunShape shape = plugin::made<LeatRunShape>();
+};
+
+TEST(KeyOf, TellsSymbolsInputsAndTheirElementsApart) {
+    const ShapeOfRun four(4);
+    const ShapeOfRun again(4);
+    const ShapeOfRun five(5);
+    EXPECT_EQ(key_of(four.shape), key_of(again.shape));
+    EXPECT_NE(key_of(four.shape), key_of(five.shape));
+    ShapeOfRun first(4);
+    first.set_input(0, 7);
+    ShapeOfRun second(4);
+    second.set_input(1, 7);
+    ShapeOfRun other(4);
+    other.set_input(0, 8);
+    EXPECT_NE(key_of(first.shape), key_of(four.shape));
+    EXPECT_NE(key_of(first.shape), key_of(second.shape));
+    EXPECT_NE(key_of(first.shape), key_of(other.shape));
+}
+
+TEST(LastProgram, IsMadeAgainOnlyForOtherShapes) {
+    LastProgram<int> last;
+    int made = 0;
+    const auto make = [&] { return std::make_shared<const int>(++made); };
+    const ShapeOfRun four(4);
+    const ShapeOfRun five(5);
+    const std::shared_ptr<const int> first = last.of(four.shape, make);
+    EXPECT_EQ(last.of(four.shape, make), first);
+    EXPECT_EQ(*last.of(five.shape, make), 2);
+    EXPECT_EQ(*first, 1) << "who holds a program keeps it";
+}
+
+TEST(SavedGraph, KeepsTheHostsNumberAndHashOfAConstant) {
+    ImportedGraph graph;
+    ValueData value;
+    value.name = "weight";
+    Result<Tensor> tensor = Tensor::allocate(DType::kFloat32, Shape{2});
+    ASSERT_TRUE(tensor.ok());
+    tensor->mutable_data<float>()[0] = 1.0F;
+    tensor->mutable_data<float>()[1] = 2.0F;
+    value.constant = *std::move(tensor);
+    value.type = TypeInfo::tensor(DType::kFloat32, Shape{2});
+    graph.graph.name = "g";
+    graph.graph.values.push_back(std::move(value));
+    graph.graph.outputs = {ValueId{0}};
+    graph.graph.output_names = {"weight"};
+    graph.constants = {{17, 0xFEDCBA9876543210U}};
+    const ImportedGraph restored = restore_graph(saved_graph(graph));
+    ASSERT_EQ(restored.constants.size(), 1U);
+    EXPECT_EQ(restored.constants[0].value, 17);
+    EXPECT_EQ(restored.constants[0].content_hash, 0xFEDCBA9876543210U);
+}
+
+// A constant that nobody describes would be packed as another one.
+TEST(SavedGraph, IsCorruptWhereConstantsAreMissing) {
+    ImportedGraph graph;
+    graph.graph.name = "g";
+    graph.constants = {{0, 1}};
+    EXPECT_THROW((void)restore_graph(saved_graph(graph)), plugin::Error);
+}
+
+}  // namespace
+}  // namespace leat::lowered
