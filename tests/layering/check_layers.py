@@ -76,7 +76,8 @@ def allowed(module, target_module):
     if module == 'backends/null':
         return target_module == 'public'
     if module.startswith('backends/'):
-        return target_module in BACKENDS | {module, 'backends/host_device', 'backends/lowered', 'backends/reference'}
+        return target_module in BACKENDS | {module, 'backends/host_device', 'backends/lowered',
+                                           'backends/queues', 'backends/reference'}
     return target_module in ALLOWED[module]
 
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "backends/host_device/capability.h"
 #include "backends/host_device/host_executable.h"
 #include "backends/host_device/host_instance.h"
+#include "backends/queues/transfer.h"
 
 namespace leat::host_device {
 namespace {
@@ -29,20 +31,18 @@ DeviceOptions checked(const DeviceOptions& options) {
     return options;
 }
 
-// The pattern of a fill, repeated. Patterns are 1, 2, 4 or 8 bytes, so eight bytes repeat too.
-void fill_bytes(std::byte* to, int64_t bytes, uint64_t pattern, int32_t pattern_bytes) {
-    std::byte given[sizeof(pattern)];
-    std::byte unit[sizeof(pattern)];
-    std::memcpy(given, &pattern, sizeof(pattern));
-    for (size_t i = 0; i < sizeof(unit); ++i) {
-        unit[i] = given[i % size_t(pattern_bytes)];
+// What the queue's thread does itself.
+class HostWork final : public queues::Work {
+  public:
+    explicit HostWork(std::function<void()> call) : call_(std::move(call)) {}
+    uint64_t run(std::span<const queues::DevicePoint> /*waits*/) override {
+        call_();
+        return 0;
     }
-    int64_t at = 0;
-    for (; at + int64_t(sizeof(unit)) <= bytes; at += int64_t(sizeof(unit))) {
-        std::memcpy(to + at, unit, sizeof(unit));
-    }
-    std::memcpy(to + at, unit, size_t(bytes - at));
-}
+
+  private:
+    std::function<void()> call_;
+};
 
 }  // namespace
 
@@ -50,14 +50,14 @@ HostDevice::HostDevice(const LeatHostApi* host,
                        const LeatSettings* settings,
                        const leat::Backend& kernels,
                        const DeviceOptions& options,
-                       SubmissionFaults faults)
+                       queues::SubmissionFaults faults)
     : kernels_(kernels),
       plants_(settings),
       memory_{plugin::Host(host), checked(options).alignment_bytes, options.limit_bytes},
       device_(options),
       team_(options.workers),
       context_(kernels, operators_, plants_, team_, plugin::Host(host), options.alignment_bytes),
-      queues_(std::make_unique<Queues>(kQueueCount, std::move(faults), plants_)) {}
+      queues_({1, kQueueCount, faults, plants_}) {}
 
 void HostDevice::check_device(int32_t device) const {
     if (device != 0) {
@@ -97,10 +97,12 @@ void HostDevice::flush_slab(plugin::Slab& slab, int64_t offset_bytes, int64_t by
     static_cast<HostSlab&>(slab).check_range(offset_bytes, bytes);
 }
 
+void HostDevice::submit(const LeatSubmission& submission, std::function<void()> call) {
+    queues_.submit(submission, std::make_unique<HostWork>(std::move(call)));
+}
+
 void HostDevice::submit_copy(const LeatSubmission& submission, const LeatCopy& copy) {
-    if (copy.bytes < 0) {
-        plugin::invalid_argument("a copy of less than no bytes");
-    }
+    queues::check_copy(copy);
     const auto* from = copy.from.slab != nullptr ? address_of(copy.from, copy.bytes)
                                                  : static_cast<const std::byte*>(copy.from_host);
     auto* to = copy.to.slab != nullptr ? address_of(copy.to, copy.bytes)
@@ -109,8 +111,8 @@ void HostDevice::submit_copy(const LeatSubmission& submission, const LeatCopy& c
         plugin::invalid_argument("a copy needs two ends");
     }
     // Only slabs of the checks have room behind the range.
-    const bool is_outside = plants_.has(Plant::kWritesOutside) && copy.to.slab != nullptr;
-    queues_->submit(submission, [from, to, bytes = copy.bytes, is_outside] {
+    const bool is_outside = plants_.has(queues::Plant::kWritesOutside) && copy.to.slab != nullptr;
+    submit(submission, [from, to, bytes = copy.bytes, is_outside] {
         std::memmove(to, from, size_t(bytes));
         if (is_outside) {
             to[bytes] = std::byte{0xEE};
@@ -119,16 +121,9 @@ void HostDevice::submit_copy(const LeatSubmission& submission, const LeatCopy& c
 }
 
 void HostDevice::submit_fill(const LeatSubmission& submission, const LeatFill& fill) {
-    const bool is_unit = fill.pattern_bytes == 1 || fill.pattern_bytes == 2 ||
-                         fill.pattern_bytes == 4 || fill.pattern_bytes == 8;
-    if (!is_unit || fill.bytes < 0 || fill.bytes % fill.pattern_bytes != 0) {
-        plugin::invalid_argument(fmt::format(
-            "a fill of {} bytes with a pattern of {}: needed 1, 2, 4 or 8, and a whole number",
-            fill.bytes, fill.pattern_bytes));
-    }
+    queues::check_fill(fill);
     std::byte* to = address_of(fill.to, fill.bytes);
-    queues_->submit(submission,
-                    [to, fill] { fill_bytes(to, fill.bytes, fill.pattern, fill.pattern_bytes); });
+    submit(submission, [to, fill] { queues::fill_bytes(to, fill.bytes, fill); });
 }
 
 void HostDevice::execute(plugin::Instance& instance,
@@ -140,33 +135,20 @@ void HostDevice::execute(plugin::Instance& instance,
     }
     auto& linked = static_cast<HostInstance&>(instance);
     linked.check_bindings(inputs, outputs);
-    if (plants_.has(Plant::kAllocatesInExecute)) {
+    if (plants_.has(queues::Plant::kAllocatesInExecute)) {
         const HostSlab unplanned(memory_, 1);
     }
-    const bool reads_late = plants_.has(Plant::kReadsArgumentsLate);
-    queues_->submit(
-        submission,
-        [&linked, profile = submission.profile, reads_late, inputs, outputs,
-         in = std::vector<LeatBinding>(inputs, inputs + linked.input_count()),
-         out = std::vector<LeatBinding>(outputs, outputs + linked.output_count())]() mutable {
-            if (reads_late) {
-                in.assign(inputs, inputs + linked.input_count());
-                out.assign(outputs, outputs + linked.output_count());
-            }
-            linked.run(in, out, profile);
-        });
-}
-
-void HostDevice::on_reached(LeatPoint point, LeatReached callback, void* user) {
-    queues_->on_reached(point, callback, user);
-}
-
-void HostDevice::fail(int32_t queue, LeatCode code) {
-    queues_->fail(queue, {code, "the host failed the queue"});
-}
-
-void HostDevice::forget_failures(int32_t queue, uint64_t value) {
-    queues_->forget_failures(queue, value);
+    const bool reads_late = plants_.has(queues::Plant::kReadsArgumentsLate);
+    submit(submission,
+           [&linked, profile = submission.profile, reads_late, inputs, outputs,
+            in = std::vector<LeatBinding>(inputs, inputs + linked.input_count()),
+            out = std::vector<LeatBinding>(outputs, outputs + linked.output_count())]() mutable {
+               if (reads_late) {
+                   in.assign(inputs, inputs + linked.input_count());
+                   out.assign(outputs, outputs + linked.output_count());
+               }
+               linked.run(in, out, profile);
+           });
 }
 
 void HostDevice::capability(int32_t device,

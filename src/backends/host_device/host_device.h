@@ -3,22 +3,22 @@
 // sim and the built-in backends derive from it. Thread-safe, as plugin.h asks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "backends/backend.h"
 #include "backends/host_device/device_table.h"
 #include "backends/host_device/host_program.h"
-#include "backends/host_device/host_queues.h"
 #include "backends/host_device/host_slab.h"
 #include "backends/host_device/own_operators.h"
-#include "backends/host_device/plants.h"
 #include "backends/host_device/tile_team.h"
+#include "backends/queues/queued_backend.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::host_device {
 
-class HostDevice : public plugin::Backend {
+class HostDevice : public queues::QueuedBackend {
   public:
     // `kernels` and the texts of `options` are static. Throws an Error for options that make no
     // device, and for a setting that the copies for tests do not know.
@@ -26,10 +26,9 @@ class HostDevice : public plugin::Backend {
                const LeatSettings* settings,
                const leat::Backend& kernels,
                const DeviceOptions& options,
-               SubmissionFaults faults = {});
+               queues::SubmissionFaults faults = {});
 
     const LeatDeviceInfo* device(int32_t index) override;
-    int64_t open_submissions() override { return queues_->open_submissions(); }
 
     std::unique_ptr<plugin::Slab> allocate_slab(int32_t domain, int64_t bytes) override;
     std::unique_ptr<plugin::Slab> import_slab(int32_t domain, void* memory, int64_t bytes) override;
@@ -42,12 +41,6 @@ class HostDevice : public plugin::Backend {
                  const LeatSubmission& submission,
                  const LeatBinding* inputs,
                  const LeatBinding* outputs) override;
-    uint64_t timeline_value(int32_t queue) override { return queues_->value(queue); }
-    bool is_reached(LeatPoint point) override { return queues_->is_reached(point); }
-    void on_reached(LeatPoint point, LeatReached callback, void* user) override;
-    void fail(int32_t queue, LeatCode code) override;
-    void forget_failures(int32_t queue, uint64_t value) override;
-    void cancel(uint64_t request) override { queues_->cancel(request); }
 
     void capability(int32_t device,
                     const LeatGraphView& graph,
@@ -68,17 +61,20 @@ class HostDevice : public plugin::Backend {
                          std::string_view blob) override;
 
   private:
+    queues::Queues& queues() final { return queues_; }
     void check_device(int32_t device) const;
     void check_domain(int32_t domain) const;
+    // `call` does the work on the queue's thread, and throws where it fails.
+    void submit(const LeatSubmission& submission, std::function<void()> call);
 
     const leat::Backend& kernels_;
-    Plants plants_;
+    queues::Plants plants_;
     MemorySource memory_;
     DeviceTable device_;
     Operators operators_;
     TileTeam team_;
     DeviceContext context_;
-    std::unique_ptr<Queues> queues_;  // the first to go: its threads use the others
+    queues::Queues queues_;  // the first to go: its threads use the others
 };
 
 }  // namespace leat::host_device

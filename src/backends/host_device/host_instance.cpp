@@ -119,7 +119,7 @@ void HostInstance::run_non_zero_step(size_t index, const std::vector<LeatBinding
     const ValueId result = graph_.node(step.node).outputs[0];
     const auto output = size_t(program_->graph.places[size_t(result.index)].index);
     const int64_t count = run_non_zero(step.inputs[0], step.outputs[0].as<int64_t>());
-    const bool reports_bound = context_.plants.has(Plant::kWrongActualSize);
+    const bool reports_bound = context_.plants.has(queues::Plant::kWrongActualSize);
     outputs[output].actual_extents[0] = step.outputs[0].shape[0];
     outputs[output].actual_extents[1] = reports_bound ? step.outputs[0].shape[1] : count;
 }

@@ -8,9 +8,9 @@
 
 #include "backends/backend.h"
 #include "backends/host_device/own_operators.h"
-#include "backends/host_device/plants.h"
 #include "backends/host_device/tile_team.h"
 #include "backends/lowered/lowered_graph.h"
+#include "backends/queues/plants.h"
 #include "leat/plugin_backend.h"
 #include "memory/weight_store.h"
 
@@ -20,7 +20,7 @@ namespace leat::host_device {
 struct DeviceContext {
     DeviceContext(const Backend& backend,
                   const Operators& custom_operators,
-                  const Plants& planted,
+                  const queues::Plants& planted,
                   TileTeam& tile_team,
                   plugin::Host host_services,
                   int64_t alignment)
@@ -34,7 +34,7 @@ struct DeviceContext {
 
     const Backend& kernels;
     const Operators& operators;
-    const Plants& plants;
+    const queues::Plants& plants;
     TileTeam& team;
     plugin::Host host;
     int64_t alignment_bytes;

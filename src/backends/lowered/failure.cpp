@@ -1,6 +1,7 @@
 #include "backends/lowered/failure.h"
 
 namespace leat::lowered {
+namespace {
 
 LeatCode leat_code(StatusCode code) {
     switch (code) {
@@ -26,6 +27,8 @@ LeatCode leat_code(StatusCode code) {
             return kLeatInternal;
     }
 }
+
+}  // namespace
 
 void throw_if(const Status& status) {
     if (!status.ok()) {

@@ -8,8 +8,6 @@
 
 namespace leat::lowered {
 
-LeatCode leat_code(StatusCode code);
-
 // Throws the status as a plugin::Error unless it is ok.
 void throw_if(const Status& status);
 

@@ -10,8 +10,8 @@ using host_device::number_setting;
 using host_device::parse_number;
 
 Faults::Faults(const LeatSettings* settings)
-    : lost_submission_(number_setting(settings, "lose_device_at", 0)),
-      delay_(number_setting(settings, "delay_us", 0)),
+    : of_submissions_{std::chrono::microseconds(number_setting(settings, "delay_us", 0)),
+                      number_setting(settings, "lose_device_at", 0)},
       memory_limit_bytes_(number_setting(settings, "memory_limit_bytes", 0)) {
     const char* found = plugin::find_setting(settings, "fail_call");
     const std::string_view call = found == nullptr ? "" : found;
@@ -36,10 +36,6 @@ void Faults::enter(const char* entry) {
         throw plugin::Error(kLeatInternal,
                             fmt::format("planned fault: call {} of {}", call, entry));
     }
-}
-
-bool Faults::loses_device() {
-    return lost_submission_ != 0 && submissions_.fetch_add(1) + 1 == lost_submission_;
 }
 
 }  // namespace leat::sim

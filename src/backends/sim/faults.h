@@ -4,10 +4,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string>
 
+#include "backends/queues/queues.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::sim {
@@ -19,18 +19,14 @@ class Faults {
 
     // At the begin of every entry; throws where this call of it is to fail.
     void enter(const char* entry);
-    // Once for each submission: true if the device is lost when it begins.
-    bool loses_device();
-    std::chrono::microseconds delay() const { return delay_; }
+    const queues::SubmissionFaults& of_submissions() const { return of_submissions_; }
     int64_t memory_limit_bytes() const { return memory_limit_bytes_; }  // 0: none
 
   private:
     std::string failing_entry_;
     int64_t failing_call_ = 0;  // 1 is the first; 0: each
     std::atomic<int64_t> calls_{0};
-    int64_t lost_submission_ = 0;  // 0: never
-    std::atomic<int64_t> submissions_{0};
-    std::chrono::microseconds delay_{0};
+    queues::SubmissionFaults of_submissions_;
     int64_t memory_limit_bytes_ = 0;
 };
 

@@ -17,7 +17,6 @@ namespace {
 using host_device::DeviceOptions;
 using host_device::number_setting;
 using host_device::setting_row;
-using host_device::SubmissionFaults;
 
 constexpr int64_t kCapacityBytes = int64_t{1} << 34;
 
@@ -29,13 +28,6 @@ DeviceOptions device_options(const LeatSettings* settings, const Faults& faults)
     options.limit_bytes = faults.memory_limit_bytes();
     options.capacity_bytes = options.limit_bytes != 0 ? options.limit_bytes : kCapacityBytes;
     return options;
-}
-
-SubmissionFaults submission_faults(std::shared_ptr<Faults> faults) {
-    SubmissionFaults planned;
-    planned.delay = faults->delay();
-    planned.loses_device = [faults = std::move(faults)] { return faults->loses_device(); };
-    return planned;
 }
 
 class SimBackend final : public host_device::HostDevice {
@@ -50,7 +42,7 @@ class SimBackend final : public host_device::HostDevice {
     static const LeatSettingInfo* setting(int32_t index);
 
     SimBackend(const LeatHostApi* host, const LeatSettings* settings)
-        : SimBackend(host, settings, std::make_shared<Faults>(settings)) {}
+        : SimBackend(host, settings, std::make_unique<Faults>(settings)) {}
 
     void enter(const char* entry) override {
         faults_->enter(entry);
@@ -59,13 +51,13 @@ class SimBackend final : public host_device::HostDevice {
   private:
     SimBackend(const LeatHostApi* host,
                const LeatSettings* settings,
-               const std::shared_ptr<Faults>& faults)
+               std::unique_ptr<Faults> faults)
         : HostDevice(host,
                      settings,
                      reference_backend(),
                      device_options(settings, *faults),
-                     submission_faults(faults)),
-          faults_(faults) {
+                     faults->of_submissions()),
+          faults_(std::move(faults)) {
         const char* mode = plugin::find_setting(settings, "mode");
         if (mode != nullptr && std::string_view(mode) != "compute") {
             plugin::invalid_argument(
@@ -73,7 +65,7 @@ class SimBackend final : public host_device::HostDevice {
         }
     }
 
-    std::shared_ptr<Faults> faults_;  // the queues' threads use it, too
+    std::unique_ptr<Faults> faults_;
 };
 
 const LeatSettingInfo* SimBackend::setting(int32_t index) {

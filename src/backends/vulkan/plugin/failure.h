@@ -5,7 +5,6 @@
 
 namespace leat::vulkan {
 
-using lowered::leat_code;
 using lowered::throw_if;
 using lowered::value_or_throw;
 

@@ -1,12 +1,11 @@
 #include "backends/vulkan/plugin/transfer_work.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "backends/queues/transfer.h"
 #include "backends/vulkan/command_pool.h"
 #include "backends/vulkan/plugin/failure.h"
 
@@ -121,12 +120,6 @@ class CopyWork final : public Work {
     int64_t bytes_;
 };
 
-void fill_bytes(std::byte* to, int64_t bytes, uint64_t pattern, int32_t pattern_bytes) {
-    for (int64_t i = 0; i < bytes; i += pattern_bytes) {
-        std::memcpy(to + i, &pattern, size_t(pattern_bytes));
-    }
-}
-
 class FillWork final : public Work {
   public:
     FillWork(LazyDevice& device, QueueRole role, const VulkanSlab& slab, const LeatFill& fill)
@@ -147,7 +140,7 @@ class FillWork final : public Work {
   private:
     void fill_part(int64_t offset, int64_t bytes) {
         if (std::byte* mapped = slab_.host_address(offset); mapped != nullptr) {
-            fill_bytes(mapped, bytes, fill_.pattern, fill_.pattern_bytes);
+            queues::fill_bytes(mapped, bytes, fill_);
         } else if (is_fill_of_words(offset, bytes)) {
             fill_on_device(offset, bytes);
         } else {
@@ -158,8 +151,7 @@ class FillWork final : public Work {
     // The pattern over 8 bytes.
     uint64_t repeated() const {
         uint64_t words = 0;
-        fill_bytes(reinterpret_cast<std::byte*>(&words), sizeof(words), fill_.pattern,
-                   fill_.pattern_bytes);
+        queues::fill_bytes(reinterpret_cast<std::byte*>(&words), sizeof(words), fill_);
         return words;
     }
 
@@ -181,7 +173,7 @@ class FillWork final : public Work {
     void fill_by_copies(int64_t offset, int64_t bytes) const {
         DeviceQueue& own = device_.open().queue_of(role_);
         std::vector<std::byte> block(size_t(std::min(bytes, kFillBlockBytes)));
-        fill_bytes(block.data(), int64_t(block.size()), fill_.pattern, fill_.pattern_bytes);
+        queues::fill_bytes(block.data(), int64_t(block.size()), fill_);
         uint64_t point = 0;
         for (int64_t done = 0; done < bytes; done += int64_t(block.size())) {
             const auto part = size_t(std::min(bytes - done, int64_t(block.size())));
@@ -216,9 +208,7 @@ TransferEnd end_of(LeatPlacement placement,
 }  // namespace
 
 std::unique_ptr<Work> make_copy(LazyDevice& device, QueueRole role, const LeatCopy& copy) {
-    if (copy.bytes < 0) {
-        plugin::invalid_argument("a copy of less than no bytes");
-    }
+    queues::check_copy(copy);
     // Never written: only the other end is.
     auto* from_host = const_cast<std::byte*>(static_cast<const std::byte*>(copy.from_host));
     const TransferEnd from = end_of(copy.from, from_host, copy.bytes, device);
@@ -228,13 +218,7 @@ std::unique_ptr<Work> make_copy(LazyDevice& device, QueueRole role, const LeatCo
 }
 
 std::unique_ptr<Work> make_fill(LazyDevice& device, QueueRole role, const LeatFill& fill) {
-    const bool is_unit = fill.pattern_bytes == 1 || fill.pattern_bytes == 2 ||
-                         fill.pattern_bytes == 4 || fill.pattern_bytes == 8;
-    if (!is_unit || fill.bytes < 0 || fill.bytes % fill.pattern_bytes != 0) {
-        plugin::invalid_argument(fmt::format(
-            "a fill of {} bytes with a pattern of {}: needed 1, 2, 4 or 8, and a whole number",
-            fill.bytes, fill.pattern_bytes));
-    }
+    queues::check_fill(fill);
     return std::make_unique<FillWork>(device, role, slab_of(fill.to, fill.bytes, device), fill);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/lowered/plugin_graph.h"
+#include "backends/queues/queued_backend.h"
 #include "backends/vulkan/device_info.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/loader.h"
@@ -14,7 +15,7 @@
 #include "backends/vulkan/plugin/lazy_device.h"
 #include "backends/vulkan/plugin/node_check.h"
 #include "backends/vulkan/plugin/settings.h"
-#include "backends/vulkan/plugin/timelines.h"
+#include "backends/vulkan/plugin/submitted_work.h"
 #include "backends/vulkan/plugin/transfer_work.h"
 #include "backends/vulkan/plugin/vulkan_executable.h"
 #include "backends/vulkan/plugin/vulkan_instance.h"
@@ -54,7 +55,7 @@ std::shared_ptr<const Instance> make_instance(const Settings& settings, plugin::
     return value_or_throw(Instance::create(value_or_throw(Loader::open()), std::move(options)));
 }
 
-class VulkanBackend final : public plugin::Backend {
+class VulkanBackend final : public queues::QueuedBackend {
   public:
     static constexpr const char* kName = "vulkan";
     static constexpr const char* kLibraryVersion = LEAT_VERSION;
@@ -67,24 +68,24 @@ class VulkanBackend final : public plugin::Backend {
         : host_(host), settings_(parse_settings(settings)) {
         const std::shared_ptr<const Instance> instance = make_instance(settings_, host_);
         std::vector<DeviceInfo> infos = usable_devices(*instance);
-        std::vector<LazyDevice*> pointers;
-        pointers.reserve(infos.size());
         for (DeviceInfo& info : infos) {
             const auto index = int32_t(devices_.size());
             devices_.push_back(
                 std::make_unique<LazyDevice>(instance, std::move(info), index, settings_));
             tables_.push_back(
                 std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
-            pointers.push_back(devices_.back().get());
         }
-        timelines_ = std::make_unique<Timelines>(pointers, settings_);
+        queues::QueueOptions options;
+        options.device_count = int32_t(devices_.size());
+        options.queues_per_device = kQueuesPerDevice;
+        options.faults = {settings_.delay, settings_.lost_submission};
+        queues_ = std::make_unique<queues::Queues>(options);
     }
 
     const LeatDeviceInfo* device(int32_t index) override {
         return index >= 0 && size_t(index) < tables_.size() ? tables_[size_t(index)]->row()
                                                             : nullptr;
     }
-    int64_t open_submissions() override { return timelines_->open_submissions(); }
 
     std::unique_ptr<plugin::Slab> allocate_slab(int32_t domain, int64_t bytes) override {
         return std::make_unique<VulkanSlab>(device_at(domain, "domain"), bytes);
@@ -101,30 +102,16 @@ class VulkanBackend final : public plugin::Backend {
 
     void submit_copy(const LeatSubmission& submission, const LeatCopy& copy) override {
         const int32_t queue = submission.signal.queue;
-        timelines_->submit(
-            submission, make_copy(timelines_->device_of(queue), Timelines::role_of(queue), copy));
+        submit(submission, make_copy(device_of(queue), role_of(queue), copy));
     }
     void submit_fill(const LeatSubmission& submission, const LeatFill& fill) override {
         const int32_t queue = submission.signal.queue;
-        timelines_->submit(
-            submission, make_fill(timelines_->device_of(queue), Timelines::role_of(queue), fill));
+        submit(submission, make_fill(device_of(queue), role_of(queue), fill));
     }
     void execute(plugin::Instance& instance,
                  const LeatSubmission& submission,
                  const LeatBinding* inputs,
                  const LeatBinding* outputs) override;
-    uint64_t timeline_value(int32_t queue) override { return timelines_->value(queue); }
-    bool is_reached(LeatPoint point) override { return timelines_->is_reached(point); }
-    void on_reached(LeatPoint point, LeatReached callback, void* user) override {
-        timelines_->on_reached(point, callback, user);
-    }
-    void fail(int32_t queue, LeatCode code) override {
-        timelines_->fail(queue, {code, "the host failed the queue"});
-    }
-    void forget_failures(int32_t queue, uint64_t value) override {
-        timelines_->forget_failures(queue, value);
-    }
-    void cancel(uint64_t request) override { timelines_->cancel(request); }
 
     void capability(int32_t device,
                     const LeatGraphView& graph,
@@ -140,6 +127,18 @@ class VulkanBackend final : public plugin::Backend {
     LeatClockSample clock_correlation(int32_t device) override;
 
   private:
+    queues::Queues& queues() override { return *queues_; }
+    void submit(const LeatSubmission& submission, std::unique_ptr<Work> work) {
+        const int32_t queue = submission.signal.queue;
+        queues_->submit(submission, submitted(std::move(work), device_of(queue), role_of(queue)));
+    }
+    LazyDevice& device_of(int32_t queue) const {
+        const auto device = size_t(queue / kQueuesPerDevice);
+        if (queue < 0 || device >= devices_.size()) {
+            plugin::invalid_argument(fmt::format("vulkan has no queue {}", queue));
+        }
+        return *devices_[device];
+    }
     // Each device has one domain, of the same number.
     LazyDevice& device_at(int32_t index, const char* what) const {
         if (index < 0 || size_t(index) >= devices_.size()) {
@@ -152,7 +151,7 @@ class VulkanBackend final : public plugin::Backend {
     Settings settings_;
     std::vector<std::unique_ptr<LazyDevice>> devices_;
     std::vector<std::unique_ptr<DeviceTable>> tables_;
-    std::unique_ptr<Timelines> timelines_;  // the first to go: its threads use the others
+    std::unique_ptr<queues::Queues> queues_;  // the first to go: its threads use the others
 };
 
 void* VulkanBackend::map_slab(plugin::Slab& slab) {
@@ -176,12 +175,11 @@ void VulkanBackend::execute(plugin::Instance& instance,
                             const LeatBinding* outputs) {
     const int32_t queue = submission.signal.queue;
     auto& linked = static_cast<VulkanInstance&>(instance);
-    if (&timelines_->device_of(queue) != &linked.device() ||
-        Timelines::role_of(queue) != QueueRole::kCompute) {
+    if (&device_of(queue) != &linked.device() || role_of(queue) != QueueRole::kCompute) {
         plugin::invalid_argument(
             fmt::format("queue {} does not execute on '{}'", queue, linked.device().info().name));
     }
-    timelines_->submit(submission, linked.make_run(inputs, outputs, submission.profile));
+    submit(submission, linked.make_run(inputs, outputs, submission.profile));
 }
 
 void VulkanBackend::capability(int32_t device,

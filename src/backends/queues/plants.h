@@ -6,7 +6,7 @@
 
 #include "leat/plugin_backend.h"
 
-namespace leat::host_device {
+namespace leat::queues {
 
 enum class Plant : uint8_t {
     kNone,
@@ -30,6 +30,7 @@ enum class Plant : uint8_t {
 #if defined(LEAT_PLANTS)
 class Plants {
   public:
+    Plants() = default;
     // Throws an Error for a name that no plant has.
     explicit Plants(const LeatSettings* settings);
     bool has(Plant plant) const { return plant == plant_; }
@@ -40,9 +41,10 @@ class Plants {
 #else
 class Plants {
   public:
+    Plants() = default;
     explicit Plants(const LeatSettings* /*settings*/) {}
     static constexpr bool has(Plant /*plant*/) { return false; }
 };
 #endif
 
-}  // namespace leat::host_device
+}  // namespace leat::queues

@@ -1,6 +1,6 @@
-#include "backends/host_device/plants.h"
+#include "backends/queues/plants.h"
 
-namespace leat::host_device {
+namespace leat::queues {
 namespace {
 
 struct PlantName {
@@ -40,4 +40,4 @@ Plants::Plants(const LeatSettings* settings) {
     plugin::invalid_argument(std::string("no plant is called ").append(wanted));
 }
 
-}  // namespace leat::host_device
+}  // namespace leat::queues

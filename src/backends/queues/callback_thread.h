@@ -1,0 +1,41 @@
+// The thread of a backend that makes the host's callbacks, one after the other, without locks.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "leat/plugin_backend.h"
+
+namespace leat::queues {
+
+// Thread-safe, apart from start(). The destructor makes what is posted and joins the thread.
+class CallbackThread {
+  public:
+    CallbackThread() = default;
+    CallbackThread(const CallbackThread&) = delete;
+    CallbackThread& operator=(const CallbackThread&) = delete;
+    ~CallbackThread();
+
+    // Before the first post(), so that only calls of the host make threads. Again: does nothing.
+    void start();
+    void post(LeatReached function, void* user, LeatCode code);
+
+  private:
+    struct Callback {
+        LeatReached function = nullptr;
+        void* user = nullptr;
+        LeatCode code = kLeatOk;
+    };
+
+    void run();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Callback> posted_;
+    bool is_stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace leat::queues

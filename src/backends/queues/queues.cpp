@@ -1,0 +1,199 @@
+#include "backends/queues/queues.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat::queues {
+
+Queues::Queues(const QueueOptions& options)
+    : options_(options),
+      ledger_(options.device_count, options.queues_per_device, options.plants),
+      threads_(size_t(options.device_count) * size_t(options.queues_per_device)) {}
+
+Queues::~Queues() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopping_ = true;
+        changed_.notify_all();
+    }
+    for (std::thread& thread : threads_) {
+        if (thread.joinable()) {
+            thread.join();
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    try {
+        ledger_.end_all({kLeatCancelled, "the backend was shut down"});
+        tell();
+        if (options_.plants.has(Plant::kLeaksThread)) {
+            constexpr auto kLong = std::chrono::milliseconds(300);
+            std::thread([kLong] { std::this_thread::sleep_for(kLong); }).detach();
+        }
+    } catch (...) {
+        // Without memory for the text: the callbacks of what never ran stay away.
+    }
+}
+
+void Queues::start_thread(int32_t queue) {
+    std::thread& thread = threads_[size_t(queue)];
+    if (!thread.joinable()) {
+        thread = std::thread([this, queue] { run_queue(queue); });
+    }
+}
+
+void Queues::submit(const LeatSubmission& submission, std::unique_ptr<Work> work) {
+    Lock lock(mutex_);
+    const LeatPoint signal = submission.signal;
+    const Timeline& timeline = ledger_.timeline(signal.queue);
+    start_thread(signal.queue);
+    ledger_.submit(submission, std::move(work),
+                   options_.faults.lost_submission == submissions_ + 1);
+    ++submissions_;
+    changed_.notify_all();
+    if (options_.plants.has(Plant::kBlocksInSubmit)) {
+        changed_.wait(lock, [&] { return timeline.reached() >= signal.value; });
+    }
+}
+
+uint64_t Queues::value(int32_t queue) const {
+    const std::lock_guard lock(mutex_);
+    return ledger_.timeline(queue).reached();
+}
+
+bool Queues::is_reached(LeatPoint point) const {
+    const std::lock_guard lock(mutex_);
+    const Outcome outcome = ledger_.outcome_of(point);
+    if (outcome.is_error()) {
+        throw plugin::Error(outcome.code, outcome.text);
+    }
+    return outcome.ok();
+}
+
+void Queues::on_reached(LeatPoint point, LeatReached callback, void* user) {
+    const std::lock_guard lock(mutex_);
+    const Outcome outcome = ledger_.outcome_of(point);
+    if (options_.plants.has(Plant::kCallbackOnCaller) && !outcome.is_pending()) {
+        callback(user, outcome.code);
+        return;
+    }
+    callbacks_.start();
+    if (options_.plants.has(Plant::kCallbackEarly)) {
+        callbacks_.post(callback, user, kLeatOk);
+        return;
+    }
+    pending_.push_back({point, callback, user});
+    tell();
+}
+
+void Queues::fail(int32_t queue, const Outcome& outcome) {
+    const std::lock_guard lock(mutex_);
+    ledger_.fail(queue, outcome);
+    tell();
+}
+
+void Queues::forget_failures(int32_t queue, uint64_t value) {
+    const std::lock_guard lock(mutex_);
+    ledger_.forget_failures(queue, value);
+}
+
+void Queues::cancel(uint64_t request) {
+    const std::lock_guard lock(mutex_);
+    ledger_.cancel(request);
+    changed_.notify_all();
+}
+
+int64_t Queues::open_submissions() const {
+    const std::lock_guard lock(mutex_);
+    return ledger_.open_submissions();
+}
+
+void Queues::tell() {
+    const auto is_due = [&](const Callback& callback) {
+        const Outcome outcome = ledger_.outcome_of(callback.point);
+        const int times = options_.plants.has(Plant::kCallbackTwice) ? 2 : 1;
+        for (int i = 0; i < times && !outcome.is_pending(); ++i) {
+            callbacks_.post(callback.function, callback.user, outcome.code);
+        }
+        return !outcome.is_pending();
+    };
+    pending_.erase(std::remove_if(pending_.begin(), pending_.end(), is_due), pending_.end());
+    changed_.notify_all();
+}
+
+void Queues::run_work(Lock& lock, Flight& flight) {
+    if (options_.faults.delay.count() > 0) {
+        changed_.wait_for(lock, options_.faults.delay,
+                          [&] { return !ledger_.end_of(flight).ok(); });
+    }
+    flight.outcome = ledger_.end_of(flight);
+    if (!flight.outcome.ok()) {
+        return;
+    }
+    const std::vector<DevicePoint> waits = ledger_.waits_on_device(flight);
+    const bool signals_early = options_.plants.has(Plant::kSignalsEarly);
+    if (signals_early) {
+        tell();
+    }
+    Submission& submission = flight.submission;
+    lock.unlock();
+    if (signals_early) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+    uint64_t device_point = 0;
+    Outcome outcome = caught([&] {
+        if (submission.loses_device) {
+            submission.work->lose_device();
+        }
+        device_point = submission.work->run(waits);
+    });
+    lock.lock();
+    flight.outcome = std::move(outcome);
+    flight.device_point = device_point;
+}
+
+// The device's thread calls without locks of its own, so it may take this one.
+void Queues::end_on_device(Flight& flight) {
+    const auto ended = [this, &flight](const Outcome& outcome) {
+        const std::lock_guard lock(mutex_);
+        end(flight, outcome);
+    };
+    flight.submission.work->on_ended(flight.device_point, ended);
+    changed_.notify_all();  // what waits for it may line up behind it now
+}
+
+void Queues::end(Flight& flight, const Outcome& outcome) {
+    if (outcome.code == kLeatDeviceLost) {
+        ledger_.end_device_of(flight.submission.signal.queue, outcome);
+    }
+    ledger_.end(flight, outcome);
+    tell();
+}
+
+void Queues::run_queue(int32_t queue) {
+    Lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [&] {
+            return ledger_.can_begin(queue, is_stopping_) ||
+                   (is_stopping_ && ledger_.is_idle(queue));
+        });
+        if (!ledger_.can_begin(queue, is_stopping_)) {
+            return;
+        }
+        Flight& flight = ledger_.begin(queue);
+        const bool runs = flight.outcome.ok();
+        if (runs) {
+            run_work(lock, flight);
+        }
+        if (flight.device_point != 0) {
+            end_on_device(flight);
+        } else if (runs) {
+            end(flight, Outcome(flight.outcome));
+        } else {
+            // Poison of a device that is lost is no loss of this one.
+            ledger_.end(flight, Outcome(flight.outcome));
+            tell();
+        }
+    }
+}
+
+}  // namespace leat::queues

@@ -1,0 +1,88 @@
+// The queues of a backend: a thread for each one in use, which begins its submissions in order, and
+// one thread that makes callbacks. What may begin, and how points complete, is the ledger's.
+//
+//     host --submit--> Ledger --begin--> queue's thread --Work::run--> host's or device's memory
+//                        ^                    | done: 0                     | on the device: a
+//                        point
+//                        +------- end --------+<----- Work::on_ended -------+
+//                        | points complete
+//                        +--> CallbackThread --> host
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backends/queues/callback_thread.h"
+#include "backends/queues/ledger.h"
+
+namespace leat::queues {
+
+// What a device that simulates faults does to submissions; nothing by default.
+struct SubmissionFaults {
+    std::chrono::microseconds delay{0};  // before each one's work
+    int64_t lost_submission = 0;         // number of the one that loses its device; 0: none
+};
+
+struct QueueOptions {
+    int32_t device_count = 1;
+    int32_t queues_per_device = 1;  // numbered device by device
+    SubmissionFaults faults;
+    Plants plants;
+};
+
+// Thread-safe; throws where a queue does not exist. The destructor lets the submissions end whose
+// waits can still be reached, fails the others, makes the last callbacks and joins the threads.
+class Queues {
+  public:
+    explicit Queues(const QueueOptions& options);
+    Queues(const Queues&) = delete;
+    Queues& operator=(const Queues&) = delete;
+    ~Queues();
+
+    // Throws, and nothing is submitted.
+    void submit(const LeatSubmission& submission, std::unique_ptr<Work> work);
+    uint64_t value(int32_t queue) const;
+    // False: pending. Throws what the point failed with.
+    bool is_reached(LeatPoint point) const;
+    void on_reached(LeatPoint point, LeatReached callback, void* user);
+    void fail(int32_t queue, const Outcome& outcome);
+    void forget_failures(int32_t queue, uint64_t value);
+    void cancel(uint64_t request);
+    int64_t open_submissions() const;
+
+  private:
+    struct Callback {
+        LeatPoint point{};
+        LeatReached function = nullptr;
+        void* user = nullptr;
+    };
+    using Lock = std::unique_lock<std::mutex>;
+
+    // All of these with the lock held.
+    void start_thread(int32_t queue);
+    void run_queue(int32_t queue);
+    // Sets the flight's outcome and device point. Gives the lock back meanwhile.
+    void run_work(Lock& lock, Flight& flight);
+    void end_on_device(Flight& flight);
+    // Ends the whole device where the outcome says so.
+    void end(Flight& flight, const Outcome& outcome);
+    // After every change of the ledger.
+    void tell();
+
+    const QueueOptions options_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    Ledger ledger_;
+    int64_t submissions_ = 0;
+    bool is_stopping_ = false;
+    std::vector<Callback> pending_;
+    CallbackThread callbacks_;
+    std::vector<std::thread> threads_;  // by queue
+};
+
+}  // namespace leat::queues
