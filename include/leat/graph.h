@@ -87,7 +87,7 @@ class LEAT_API Graph {
     // verify(). ----
     ValueId input(std::string_view name, DType dtype, std::vector<DimSpec> dims);
     ValueId constant(std::string_view name, Tensor value);
-    // Adds an operator of the default ONNX domain in its canonical (newest supported) form and
+    // Adds an operator of ONNX's default domain in its newest form, or "DOMAIN.NAME", a custom one;
     // returns its first output. `name` may be empty. Unused optional inputs are ValueId{}.
     ValueId add(std::string_view op_type,
                 std::vector<ValueId> inputs,

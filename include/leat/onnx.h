@@ -9,10 +9,18 @@
 
 namespace leat {
 
+class OperatorLibrary;
+
 // Maps the file and gives a Graph whose constants are views of the mapping (or of external data
 // files beside it, which must lie in the model's folder). Reads no weight bytes. Errors: not_found,
 // parse (with the byte offset), unsupported (every unknown operator is listed).
 LEAT_API Result<Graph> load_onnx(const std::filesystem::path& file);
+
+// The same, where a file of an opset before 13 uses custom operators: upgrading it needs to know
+// the types of their results. Which operators the nodes are is decided by the Runtime that compiles
+// it.
+LEAT_API Result<Graph> load_onnx(const std::filesystem::path& file,
+                                 const OperatorLibrary& operators);
 
 // Writes the graph in canonical form, weights inline, or in `<file>.data` when the file would
 // exceed 2 GiB.

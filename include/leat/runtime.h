@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/custom_operator.h"
 #include "leat/export.h"
 #include "leat/graph.h"
 #include "leat/status.h"
@@ -84,6 +86,11 @@ struct RuntimeOptions {
     // Named settings of backends, by backend and name; an unknown one is an error of compile().
     std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
         backend_settings;
+    // Custom operators, shared with whoever has copies of the library; none: one of its own.
+    std::optional<OperatorLibrary> operators;
+    // Shared objects with custom operators, as for load_operators; one that cannot be loaded is an
+    // error of compile().
+    std::vector<std::string> operator_libraries;
     Logger logger;  // default: silent. May be called from any thread that calls leat.
 };
 
@@ -399,6 +406,12 @@ class LEAT_API Runtime {
     Runtime& operator=(Runtime&&) noexcept;
 
     Result<CompiledGraph> compile(const Graph& graph, const CompileOptions& options = {}) const;
+    // Custom operators of this Runtime, for graphs compiled from now on: OperatorLibrary::add and
+    // load say what can fail. Graphs compiled before keep what they have.
+    Status register_operator(CustomOperator custom) const;
+    Status load_operators(const std::filesystem::path& file) const;
+    // The library that they are in, for load_onnx.
+    OperatorLibrary operators() const;
     const HostInfo& host() const;
     // Names of the backends, and why one is not available (empty: it is). Opens the shared objects
     // that are found.

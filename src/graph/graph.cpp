@@ -79,8 +79,13 @@ std::vector<ValueId> Graph::add_multi(std::string_view op_type,
                 .with_found(std::to_string(output_count)));
         output_count = 1;
     }
-    const NodeId node = data_->add_node("", std::string(op_type), std::move(inputs), output_count,
-                                        std::move(attributes), std::string(name));
+    // As in the text form; names of operators have no dots.
+    const size_t dot = op_type.rfind('.');
+    const bool has_domain = dot != std::string_view::npos;
+    const NodeId node =
+        data_->add_node(std::string(has_domain ? op_type.substr(0, dot) : std::string_view()),
+                        std::string(has_domain ? op_type.substr(dot + 1) : op_type),
+                        std::move(inputs), output_count, std::move(attributes), std::string(name));
     return data_->node(node).outputs;
 }
 

@@ -462,7 +462,8 @@ std::vector<int> shape_deciding_inputs(const GraphData& graph) {
                 mark(node.inputs[i]);
             }
         }
-        const bool only_shape_of_input = node.op_type == "Shape" || node.op_type == "Size";
+        const bool only_shape_of_input =
+            node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
         const bool feeds = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
             return id.valid() && decides[size_t(id.index)];
         });

@@ -201,9 +201,17 @@ Status check_operators(const GraphData& graph) {
         list += entry.first->opset > 0 ? fmt::format(", opset {}", entry.first->opset) : "";
         list += entry.count > 1 ? fmt::format(", {} nodes)", entry.count) : ")";
     }
+    const bool may_be_custom =
+        std::any_of(missing.begin(), missing.end(), [](const MissingOperator& entry) {
+            return entry.first->def == nullptr && !entry.first->domain.empty();
+        });
     return unsupported("{} operator{} not implemented: {}", missing.size(),
                        missing.size() == 1 ? " is" : "s are", list)
-        .with_file(graph.file);
+        .with_file(graph.file)
+        .with_hint(may_be_custom ? "operators of other domains are registered by "
+                                   "Runtime::register_operator, Runtime::load_operators or "
+                                   "graphbench --operators FILE.so"
+                                 : "");
 }
 
 // Inference of the graph as it is declared; its nodes may be in any order.

@@ -387,6 +387,11 @@ Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
     std::map<std::string, int64_t> opsets = graph.opset_imports;
     opsets.erase("ai.onnx");
     opsets[""] = kOpset;
+    for (const NodeData& node : graph.nodes) {
+        if (!node.dead) {
+            opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
+        }
+    }
     for (const auto& [domain, version] : opsets) {
         WireWriter import;
         import.text(1, domain);

@@ -1,6 +1,7 @@
 #include "onnx/graph_builder.h"
 
 #include <cstring>
+#include <utility>
 
 namespace leat::onnx {
 namespace {
@@ -28,8 +29,11 @@ std::optional<Tensor> known_elements(const Tensor& constant) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(GraphBuilder* outer, bool track_types)
-    : graph_(std::make_shared<GraphData>()), outer_(outer), track_types_(track_types) {}
+GraphBuilder::GraphBuilder(GraphBuilder* outer, bool track_types, const OperatorSource* operators)
+    : graph_(std::make_shared<GraphData>()),
+      outer_(outer),
+      operators_(outer == nullptr ? operators : outer->operators_),
+      track_types_(track_types) {}
 
 bool GraphBuilder::is_taken(const std::string& name) const {
     for (const GraphBuilder* builder = this; builder != nullptr; builder = builder->outer_) {
@@ -108,14 +112,26 @@ void GraphBuilder::add_node(NodeData node) {
             output.output_index = int32_t(i);
         }
     }
-    if (track_types_ && node.def != nullptr && node.def->infer != nullptr) {
+    if (track_types_) {
         infer(node);
     }
     graph_->nodes.push_back(std::move(node));
 }
 
+const OpDef* GraphBuilder::known_operator(const NodeData& node) const {
+    if (node.def != nullptr || operators_ == nullptr) {
+        return node.def;
+    }
+    const Result<const OpDef*> found = operators_->find(node.domain, node.op_type, node.opset);
+    return found.ok() ? *found : nullptr;
+}
+
 // What is wrong with a node is reported later, by verify(); here it only leaves types unknown.
-void GraphBuilder::infer(const NodeData& node) {
+void GraphBuilder::infer(NodeData& node) {
+    const OpDef* def = known_operator(node);
+    if (def == nullptr || def->infer == nullptr) {
+        return;
+    }
     std::vector<const ValueFact*> inputs;
     for (const ValueId id : node.inputs) {
         inputs.push_back(id.valid() ? &facts_[size_t(id.index)] : nullptr);
@@ -124,7 +140,11 @@ void GraphBuilder::infer(const NodeData& node) {
         }
     }
     std::vector<ValueFact> outputs(node.outputs.size());
-    if (!infer_node(node, inputs, outputs).ok()) {
+    // A custom operator may live shorter than the graph.
+    const OpDef* own = std::exchange(node.def, def);
+    const bool is_inferred = infer_node(node, inputs, outputs).ok();
+    node.def = own;
+    if (!is_inferred) {
         return;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {

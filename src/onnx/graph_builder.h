@@ -10,14 +10,16 @@
 
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
+#include "graph/operator_source.h"
 
 namespace leat::onnx {
 
 class GraphBuilder {
   public:
     // outer: of the graph around a subgraph, else null; names are unique across both. track_types:
-    // infer every node when it is added.
-    GraphBuilder(GraphBuilder* outer, bool track_types);
+    // infer every node when it is added. operators: custom ones whose
+    // results have types then; nodes get no definition from it. Null: none.
+    GraphBuilder(GraphBuilder* outer, bool track_types, const OperatorSource* operators = nullptr);
 
     GraphData& graph() { return *graph_; }
     std::shared_ptr<GraphData> take() { return std::move(graph_); }
@@ -39,10 +41,13 @@ class GraphBuilder {
 
   private:
     bool is_taken(const std::string& name) const;
-    void infer(const NodeData& node);
+    // Of leat's table or among the custom ones; null if there is none.
+    const OpDef* known_operator(const NodeData& node) const;
+    void infer(NodeData& node);
 
     std::shared_ptr<GraphData> graph_;
     GraphBuilder* outer_;
+    const OperatorSource* operators_;
     bool track_types_;
     std::unordered_map<std::string, int> names_;  // with the last number tried behind each
     std::vector<ValueFact> facts_;                // by value index; empty unless types are tracked

@@ -69,7 +69,8 @@ bool needs_types(const Opsets& opsets) {
 
 class Importer {
   public:
-    Importer(const ModelProto& model, const Source& source) : model_(model), source_(source) {}
+    Importer(const ModelProto& model, const Source& source, const OperatorSource* operators)
+        : model_(model), source_(source), operators_(operators) {}
 
     Result<std::unique_ptr<GraphData>> run(const std::string& file);
 
@@ -106,6 +107,7 @@ class Importer {
 
     const ModelProto& model_;
     const Source& source_;
+    const OperatorSource* operators_;
     Opsets opsets_;
     std::unordered_map<std::string, const FunctionProto*> functions_;
     std::vector<const FunctionProto*> active_functions_;
@@ -158,7 +160,7 @@ Status Importer::index_functions() {
 
 Result<std::unique_ptr<GraphData>> Importer::run(const std::string& file) {
     LEAT_RETURN_IF_ERROR(check_model());
-    GraphBuilder builder(nullptr, needs_types(opsets_));
+    GraphBuilder builder(nullptr, needs_types(opsets_), operators_);
     Scope scope{builder, nullptr, &opsets_, nullptr, {}, {}, {}, {}};
     LEAT_RETURN_IF_ERROR(import_graph(scope, *model_.graph));
     auto graph = std::make_unique<GraphData>(std::move(builder.graph()));
@@ -564,8 +566,9 @@ Status Importer::add_copies(Scope& scope,
 
 Result<std::unique_ptr<GraphData>> import_model(const ModelProto& model,
                                                 const Source& source,
-                                                const std::string& file) {
-    return Importer(model, source).run(file);
+                                                const std::string& file,
+                                                const OperatorSource* operators) {
+    return Importer(model, source, operators).run(file);
 }
 
 }  // namespace leat::onnx

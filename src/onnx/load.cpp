@@ -4,6 +4,8 @@
 #include "base/mapped_file.h"
 #include "base/out_of_memory.h"
 #include "graph/graph_data.h"
+#include "graph/operator_source.h"
+#include "leat/custom_operator.h"
 #include "leat/onnx.h"
 #include "onnx/external_data.h"
 #include "onnx/importer.h"
@@ -19,7 +21,8 @@ constexpr const char* kNotOnnx = "is it an ONNX file?";
 constexpr size_t kMinSparseBytes = size_t{8} << 20;
 
 Result<std::unique_ptr<GraphData>> load_mapped(const MappedFile& mapped,
-                                               const std::filesystem::path& file) {
+                                               const std::filesystem::path& file,
+                                               const OperatorSource* operators) {
     if (mapped.bytes().empty()) {
         return parse_error("the file is empty").with_hint(kNotOnnx);
     }
@@ -36,7 +39,7 @@ Result<std::unique_ptr<GraphData>> load_mapped(const MappedFile& mapped,
     }
     onnx::ExternalData external(file.parent_path());
     const onnx::Source source{mapped.owner(), &external};
-    return onnx::import_model(model, source, file.string());
+    return onnx::import_model(model, source, file.string(), operators);
 }
 
 Result<Value> parse_value(const MappedFile& mapped, Value::Kind expected) {
@@ -62,9 +65,9 @@ Result<Value> parse_value(const MappedFile& mapped, Value::Kind expected) {
     return Value(std::move(tensor));
 }
 
-Result<Graph> load_graph(const std::filesystem::path& file) {
+Result<Graph> load_graph(const std::filesystem::path& file, const OperatorSource* operators) {
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
-    Result<std::unique_ptr<GraphData>> graph = load_mapped(mapped, file);
+    Result<std::unique_ptr<GraphData>> graph = load_mapped(mapped, file, operators);
     if (!graph.ok()) {
         return std::move(graph).error().with_file(file.string());
     }
@@ -83,7 +86,11 @@ Result<Value> load_value(const std::filesystem::path& file, Value::Kind expected
 }  // namespace
 
 Result<Graph> load_onnx(const std::filesystem::path& file) {
-    return catch_bad_alloc("load the model", [&] { return load_graph(file); });
+    return catch_bad_alloc("load the model", [&] { return load_graph(file, nullptr); });
+}
+
+Result<Graph> load_onnx(const std::filesystem::path& file, const OperatorLibrary& operators) {
+    return catch_bad_alloc("load the model", [&] { return load_graph(file, &operators.source()); });
 }
 
 Result<Value> load_onnx_value(const std::filesystem::path& file, Value::Kind expected) {

@@ -16,7 +16,7 @@ bool has_bit(uint32_t bits, size_t i) {
 }
 
 bool reads_only_shape(const NodeData& node) {
-    return node.op_type == "Shape" || node.op_type == "Size";
+    return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
 }
 
 class Placer {

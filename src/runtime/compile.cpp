@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "graph/inference.h"
+#include "graph/operator_source.h"
 #include "passes/pipeline.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/device_placement.h"
@@ -30,6 +31,21 @@ Status check_capabilities(const GraphData& graph, const Backend& backend) {
                        backend.name())
         .with_file(graph.file)
         .with_found(fmt::format("{}", fmt::join(refused, "; ")));
+}
+
+// Nodes that the table does not know get the Runtime's operators, which live as long as it.
+Status define_operators(GraphData& graph, const OperatorSource& operators) {
+    for (NodeData& node : graph.nodes) {
+        if (node.dead || node.def != nullptr || node.domain.empty()) {
+            continue;
+        }
+        Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
+        if (!found.ok()) {
+            return std::move(found).error().with_node(node.label()).with_file(graph.file);
+        }
+        node.def = *found;
+    }
+    return {};
 }
 
 // A single built-in backend runs the graph as it is.
@@ -94,9 +110,11 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
         return invalid_argument("max_requests is {}", options.max_requests)
             .with_needed("1 or more");
     }
-    LEAT_RETURN_IF_ERROR(graph.verify());
-
+    LEAT_RETURN_IF_ERROR(runtime->operators_status);
     Graph optimized = graph;
+    LEAT_RETURN_IF_ERROR(define_operators(optimized.data(), runtime->operators.source()));
+    LEAT_RETURN_IF_ERROR(optimized.verify());
+
     CompileReport report;
     // Plugins know neither other layouts nor epilogues.
     const bool may_rewrite = options.optimize && is_host_alone(devices);

@@ -12,6 +12,7 @@
 
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "runtime/device_operators.h"
 
 namespace leat {
 
@@ -65,6 +66,8 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     // The device of the backend that is meant.
     Result<int> device_number(const DeviceName& name) const;
     const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }
+    // As DeviceOperators says.
+    std::string offer(const CustomOpDef& def) { return operators_.offer(api(), handle(), def); }
     // not_found where the device has no such domain or queue.
     Result<const LeatDomainInfo*> domain(int number, int32_t domain) const;
     Result<int32_t> compute_queue(int number) const;
@@ -98,6 +101,7 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
 
     HostServices services_;  // outlives the plugin
     std::unique_ptr<LoadedPlugin> plugin_;
+    DeviceOperators operators_;
     std::mutex mutex_;
     std::map<int32_t, uint64_t> last_points_;  // by queue
     std::map<PackedKey, std::weak_ptr<const PackedOnDevice>> packed_;

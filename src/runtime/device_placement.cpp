@@ -20,7 +20,27 @@ DeviceAnswers ask_host(const GraphData& graph, const ListedDevice& device) {
     return answers;
 }
 
-Result<DeviceAnswers> ask_plugin(const LeatGraphView& view, const ListedDevice& device) {
+// By node: why a custom operator stays on the host; empty for all other nodes. What the backend may
+// run is registered there.
+std::vector<std::string> offer_custom_operators(const GraphData& graph, DeviceBackend& backend) {
+    std::vector<std::string> refusals(graph.nodes.size());
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        const CustomOpDef* def = custom::find_custom(graph.nodes[n].def);
+        if (def == nullptr) {
+            continue;
+        }
+        refusals[n] = device_refusal(*def, graph.nodes[n]);
+        if (refusals[n].empty()) {
+            refusals[n] = backend.offer(*def);
+        }
+    }
+    return refusals;
+}
+
+Result<DeviceAnswers> ask_plugin(const GraphData& graph,
+                                 const LeatGraphView& view,
+                                 const ListedDevice& device) {
+    const std::vector<std::string> custom = offer_custom_operators(graph, *device.place.backend);
     std::vector<LeatNodeCapability> capabilities(size_t(view.node_count),
                                                  plugin::made<LeatNodeCapability>());
     std::vector<LeatNodeCapability*> rows;
@@ -38,6 +58,11 @@ Result<DeviceAnswers> ask_plugin(const LeatGraphView& view, const ListedDevice& 
     answers.nodes.reserve(capabilities.size());
     for (const LeatNodeCapability& capability : capabilities) {
         NodeAnswer& answer = answers.nodes.emplace_back();
+        const std::string& refusal = custom[answers.nodes.size() - 1];
+        if (!refusal.empty()) {
+            answer.refusal = refusal;
+            continue;
+        }
         answer.host_inputs = capability.host_inputs;
         if (capability.is_supported == 0) {
             answer.refusal = capability.reason[0] == '\0' ? "no reason" : capability.reason;
@@ -55,7 +80,7 @@ Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
         if (device.host != nullptr) {
             all.push_back(ask_host(graph, device));
         } else {
-            LEAT_ASSIGN_OR_RETURN(DeviceAnswers answers, ask_plugin(view->view(), device));
+            LEAT_ASSIGN_OR_RETURN(DeviceAnswers answers, ask_plugin(graph, view->view(), device));
             all.push_back(std::move(answers));
         }
     }

@@ -136,6 +136,18 @@ void Runtime::Impl::start(const scheduler::HostTopology& topology,
     }
 }
 
+void Runtime::Impl::take_operators() {
+    if (options.operators) {
+        operators = *options.operators;
+    }
+    for (const std::string& file : options.operator_libraries) {
+        operators_status = operators.load(file);
+        if (!operators_status.ok()) {
+            return;
+        }
+    }
+}
+
 int Runtime::Impl::threads() const {
     int most = 0;
     for (const ThreadGroup& group : groups) {
@@ -190,6 +202,7 @@ int Runtime::Impl::plan_group(int group) const {
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     impl_->options = std::move(options);
+    impl_->take_operators();
     const scheduler::HostTopology topology = scheduler::read_topology();
     const scheduler::ThreadBudget budget =
         scheduler::thread_budget(topology, impl_->options.threads);
@@ -232,6 +245,18 @@ std::vector<std::pair<std::string, std::string>> Runtime::backends() const {
 
 Status Runtime::unload_backend(std::string_view backend) const {
     return impl_->backends->unload(backend);
+}
+
+Status Runtime::register_operator(CustomOperator custom) const {
+    return impl_->operators.add(std::move(custom));
+}
+
+Status Runtime::load_operators(const std::filesystem::path& file) const {
+    return impl_->operators.load(file);
+}
+
+OperatorLibrary Runtime::operators() const {
+    return impl_->operators;
 }
 
 std::string_view version() {

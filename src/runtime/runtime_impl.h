@@ -23,6 +23,8 @@ struct Runtime::Impl {
     RuntimeOptions options;
     HostInfo host;
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
+    OperatorLibrary operators;
+    Status operators_status;          // of RuntimeOptions::operator_libraries
     std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
     std::unique_ptr<LoadedBackends> backends;  // set by the constructor
@@ -37,6 +39,8 @@ struct Runtime::Impl {
     WeightTarget weight_target(const ThreadGroup& group) const;
     // The first group for which plans are the same.
     int plan_group(int group) const;
+    // What the options say of custom operators.
+    void take_operators();
     // The memory domains and the threads.
     void start(const scheduler::HostTopology& host, const scheduler::ThreadBudget& budget);
     void log(LogLevel level, std::string_view text) const {

@@ -22,6 +22,7 @@ ALLOWED = {
     'onnx': OPS | {'onnx'},
     'passes': OPS | {'passes'},
     'partition': OPS | MEMORY | {'partition'},
+    'custom': BACKENDS | {'custom'},
     'conformance': OPS | {'onnx', 'conformance'},
     'zoo': {'public'},
     'consumers': {'public'},
@@ -77,7 +78,7 @@ def allowed(module, target_module):
         return target_module == 'public'
     if module.startswith('backends/'):
         return target_module in BACKENDS | {module, 'backends/host_device', 'backends/lowered',
-                                           'backends/queues', 'backends/reference'}
+                                           'backends/queues', 'backends/reference', 'custom'}
     return target_module in ALLOWED[module]
 
 

@@ -7,6 +7,8 @@
 
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/reference/reference_backend.h"
+#include "custom/custom_kernel.h"
+#include "custom/custom_op_def.h"
 
 namespace leat {
 namespace {
@@ -38,6 +40,9 @@ class CpuBackend final : public Backend {
     std::string refusal(const NodeData& node) const override { return reference_refusal(node); }
 
     Result<std::unique_ptr<HostKernel>> prepare(PrepareContext& context) const override {
+        if (custom::find_custom(context.node.def) != nullptr) {
+            return custom::make_custom_kernel(context);
+        }
         const auto factories = factories_by_op().find(context.node.op_type);
         if (factories != factories_by_op().end()) {
             for (const cpu::CpuKernelFactory make : factories->second) {

@@ -50,6 +50,9 @@ uint32_t check_node(const LeatGraphView& graph,
         if (!custom->has_kernel()) {
             refuse(fmt::format("operator {}.{} has no kernel here", node.domain, node.op_type));
         }
+        if (!node.attributes.empty()) {
+            refuse("kernels of custom operators get no attributes here");
+        }
         return 0;
     }
     if (is_non_zero(node)) {

@@ -1,0 +1,212 @@
+#include "custom/custom_inference.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "custom/custom_op_def.h"
+#include "custom/guarded_call.h"
+#include "custom/operator_schema.h"
+
+namespace leat::custom {
+namespace {
+
+// Names of extents are shared strings: those of a shared object would outlive its code.
+std::optional<std::vector<DimSpec>> own_dims(const std::optional<std::vector<DimSpec>>& dims) {
+    if (!dims) {
+        return std::nullopt;
+    }
+    std::vector<DimSpec> own;
+    own.reserve(dims->size());
+    for (const DimSpec& dim : *dims) {
+        own.push_back(dim.name().empty() ? DimSpec(dim.extent())
+                                         : DimSpec(std::string_view(dim.name())));
+    }
+    return own;
+}
+
+class InferenceOfCustom final : public OperatorInference {
+  public:
+    explicit InferenceOfCustom(InferContext& context)
+        : context_(context), node_(context.node()), dtypes_(size_t(context.output_count())) {}
+
+    const OperatorNode& node() const override { return node_; }
+    int input_count() const override { return context_.input_count(); }
+    int output_count() const override { return context_.output_count(); }
+    bool has_input(int i) const override { return i >= 0 && context_.has_input(i); }
+    DType dtype(int i) const override {
+        return has_input(i) ? context_.input(i).dtype : DType::kUndefined;
+    }
+    const std::optional<std::vector<DimSpec>>& dims(int i) const override {
+        return has_input(i) ? context_.input(i).dims : unknown_;
+    }
+    const Tensor* value(int i) const override { return has_input(i) ? context_.value(i) : nullptr; }
+    std::optional<std::vector<int64_t>> ints(int i) const override {
+        return has_input(i) ? context_.ints(i) : std::nullopt;
+    }
+    void set_output(int i, DType dtype, std::optional<std::vector<DimSpec>> dims) override {
+        if (i < 0 || i >= output_count()) {
+            if (beyond_ < 0) {
+                beyond_ = std::max(i, 0);
+            }
+            return;
+        }
+        dtypes_[size_t(i)] = dtype;
+        context_.set_output(i, dtype, own_dims(dims));
+    }
+
+    // What is wrong with the types that were set.
+    Status check_results() const {
+        if (beyond_ >= 0) {
+            return invalid_argument("inference set output {}, which the node does not have",
+                                    beyond_)
+                .with_needed(fmt::format("outputs below {}: see output_count()", output_count()));
+        }
+        for (size_t i = 0; i < dtypes_.size(); ++i) {
+            if (dtypes_[i] == DType::kUndefined) {
+                return invalid_argument("inference set no element type of output {}", i)
+                    .with_needed("set_output() for each output of the node");
+            }
+        }
+        return {};
+    }
+
+    std::span<const DType> output_dtypes() const { return dtypes_; }
+
+  private:
+    InferContext& context_;
+    NodeOfCustom node_;
+    const std::optional<std::vector<DimSpec>> unknown_;
+    std::vector<DType> dtypes_;
+    int beyond_ = -1;  // the first output that was set but does not exist
+};
+
+// Element types of a node's operands against their specifications.
+class TypeCheck {
+  public:
+    Status check(const std::vector<OperandSpec>& specs, std::span<const DType> dtypes) {
+        for (size_t i = 0; i < specs.size(); ++i) {
+            const size_t end = specs[i].is_variadic ? std::max(dtypes.size(), i + 1) : i + 1;
+            for (size_t operand = i; operand < end; ++operand) {
+                const DType dtype = operand < dtypes.size() ? dtypes[operand] : DType::kUndefined;
+                LEAT_RETURN_IF_ERROR(check_one(specs[i], operand, dtype));
+            }
+        }
+        return {};
+    }
+
+  private:
+    Status check_one(const OperandSpec& spec, size_t operand, DType dtype) {
+        if (dtype == DType::kUndefined) {
+            return spec.is_optional ? Status()
+                                    : invalid_argument("operand {} ('{}') is absent but required",
+                                                       operand, spec.name);
+        }
+        const std::vector<DType>& allowed = spec.dtypes;
+        if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), dtype) == allowed.end()) {
+            std::vector<std::string_view> names;
+            names.reserve(allowed.size());
+            std::transform(allowed.begin(), allowed.end(), std::back_inserter(names),
+                           [](DType each) { return name_of(each); });
+            return invalid_argument("operand {} ('{}') has an element type that the operator lacks",
+                                    operand, spec.name)
+                .with_found(std::string(name_of(dtype)))
+                .with_needed(fmt::format("{}", fmt::join(names, " or ")));
+        }
+        if (spec.type_name.empty()) {
+            return {};
+        }
+        const auto [first, is_new] = types_.emplace(spec.type_name, dtype);
+        if (is_new || first->second == dtype) {
+            return {};
+        }
+        return invalid_argument("operand {} ('{}') is of another element type than others of {}",
+                                operand, spec.name, spec.type_name)
+            .with_found(std::string(name_of(dtype)))
+            .with_needed(std::string(name_of(first->second)));
+    }
+
+    std::map<std::string_view, DType> types_;
+};
+
+Status check_inputs(const InferContext& context, TypeCheck& types) {
+    std::vector<DType> dtypes(size_t(context.input_count()));
+    for (int i = 0; i < context.input_count(); ++i) {
+        if (!context.has_input(i)) {
+            continue;
+        }
+        if (!context.input(i).is_tensor()) {
+            return unsupported("input {} of a custom operator is no tensor", i)
+                .with_found(context.input(i).to_string());
+        }
+        dtypes[size_t(i)] = context.input(i).dtype;
+    }
+    return types.check(custom_of(context.node()).schema.inputs, dtypes);
+}
+
+const OperandSpec& output_spec(const CustomOperator& schema, size_t output) {
+    return schema.outputs[std::min(output, schema.outputs.size() - 1)];
+}
+
+ValueFact fact_of(const TensorArg& arg) {
+    ValueFact fact;
+    fact.type = TypeInfo::tensor(arg.dtype, arg.shape);
+    if (arg.data != nullptr) {
+        fact.value = Tensor::view(arg.dtype, arg.shape, arg.data, nullptr);
+    }
+    return fact;
+}
+
+}  // namespace
+
+Status infer_custom(InferContext& context) {
+    const CustomOpDef& def = custom_of(context.node());
+    LEAT_RETURN_IF_ERROR(check_attributes(def.schema, context.node().attributes));
+    TypeCheck types;
+    LEAT_RETURN_IF_ERROR(check_inputs(context, types));
+    InferenceOfCustom inference(context);
+    LEAT_RETURN_IF_ERROR(guarded("inference", [&] { return def.schema.infer(inference); }));
+    LEAT_RETURN_IF_ERROR(inference.check_results());
+    return types.check(def.schema.outputs, inference.output_dtypes());
+}
+
+Status infer_unread_outputs(const NodeData& node,
+                            std::span<const TensorArg> inputs,
+                            std::span<TensorArg> outputs) {
+    const CustomOperator& schema = custom_of(node).schema;
+    const auto is_missing = [&](size_t i) {
+        return !outputs[i].present() && !output_spec(schema, i).is_optional;
+    };
+    bool any = false;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        any = any || is_missing(i);
+    }
+    if (!any) {
+        return {};
+    }
+    std::vector<ValueFact> facts(inputs.size());
+    std::vector<const ValueFact*> given(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].present()) {
+            facts[i] = fact_of(inputs[i]);
+            given[i] = &facts[i];
+        }
+    }
+    std::vector<ValueFact> found(outputs.size());
+    LEAT_RETURN_IF_ERROR(infer_node(node, given, found));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!is_missing(i)) {
+            continue;
+        }
+        const std::optional<Shape> shape = found[i].type.fixed_shape();
+        if (!shape) {
+            return invalid_argument("inference left the shape of output {} open", i)
+                .with_found(found[i].type.to_string())
+                .with_needed("extents that follow from those of the inputs");
+        }
+        outputs[i] = row_major_arg(found[i].type.dtype, *shape, nullptr);
+    }
+    return {};
+}
+
+}  // namespace leat::custom

@@ -1,0 +1,139 @@
+#include "custom/custom_op_def.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "custom/custom_inference.h"
+#include "custom/custom_kernel.h"
+#include "custom/guarded_call.h"
+
+namespace leat {
+namespace {
+
+// Operands that every node has, so that the common check can name one that is missing.
+int leading_required(const std::vector<OperandSpec>& operands) {
+    const auto optional = std::find_if(operands.begin(), operands.end(),
+                                       [](const OperandSpec& spec) { return spec.is_optional; });
+    return int(optional - operands.begin());
+}
+
+int most_operands(const std::vector<OperandSpec>& operands) {
+    const bool is_open = !operands.empty() && operands.back().is_variadic;
+    return is_open ? -1 : int(operands.size());
+}
+
+uint32_t shape_input_bits(const CustomOperator& schema) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < schema.inputs.size() && i < 32; ++i) {
+        bits |= schema.inputs[i].decides_shape ? 1U << i : 0;
+    }
+    return bits;
+}
+
+uint32_t in_place_bits(const CustomOperator& schema) {
+    uint32_t bits = 0;
+    for (const int i : schema.in_place_inputs) {
+        bits |= 1U << uint32_t(i);
+    }
+    return bits;
+}
+
+// What memory moves anyway, and a flop an element: also where the callback fails.
+Cost default_cost(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs) {
+    Cost cost;
+    for (const std::span<const TensorArg> list : {inputs, outputs}) {
+        for (const TensorArg& arg : list) {
+            cost.bytes += storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
+        }
+    }
+    for (const TensorArg& arg : outputs) {
+        cost.flops += double(arg.shape.element_count());
+    }
+    return cost;
+}
+
+Cost cost_of_custom(const NodeData& node,
+                    std::span<const TensorArg> inputs,
+                    std::span<const TensorArg> outputs) {
+    const std::vector<TensorView> from = custom::views_of(inputs);
+    const std::vector<TensorView> to = custom::views_of(outputs);
+    const custom::NodeOfCustom view(node);
+    OperatorCost found;
+    // An estimate: without one the plan is as good as without the callback.
+    const Status status = custom::guarded("the cost callback", [&] {
+        found = custom::custom_of(node).schema.cost(OperatorCall{view, from, to});
+        return Status();
+    });
+    const bool is_usable = status.ok() && found.flops >= 0 && found.bytes >= 0;
+    return is_usable ? Cost{found.flops, found.bytes} : default_cost(inputs, outputs);
+}
+
+}  // namespace
+
+CustomOpDef::CustomOpDef(CustomOperator described,
+                         std::string from,
+                         std::shared_ptr<const void> shared_object)
+    : library(std::move(shared_object)), schema(std::move(described)), source(std::move(from)) {
+    name = schema.name;
+    domain = schema.domain;
+    min_inputs = leading_required(schema.inputs);
+    max_inputs = most_operands(schema.inputs);
+    min_outputs = leading_required(schema.outputs);
+    max_outputs = most_operands(schema.outputs);
+    infer = custom::infer_custom;
+    reference = schema.kernels.empty() ? nullptr : custom::run_custom_reference;
+    cost = schema.cost ? cost_of_custom : nullptr;
+    shape_inputs = shape_input_bits(schema);
+    in_place_inputs = in_place_bits(schema);
+    nondeterministic = !schema.is_deterministic;
+}
+
+std::string CustomOpDef::label() const {
+    return fmt::format("{}.{} version {}", schema.domain, schema.name, schema.since_version);
+}
+
+const OperatorKernel* CustomOpDef::host_kernel(std::string_view backend) const {
+    const auto found = schema.kernels.find(backend);
+    if (found != schema.kernels.end()) {
+        return &found->second;
+    }
+    return schema.kernels.empty() ? nullptr : &schema.kernels.begin()->second;
+}
+
+namespace custom {
+
+const CustomOpDef* find_custom(const OpDef* def) {
+    const bool is_custom = def != nullptr && def->infer == infer_custom;
+    return is_custom ? static_cast<const CustomOpDef*>(def) : nullptr;
+}
+
+const CustomOpDef& custom_of(const NodeData& node) {
+    return static_cast<const CustomOpDef&>(*node.def);
+}
+
+const AttributeValue* NodeOfCustom::attribute(std::string_view attribute_name) const {
+    if (const auto own = node_.attributes.find(attribute_name); own != node_.attributes.end()) {
+        return &own->second;
+    }
+    const std::vector<AttributeSpec>& specs = custom_of(node_).schema.attributes;
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const AttributeSpec& candidate) {
+        return candidate.name == attribute_name;
+    });
+    return spec != specs.end() && spec->default_value ? &*spec->default_value : nullptr;
+}
+
+TensorView view_of(const TensorArg& arg) {
+    return {arg.dtype, arg.shape, arg.data};
+}
+
+std::vector<TensorView> views_of(std::span<const TensorArg> args) {
+    std::vector<TensorView> views;
+    views.reserve(args.size());
+    for (const TensorArg& arg : args) {
+        views.push_back(view_of(arg));
+    }
+    return views;
+}
+
+}  // namespace custom
+}  // namespace leat
