@@ -97,6 +97,7 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
     }
     runtime.backend_path = backend_path(options);
     LEAT_RETURN_IF_ERROR(read_backend_settings(options, runtime));
+    runtime.operator_libraries = options.list("operators");
     runtime.pin_threads = options.text("pin") != "none";
     const std::string numa = options.text("numa");
     runtime.numa.is_on = numa != "off";
