@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <utility>
 
+#include "backends/plugin/cache_folder.h"
 #include "backends/plugin/find_plugin.h"
 
 namespace leat {
@@ -76,8 +77,9 @@ Result<std::shared_ptr<DeviceBackend>> DeviceBackend::open(const std::string& na
                                                            HostServices::Log log,
                                                            HostServices::ParallelFor parallel_for) {
     LEAT_ASSIGN_OR_RETURN(const std::string file, find_plugin(name, path));
+    std::string cache_folder = make_cache_folder(name, log);
     std::shared_ptr<DeviceBackend> backend(
-        new DeviceBackend(std::move(log), std::move(parallel_for)));
+        new DeviceBackend(std::move(cache_folder), std::move(log), std::move(parallel_for)));
     LEAT_ASSIGN_OR_RETURN(backend->plugin_, LoadedPlugin::open(file, backend->services_));
     if (const std::string reason = backend->plugin_->unavailable_reason(); !reason.empty()) {
         return unsupported("backend '{}' is not available: {}", name, reason).with_file(file);

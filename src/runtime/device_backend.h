@@ -96,8 +96,10 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     Status unload() { return plugin_->unload(); }
 
   private:
-    DeviceBackend(HostServices::Log log, HostServices::ParallelFor parallel_for)
-        : services_({}, std::move(log), std::move(parallel_for)) {}
+    DeviceBackend(std::string cache_folder,
+                  HostServices::Log log,
+                  HostServices::ParallelFor parallel_for)
+        : services_(std::move(cache_folder), std::move(log), std::move(parallel_for)) {}
 
     HostServices services_;  // outlives the plugin
     std::unique_ptr<LoadedPlugin> plugin_;

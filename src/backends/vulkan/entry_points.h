@@ -43,6 +43,7 @@
     X(CreateCommandPool)           \
     X(CreateComputePipelines)      \
     X(CreateFence)                 \
+    X(CreatePipelineCache)         \
     X(CreatePipelineLayout)        \
     X(CreateQueryPool)             \
     X(CreateSemaphore)             \
@@ -51,6 +52,7 @@
     X(DestroyCommandPool)          \
     X(DestroyDevice)               \
     X(DestroyFence)                \
+    X(DestroyPipelineCache)        \
     X(DestroyPipeline)             \
     X(DestroyPipelineLayout)       \
     X(DestroyQueryPool)            \
@@ -63,6 +65,7 @@
     X(GetBufferMemoryRequirements) \
     X(GetDeviceQueue)              \
     X(GetFenceStatus)              \
+    X(GetPipelineCacheData)        \
     X(GetQueryPoolResults)         \
     X(GetSemaphoreCounterValue)    \
     X(MapMemory)                   \

@@ -2,10 +2,14 @@
 
 #include <glslang/Include/glslang_c_interface.h>
 #include <glslang/Public/resource_limits_c.h>
+#include <glslang/build_info.h>
 
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
+#include "backends/vulkan/disk_cache.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -20,15 +24,9 @@ struct CacheEntry {
     std::shared_ptr<const SpirvWords> words;
 };
 
-// The library's tables of built-in symbols, and what was compiled, until the process ends or the
-// plugin is unloaded.
-class Compiler {
+// What was compiled, until the process ends or the plugin is unloaded.
+class TextTable {
   public:
-    Compiler() { glslang_initialize_process(); }
-    Compiler(const Compiler&) = delete;
-    Compiler& operator=(const Compiler&) = delete;
-    ~Compiler() { glslang_finalize_process(); }
-
     std::shared_ptr<CacheEntry> entry(const std::string& source) {
         const std::lock_guard<std::mutex> lock(mutex_);
         std::shared_ptr<CacheEntry>& entry = entries_[source];
@@ -43,9 +41,37 @@ class Compiler {
     std::map<std::string, std::shared_ptr<CacheEntry>> entries_;
 };
 
-Compiler& compiler() {
-    static Compiler instance;
+// The library's tables of built-in symbols. Apart from the texts: where all of these come from a
+// disk, nobody pays for it.
+class Compiler {
+  public:
+    Compiler() { glslang_initialize_process(); }
+    Compiler(const Compiler&) = delete;
+    Compiler& operator=(const Compiler&) = delete;
+    ~Compiler() { glslang_finalize_process(); }
+};
+
+void start_compiler() {
+    static const Compiler kInstance;
+}
+
+TextTable& texts() {
+    static TextTable instance;
     return instance;
+}
+
+constexpr std::string_view kCacheKind = "spirv";
+// Counts what input_of() and compile_glsl() ask of the compiler.
+constexpr int kCompilerUse = 1;
+constexpr uint32_t kSpirvMagic = 0x07230203;
+
+std::optional<SpirvWords> words_in(std::string_view bytes) {
+    SpirvWords words(bytes.size() / sizeof(uint32_t));
+    if (words.empty() || bytes.size() % sizeof(uint32_t) != 0) {
+        return std::nullopt;
+    }
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words[0] == kSpirvMagic ? std::optional(std::move(words)) : std::nullopt;
 }
 
 glslang_input_t input_of(const std::string& source) {
@@ -72,7 +98,7 @@ Status refused(std::string_view name, const char* log) {
 }  // namespace
 
 Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source) {
-    compiler();
+    start_compiler();
     const glslang_input_t input = input_of(source);
     // The program refers to the shader, so it goes first.
     const OwnedShader shader(glslang_shader_create(&input), &glslang_shader_delete);
@@ -97,12 +123,38 @@ Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source
     return words;
 }
 
+std::string spirv_key(const std::string& source) {
+    return fmt::format("glslang {}.{}.{}{}, use {}\n{}", GLSLANG_VERSION_MAJOR,
+                       GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH, GLSLANG_VERSION_FLAVOR,
+                       kCompilerUse, source);
+}
+
+Result<SpirvWords> compile_glsl_cached(std::string_view name,
+                                       const std::string& source,
+                                       DiskCache* cache) {
+    if (cache == nullptr) {
+        return compile_glsl(name, source);
+    }
+    const std::string key = spirv_key(source);
+    if (const std::optional<std::string> bytes = cache->load(kCacheKind, key)) {
+        if (std::optional<SpirvWords> words = words_in(*bytes)) {
+            return *std::move(words);
+        }
+        cache->report_unusable(kCacheKind, key, "it holds no SPIR-V");
+    }
+    LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl(name, source));
+    cache->store(kCacheKind, key,
+                 {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)});
+    return words;
+}
+
 Result<std::shared_ptr<const SpirvWords>> compile_glsl_once(std::string_view name,
-                                                            const std::string& source) {
-    const std::shared_ptr<CacheEntry> entry = compiler().entry(source);
+                                                            const std::string& source,
+                                                            DiskCache* cache) {
+    const std::shared_ptr<CacheEntry> entry = texts().entry(source);
     const std::lock_guard<std::mutex> lock(entry->mutex);
     if (entry->words == nullptr) {
-        LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl(name, source));
+        LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl_cached(name, source, cache));
         entry->words = std::make_shared<const SpirvWords>(std::move(words));
     }
     return entry->words;

@@ -11,6 +11,8 @@
 
 namespace leat::vulkan {
 
+class DiskCache;
+
 using SpirvWords = std::vector<uint32_t>;
 
 // Compiles a compute shader for Vulkan 1.3. invalid_argument with the compiler's log where the text
@@ -18,8 +20,19 @@ using SpirvWords = std::vector<uint32_t>;
 // 70 ms longer.
 Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source);
 
-// The same, but each text is compiled once in the process, also if several threads ask for it.
+// What the words of a text depend on: the text, the compiler and how it is called.
+std::string spirv_key(const std::string& source);
+
+// The same, but the words may come from the cache, and go there. Words that are no SPIR-V are
+// compiled again. `cache` may be null.
+Result<SpirvWords> compile_glsl_cached(std::string_view name,
+                                       const std::string& source,
+                                       DiskCache* cache);
+
+// The same, but each text is compiled or loaded once in the process, also if several threads ask
+// for it.
 Result<std::shared_ptr<const SpirvWords>> compile_glsl_once(std::string_view name,
-                                                            const std::string& source);
+                                                            const std::string& source,
+                                                            DiskCache* cache = nullptr);
 
 }  // namespace leat::vulkan

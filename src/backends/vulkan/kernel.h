@@ -57,6 +57,16 @@ struct KernelLimits {
     uint32_t max_workgroup_invocations = 128;
     uint32_t shared_memory_bytes = 16384;
     std::array<uint32_t, 3> max_groups{65535, 65535, 65535};
+    // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
+    bool has_float16 = true;
+    bool has_float64 = true;
+    bool has_int8 = true;
+    bool has_int16 = true;
+    bool has_int64 = true;
+
+    bool has_every_type() const {
+        return has_float16 && has_float64 && has_int8 && has_int16 && has_int64;
+    }
 };
 
 // Commands of a node run after all commands written before, as far as they touch the same bytes.
@@ -67,6 +77,7 @@ class KernelWriter {
     virtual const KernelLimits& limits() const = 0;
     // Device memory for the node alone, aligned to 256 bytes, undefined at first.
     virtual OperandRef scratch(int64_t size_bytes) = 0;
+    // unsupported, with the features, where the device lacks some that the shader needs.
     virtual Status dispatch(const KernelDispatch& dispatch) = 0;
     virtual Status copy(OperandRef from, OperandRef to, int64_t size_bytes) = 0;
     // size_bytes: a multiple of 4.

@@ -2,6 +2,7 @@
 
 #include "backends/vulkan/device_info.h"
 #include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/shader_features.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -16,12 +17,38 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
     for (size_t i = 0; i < limits.max_groups.size(); ++i) {
         limits.max_groups[i] = own.maxComputeWorkGroupCount[i];
     }
+    limits.has_float16 = info.features12.shaderFloat16 != VK_FALSE;
+    limits.has_float64 = info.features.shaderFloat64 != VK_FALSE;
+    limits.has_int8 = info.features12.shaderInt8 != VK_FALSE;
+    limits.has_int16 = info.features.shaderInt16 != VK_FALSE;
+    limits.has_int64 = info.features.shaderInt64 != VK_FALSE;
     return limits;
 }
 
-Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker, const ShaderUse& shader) {
-    if (!shader.source.empty()) {
+Status check_features(const ShaderUse& shader, const KernelLimits& limits) {
+    if (limits.has_every_type()) {
+        return Status();
+    }
+    std::string missing;
+    if (shader.source.empty()) {
+        LEAT_ASSIGN_OR_RETURN(const Shader found, find_shader(shader.name));
+        missing = missing_features(found.words, limits);
+    } else {
         LEAT_ASSIGN_OR_RETURN(const auto words, compile_glsl_once(shader.name, shader.source));
+        missing = missing_features(*words, limits);
+    }
+    if (missing.empty()) {
+        return Status();
+    }
+    return unsupported("kernel '{}' needs {}, which the device lacks", shader.name, missing);
+}
+
+Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
+                                           const ShaderUse& shader,
+                                           DiskCache* disk) {
+    if (!shader.source.empty()) {
+        LEAT_ASSIGN_OR_RETURN(const auto words,
+                              compile_glsl_once(shader.name, shader.source, disk));
         return maker.make({shader.name, *words}, shader.constants);
     }
     LEAT_ASSIGN_OR_RETURN(const Shader found, find_shader(shader.name));

@@ -8,8 +8,15 @@ namespace leat::vulkan {
 
 KernelLimits kernel_limits(const DeviceInfo& info);
 
+// unsupported, with the features, where the device lacks some that the shader needs. Compiles
+// source text only where the device lacks any.
+Status check_features(const ShaderUse& shader, const KernelLimits& limits);
+
 // not_found for a shader that is neither built in nor source text, invalid_argument for text that
-// does not compile; thread-safe.
-Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker, const ShaderUse& shader);
+// does not compile; thread-safe. Words of source text come from `disk` if they are there and go
+// there otherwise; null: no cache.
+Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
+                                           const ShaderUse& shader,
+                                           DiskCache* disk = nullptr);
 
 }  // namespace leat::vulkan

@@ -1,5 +1,6 @@
 #include "backends/vulkan/list_writer.h"
 
+#include "backends/vulkan/kernel_pipeline.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -54,13 +55,17 @@ Result<PlacedOperand> ListWriter::place_of(const OperandRef& ref) const {
     return place;
 }
 
-PipelineId ListWriter::pipeline_of(const ShaderUse& shader) {
-    const auto next = PipelineId(shaders_.size());
-    const auto [at, is_new] = pipelines_.try_emplace({shader.name, shader.constants}, next);
-    if (is_new) {
-        shaders_.push_back(shader);
+Result<PipelineId> ListWriter::pipeline_of(const ShaderUse& shader) {
+    const ShaderKey key{shader.name, shader.constants};
+    const auto found = pipelines_.find(key);
+    if (found != pipelines_.end()) {
+        return found->second;
     }
-    return at->second;
+    LEAT_RETURN_IF_ERROR(check_features(shader, limits_));
+    const auto next = PipelineId(shaders_.size());
+    pipelines_.emplace(key, next);
+    shaders_.push_back(shader);
+    return next;
 }
 
 Status ListWriter::dispatch(const KernelDispatch& dispatch) {
@@ -85,7 +90,7 @@ Status ListWriter::dispatch(const KernelDispatch& dispatch) {
             }
         }
     }
-    command.pipeline = pipeline_of(dispatch.shader);
+    LEAT_ASSIGN_OR_RETURN(command.pipeline, pipeline_of(dispatch.shader));
     if (!dispatch.parameters.empty()) {
         command.parameters_offset = list_.add_parameters(dispatch.parameters);
     }
@@ -148,7 +153,9 @@ Status ListWriter::copy_words(const PlacedOperand& source,
     command.operands[0] = {source.buffer, source.offset_bytes + bytes.begin};
     command.operands[1] = {target.buffer, target.offset_bytes + bytes.begin};
     command.operand_count = 2;
-    command.pipeline = pipeline_of({fmt::format("strided_copy_{}", word_bytes * 8), {kWorkgroup}});
+    LEAT_ASSIGN_OR_RETURN(
+        command.pipeline,
+        pipeline_of({fmt::format("strided_copy_{}", word_bytes * 8), {kWorkgroup}}));
     command.parameters_offset = list_.add_parameters(std::as_bytes(std::span(&shape, 1)));
     const BufferUse uses[] = {{source.buffer,
                                {source.offset_bytes + bytes.begin, source.offset_bytes + bytes.end},
@@ -177,7 +184,7 @@ Status ListWriter::fill(OperandRef to, int64_t size_bytes, uint32_t pattern) {
     command.scalars = {uint32_t(size_bytes / 4), pattern};
     command.operands[0] = {target.buffer, target.offset_bytes};
     command.operand_count = 1;
-    command.pipeline = pipeline_of({"fill_words", {kWorkgroup}});
+    LEAT_ASSIGN_OR_RETURN(command.pipeline, pipeline_of({"fill_words", {kWorkgroup}}));
     const BufferUse use{target.buffer, bytes, true};
     return list_.add(command, std::span(&use, 1));
 }

@@ -47,7 +47,7 @@ class ListWriter final : public KernelWriter {
     using ShaderKey = std::pair<std::string, std::vector<uint32_t>>;
 
     Result<PlacedOperand> place_of(const OperandRef& ref) const;
-    PipelineId pipeline_of(const ShaderUse& shader);
+    Result<PipelineId> pipeline_of(const ShaderUse& shader);
     // A recorded copy or fill has one address, and that of an external buffer is known at the run
     // only: kernels do it there.
     bool is_external(const PlacedOperand& place) const;

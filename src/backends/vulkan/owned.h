@@ -49,6 +49,7 @@ using OwnedCommandPool = Owned<VkCommandPool, PFN_vkDestroyCommandPool>;
 using OwnedFence = Owned<VkFence, PFN_vkDestroyFence>;
 using OwnedMemory = Owned<VkDeviceMemory, PFN_vkFreeMemory>;
 using OwnedPipeline = Owned<VkPipeline, PFN_vkDestroyPipeline>;
+using OwnedPipelineCache = Owned<VkPipelineCache, PFN_vkDestroyPipelineCache>;
 using OwnedPipelineLayout = Owned<VkPipelineLayout, PFN_vkDestroyPipelineLayout>;
 using OwnedQueryPool = Owned<VkQueryPool, PFN_vkDestroyQueryPool>;
 using OwnedSemaphore = Owned<VkSemaphore, PFN_vkDestroySemaphore>;

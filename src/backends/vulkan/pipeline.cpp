@@ -22,9 +22,13 @@ Result<OwnedShaderModule> make_module(const Device& device, const Shader& shader
 
 }  // namespace
 
-Result<std::unique_ptr<PipelineMaker>> PipelineMaker::create(std::shared_ptr<const Device> device) {
+Result<std::unique_ptr<PipelineMaker>> PipelineMaker::create(std::shared_ptr<const Device> device,
+                                                             DiskCache* disk) {
     std::unique_ptr<PipelineMaker> maker(new PipelineMaker(std::move(device)));
     LEAT_RETURN_IF_ERROR(maker->make_layout());
+    if (disk != nullptr) {
+        LEAT_ASSIGN_OR_RETURN(maker->kept_, DriverCache::open(maker->device_, *disk));
+    }
     return maker;
 }
 
@@ -66,13 +70,20 @@ Result<OwnedPipeline> PipelineMaker::make(const Shader& shader,
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     VkPipeline handle = nullptr;
+    VkPipelineCache kept = kept_ == nullptr ? nullptr : kept_->handle();
     Status status = device_->checked(device_->calls().CreateComputePipelines(
-                                         device_->handle(), nullptr, 1, &info, nullptr, &handle),
+                                         device_->handle(), kept, 1, &info, nullptr, &handle),
                                      "CreateComputePipelines");
     if (!status.ok()) {
         return std::move(status).with_node(fmt::format("shader '{}'", shader.name));
     }
     return OwnedPipeline(device_->handle(), handle, device_->calls().DestroyPipeline);
+}
+
+void PipelineMaker::save() const {
+    if (kept_ != nullptr) {
+        kept_->save();
+    }
 }
 
 }  // namespace leat::vulkan

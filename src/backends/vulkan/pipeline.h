@@ -6,6 +6,7 @@
 #include <span>
 
 #include "device.h"
+#include "driver_cache.h"
 #include "owned.h"
 #include "shaders.h"
 
@@ -17,7 +18,9 @@ constexpr uint32_t kPushBytes = 128;
 // Makes the pipelines of a device. Safe to use from any thread; outlives its pipelines.
 class PipelineMaker {
   public:
-    static Result<std::unique_ptr<PipelineMaker>> create(std::shared_ptr<const Device> device);
+    // With `disk`, which outlives it, the driver starts with what it kept in earlier processes.
+    static Result<std::unique_ptr<PipelineMaker>> create(std::shared_ptr<const Device> device,
+                                                         DiskCache* disk = nullptr);
 
     // `constants` are the shader's specialisation constants 0, 1, ... as words. A `subgroup_size`
     // other than 0 is required of the driver, which otherwise chooses one.
@@ -26,6 +29,8 @@ class PipelineMaker {
                                uint32_t subgroup_size = 0) const;
 
     VkPipelineLayout layout() const { return layout_.get(); }
+    // Keeps on the disk, if there is one, what the driver has of the pipelines that were made.
+    void save() const;
 
   private:
     explicit PipelineMaker(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
@@ -33,6 +38,7 @@ class PipelineMaker {
 
     std::shared_ptr<const Device> device_;
     OwnedPipelineLayout layout_;
+    std::unique_ptr<DriverCache> kept_;
 };
 
 }  // namespace leat::vulkan

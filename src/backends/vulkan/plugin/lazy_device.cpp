@@ -12,11 +12,13 @@ namespace leat::vulkan {
 LazyDevice::LazyDevice(std::shared_ptr<const Instance> instance,
                        DeviceInfo info,
                        int32_t domain,
-                       const Settings& settings)
+                       const Settings& settings,
+                       DiskCache* disk)
     : instance_(std::move(instance)),
       info_(std::move(info)),
       domain_(domain),
       settings_(settings),
+      disk_(disk),
       limits_(kernel_limits(info_)),
       is_mapped_(is_unified(info_) && !settings.is_always_staged) {}
 
@@ -46,7 +48,7 @@ OpenDevice& LazyDevice::open() {
     opened->compute = make_queue(compute);
     opened->copy = make_queue(copy);
     opened->packing = make_queue(copy);
-    opened->pipelines = std::make_unique<PipelineCache>(opened->device);
+    opened->pipelines = std::make_unique<PipelineCache>(compute, disk_);
     opened->waiter = std::make_unique<Waiter>();
     open_ = std::move(opened);
     return *open_;

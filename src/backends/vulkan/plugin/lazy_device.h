@@ -45,11 +45,12 @@ struct OpenDevice {
 // Thread-safe. Outlives slabs and executables of the device.
 class LazyDevice {
   public:
-    // `domain`: its number among the domains of the backend.
+    // `domain`: its number among the domains of the backend. `disk`: null, or outlives it.
     LazyDevice(std::shared_ptr<const Instance> instance,
                DeviceInfo info,
                int32_t domain,
-               const Settings& settings);
+               const Settings& settings,
+               DiskCache* disk);
     LazyDevice(const LazyDevice&) = delete;
     LazyDevice& operator=(const LazyDevice&) = delete;
 
@@ -73,6 +74,7 @@ class LazyDevice {
     DeviceInfo info_;
     int32_t domain_;
     const Settings& settings_;
+    DiskCache* disk_;
     KernelLimits limits_;
     bool is_mapped_;
     std::atomic<int64_t> used_bytes_{0};

@@ -5,8 +5,13 @@
 
 namespace leat::vulkan {
 
-PipelineCache::PipelineCache(const std::shared_ptr<const Device>& device)
-    : maker_(value_or_throw(PipelineMaker::create(device))) {}
+PipelineCache::PipelineCache(const std::shared_ptr<Queue>& queue, DiskCache* disk)
+    : disk_(disk), maker_(value_or_throw(PipelineMaker::create(queue->device(), disk))) {
+    // GPUs' drivers translate a pipeline when it is made.
+    if (queue->device()->info().kind == DeviceKind::kCpu) {
+        warmer_ = std::make_unique<PipelineWarmer>(queue, maker_->layout());
+    }
+}
 
 PipelineCache::Key PipelineCache::key_of(const ShaderUse& shader) {
     return {shader.name, shader.constants, shader.source};
@@ -19,14 +24,13 @@ VkPipeline PipelineCache::find(const ShaderUse& shader) const {
 }
 
 Status PipelineCache::make(const ShaderUse& shader) {
-    LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
+    LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader, disk_));
     const std::lock_guard lock(mutex_);
     pipelines_.try_emplace(key_of(shader), std::move(pipeline));
     return Status();
 }
 
-std::vector<VkPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> shaders,
-                                                    const plugin::Host& host) {
+void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host& host) {
     std::vector<const ShaderUse*> missing;
     missing.reserve(shaders.size());
     for (const ShaderUse& shader : shaders) {
@@ -34,18 +38,36 @@ std::vector<VkPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> s
             missing.push_back(&shader);
         }
     }
-    std::vector<Status> statuses(missing.size());
-    if (!missing.empty()) {
-        host.parallel_for(int64_t(missing.size()), [&](int64_t i) {
-            try {
-                statuses[size_t(i)] = make(*missing[size_t(i)]);
-            } catch (const std::bad_alloc&) {
-                statuses[size_t(i)] = Status::bare(StatusCode::kOutOfMemory);
-            }
-        });
+    if (missing.empty()) {
+        return;
     }
+    std::vector<Status> statuses(missing.size());
+    host.parallel_for(int64_t(missing.size()), [&](int64_t i) {
+        try {
+            statuses[size_t(i)] = make(*missing[size_t(i)]);
+        } catch (const std::bad_alloc&) {
+            statuses[size_t(i)] = Status::bare(StatusCode::kOutOfMemory);
+        }
+    });
     for (const Status& status : statuses) {
         throw_if(status);
+    }
+    if (warmer_ != nullptr) {
+        std::vector<VkPipeline> made;
+        made.reserve(missing.size());
+        for (const ShaderUse* shader : missing) {
+            made.push_back(find(*shader));
+        }
+        throw_if(warmer_->begin(made));
+    }
+    maker_->save();
+}
+
+std::vector<VkPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> shaders,
+                                                    const plugin::Host& host) {
+    begin(shaders, host);
+    if (warmer_ != nullptr) {
+        throw_if(warmer_->wait());
     }
     std::vector<VkPipeline> result;
     result.reserve(shaders.size());

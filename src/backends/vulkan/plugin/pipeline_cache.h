@@ -11,6 +11,7 @@
 
 #include "backends/vulkan/kernel.h"
 #include "backends/vulkan/kernel_pipeline.h"
+#include "backends/vulkan/pipeline_warmer.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {
@@ -19,10 +20,14 @@ namespace leat::vulkan {
 // the same new pipeline may both make it, and the first one's stays.
 class PipelineCache {
   public:
+    // Of the queue's device. `disk`: what pipelines are made from is kept there; null: nowhere.
     // Throws where the device makes no layout.
-    explicit PipelineCache(const std::shared_ptr<const Device>& device);
+    PipelineCache(const std::shared_ptr<Queue>& queue, DiskCache* disk);
 
-    // A pipeline for each; the missing ones are made on the host's threads. Throws the first error.
+    // Makes the missing ones on the host's threads. Returns while a device that translates them at
+    // their first dispatch is at it. Throws the first error.
+    void begin(std::span<const ShaderUse> shaders, const plugin::Host& host);
+    // A pipeline for each, ready to run. Throws the first error.
     std::vector<VkPipeline> pipelines_of(std::span<const ShaderUse> shaders,
                                          const plugin::Host& host);
     VkPipelineLayout layout() const { return maker_->layout(); }
@@ -33,9 +38,11 @@ class PipelineCache {
     VkPipeline find(const ShaderUse& shader) const;
     Status make(const ShaderUse& shader);
 
+    DiskCache* disk_;
     std::unique_ptr<PipelineMaker> maker_;
     mutable std::mutex mutex_;
     std::map<Key, OwnedPipeline> pipelines_;
+    std::unique_ptr<PipelineWarmer> warmer_;  // the first to go; null where nothing is gained
 };
 
 }  // namespace leat::vulkan

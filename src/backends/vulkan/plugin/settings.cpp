@@ -93,6 +93,9 @@ Settings parse_settings(const LeatSettings* settings) {
     parse_validation(settings, parsed);
     parsed.checks_hazards = is_on(settings, "check_hazards");
     parsed.is_always_staged = parse_staging(settings);
+    if (const char* folder = plugin::find_setting(settings, "cache_dir"); folder != nullptr) {
+        parsed.cache_folder = folder;
+    }
     parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
     parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
     parsed.lost_submission = number_of(settings, "lose_device_at", 0);
@@ -107,6 +110,8 @@ const LeatSettingInfo* setting_row(int32_t index) {
         row("validation", "off", "off, on, synchronization or device: what the layer checks"),
         row("check_hazards", "0", "1: link proves the barriers of each recording"),
         row("staging", "auto", "always: copies through staging memory on any device"),
+        row("cache_dir", nullptr,
+            "folder of compiled kernels for later processes; empty: none; not set: the host's"),
         row("delay_us", "0", "for tests: time before each submission's work"),
         row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
         row("lose_device_at", "", "for tests: number of the submission that loses the device"),

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "leat/plugin_backend.h"
 
@@ -17,6 +19,9 @@ struct Settings {
     bool checks_hazards = false;
     // Copies as if no memory of the device were mapped.
     bool is_always_staged = false;
+    // Where compiled kernels are kept for later processes; empty: nowhere. Not set: the host's
+    // folder, if it has one.
+    std::optional<std::string> cache_folder;
     // For tests: what a slow, small or failing device would do.
     std::chrono::microseconds delay{0};  // before each submission's work
     int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none

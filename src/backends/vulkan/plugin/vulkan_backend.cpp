@@ -8,6 +8,7 @@
 #include "backends/lowered/plugin_graph.h"
 #include "backends/queues/queued_backend.h"
 #include "backends/vulkan/device_info.h"
+#include "backends/vulkan/disk_cache.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/loader.h"
 #include "backends/vulkan/plugin/device_table.h"
@@ -55,6 +56,18 @@ std::shared_ptr<const Instance> make_instance(const Settings& settings, plugin::
     return value_or_throw(Instance::create(value_or_throw(Loader::open()), std::move(options)));
 }
 
+// Null where nothing may be kept.
+std::unique_ptr<DiskCache> make_cache(const Settings& settings, plugin::Host host) {
+    const char* folder = settings.cache_folder ? settings.cache_folder->c_str() : nullptr;
+    folder = folder == nullptr ? host.cache_directory() : folder;
+    if (folder == nullptr || *folder == '\0') {
+        return nullptr;
+    }
+    return std::make_unique<DiskCache>(folder, "leat " LEAT_VERSION, [host](std::string_view line) {
+        host.log(kLeatLogWarning, std::string(line));
+    });
+}
+
 class VulkanBackend final : public queues::QueuedBackend {
   public:
     static constexpr const char* kName = "vulkan";
@@ -65,13 +78,13 @@ class VulkanBackend final : public queues::QueuedBackend {
     static const LeatSettingInfo* setting(int32_t index) { return setting_row(index); }
 
     VulkanBackend(const LeatHostApi* host, const LeatSettings* settings)
-        : host_(host), settings_(parse_settings(settings)) {
+        : host_(host), settings_(parse_settings(settings)), cache_(make_cache(settings_, host_)) {
         const std::shared_ptr<const Instance> instance = make_instance(settings_, host_);
         std::vector<DeviceInfo> infos = usable_devices(*instance);
         for (DeviceInfo& info : infos) {
             const auto index = int32_t(devices_.size());
-            devices_.push_back(
-                std::make_unique<LazyDevice>(instance, std::move(info), index, settings_));
+            devices_.push_back(std::make_unique<LazyDevice>(instance, std::move(info), index,
+                                                            settings_, cache_.get()));
             tables_.push_back(
                 std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
         }
@@ -149,6 +162,7 @@ class VulkanBackend final : public queues::QueuedBackend {
 
     plugin::Host host_;
     Settings settings_;
+    std::unique_ptr<DiskCache> cache_;  // null: none
     std::vector<std::unique_ptr<LazyDevice>> devices_;
     std::vector<std::unique_ptr<DeviceTable>> tables_;
     std::unique_ptr<queues::Queues> queues_;  // the first to go: its threads use the others
@@ -203,7 +217,9 @@ std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
     const uint64_t host_inputs = check_graph(graph);
     lowered::ImportedGraph imported = lowered::import_graph(graph);
     imported.host_inputs = host_inputs;
-    return std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
+    auto executable = std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
+    executable->warm();
+    return executable;
 }
 
 LeatClockSample VulkanBackend::clock_correlation(int32_t device) {

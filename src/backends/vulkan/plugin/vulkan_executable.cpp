@@ -1,6 +1,9 @@
 #include "backends/vulkan/plugin/vulkan_executable.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+#include <vector>
 
 #include "backends/vulkan/plugin/vulkan_instance.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
@@ -13,6 +16,23 @@ VulkanExecutable::VulkanExecutable(LazyDevice& device,
     : LoweredExecutable(std::move(graph), {kArenaAlignmentBytes, device.domain()}),
       device_(device),
       host_(host) {}
+
+void VulkanExecutable::warm() {
+    if (!graph().symbols.empty() || graph().host_inputs != 0) {
+        return;
+    }
+    try {
+        const std::vector<const LeatTensorView*> no_host_inputs(graph().graph.inputs.size());
+        auto shape = plugin::made<LeatRunShape>();
+        shape.input_count = int32_t(no_host_inputs.size());
+        shape.host_inputs = no_host_inputs.data();
+        const auto program = program_of(shape);
+        device_.open().pipelines->begin(program->shaders, host_);
+    } catch (const plugin::Error& error) {
+        // Whoever links meets it again, and knows for what.
+        host_.log(kLeatLogDebug, fmt::format("pipelines are not made ahead: {}", error.what()));
+    }
+}
 
 void VulkanExecutable::write(LeatPlacement to, std::span<const std::byte> bytes) {
     slab_of(to, int64_t(bytes.size()), device_).write(to.offset_bytes, bytes);

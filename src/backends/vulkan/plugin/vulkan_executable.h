@@ -15,6 +15,8 @@ class VulkanExecutable final : public lowered::LoweredExecutable {
   public:
     VulkanExecutable(LazyDevice& device, plugin::Host host, lowered::ImportedGraph graph);
 
+    // Begins to make the pipelines, if they follow from the graph alone. Errors are left to link().
+    void warm();
     std::unique_ptr<plugin::Requirements> requirements(const LeatRunShape& shape) override;
     std::unique_ptr<plugin::Instance> link(const LeatRunShape& shape,
                                            const LeatLinkage& linkage) override;

@@ -1,0 +1,47 @@
+// PipelineWarmer: has a device translate pipelines before their first use.
+//
+// Devices that are CPUs translate a pipeline in their queue, when its first dispatch gets there
+// (docs/measurements/vulkan.md). So each pipeline is dispatched once with no workgroup at all: it
+// is translated, and nothing is read or written.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "owned.h"
+#include "queue.h"
+
+namespace leat::vulkan {
+
+// Thread-safe.
+class PipelineWarmer {
+  public:
+    // `layout` is that of all pipelines.
+    PipelineWarmer(std::shared_ptr<Queue> queue, VkPipelineLayout layout)
+        : queue_(std::move(queue)), layout_(layout) {}
+    PipelineWarmer(const PipelineWarmer&) = delete;
+    PipelineWarmer& operator=(const PipelineWarmer&) = delete;
+    // Waits for what it has begun.
+    ~PipelineWarmer();
+
+    // Returns while the device is at it. The pipelines stay until then.
+    Status begin(std::span<const VkPipeline> pipelines);
+    // Until the device has done everything that was begun.
+    Status wait();
+
+  private:
+    struct Flight {
+        OwnedCommandPool pool;
+        uint64_t point = 0;
+    };
+    Status record(VkCommandBuffer commands, std::span<const VkPipeline> pipelines) const;
+
+    std::shared_ptr<Queue> queue_;
+    VkPipelineLayout layout_;
+    std::mutex mutex_;
+    std::vector<Flight> flights_;
+};
+
+}  // namespace leat::vulkan

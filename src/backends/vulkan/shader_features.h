@@ -1,0 +1,16 @@
+// What a shader needs of a device, as its SPIR-V says.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "backends/vulkan/kernel.h"
+
+namespace leat::vulkan {
+
+// The features by their names in the API, separated by commas, that the shader's words declare as
+// capabilities and the device lacks; empty if there are none. Knows those that KernelLimits has.
+std::string missing_features(std::span<const uint32_t> words, const KernelLimits& limits);
+
+}  // namespace leat::vulkan

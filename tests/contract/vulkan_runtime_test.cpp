@@ -1,0 +1,207 @@
+// Programs on the Vulkan plugin when something is missing or broken: a reason each, and the same
+// runtime goes on with the CPU. Kernels are kept on the disk from one loading to the next.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "leat/leat.h"
+#include "support/scratch_folder.h"
+
+namespace leat {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// x[2,2] --> MatMul(w) --> Relu --> y
+Graph affine_graph() {
+    Graph graph("affine");
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 2});
+    const ValueId w =
+        graph.constant("w", *Tensor::from<float>({2, 2}, std::vector<float>{1, -2, 3, 4}));
+    graph.output("y", graph.add("Relu", {graph.add("MatMul", {x, w})}));
+    return graph;
+}
+
+// Warnings and errors, from any thread.
+class Lines {
+  public:
+    Logger logger() {
+        return [this](LogLevel level, std::string_view line) {
+            if (level >= LogLevel::kWarning) {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                lines_.emplace_back(line);
+            }
+        };
+    }
+    std::vector<std::string> lines() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return lines_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::string> lines_;
+};
+
+RuntimeOptions vulkan_options(std::map<std::string, std::string, std::less<>> settings = {},
+                              Logger logger = {}) {
+    RuntimeOptions options;
+    const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
+    options.backend_path = folder == nullptr ? "." : folder;
+    options.backend_settings["vulkan"] = std::move(settings);
+    options.logger = std::move(logger);
+    options.threads = 1;
+    return options;
+}
+
+Status run_on(const Runtime& runtime, std::string device) {
+    CompileOptions options;
+    options.devices = std::move(device);
+    options.fallback = Fallback::kForbid;
+    auto compiled = runtime.compile(affine_graph(), options);
+    if (!compiled.ok()) {
+        return std::move(compiled).error();
+    }
+    auto request = compiled->make_request();
+    if (!request.ok()) {
+        return std::move(request).error();
+    }
+    const std::vector<float> x = {1, 1, 2, 0};
+    Status status = request->bind("x", Shape{2, 2}, std::span<const float>(x));
+    status = status.ok() ? request->run() : status;
+    if (status.ok()) {
+        EXPECT_THAT(request->get<float>("y"), ElementsAre(4, 2, 2, 0)) << options.devices;
+    }
+    return status;
+}
+
+void expect_ok(const Status& status) {
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// What the process of this test cannot have, by its environment; see meson.build.
+constexpr const char* kAbsenceVariable = "LEAT_TEST_VULKAN_ABSENCE";
+
+TEST(VulkanAbsence, IsAReasonInOneLineAndLeavesTheCpu) {
+    const char* reason = std::getenv(kAbsenceVariable);
+    if (reason == nullptr) {
+        GTEST_SKIP() << kAbsenceVariable << " names no absence";
+    }
+    const Runtime runtime(vulkan_options());
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        const Status status = run_on(runtime, "vulkan:0");
+        EXPECT_FALSE(status.ok());
+        EXPECT_THAT(status.message(), HasSubstr(reason));
+        EXPECT_THAT(status.message(), Not(HasSubstr("\n")));
+        expect_ok(run_on(runtime, "cpu"));
+    }
+}
+
+class VulkanRuntime : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const Runtime runtime(vulkan_options({{"cache_dir", ""}}));
+        const Status status = run_on(runtime, "vulkan:0");
+        if (!status.ok()) {
+            GTEST_SKIP() << status.message();
+        }
+    }
+
+    // What the log tells of a run on the device. Nothing of the plugin is left afterwards, so the
+    // next one is as good as another process.
+    static std::vector<std::string> run_and_log(
+        std::map<std::string, std::string, std::less<>> settings) {
+        Lines lines;
+        {
+            const Runtime runtime(vulkan_options(std::move(settings), lines.logger()));
+            expect_ok(run_on(runtime, "vulkan:0"));
+            expect_ok(run_on(runtime, "cpu"));
+        }
+        return lines.lines();
+    }
+
+    std::vector<fs::path> files() const {
+        std::vector<fs::path> found;
+        for (const auto& entry : fs::directory_iterator(folder_.path())) {
+            found.push_back(entry.path());
+        }
+        return found;
+    }
+
+    ScratchFolder folder_;
+};
+
+TEST_F(VulkanRuntime, KeepsKernelsInTheFolderOfItsSetting) {
+    const std::string folder = folder_.path().string();
+    EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());
+    const std::vector<fs::path> first = files();
+    EXPECT_THAT(first, Not(IsEmpty()));
+    EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());
+    EXPECT_EQ(files().size(), first.size());
+}
+
+TEST_F(VulkanRuntime, KeepsNothingWithoutAFolder) {
+    const char* before = std::getenv("XDG_CACHE_HOME");
+    const std::optional<std::string> kept =
+        before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    EXPECT_THAT(run_and_log({{"cache_dir", ""}}), IsEmpty());
+    const fs::path own = folder_.path() / "leat" / "vulkan";
+    EXPECT_EQ(file_count_in(own), 0);
+    EXPECT_THAT(run_and_log({}), IsEmpty()) << "the host's folder";
+    EXPECT_GT(file_count_in(own), 0);
+    kept ? setenv("XDG_CACHE_HOME", kept->c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_F(VulkanRuntime, ReplacesCorruptFilesAndSaysSo) {
+    const std::string folder = folder_.path().string();
+    run_and_log({{"cache_dir", folder}});
+    for (const fs::path& file : files()) {
+        std::string contents = contents_of(file);
+        contents[contents.size() / 2] ^= 1;
+        write_contents(file, contents);
+    }
+    EXPECT_THAT(run_and_log({{"cache_dir", folder}}), Contains(HasSubstr("checksum is wrong")));
+    EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());
+}
+
+TEST_F(VulkanRuntime, AFolderThatCannotBeWrittenIsAWarning) {
+    const fs::path file = folder_.path() / "file";
+    write_contents(file, "no folder");
+    EXPECT_THAT(run_and_log({{"cache_dir", file.string()}}),
+                Contains(HasSubstr("nothing more is cached")).Times(1));
+}
+
+TEST_F(VulkanRuntime, AFullDiskIsAWarning) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{100, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const std::vector<std::string> lines = run_and_log({{"cache_dir", folder_.path().string()}});
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_THAT(lines, Contains(HasSubstr("nothing more is cached")).Times(1));
+    EXPECT_THAT(files(), IsEmpty());
+    EXPECT_THAT(run_and_log({{"cache_dir", folder_.path().string()}}), IsEmpty());
+}
+
+TEST_F(VulkanRuntime, ALostDeviceLeavesTheCpu) {
+    const Runtime runtime(vulkan_options({{"cache_dir", ""}, {"lose_device_at", "1"}}));
+    EXPECT_EQ(run_on(runtime, "vulkan:0").code(), StatusCode::kDeviceLost);
+    expect_ok(run_on(runtime, "cpu"));
+}
+
+}  // namespace
+}  // namespace leat
