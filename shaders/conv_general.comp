@@ -12,6 +12,7 @@ layout(local_size_x_id = 0) in;
 #include "accumulate.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
+#include "epilogue.glsl"
 
 // Taps of one channel whose positions lie inside x. Sums of channels are short sums of the whole.
 WIDE channel_sum(Window window, ivec3 origin, ElementsIn x, uint x_at, ElementsIn w, uint w_at) {
@@ -68,6 +69,6 @@ void main() {
         if (problem.has_bias != 0u) {
             value += widen(ElementsIn(operand(2u)).at[channel]);
         }
-        ElementsOut(operand(3u)).at[i] = narrow(value);
+        ElementsOut(operand(3u)).at[i] = epilogue(value, i);
     }
 }

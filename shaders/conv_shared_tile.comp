@@ -13,6 +13,7 @@ layout(local_size_x = 16, local_size_y = 16) in;
 #include "accumulate.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
+#include "epilogue.glsl"
 
 const uint kTile = 64;
 const uint kDepth = 16;
@@ -69,7 +70,8 @@ void store(ConvProblem problem, uint row, uint group, uint number, uint plane, W
         value += widen(ElementsIn(operand(2u)).at[channel]);
     }
     const uint image = number / plane * problem.groups * problem.out_channels;
-    ElementsOut(operand(3u)).at[(image + channel) * plane + number % plane] = narrow(value);
+    const uint y_at = (image + channel) * plane + number % plane;
+    ElementsOut(operand(3u)).at[y_at] = epilogue(value, y_at);
 }
 
 void main() {

@@ -16,6 +16,7 @@ layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
+#include "epilogue.glsl"
 
 const uint kColumns = 8;
 const uint kLanes = 8;  // that hold different parts of the weights
@@ -101,7 +102,8 @@ void store(Columns columns, uint group, uint first_row, uint plane, uint count,
         const float bias = problem.has_bias != 0u ? FloatsIn(operand(2u)).at[channel] : 0.0;
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
             if (columns.number[j] < count) {
-                y.at[y_at[j] + channel * plane] = sums[0][j] * scale + bias;
+                const uint at = y_at[j] + channel * plane;
+                y.at[at] = epilogue(sums[0][j] * scale + bias, at);
             }
         }
         [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {

@@ -11,6 +11,7 @@ layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
 #include "gemm_problem.glsl"
+#include "epilogue.glsl"
 
 const uint kBlock = 64;  // products of a short sum
 
@@ -43,7 +44,7 @@ void main() {
     for (uint i = linear_id(); i < count; i += linear_count()) {
         const uint column = i % n;
         const uint row = i / n % m;
-        const uvec3 origins = gemm_origins(problem, i / n / m);
+        const uvec4 origins = gemm_origins(problem, i / n / m);
         WIDE value = dot_product(a, origins.x + row * problem.a_row, problem.a_k, b,
                                  origins.y + column * problem.b_column, problem.b_k, problem.k);
 #ifndef ELEMENT_IS_INTEGER
@@ -57,6 +58,6 @@ void main() {
 #endif
             value += addend;
         }
-        y.at[i] = narrow(value);
+        y.at[origins.w + row * problem.y_row + column] = epilogue(value, i);
     }
 }

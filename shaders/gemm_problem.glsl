@@ -1,6 +1,6 @@
 // A batch of products Y = alpha A B + beta C, as leat::vulkan::GemmProblem; strides in elements.
-// Y [batch, m, n] is dense; A and B may be transposed; C, A and B broadcast along batch axes, and C
-// along rows and columns.
+// Columns of Y are dense, its rows and products anywhere; A and B may be transposed; C, A and B
+// broadcast along batch axes, and C along rows and columns.
 const uint kMaxRank = 8;
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer GemmProblem {
     uint m;
@@ -15,21 +15,24 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Gem
     uint has_c;
     float alpha;
     float beta;
+    uint y_row;
     uint batch_count;
     uint batch_rank;
     uint batch_extents[kMaxRank];
     uint a_batch[kMaxRank];
     uint b_batch[kMaxRank];
     uint c_batch[kMaxRank];
+    uint y_batch[kMaxRank];
 };
 
-// Where A, B and C of one product begin.
-uvec3 gemm_origins(GemmProblem problem, uint product) {
-    uvec3 origins = uvec3(0u);
+// Where A, B, C and Y of one product begin.
+uvec4 gemm_origins(GemmProblem problem, uint product) {
+    uvec4 origins = uvec4(0u);
     for (uint axis = problem.batch_rank; axis-- > 0u;) {
         const uint index = product % problem.batch_extents[axis];
         product /= problem.batch_extents[axis];
-        origins += index * uvec3(problem.a_batch[axis], problem.b_batch[axis], problem.c_batch[axis]);
+        origins += index * uvec4(problem.a_batch[axis], problem.b_batch[axis], problem.c_batch[axis],
+                                 problem.y_batch[axis]);
     }
     return origins;
 }

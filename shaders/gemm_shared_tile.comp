@@ -11,6 +11,7 @@ layout(local_size_x = 16, local_size_y = 16) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
 #include "gemm_problem.glsl"
+#include "epilogue.glsl"
 
 const uint kTile = 64;
 const uint kDepth = 16;  // of A's columns and B's rows at a time
@@ -22,7 +23,7 @@ shared WIDE a_tile[kDepth][kTile];
 shared WIDE b_tile[kDepth][kTile];
 
 // Elements outside are 0, which adds nothing.
-void load_tiles(GemmProblem problem, uvec3 origins, uvec2 corner, uint depth) {
+void load_tiles(GemmProblem problem, uvec4 origins, uvec2 corner, uint depth) {
     ElementsIn a = ElementsIn(operand(0u));
     ElementsIn b = ElementsIn(operand(1u));
     for (uint i = gl_LocalInvocationIndex; i < kTile * kDepth; i += kInvocations) {
@@ -40,7 +41,7 @@ void load_tiles(GemmProblem problem, uvec3 origins, uvec2 corner, uint depth) {
     }
 }
 
-void store(GemmProblem problem, uvec3 origins, uint product, uvec2 at, WIDE sum) {
+void store(GemmProblem problem, uvec4 origins, uint product, uvec2 at, WIDE sum) {
     if (at.x >= problem.n || at.y >= problem.m) {
         return;
     }
@@ -50,7 +51,8 @@ void store(GemmProblem problem, uvec3 origins, uint product, uvec2 at, WIDE sum)
         value += WIDE(problem.beta) *
                  widen(c.at[origins.z + at.y * problem.c_row + at.x * problem.c_column]);
     }
-    ElementsOut(operand(3u)).at[(product * problem.m + at.y) * problem.n + at.x] = narrow(value);
+    ElementsOut(operand(3u)).at[origins.w + at.y * problem.y_row + at.x] =
+        epilogue(value, (product * problem.m + at.y) * problem.n + at.x);
 }
 
 void main() {
@@ -58,7 +60,7 @@ void main() {
     const uvec2 corner = gl_WorkGroupID.xy * kTile;
     const uvec2 own = gl_LocalInvocationID.xy;
     for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {
-        const uvec3 origins = gemm_origins(problem, product);
+        const uvec4 origins = gemm_origins(problem, product);
         WIDE sums[kOwn][kOwn];
         [[unroll]] for (uint i = 0u; i < kOwn * kOwn; ++i) {
             sums[i / kOwn][i % kOwn] = WIDE(0);

@@ -16,6 +16,7 @@ layout(local_size_x_id = 0) in;
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "push_block.glsl"
 #include "gemm_problem.glsl"
+#include "epilogue.glsl"
 
 const uint kColumns = 8;
 const uint kLanes = 8;  // that hold different parts of A
@@ -25,7 +26,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Una
     vec4 at[];
 };
 
-void multiply(GemmProblem problem, uint row, uint column, uvec3 origins, inout vec4 sums[TILE_ROWS][2]) {
+void multiply(GemmProblem problem, uint row, uint column, uvec4 origins, inout vec4 sums[TILE_ROWS][2]) {
     const uint m = problem.m;
     const uint k = problem.k;
     const uint a_k = problem.a_k;
@@ -59,13 +60,15 @@ void multiply(GemmProblem problem, uint row, uint column, uvec3 origins, inout v
 
 // Row by row in a loop, which shifts the tile through its first row: a register has no number that a
 // loop could count, and the code of each access costs the driver's compiler more than all arithmetic.
-void store(GemmProblem problem, uint row, uint column, uint c_begin, uint product, vec4 sums[TILE_ROWS][2]) {
+void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint product,
+           vec4 sums[TILE_ROWS][2]) {
     const uint end = min(row + TILE_ROWS, problem.m);
     FloatsIn c = FloatsIn(operand(2u));
     FloatsOut y = FloatsOut(operand(3u));
     [[dont_unroll]] for (uint r = row; r < end; ++r) {
-        const uint y_at = (product * problem.m + r) * problem.n + column;
-        const uint c_at = c_begin + r * problem.c_row + column * problem.c_column;
+        const uint index = (product * problem.m + r) * problem.n + column;
+        const uint y_at = origins.w + r * problem.y_row + column;
+        const uint c_at = origins.z + r * problem.c_row + column * problem.c_column;
         float values[kColumns];
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
             values[j] = problem.alpha * sums[0][j / 4u][j % 4u];
@@ -76,7 +79,7 @@ void store(GemmProblem problem, uint row, uint column, uint c_begin, uint produc
             }
         }
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-            y.at[y_at + j] = values[j];
+            y.at[y_at + j] = epilogue(values[j], index + j);
         }
         [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
             sums[i - 1u] = sums[i];
@@ -93,13 +96,13 @@ void main() {
     const uint column = min(gl_GlobalInvocationID.x * kColumns, n - kColumns);
     const uint row = gl_WorkGroupID.y * TILE_ROWS;
     for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {
-        const uvec3 origins = gemm_origins(problem, product);
+        const uvec4 origins = gemm_origins(problem, product);
         vec4 sums[TILE_ROWS][2];
         [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
             sums[r][0] = vec4(0.0);
             sums[r][1] = vec4(0.0);
         }
         multiply(problem, row, column, origins, sums);
-        store(problem, row, column, origins.z, product, sums);
+        store(problem, row, column, origins, product, sums);
     }
 }

@@ -39,12 +39,13 @@ inline OperandRef output_ref(int32_t index, int64_t offset_bytes = 0) {
     return {OperandRef::Kind::kOutput, index, offset_bytes};
 }
 
-// A dispatch; the kernel's operands are `reads`, then `writes`, at most kMaxOperands.
+// A dispatch; the kernel's operands are `reads`, `writes`, `late_reads`, at most kMaxOperands.
 struct KernelDispatch {
     ShaderUse shader;
     std::array<uint32_t, 3> groups{1, 1, 1};
     std::vector<OperandRef> reads;
     std::vector<OperandRef> writes;  // may be read, too
+    std::vector<OperandRef> late_reads = {};
     std::array<uint32_t, kScalars> scalars{};
     std::span<const std::byte> parameters = {};  // copied; empty: none
     int64_t estimated_ns = 0;

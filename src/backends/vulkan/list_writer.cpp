@@ -69,17 +69,20 @@ Result<PipelineId> ListWriter::pipeline_of(const ShaderUse& shader) {
 }
 
 Status ListWriter::dispatch(const KernelDispatch& dispatch) {
-    if (dispatch.reads.size() + dispatch.writes.size() > kMaxOperands) {
-        return unsupported("kernel '{}' with {} operands", dispatch.shader.name,
-                           dispatch.reads.size() + dispatch.writes.size())
+    const size_t operand_count =
+        dispatch.reads.size() + dispatch.writes.size() + dispatch.late_reads.size();
+    if (operand_count > kMaxOperands) {
+        return unsupported("kernel '{}' with {} operands", dispatch.shader.name, operand_count)
             .with_needed(fmt::format("at most {}", kMaxOperands));
     }
     Dispatch command;
     command.groups = dispatch.groups;
     command.scalars = dispatch.scalars;
     std::vector<BufferUse> uses;
-    for (const bool is_write : {false, true}) {
-        for (const OperandRef& ref : is_write ? dispatch.writes : dispatch.reads) {
+    for (const std::vector<OperandRef>* refs :
+         {&dispatch.reads, &dispatch.writes, &dispatch.late_reads}) {
+        const bool is_write = refs == &dispatch.writes;
+        for (const OperandRef& ref : *refs) {
             LEAT_ASSIGN_OR_RETURN(const PlacedOperand place, place_of(ref));
             command.operands[command.operand_count++] = {place.buffer, place.offset_bytes};
             // An empty operand keeps its number, and nobody touches it.

@@ -38,13 +38,16 @@ class ChainWriter {
     bool is_unrolled() const { return is_unrolled_; }
     std::string name() const;
     std::string source() const;
+    // Extensions, and the chain as a function of bits.
+    std::string body() const;
 
   private:
     void note_types();
     DType operand_type(const ChainOperand& operand) const;
     std::string operand_value(const ChainOperand& operand, size_t& scalar) const;
     std::string step_value(const ChainStep& step, bool is_last, size_t& scalar) const;
-    std::string preamble() const;
+    std::string extensions() const;
+    std::string functions() const;
     std::string operators() const;
     std::string chain_function() const;
     std::string buffers() const;
@@ -122,17 +125,20 @@ std::string ChainWriter::name() const {
     return text;
 }
 
-std::string ChainWriter::preamble() const {
+std::string ChainWriter::extensions() const {
     std::string text =
-        "#version 460\n"
         "#extension GL_EXT_shader_8bit_storage : require\n"
         "#extension GL_EXT_shader_16bit_storage : require\n";
     if (uses_int64_) {
         text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
         text += "#define USES_INT64\n";
     }
-    text += "layout(local_size_x_id = 0) in;\n";
-    text += glsl::push_block;
+    return text;
+}
+
+// What operators are written with.
+std::string ChainWriter::functions() const {
+    std::string text;
     if (uses_double_) {
         text += "#define USES_DOUBLE\n";
     }
@@ -365,14 +371,26 @@ std::string ChainWriter::broadcast_loop() const {
 }
 
 std::string ChainWriter::source() const {
-    return fmt::format("{}{}{}{}void main() {{\n{}{}}}\n", preamble(), operators(), buffers(),
-                       chain_function(), addresses(),
-                       has_broadcast() ? broadcast_loop()
-                       : is_unrolled_  ? unrolled_loop()
-                                       : dense_loop());
+    return fmt::format(
+        "#version 460\n{}layout(local_size_x_id = 0) in;\n{}{}{}{}{}void main() {{\n{}{}}}\n",
+        extensions(), glsl::push_block, functions(), operators(), buffers(), chain_function(),
+        addresses(),
+        has_broadcast() ? broadcast_loop()
+        : is_unrolled_  ? unrolled_loop()
+                        : dense_loop());
+}
+
+std::string ChainWriter::body() const {
+    return fmt::format("{}{}{}{}", extensions(), functions(), operators(), chain_function());
 }
 
 }  // namespace
+
+ChainText write_chain_body(const ElementwiseChain& chain,
+                           const std::vector<ChainAccess>& accesses) {
+    const ChainWriter writer(chain, accesses);
+    return {writer.name(), writer.body(), false};
+}
 
 ChainText write_chain_text(const ElementwiseChain& chain,
                            const std::vector<ChainAccess>& accesses) {

@@ -20,6 +20,11 @@ struct ChainText {
 // accesses: by input. Constants are in scalars, from 2 on, in the order of steps and operands.
 ChainText write_chain_text(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
 
+// Part of another kernel, after the block of push constants: the function
+//   BITS chain(BITS x0, BITS x1, ..., uint index)
+// of the bits of an element of each input and the element's row-major number.
+ChainText write_chain_body(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
+
 // Words that a constant takes.
 inline size_t constant_words(DType dtype) {
     return bits_of(dtype) == 64 ? 2 : 1;

@@ -120,6 +120,15 @@ bool is_variadic(std::string_view op) {
 
 }  // namespace
 
+bool is_elementwise(const NodeData& node) {
+    const std::string_view op = node.op_type;
+    const auto table = logic_table();
+    return find_unary(op) != nullptr || find_binary(op) != nullptr || is_variadic(op) ||
+           op == "Clip" || op == "Where" || op == "Cast" ||
+           std::any_of(table.begin(), table.end(),
+                       [&](const LogicOp& row) { return row.name == op; });
+}
+
 std::string elementwise_refusal(const NodeData& node, const KernelTypes& types) {
     if (!node.epilogue.empty()) {
         return "no epilogues of element-wise operators";

@@ -9,8 +9,10 @@
 
 namespace leat::vulkan {
 
-// Why no chain can compute the node; empty if one can. For the operators of unary, binary, logic,
-// clip, cast, where and variadic.
+// True for the operators of unary, binary, logic, clip, cast, where and variadic.
+bool is_elementwise(const NodeData& node);
+
+// Why no chain can compute the node; empty if one can. Precondition: is_elementwise().
 std::string elementwise_refusal(const NodeData& node, const KernelTypes& types);
 
 // Appends the steps of a node that elementwise_refusal() accepts; the last one's result is the

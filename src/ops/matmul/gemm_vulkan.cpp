@@ -92,6 +92,15 @@ Status write_shared_tile(const GemmProblem& problem,
     return writer.dispatch(dispatch);
 }
 
+void make_y_dense(GemmProblem& problem) {
+    problem.y_row = problem.n;
+    uint32_t stride = problem.m * problem.n;
+    for (size_t axis = problem.batch_rank; axis-- > 0;) {
+        problem.y_batch[axis] = stride;
+        stride *= problem.batch_extents[axis];
+    }
+}
+
 // B^T of a single product as a dense matrix in scratch.
 Status make_b_dense(GemmProblem& problem, GemmOperands& operands, KernelWriter& writer) {
     const auto bytes = int64_t(sizeof(float)) * problem.k * problem.n;
@@ -144,6 +153,9 @@ Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, Kern
     }
     GemmProblem own = problem;
     GemmOperands places = operands;
+    if (own.y_row == 0) {
+        make_y_dense(own);
+    }
     const KernelLimits& limits = writer.limits();
     const bool is_worth_copy = limits.is_cpu && own.b_column != 1 && own.batch_count == 1 &&
                                own.m >= kRowsWorthCopy && own.n >= kLaneColumns && own.k > 0 &&

@@ -8,8 +8,8 @@
 
 namespace leat::vulkan {
 
-// Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch; Y [batch, m, n] is dense. As in
-// shaders/gemm_problem.glsl; strides in elements, 0 where an operand broadcasts.
+// Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch. As in shaders/gemm_problem.glsl;
+// strides in elements, 0 where an operand broadcasts. Y [batch, m, n] is dense where y_row is 0.
 struct GemmProblem {
     uint32_t m = 0;
     uint32_t n = 0;
@@ -23,12 +23,14 @@ struct GemmProblem {
     uint32_t has_c = 0;
     float alpha = 1;
     float beta = 1;
+    uint32_t y_row = 0;
     uint32_t batch_count = 1;
     uint32_t batch_rank = 0;
     std::array<uint32_t, kMaxRank> batch_extents{};
     std::array<uint32_t, kMaxRank> a_batch{};
     std::array<uint32_t, kMaxRank> b_batch{};
     std::array<uint32_t, kMaxRank> c_batch{};
+    std::array<uint32_t, kMaxRank> y_batch{};
 };
 
 // c: anything where has_c is 0.

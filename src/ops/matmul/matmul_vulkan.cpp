@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/matmul/gemm_vulkan.h"
@@ -24,6 +26,18 @@ std::string refuse_gemm(const NodeData& node, const KernelTypes& types) {
     return refuse_matmul(node, types);
 }
 
+// Strides of an operand along the batch axes, in elements; 0 where it broadcasts.
+std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, const Shape& batch) {
+    std::array<uint32_t, kMaxRank> strides{};
+    const int own = std::max(arg.shape.rank() - 2, 0);
+    for (int axis = 0; axis < own; ++axis) {
+        strides[size_t(batch.rank() - own + axis)] =
+            arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
+    }
+    return strides;
+}
+
+// Operands may be views with any strides; columns of y are dense.
 Status write_matmul(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
     const auto geometry = MatMulGeometry::make(node.inputs[0].shape, node.inputs[1].shape);
@@ -31,22 +45,36 @@ Status write_matmul(const KernelNode& node, KernelWriter& writer) {
     problem.m = uint32_t(geometry.m);
     problem.n = uint32_t(geometry.n);
     problem.k = uint32_t(geometry.k);
-    problem.a_row = problem.k;
-    problem.b_k = problem.n;
+    const TensorArg& a = node.inputs[0];
+    const TensorArg& b = node.inputs[1];
+    const TensorArg& y = node.outputs[0];
+    const auto stride_of = [](const TensorArg& arg, int from_last) {
+        return uint32_t(arg.strides[size_t(arg.shape.rank() - from_last)]);
+    };
+    // Of rank 1: a row a, a column b.
+    problem.a_row = a.shape.rank() == 1 ? problem.k : stride_of(a, 2);
+    problem.a_k = stride_of(a, 1);
+    problem.b_k = b.shape.rank() == 1 ? 1 : stride_of(b, 2);
+    problem.b_column = b.shape.rank() == 1 ? 1 : stride_of(b, 1);
     problem.batch_count = uint32_t(geometry.batch_count());
     problem.batch_rank = uint32_t(geometry.batch.rank());
+    problem.a_batch = batch_strides(a, geometry.batch);
+    problem.b_batch = batch_strides(b, geometry.batch);
     bool is_b_shared = true;
-    for (int i = 0; i < geometry.batch.rank(); ++i) {
-        const auto axis = size_t(i);
-        problem.batch_extents[axis] = uint32_t(geometry.batch[i]);
-        problem.a_batch[axis] = uint32_t(geometry.a_batch_strides[axis] * geometry.m * geometry.k);
-        problem.b_batch[axis] = uint32_t(geometry.b_batch_strides[axis] * geometry.k * geometry.n);
+    for (size_t axis = 0; axis < problem.batch_rank; ++axis) {
+        problem.batch_extents[axis] = uint32_t(geometry.batch[int(axis)]);
         is_b_shared = is_b_shared && problem.b_batch[axis] == 0;
     }
+    if (!y.is_row_major()) {
+        problem.y_row = stride_of(y, 2);
+        problem.y_batch = batch_strides(y, geometry.batch);
+    }
     // One matrix b for all of a dense a: the rows of all products are those of one.
-    const int64_t a_elements = node.inputs[0].shape.element_count();
-    if (is_b_shared && a_elements == geometry.batch_count() * geometry.m * geometry.k) {
+    const int64_t a_elements = a.shape.element_count();
+    if (is_b_shared && a_elements == geometry.batch_count() * geometry.m * geometry.k &&
+        a.is_row_major() && y.is_row_major()) {
         problem.m = uint32_t(geometry.batch_count() * geometry.m);
+        problem.a_row = problem.k;  // strides of single rows mean nothing
         problem.batch_count = 1;
         problem.batch_rank = 0;
     }

@@ -1,0 +1,249 @@
+// Epilogues of products and convolutions in one dispatch, against the reference kernels one by one:
+// every kernel that takes them, every element type.
+#include <gtest/gtest.h>
+
+#include "backends/vulkan/list_writer.h"
+#include "base/round_up.h"
+#include "conformance/op_difference.h"
+#include "ops/elementwise/element_access.h"
+#include "ops/elementwise/epilogue_vulkan.h"
+#include "ops/elementwise/node_vulkan.h"
+#include "support/vulkan_rig.h"
+
+namespace leat::testing {
+namespace {
+
+using vulkan::chain_input;
+using vulkan::chain_result;
+using vulkan::ElementwiseChain;
+using vulkan::KernelLimits;
+using vulkan::VulkanRig;
+
+Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
+    Tensor tensor = *Tensor::allocate(dtype, shape);
+    uint64_t state = seed;
+    for (int64_t i = 0; i < shape.element_count(); ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        store_real(dtype, tensor.mutable_bytes(), i, double(state >> 11) * 0x1p-52 - 1);
+    }
+    return tensor;
+}
+
+NodeData node_of(const char* op_type, size_t inputs, Attributes attributes = {}) {
+    NodeData node;
+    node.op_type = op_type;
+    node.def = find_op("", op_type);
+    node.attributes = std::move(attributes);
+    for (size_t i = 0; i < inputs; ++i) {
+        node.inputs.push_back(ValueId{int32_t(i)});
+    }
+    node.outputs.push_back(ValueId{int32_t(inputs)});
+    return node;
+}
+
+Tensor evaluated(const NodeData& node, const std::vector<const Tensor*>& operands) {
+    std::vector<ValueFact> facts(operands.size());
+    std::vector<const ValueFact*> pointers;
+    pointers.reserve(operands.size());
+    for (size_t i = 0; i < operands.size(); ++i) {
+        facts[i].type = TypeInfo::tensor(operands[i]->dtype(), operands[i]->shape());
+        pointers.push_back(&facts[i]);
+    }
+    std::vector<ValueFact> outputs(1);
+    const Status inferred = infer_node(node, pointers, outputs);
+    EXPECT_TRUE(inferred.ok()) << inferred.message();
+    auto results = evaluate_node(node, operands, outputs);
+    EXPECT_TRUE(results.ok()) << results.error().message();
+    return (*results)[0];
+}
+
+// LeakyRelu((y + by_channel) * dense): a broadcast operand, a dense one and a constant.
+struct Epilogue {
+    Tensor addend;
+    Tensor factor;
+
+    static constexpr float kAlpha = 0.3F;
+
+    Tensor applied_to(const Tensor& y) const {
+        const Tensor sum = evaluated(node_of("Add", 2), {&y, &addend});
+        const Tensor product = evaluated(node_of("Mul", 2), {&sum, &factor});
+        return evaluated(node_of("LeakyRelu", 1, {{"alpha", kAlpha}}), {&product});
+    }
+
+    // Operands number `first` and the next one of the writer.
+    ElementwiseChain chain(size_t first) const {
+        const DType dtype = factor.dtype();
+        const std::vector<DType> pair = {dtype, dtype};
+        const vulkan::KernelTypes types{pair, std::span(pair).first(1)};
+        const vulkan::KernelTypes unary{std::span(pair).first(1), std::span(pair).first(1)};
+        ElementwiseChain chain;
+        chain.shape = factor.shape();
+        chain.inputs = {{dtype, factor.shape(), {}},
+                        {dtype, addend.shape(), vulkan::input_ref(int32_t(first))},
+                        {dtype, factor.shape(), vulkan::input_ref(int32_t(first) + 1)}};
+        append_steps(node_of("Add", 2), types, std::vector{chain_input(0), chain_input(1)},
+                     chain.steps);
+        append_steps(node_of("Mul", 2), types, std::vector{chain_result(0), chain_input(2)},
+                     chain.steps);
+        append_steps(node_of("LeakyRelu", 1, {{"alpha", kAlpha}}), unary,
+                     std::vector{chain_result(1)}, chain.steps);
+        return chain;
+    }
+};
+
+class VulkanEpilogues : public ::testing::TestWithParam<DType> {
+  protected:
+    void SetUp() override {
+        auto made = vulkan::make_test_device();
+        if (!made.ok()) {
+            GTEST_SKIP() << made.error().message();
+        }
+        device_ = *std::move(made);
+    }
+
+    // Limits with which the tiles of CPU devices, those of others and no tiles are chosen.
+    std::vector<KernelLimits> kinds_of_limits() const {
+        KernelLimits own = vulkan::kernel_limits(device_->info());
+        own.is_cpu = true;
+        KernelLimits shared = own;
+        shared.is_cpu = false;
+        KernelLimits general = shared;
+        general.shared_memory_bytes = 0;
+        return {own, shared, general};
+    }
+
+    void expect_like_reference(const NodeData& node,
+                               const std::vector<Tensor>& inputs,
+                               const Shape& addend);
+    void run(const NodeData& node,
+             const std::vector<Tensor>& inputs,
+             const Epilogue& epilogue,
+             const KernelLimits& limits,
+             Tensor& y);
+
+    std::shared_ptr<vulkan::Device> device_;
+};
+
+void VulkanEpilogues::run(const NodeData& node,
+                          const std::vector<Tensor>& inputs,
+                          const Epilogue& epilogue,
+                          const KernelLimits& limits,
+                          Tensor& y) {
+    auto made = VulkanRig::make_on(device_);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    VulkanRig& rig = **made;
+    std::vector<Tensor> operands = inputs;
+    operands.push_back(epilogue.addend);
+    operands.push_back(epilogue.factor);
+    std::vector<vulkan::PlacedOperand> places;
+    std::vector<TensorArg> args;
+    std::vector<DType> types;
+    places.reserve(operands.size());
+    args.reserve(operands.size());
+    types.reserve(operands.size());
+    for (const Tensor& operand : operands) {
+        std::vector<std::byte> bytes(size_t(round_up(operand.byte_count(), int64_t{4})));
+        std::copy_n(operand.bytes(), operand.byte_count(), bytes.begin());
+        places.push_back({rig.add_buffer(int64_t(bytes.size())), 0, operand.byte_count()});
+        rig.write(places.back().buffer, bytes);
+        args.push_back(row_major_arg(operand.dtype(), operand.shape(), nullptr));
+        types.push_back(operand.dtype());
+    }
+    const int64_t y_bytes = round_up(y.byte_count(), int64_t{4});
+    const vulkan::PlacedOperand to{rig.add_buffer(y_bytes), 0, y.byte_count()};
+    const TensorArg result = row_major_arg(y.dtype(), y.shape(), nullptr);
+    const DType dtype = y.dtype();
+    const vulkan::KernelTypes kernel_types{std::span(types).first(inputs.size()),
+                                           std::span(&dtype, 1)};
+    ASSERT_TRUE(vulkan::takes_epilogue(node, kernel_types));
+    const vulkan::KernelChoice choice = choose_kernel(node, kernel_types);
+    ASSERT_NE(choice.entry, nullptr) << choice.reason;
+    vulkan::ListWriter writer(rig.list(), limits);
+    writer.begin_node(places, std::span(&to, 1));
+    const ElementwiseChain chain = epilogue.chain(inputs.size());
+    const Status written = write_with_epilogue(
+        *choice.entry, {node, std::span(args).first(inputs.size()), std::span(&result, 1)}, chain,
+        writer);
+    ASSERT_TRUE(written.ok()) << written.message();
+    ASSERT_EQ(rig.list().commands().size(), 1U);
+    rig.add_pipeline(writer.shaders()[0]);
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok()) << recording.error().message();
+    const Status status = rig.run(**recording);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const auto found = rig.read<std::byte>(to.buffer, size_t(y_bytes));
+    std::copy_n(found.begin(), y.byte_count(), y.mutable_bytes());
+}
+
+void VulkanEpilogues::expect_like_reference(const NodeData& node,
+                                            const std::vector<Tensor>& inputs,
+                                            const Shape& addend) {
+    std::vector<const Tensor*> operands;
+    operands.reserve(inputs.size());
+    for (const Tensor& input : inputs) {
+        operands.push_back(&input);
+    }
+    const DType dtype = inputs[0].dtype();
+    const Tensor plain = evaluated(node, operands);
+    const Epilogue epilogue{random_tensor(dtype, addend, 91),
+                            random_tensor(dtype, plain.shape(), 92)};
+    const Tensor want = epilogue.applied_to(plain);
+    OpCase tolerance;
+    // Sums in another order, then rounded to 11 or 8 bits.
+    const bool is_narrow = bits_of(dtype) == 16;
+    tolerance.rtol = dtype == DType::kBfloat16 ? 0.02 : is_narrow ? 0.003 : 1e-5;
+    tolerance.atol = is_narrow ? 0.02 : 1e-5;
+    for (const KernelLimits& limits : kinds_of_limits()) {
+        Tensor got = *Tensor::allocate(dtype, plain.shape());
+        run(node, inputs, epilogue, limits, got);
+        EXPECT_EQ(difference(got, want, tolerance), "")
+            << "CPU " << limits.is_cpu << ", shared memory " << limits.shared_memory_bytes;
+    }
+}
+
+TEST_P(VulkanEpilogues, OfProducts) {
+    expect_like_reference(
+        node_of("MatMul", 2),
+        {random_tensor(GetParam(), {2, 3, 19, 21}, 1), random_tensor(GetParam(), {3, 21, 37}, 2)},
+        {37});
+    expect_like_reference(
+        node_of("MatMul", 2),
+        {random_tensor(GetParam(), {5, 7, 8}, 3), random_tensor(GetParam(), {8, 70}, 4)}, {7, 1});
+}
+
+TEST_P(VulkanEpilogues, OfGemmWithItsOwnAddend) {
+    expect_like_reference(
+        node_of("Gemm", 3, {{"transA", int64_t{1}}, {"alpha", 0.5F}, {"beta", 2.0F}}),
+        {random_tensor(GetParam(), {11, 6}, 5), random_tensor(GetParam(), {11, 33}, 6),
+         random_tensor(GetParam(), {33}, 7)},
+        {6, 1});
+}
+
+TEST_P(VulkanEpilogues, OfConvolutions) {
+    expect_like_reference(
+        node_of("Conv", 3, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}),
+        {random_tensor(GetParam(), {2, 3, 9, 11}, 8), random_tensor(GetParam(), {18, 3, 3, 3}, 9),
+         random_tensor(GetParam(), {18}, 10)},
+        {18, 1, 1});
+}
+
+// A product of matrices, and groups of too few channels for tiles.
+TEST_P(VulkanEpilogues, OfPointwiseAndDepthwiseConvolutions) {
+    expect_like_reference(
+        node_of("Conv", 2),
+        {random_tensor(GetParam(), {2, 5, 4, 7}, 11), random_tensor(GetParam(), {9, 5, 1, 1}, 12)},
+        {9, 1, 1});
+    expect_like_reference(
+        node_of("Conv", 2, {{"group", int64_t{6}}}),
+        {random_tensor(GetParam(), {1, 6, 8, 8}, 13), random_tensor(GetParam(), {6, 1, 3, 3}, 14)},
+        {1, 6, 1, 1});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types,
+    VulkanEpilogues,
+    ::testing::Values(DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kFloat64),
+    [](const auto& test) { return std::string(name_of(test.param)); });
+
+}  // namespace
+}  // namespace leat::testing
