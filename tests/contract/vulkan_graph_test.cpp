@@ -102,19 +102,21 @@ class VulkanGraph : public ::testing::Test {
     LeatInstance* instance_ = nullptr;
 };
 
-// x --Neg--> a --Relu--> b --Neg--> c --Add(c, c)--> d --Neg--> y
+// x --Neg--> a --GlobalMaxPool--> b --Relu--> c --GlobalMaxPool--> d --Add(d, d)--> y
+// Pools of one element, which give it: no two steps become one.
 void add_chain(GraphView& graph) {
-    const int32_t x = graph.input("x", kFloat32, {4});
-    const int32_t a = graph.value("a", kFloat32, {4});
-    const int32_t b = graph.value("b", kFloat32, {4});
-    const int32_t c = graph.value("c", kFloat32, {4});
-    const int32_t d = graph.value("d", kFloat32, {4});
-    const int32_t y = graph.value("y", kFloat32, {4});
+    const std::vector<int64_t> shape = {1, 4, 1};
+    const int32_t x = graph.input("x", kFloat32, shape);
+    const int32_t a = graph.value("a", kFloat32, shape);
+    const int32_t b = graph.value("b", kFloat32, shape);
+    const int32_t c = graph.value("c", kFloat32, shape);
+    const int32_t d = graph.value("d", kFloat32, shape);
+    const int32_t y = graph.value("y", kFloat32, shape);
     graph.node("Neg", {x}, {a});
-    graph.node("Relu", {a}, {b});
-    graph.node("Neg", {b}, {c});
-    graph.node("Add", {c, c}, {d});
-    graph.node("Neg", {d}, {y});
+    graph.node("GlobalMaxPool", {a}, {b});
+    graph.node("Relu", {b}, {c});
+    graph.node("GlobalMaxPool", {c}, {d});
+    graph.node("Add", {d, d}, {y});
     graph.output(y);
 }
 

@@ -9,6 +9,10 @@
 
 #include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/plugin/fused_groups.h"
+#include "base/error.h"
+#include "ops/elementwise/epilogue_vulkan.h"
+#include "ops/movement/movement_vulkan.h"
 
 namespace leat::vulkan {
 namespace {
@@ -25,6 +29,27 @@ class NoOperators final : public lowered::OwnOperators {
 
 int64_t bytes_of(const TensorArg& arg) {
     return arg.present() ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0) : 0;
+}
+
+// From the first element to the end of the last one.
+int64_t spanned_bytes(const TensorArg& arg) {
+    if (arg.is_row_major() || arg.shape.element_count() == 0) {
+        return bytes_of(arg);
+    }
+    int64_t last = 0;
+    for (int axis = 0; axis < arg.shape.rank(); ++axis) {
+        last += (arg.shape[axis] - 1) * arg.strides[size_t(axis)];
+    }
+    return (last + 1) * bits_of(arg.dtype) / 8;
+}
+
+std::vector<TensorArg> args_of(std::span<const GroupOperand> operands) {
+    std::vector<TensorArg> args;
+    args.reserve(operands.size());
+    for (const GroupOperand& operand : operands) {
+        args.push_back(operand.arg);
+    }
+    return args;
 }
 
 std::vector<DType> types_of(std::span<const TensorArg> args) {
@@ -80,22 +105,21 @@ class ProgramBuilder {
   public:
     ProgramBuilder(const lowered::ImportedGraph& graph,
                    const KernelLimits& limits,
-                   lowered::LoweredGraph lowered)
+                   lowered::LoweredGraph lowered,
+                   const FusedSteps& fused)
         : source_(graph),
           graph_(graph.graph),
+          fused_(fused),
           edges_(program_.edges),
           writer_(program_.list, limits) {
         program_.lowered = std::move(lowered);
-        program_.transients = program_.lowered.transients;
+        transient_index_.assign(program_.lowered.transients.size(), -1);
     }
 
     Program build() {
-        const std::vector<lowered::LoweredStep>& steps = program_.lowered.steps;
-        program_.step_begins.reserve(steps.size() + program_.lowered.outputs.size() + 1);
-        for (const lowered::LoweredStep& step : steps) {
-            const NodeData& node = graph_.node(step.node);
-            add_step(node, step.inputs, step.outputs, operands_of(node.inputs, step.inputs),
-                     operands_of(node.outputs, step.outputs));
+        program_.step_begins.reserve(fused_.groups.size() + program_.lowered.outputs.size() + 1);
+        for (const FusedGroup& group : fused_.groups) {
+            add_group(group);
         }
         for (size_t i = 0; i < program_.lowered.outputs.size(); ++i) {
             copy_output(i);
@@ -158,7 +182,14 @@ class ProgramBuilder {
                 operand.buffer = output_buffer(place.index, size_bytes);
                 break;
             case lowered::Place::kTransient:
-                operand.buffer = buffer_of(BufferRole::kTransient, place.index, size_bytes);
+                if (const std::optional<PartPlace>& part = fused_.parts[size_t(place.index)]) {
+                    operand = operand_of(part->whole, bytes_of_value(part->whole));
+                    operand.offset_bytes += part->offset_bytes;
+                    operand.size_bytes = size_bytes;
+                    break;
+                }
+                operand.buffer =
+                    buffer_of(BufferRole::kTransient, transient_of(place.index), size_bytes);
                 break;
             case lowered::Place::kConstant:
                 operand.buffer = buffer_of(BufferRole::kConstant, place.index, size_bytes);
@@ -171,21 +202,91 @@ class ProgramBuilder {
         return operand;
     }
 
-    Operands operands_of(const std::vector<ValueId>& values, std::span<const TensorArg> args) {
+    // Values between the steps of a group are never asked for, and have no memory.
+    int32_t transient_of(int32_t lowered_index) {
+        int32_t& index = transient_index_[size_t(lowered_index)];
+        if (index < 0) {
+            index = int32_t(program_.transients.size());
+            program_.transients.push_back(
+                {program_.lowered.transients[size_t(lowered_index)].bytes, {}});
+        }
+        return index;
+    }
+
+    int64_t bytes_of_value(ValueId id) const {
+        const TypeInfo& type = program_.lowered.facts[size_t(id.index)].type;
+        const std::optional<Shape> shape = type.fixed_shape();
+        return shape ? storage_bytes(type.dtype, shape->element_count()).value_or(0) : 0;
+    }
+
+    // Views are parts of their values.
+    Operands operands_of(const std::vector<GroupOperand>& values) {
         Operands operands(values.size());
         for (size_t i = 0; i < values.size(); ++i) {
-            if (values[i].valid()) {
-                operands[i] = operand_of(values[i], bytes_of(args[i]));
+            if (values[i].value.valid()) {
+                const int64_t offset = values[i].first_element * bits_of(values[i].arg.dtype) / 8;
+                operands[i] = operand_of(values[i].value, bytes_of_value(values[i].value));
+                operands[i].offset_bytes += offset;
+                operands[i].size_bytes = spanned_bytes(values[i].arg);
             }
         }
         return operands;
     }
 
-    void add_step(const NodeData& node,
-                  std::span<const TensorArg> inputs,
-                  std::span<const TensorArg> outputs,
-                  const Operands& reads,
-                  const Operands& writes) {
+    void add_group(const FusedGroup& group) {
+        const Operands reads = operands_of(group.reads);
+        const Operands writes = operands_of(group.results);
+        begin_step(name_of(group), reads, writes);
+        const lowered::LoweredStep& first = program_.lowered.steps[size_t(group.steps[0])];
+        const NodeData& node = graph_.node(first.node);
+        if (!group.copies.empty()) {
+            throw_if(write_copies(group).with_node(program_.step_names.back()));
+        } else if (group.has_chain() && !group.is_epilogue) {
+            throw_if(write_elementwise_chain(group.chain, writer_)
+                         .with_node(program_.step_names.back()));
+        } else {
+            const std::vector<TensorArg> inputs =
+                args_of(std::span(group.reads).first(node.inputs.size()));
+            std::vector<TensorArg> outputs = first.outputs;
+            if (group.strided_result) {
+                outputs[0] = *group.strided_result;
+            }
+            write_node(node, inputs, outputs, group.has_chain() ? &group.chain : nullptr);
+        }
+        end_uses(args_of(group.reads), args_of(group.results), reads, writes);
+    }
+
+    // Each result is a view of the one operand.
+    Status write_copies(const FusedGroup& group) {
+        for (size_t i = 0; i < group.copies.size(); ++i) {
+            const StridedView& view = group.copies[i];
+            LEAT_RETURN_IF_ERROR(
+                write_strided_copy(writer_, group.results[i].arg.dtype, view.shape,
+                                   {input_ref(0), view.first_element, view.strides},
+                                   {output_ref(int32_t(i)), 0, row_major_strides(view.shape)}));
+        }
+        return {};
+    }
+
+    std::string name_of(const FusedGroup& group) const {
+        std::vector<std::string> names;
+        names.reserve(group.steps.size());
+        for (const int32_t step : group.steps) {
+            names.push_back(graph_.node(program_.lowered.steps[size_t(step)].node).label());
+        }
+        return fmt::format("{}", fmt::join(names, " + "));
+    }
+
+    void begin_step(std::string name, const Operands& reads, const Operands& writes) {
+        end_step();
+        program_.step_names.push_back(std::move(name));
+        writer_.begin_node(reads, writes);
+    }
+
+    void write_node(const NodeData& node,
+                    std::span<const TensorArg> inputs,
+                    std::span<const TensorArg> outputs,
+                    const ElementwiseChain* epilogue = nullptr) {
         const std::vector<DType> input_types = types_of(inputs);
         const std::vector<DType> output_types = types_of(outputs);
         const KernelChoice choice = choose_kernel(node, {input_types, output_types});
@@ -193,10 +294,17 @@ class ProgramBuilder {
             throw plugin::Error(kLeatUnsupported,
                                 fmt::format("{}: {}", node.label(), choice.reason));
         }
-        end_step();
-        writer_.begin_node(reads, writes);
-        Status status = choice.entry->write({node, inputs, outputs}, writer_);
-        throw_if(std::move(status).with_node(node.label()));
+        const KernelNode kernel_node{node, inputs, outputs};
+        Status status = epilogue == nullptr
+                            ? choice.entry->write(kernel_node, writer_)
+                            : write_with_epilogue(*choice.entry, kernel_node, *epilogue, writer_);
+        throw_if(std::move(status).with_node(program_.step_names.back()));
+    }
+
+    void end_uses(std::span<const TensorArg> inputs,
+                  std::span<const TensorArg> outputs,
+                  const Operands& reads,
+                  const Operands& writes) {
         note_uses(inputs, reads, false);
         note_uses(outputs, writes, true);
         ++program_.step_count;
@@ -204,11 +312,24 @@ class ProgramBuilder {
 
     void note_uses(std::span<const TensorArg> args, const Operands& operands, bool is_write) {
         for (size_t i = 0; i < args.size(); ++i) {
-            if (args[i].present() && is_write) {
+            if (!args[i].present()) {
+                continue;
+            }
+            if (is_write) {
                 edges_.write(operands[i].buffer, program_.step_count);
-            } else if (args[i].present()) {
+            } else {
                 edges_.read(operands[i].buffer, program_.step_count);
             }
+            const ProgramBuffer& buffer = program_.buffers[size_t(operands[i].buffer)];
+            if (buffer.role == BufferRole::kTransient) {
+                note_transient(program_.transients[size_t(buffer.index)].steps);
+            }
+        }
+    }
+
+    void note_transient(std::vector<int32_t>& steps) const {
+        if (steps.empty() || steps.back() != program_.step_count) {
+            steps.push_back(program_.step_count);
         }
     }
 
@@ -226,24 +347,27 @@ class ProgramBuilder {
         if (from.buffer == to.buffer) {
             return;
         }
-        const lowered::ValuePlace place = program_.lowered.places[size_t(id.index)];
-        if (place.place == lowered::Place::kTransient) {
-            program_.transients[size_t(place.index)].steps.push_back(program_.step_count);
-        }
         NodeData identity;
         identity.name = fmt::format("output {}", index);
         identity.op_type = "Identity";
         identity.def = find_op("", identity.op_type);
         const TensorArg arg = row_major_arg(type.dtype, *shape, nullptr);
-        add_step(identity, {&arg, 1}, {&arg, 1}, {from}, {to});
+        const Operands reads = {from};
+        const Operands writes = {to};
+        begin_step(identity.label(), reads, writes);
+        write_node(identity, {&arg, 1}, {&arg, 1});
+        end_uses({&arg, 1}, {&arg, 1}, reads, writes);
     }
 
     const lowered::ImportedGraph& source_;
     const GraphData& graph_;
+    const FusedSteps& fused_;
     Program program_;
     StepEdges edges_;
     ListWriter writer_;
     std::map<std::pair<BufferRole, int32_t>, BufferId> ids_;
+    std::vector<int32_t>
+        transient_index_;  // of the program, by that of the lowered graph; -1: none
 };
 
 }  // namespace
@@ -251,12 +375,15 @@ class ProgramBuilder {
 Program make_program(const lowered::ImportedGraph& graph,
                      const std::vector<int32_t>& constants,
                      const KernelLimits& limits,
-                     const LeatRunShape& shape) {
-    lowered::LowerOptions options;
-    options.aliases_views = true;
-    return ProgramBuilder(graph, limits,
-                          lowered::lower(graph, NoOperators(), constants, shape, options))
-        .build();
+                     const LeatRunShape& shape,
+                     ProgramOptions options) {
+    lowered::LowerOptions lower_options;
+    lower_options.aliases_views = true;
+    lowered::LoweredGraph lowered =
+        lowered::lower(graph, NoOperators(), constants, shape, lower_options);
+    const FusedSteps fused = options.fuses ? fuse_steps(graph.graph, lowered, limits)
+                                           : single_steps(graph.graph, lowered);
+    return ProgramBuilder(graph, limits, std::move(lowered), fused).build();
 }
 
 }  // namespace leat::vulkan

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/lowered/lowered_graph.h"
@@ -32,20 +33,27 @@ struct Program {
     CommandList list;
     std::vector<ProgramBuffer> buffers;  // by BufferId of the list
     std::vector<ShaderUse> shaders;      // by PipelineId of the list
-    // Values that are no views, then scratch. Steps are those below.
+    // Values that steps of the program share, then scratch. Steps are those below.
     std::vector<lowered::LoweredTransient> transients;
     std::vector<LeatEdge> edges;
-    // The nodes that run, then copies of values into outputs that have memory of their own.
+    // Groups of nodes that run as one (fused_groups.h), then copies of values into outputs that
+    // have memory of their own.
     int32_t step_count = 0;
+    // By step: the labels of its nodes, "node 'conv1' (Conv) + node 'relu1' (Relu)".
+    std::vector<std::string> step_names;
     // First command of each step, and their count at the end.
     std::vector<uint32_t> step_begins;
 };
 
 // `constants`: by value, its index among the packed ones or -1. Throws an Error where a node has no
 // kernel, or its kernel refuses the shapes.
+struct ProgramOptions {
+    bool fuses = true;  // false: each node is a step of its own, to compare with
+};
 Program make_program(const lowered::ImportedGraph& graph,
                      const std::vector<int32_t>& constants,
                      const KernelLimits& limits,
-                     const LeatRunShape& shape);
+                     const LeatRunShape& shape,
+                     ProgramOptions options = {});
 
 }  // namespace leat::vulkan

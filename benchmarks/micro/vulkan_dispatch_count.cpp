@@ -1,0 +1,70 @@
+#include "vulkan_dispatch_count.h"
+
+#include <vector>
+
+#include "backends/vulkan/plugin/program.h"
+#include "base/error.h"
+#include "passes/pipeline.h"
+#include "zoo/zoo.h"
+
+namespace leat::micro {
+namespace {
+
+int64_t commands_of(const GraphData& graph, const vulkan::KernelLimits& limits, bool fuses) {
+    lowered::ImportedGraph imported;
+    imported.graph = graph;
+    std::vector<int32_t> constants(graph.values.size(), -1);
+    int32_t next = 0;
+    for (size_t i = 0; i < graph.values.size(); ++i) {
+        constants[i] = graph.values[i].constant ? next++ : -1;
+    }
+    const auto shape = plugin::made<LeatRunShape>();
+    const vulkan::Program program =
+        vulkan::make_program(imported, constants, limits, shape, {fuses});
+    return int64_t(program.list.commands().size());
+}
+
+Result<GraphData> after_passes(const Graph& graph, bool rewrites) {
+    GraphData result = graph.data();
+    // As compile() does it for devices of plugins.
+    const PassOptions options{
+        .optimize = rewrites, .channels_last = false, .fuse_epilogues = false};
+    std::vector<PassReport> reports;
+    LEAT_RETURN_IF_ERROR(run_passes(result, options, reports));
+    return result;
+}
+
+}  // namespace
+
+Result<DispatchCount> count_dispatches(std::string_view network,
+                                       const vulkan::KernelLimits& limits) {
+    LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(network));
+    LEAT_ASSIGN_OR_RETURN(const GraphData written, after_passes(graph, false));
+    LEAT_ASSIGN_OR_RETURN(const GraphData rewritten, after_passes(graph, true));
+    try {
+        return DispatchCount{commands_of(written, limits, false),
+                             commands_of(rewritten, limits, false),
+                             commands_of(rewritten, limits, true)};
+    } catch (const plugin::Error& error) {
+        return unsupported("{}: {}", network, error.what());
+    }
+}
+
+vulkan::KernelLimits cpu_device_limits() {
+    vulkan::KernelLimits limits;
+    limits.is_cpu = true;
+    limits.subgroup_size = 8;
+    limits.max_workgroup_invocations = 1024;
+    limits.shared_memory_bytes = 32768;
+    return limits;
+}
+
+vulkan::KernelLimits gpu_limits() {
+    vulkan::KernelLimits limits;
+    limits.max_workgroup_invocations = 1024;
+    limits.shared_memory_bytes = 49152;
+    limits.max_groups = {2147483647, 65535, 65535};
+    return limits;
+}
+
+}  // namespace leat::micro
