@@ -30,8 +30,9 @@ std::string refuse_gemm(const NodeData& node, const KernelTypes& types) {
 std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, const Shape& batch) {
     std::array<uint32_t, kMaxRank> strides{};
     const int own = std::max(arg.shape.rank() - 2, 0);
+    const auto lead = size_t(batch.rank() - own);
     for (int axis = 0; axis < own; ++axis) {
-        strides[size_t(batch.rank() - own + axis)] =
+        strides[lead + size_t(axis)] =
             arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
     }
     return strides;
