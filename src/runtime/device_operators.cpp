@@ -1,8 +1,11 @@
 #include "runtime/device_operators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
+#include "backends/lowered/failure.h"
 #include "backends/lowered/plugin_graph.h"
 #include "backends/plugin/loaded_plugin.h"
 #include "leat/plugin_backend.h"
