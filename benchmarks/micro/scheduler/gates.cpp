@@ -12,8 +12,6 @@
 namespace leat::micro {
 namespace {
 
-using bench::Json;
-
 // Absolute times are promised for two classes of machine: Zen 5 and later; others, Cascade Lake
 // being the one that they were measured on.
 struct Bound {

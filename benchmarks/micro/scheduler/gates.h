@@ -24,6 +24,6 @@ struct Gate {
 // Only of what was measured: gates of a section or of an executor that did not run are absent.
 std::vector<Gate> evaluate_gates(const Bench& bench);
 void print_gates(std::FILE* out, const std::vector<Gate>& gates);
-bench::Json gates_json(const std::vector<Gate>& gates);
+Json gates_json(const std::vector<Gate>& gates);
 
 }  // namespace leat::micro

@@ -14,8 +14,6 @@
 namespace leat::micro {
 namespace {
 
-using bench::Json;
-
 // Of the first CPU in /proc/cpuinfo; empty where there is no such file or field.
 std::string cpu_field(std::string_view name) {
     std::ifstream file("/proc/cpuinfo");

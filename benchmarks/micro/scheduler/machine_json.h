@@ -9,9 +9,9 @@
 
 namespace leat::micro {
 
-bench::Json machine_json();
+Json machine_json();
 // Name, family and version of each.
-bench::Json executors_json(const std::vector<ExecutorEntry>& entries);
+Json executors_json(const std::vector<ExecutorEntry>& entries);
 void print_machine(std::FILE* out, const std::vector<ExecutorEntry>& entries);
 
 // AMD Zen 5 or later, whose absolute gates are the stricter ones.

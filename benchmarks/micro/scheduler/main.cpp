@@ -46,7 +46,7 @@ constexpr Section kSections[] = {
 };
 
 bool write_json(const Bench& bench, const std::vector<Gate>& gates) {
-    bench::Json json = bench::Json::object();
+    Json json = Json::object();
     json.set("schema", 1);
     json.set("machine", machine_json());
     json.set("executors", executors_json(bench.entries));

@@ -8,8 +8,6 @@
 
 namespace leat::micro {
 
-using bench::Json;
-
 Spread spread_of(std::vector<double> samples) {
     if (samples.empty()) {
         return {};

@@ -54,7 +54,7 @@ class Results {
     std::optional<double> median(const Key& key) const;
     // Over `graphs`; none if one is missing.
     std::optional<double> geometric_mean(Key key, const std::vector<std::string>& graphs) const;
-    bench::Json json() const;
+    Json json() const;
 
   private:
     std::vector<Measurement> all_;
