@@ -8,12 +8,9 @@
 
 #include "base/error.h"
 #include "leat/plugin_backend.h"
-#include "memory/content_hash.h"
 
 namespace leat {
 namespace {
-
-constexpr uintptr_t kConstantAlignment = 64;
 
 template <class Table>
 auto* add_row(Table& table) {
@@ -23,8 +20,9 @@ auto* add_row(Table& table) {
 
 }  // namespace
 
-Result<std::unique_ptr<PluginGraph>> PluginGraph::make(const GraphData& graph) {
-    std::unique_ptr<PluginGraph> made(new PluginGraph(graph));
+Result<std::unique_ptr<PluginGraph>> PluginGraph::make(const GraphData& graph,
+                                                       PluginConstants& constants) {
+    std::unique_ptr<PluginGraph> made(new PluginGraph(graph, constants));
     LEAT_RETURN_IF_ERROR(made->build(nullptr));
     return made;
 }
@@ -109,9 +107,10 @@ Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) 
     }
     if (value.constant && value.constant->dtype() != DType::kString) {
         LeatConstantView* constant = add_row(constants_);
-        LEAT_ASSIGN_OR_RETURN(constant->tensor, tensor_of(*value.constant));
-        constant->content_hash =
-            content_hash({value.constant->bytes(), size_t(value.constant->byte_count())});
+        LEAT_ASSIGN_OR_RETURN(const PluginConstants::Entry* entry,
+                              constant_memory_.of(*value.constant));
+        constant->tensor = tensor_of(*value.constant, *entry);
+        constant->content_hash = entry->content_hash;
         row->constant = constant;
     } else if (outer != nullptr && !value.constant && !value.producer.valid()) {
         const std::vector<ValueData>& values = outer->graph_.values;
@@ -123,19 +122,13 @@ Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) 
     return {};
 }
 
-Result<const LeatTensorView*> PluginGraph::tensor_of(const Tensor& tensor) {
-    const Tensor* source = &tensor;
-    const auto address = reinterpret_cast<uintptr_t>(tensor.bytes());
-    if (address % kConstantAlignment != 0 && tensor.byte_count() > 0) {
-        LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-        source = &aligned_.emplace_back(std::move(copy));
-    }
+const LeatTensorView* PluginGraph::tensor_of(const Tensor& tensor,
+                                             const PluginConstants::Entry& memory) {
     LeatTensorView* row = add_row(tensors_);
     row->dtype = int32_t(tensor.dtype());
     row->rank = tensor.shape().rank();
     row->extents = tensor.shape().begin();
-    row->data = const_cast<std::byte*>(source->bytes());
+    row->data = const_cast<std::byte*>(memory.tensor.bytes());
     row->bytes = tensor.byte_count();
     return row;
 }
@@ -170,7 +163,7 @@ Status PluginGraph::add_node(const NodeData& node) {
     std::vector<const LeatSubgraphView*>& bodies = subgraph_lists_.emplace_back();
     bodies.reserve(node.subgraphs.size());
     for (const auto& [name, body] : node.subgraphs) {
-        std::unique_ptr<PluginGraph> inner(new PluginGraph(*body));
+        std::unique_ptr<PluginGraph> inner(new PluginGraph(*body, constant_memory_));
         LEAT_RETURN_IF_ERROR(inner->build(this));
         LeatSubgraphView* subgraph = add_row(subgraphs_);
         subgraph->name = name.c_str();
@@ -199,7 +192,8 @@ Result<const LeatAttributeView*> PluginGraph::attribute_of(const std::string& na
         row->strings = texts_.emplace_back(1, text->c_str()).data();
     } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
         row->kind = kLeatAttributeTensor;
-        LEAT_ASSIGN_OR_RETURN(row->tensor, tensor_of(*tensor));
+        LEAT_ASSIGN_OR_RETURN(const PluginConstants::Entry* entry, constant_memory_.of(*tensor));
+        row->tensor = tensor_of(*tensor, *entry);
     } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
         row->kind = kLeatAttributeInts;
         row->is_list = 1;

@@ -11,17 +11,19 @@
 
 #include "graph/graph_data.h"
 #include "leat/plugin.h"
+#include "partition/plugin_constants.h"
 
 namespace leat {
 
-// Owns the tables; names, attributes and constants are those of the graph. Immutable once made.
+// Owns the tables; names and attributes are those of the graph. Immutable once made.
 class PluginGraph {
   public:
-    // Nodes are in topological order, without epilogues. The graph outlives this unchanged. Extents
-    // of inputs that are not fixed become symbols; those of other values are symbols where they
-    // have the name of one, else unknown. Constants that are not aligned to 64 bytes are copied.
-    // out_of_memory where that fails.
-    static Result<std::unique_ptr<PluginGraph>> make(const GraphData& graph);
+    // Nodes are in topological order, without epilogues. The graph and the constants outlive this,
+    // the graph unchanged. Extents of inputs that are not fixed become symbols; those of other
+    // values are symbols where they have the name of one, else unknown. out_of_memory where a
+    // constant cannot be aligned.
+    static Result<std::unique_ptr<PluginGraph>> make(const GraphData& graph,
+                                                     PluginConstants& constants);
     PluginGraph(const PluginGraph&) = delete;
     PluginGraph& operator=(const PluginGraph&) = delete;
 
@@ -34,7 +36,8 @@ class PluginGraph {
     std::span<const SymbolSource> symbol_sources() const { return sources_; }
 
   private:
-    explicit PluginGraph(const GraphData& graph) : graph_(graph) {}
+    PluginGraph(const GraphData& graph, PluginConstants& constants)
+        : graph_(graph), constant_memory_(constants) {}
     Status build(const PluginGraph* outer);
     void add_symbols();
     LeatDim dim_of(const DimSpec& dim) const;
@@ -42,10 +45,11 @@ class PluginGraph {
     Status add_node(const NodeData& node);
     Result<const LeatAttributeView*> attribute_of(const std::string& name,
                                                   const AttributeValue& value);
-    Result<const LeatTensorView*> tensor_of(const Tensor& tensor);
+    const LeatTensorView* tensor_of(const Tensor& tensor, const PluginConstants::Entry& memory);
     const int32_t* ids_of(std::span<const ValueId> ids);
 
     const GraphData& graph_;
+    PluginConstants& constant_memory_;
     LeatGraphView view_{};
     std::vector<SymbolSource> sources_;
     std::map<std::string, int32_t, std::less<>> symbol_of_name_;
@@ -66,7 +70,6 @@ class PluginGraph {
     std::vector<const LeatSymbolView*> symbol_rows_;
     std::vector<const LeatValueView*> value_rows_;
     std::vector<const LeatNodeView*> node_rows_;
-    std::deque<Tensor> aligned_;
     std::deque<std::unique_ptr<PluginGraph>> bodies_;
 };
 

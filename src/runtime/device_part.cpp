@@ -20,9 +20,10 @@ DeviceBackend::PackedKey key_of(const LeatPackedConstant& constant) {
 }  // namespace
 
 Result<std::shared_ptr<const DevicePart>> DevicePart::compile(DevicePlace place,
-                                                              const GraphData& body) {
+                                                              const GraphData& body,
+                                                              PluginConstants& constants) {
     std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
-    LEAT_RETURN_IF_ERROR(part->make(body));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants));
     return std::shared_ptr<const DevicePart>(std::move(part));
 }
 
@@ -32,8 +33,9 @@ DevicePart::~DevicePart() {
     }
 }
 
-Status DevicePart::make(const GraphData& body) {
-    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph, PluginGraph::make(body));
+Status DevicePart::make(const GraphData& body, PluginConstants& constants) {
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph,
+                          PluginGraph::make(body, constants));
     symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
     const LeatBackendApi& api = place_.backend->api();
     LeatBackend* backend = place_.backend->handle();

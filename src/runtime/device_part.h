@@ -21,9 +21,10 @@ struct DevicePlace {
 // Immutable once made; shared by plans and requests, whose memory keeps it alive.
 class DevicePart : public std::enable_shared_from_this<DevicePart> {
   public:
-    // Packs the constants into memory of the device.
+    // Packs the constants into memory of the device; `constants` may know them from other views.
     static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
-                                                             const GraphData& body);
+                                                             const GraphData& body,
+                                                             PluginConstants& constants);
     DevicePart(const DevicePart&) = delete;
     DevicePart& operator=(const DevicePart&) = delete;
     ~DevicePart();
@@ -49,7 +50,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     };
 
     explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
-    Status make(const GraphData& body);
+    Status make(const GraphData& body, PluginConstants& constants);
     Status pack_constants(const LeatGraphView& graph);
     Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
                                                                  WeightSlab& room) const;

@@ -72,8 +72,10 @@ Result<DeviceAnswers> ask_plugin(const GraphData& graph,
 }
 
 Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
-                                           std::span<const ListedDevice> devices) {
-    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> view, PluginGraph::make(graph));
+                                           std::span<const ListedDevice> devices,
+                                           PluginConstants& constants) {
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> view,
+                          PluginGraph::make(graph, constants));
     std::vector<DeviceAnswers> all;
     all.reserve(devices.size());
     for (const ListedDevice& device : devices) {
@@ -148,7 +150,8 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     } else {
         placed.host = host->host;
     }
-    LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices));
+    PluginConstants constants;
+    LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices, constants));
     Placement placement = place_nodes(graph, answers);
     LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, fallback, placed));
     placed.deciding_inputs = std::move(placement.deciding_inputs);
@@ -156,9 +159,9 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
     placed.parts.reserve(clusters.size());
     for (size_t i = 0; i < clusters.size(); ++i) {
-        LEAT_ASSIGN_OR_RETURN(
-            std::shared_ptr<const DevicePart> part,
-            DevicePart::compile(devices[size_t(clusters[i].device)].place, cut.bodies[i]));
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
+                              DevicePart::compile(devices[size_t(clusters[i].device)].place,
+                                                  cut.bodies[i], constants));
         placed.parts.push_back(std::move(part));
     }
     placed.cut = std::make_unique<GraphData>(std::move(cut.graph));

@@ -186,7 +186,8 @@ TEST(PluginGraph, ShowsSymbolsAttributesAndConstants) {
     const ValueId w = graph.constant(
         "w", *Tensor::from<float>({4, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
     graph.output("y", graph.add("Gemm", {x, w}, {{"alpha", 2.0F}, {"transA", int64_t{0}}}));
-    const auto made = PluginGraph::make(typed(graph));
+    PluginConstants constants;
+    const auto made = PluginGraph::make(typed(graph), constants);
     ASSERT_TRUE(made.ok()) << made.error().message();
     const LeatGraphView& view = (*made)->view();
     ASSERT_EQ(view.symbol_count, 1);
@@ -207,6 +208,26 @@ TEST(PluginGraph, ShowsSymbolsAttributesAndConstants) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->tensor->data) % 64, 0U);
     EXPECT_EQ(static_cast<const float*>(constant->tensor->data)[7], 8.0F);
     EXPECT_EQ(view.values[view.outputs[0]]->dims[0].symbol, 0);
+}
+
+TEST(PluginConstants, HashesAndAlignsEachTensorOnce) {
+    const std::vector<float> values(33, 1.5F);
+    const Tensor whole = *Tensor::from<float>({33}, values);
+    PluginConstants constants;
+    const auto first = constants.of(whole);
+    ASSERT_TRUE(first.ok());
+    EXPECT_EQ((*first)->tensor.bytes(), whole.bytes());
+    const Tensor same = whole;
+    EXPECT_EQ(*constants.of(same), *first);
+    // Bytes behind the first element: not aligned, and other bytes.
+    const Tensor odd = Tensor::view(DType::kFloat32, {32}, whole.bytes() + sizeof(float), nullptr);
+    const auto copied = constants.of(odd);
+    ASSERT_TRUE(copied.ok());
+    EXPECT_NE((*copied)->tensor.bytes(), odd.bytes());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>((*copied)->tensor.bytes()) % 64, 0U);
+    EXPECT_EQ((*copied)->tensor.data<float>()[31], 1.5F);
+    EXPECT_EQ(*constants.of(odd), *copied);
+    EXPECT_NE((*copied)->content_hash, (*first)->content_hash);
 }
 
 }  // namespace
