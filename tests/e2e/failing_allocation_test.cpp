@@ -274,7 +274,7 @@ class NetworkTest : public ::testing::Test {
     std::vector<std::vector<float>> expected_;  // by batch - 1
 };
 
-class FailingAllocation : public NetworkTest, public testing::WithParamInterface<Network (*)()> {
+class FailingAllocation : public NetworkTest, public ::testing::WithParamInterface<Network (*)()> {
   protected:
     FailingAllocation() : NetworkTest(GetParam()()) {}
 };

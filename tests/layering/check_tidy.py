@@ -42,7 +42,7 @@ def declared_names(text):
         for pattern in DECLARED:
             if match := pattern.match(line):
                 names.add(match.group(1))
-    return names
+    return names - {'const', 'noexcept'}
 
 
 class Source:
@@ -56,13 +56,16 @@ class Source:
         for word in words[:-1]:  # The file is last.
             if skip or word in ('-o', '-MF', '-MQ'):
                 skip = 1 - skip
-            elif word not in ('-c', '-MD'):
+            elif word not in ('-c', '-MD', '-fno-gnu-unique'):  # which clang does not know
                 kept.append(word)
         self.words = kept
         self.text = path.read_text()
         self.names = declared_names(self.text)
         # A kernel file includes itself.
         self.alone = 'HWY_TARGET_INCLUDE' in self.text
+        # A header without a folder is another one elsewhere.
+        has_own_headers = re.search(r'^#include "[^/"]+"', self.text, re.MULTILINE)
+        self.kind = (analyzed, path.parent if has_own_headers else None)
 
 
 def read_sources(root, build):
@@ -90,14 +93,14 @@ def group(sources):
             groups.append([source])
             continue
         lines = source.text.count('\n')
-        for members in open_groups[source.analyzed]:
+        for members in open_groups[source.kind]:
             if (len(members) < FILES_OF_GROUP and sum(m.text.count('\n') for m in members) + lines <= LINES_OF_GROUP
                     and not any(m.names & source.names for m in members)):
                 members.append(source)
                 break
         else:
             groups.append([source])
-            open_groups[source.analyzed].append(groups[-1])
+            open_groups[source.kind].append(groups[-1])
     return sorted(groups, key=lambda members: -sum(len(m.text) for m in members))
 
 

@@ -16,14 +16,14 @@ std::vector<OpCase> cumsum_cases() {
     for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64,
                               DType::kInt32, DType::kInt64, DType::kUint32, DType::kUint64}) {
         const std::string name(name_of(dtype));
-        add(name + "_line", random_input({3, 7}, dtype), -1, 0, 0);
-        add(name + "_rows", random_input({2, 5, 4}, dtype), 1, 0, 0);
-        add(name + "_exclusive", random_input({2, 5, 4}, dtype), 1, 1, 0);
-        add(name + "_reverse", random_input({3, 7}, dtype), 1, 0, 1);
-        add(name + "_both", random_input({4, 3}, dtype), 0, 1, 1);
+        add(name + "_line", random_elements({3, 7}, dtype), -1, 0, 0);
+        add(name + "_rows", random_elements({2, 5, 4}, dtype), 1, 0, 0);
+        add(name + "_exclusive", random_elements({2, 5, 4}, dtype), 1, 1, 0);
+        add(name + "_reverse", random_elements({3, 7}, dtype), 1, 0, 1);
+        add(name + "_both", random_elements({4, 3}, dtype), 0, 1, 1);
     }
-    add("empty", random_input({3, 0}), 0, 0, 0);
-    add("large", random_input({90, 500}, DType::kInt32), 1, 0, 0);
+    add("empty", random_elements({3, 0}), 0, 0, 0);
+    add("large", random_elements({90, 500}, DType::kInt32), 1, 0, 0);
     return cases;
 }
 

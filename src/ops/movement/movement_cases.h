@@ -2,30 +2,16 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "conformance/op_case.h"
+#include "conformance/case_inputs.h"
 
 namespace leat::testing {
 
-inline CaseInput random_input(Shape shape, DType dtype = DType::kFloat32) {
-    CaseInput input;
-    input.dtype = dtype;
-    input.shape = shape;
+// Random elements; whole numbers from 0 to 3 in the integer types.
+inline CaseInput random_elements(Shape shape, DType dtype = DType::kFloat32) {
     const bool is_integer = dtype != DType::kFloat32 && dtype != DType::kFloat64;
-    input.low = is_integer ? 0 : -2;
-    input.high = is_integer ? 3 : 2;
-    return input;
-}
-
-template <class T>
-CaseInput given_input(Shape shape, const std::vector<T>& values) {
-    CaseInput input;
-    input.dtype = kDTypeOf<T>;
-    input.shape = shape;
-    input.value = Tensor::from<T>(shape, std::span<const T>(values)).value();
-    return input;
+    return is_integer ? random_input(shape, dtype, 0, 3) : random_input(shape, dtype);
 }
 
 inline CaseInput given_strings(Shape shape) {
@@ -35,21 +21,6 @@ inline CaseInput given_strings(Shape shape) {
     }
     return given_input<std::string>(shape, values);
 }
-
-// A shape operand: a constant i64 vector.
-inline CaseInput constant_ints(const std::vector<int64_t>& values) {
-    CaseInput input = given_input<int64_t>({int64_t(values.size())}, values);
-    input.constant = true;
-    return input;
-}
-
-inline CaseInput absent_input() {
-    CaseInput input;
-    input.absent = true;
-    return input;
-}
-
-using Ints = std::vector<int64_t>;
 
 // One type of every size of element: 1, 2, 4, 8 and 16 bytes, and packed ones.
 inline const std::vector<DType>& types_of_all_sizes() {

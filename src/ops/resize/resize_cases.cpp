@@ -20,11 +20,11 @@ void add_coordinates(std::vector<OpCase>& cases, const std::string& mode) {
         cases.push_back(
             {name + "_grow",
              "Resize",
-             {random_input({1, 3, 5, 7}), absent_input(), constant_floats({1, 1, 2, 2.5F})},
+             {random_elements({1, 3, 5, 7}), absent_input(), constant_floats({1, 1, 2, 2.5F})},
              attributes});
         cases.push_back({name + "_shrink",
                          "Resize",
-                         {random_input({1, 3, 9, 8}), absent_input(), absent_input(),
+                         {random_elements({1, 3, 9, 8}), absent_input(), absent_input(),
                           constant_ints({1, 3, 1, 5})},
                          attributes});
     }
@@ -39,25 +39,25 @@ void add_modes(std::vector<OpCase>& cases, const std::string& mode) {
             {"Resize/" + mode + "_" + name, "Resize", std::move(operands), std::move(attributes)});
     };
     const auto none = absent_input();
-    add("rows_only", random_input({2, 3, 6, 10}), {none, constant_floats({1, 1, 2, 1})}, {});
-    add("columns_only", random_input({2, 3, 6, 10}), {none, constant_floats({1, 1, 1, 3})}, {});
-    add("volume", random_input({1, 2, 3, 4, 5}), {none, constant_floats({1, 1, 2, 2, 2})}, {});
-    add("batch", random_input({2, 3, 4}), {none, constant_floats({2, 1, 1})}, {});
-    add("line", random_input({9}), {none, none, constant_ints({31})}, {});
-    add("identity", random_input({2, 3, 4, 5}), {none, none, constant_ints({2, 3, 4, 5})}, {});
-    add("axes", random_input({4, 6, 3}), {none, none, constant_ints({7, 9})},
+    add("rows_only", random_elements({2, 3, 6, 10}), {none, constant_floats({1, 1, 2, 1})}, {});
+    add("columns_only", random_elements({2, 3, 6, 10}), {none, constant_floats({1, 1, 1, 3})}, {});
+    add("volume", random_elements({1, 2, 3, 4, 5}), {none, constant_floats({1, 1, 2, 2, 2})}, {});
+    add("batch", random_elements({2, 3, 4}), {none, constant_floats({2, 1, 1})}, {});
+    add("line", random_elements({9}), {none, none, constant_ints({31})}, {});
+    add("identity", random_elements({2, 3, 4, 5}), {none, none, constant_ints({2, 3, 4, 5})}, {});
+    add("axes", random_elements({4, 6, 3}), {none, none, constant_ints({7, 9})},
         {{"axes", Ints{1, 0}}});
-    add("not_larger", random_input({1, 1, 6, 9}), {none, none, constant_ints({13, 12})},
+    add("not_larger", random_elements({1, 1, 6, 9}), {none, none, constant_ints({13, 12})},
         {{"axes", Ints{2, 3}}, {"keep_aspect_ratio_policy", std::string("not_larger")}});
-    add("not_smaller", random_input({1, 1, 6, 9}), {none, none, constant_ints({13, 12})},
+    add("not_smaller", random_elements({1, 1, 6, 9}), {none, none, constant_ints({13, 12})},
         {{"axes", Ints{2, 3}}, {"keep_aspect_ratio_policy", std::string("not_smaller")}});
-    add("crop", random_input({1, 1, 6, 9}),
+    add("crop", random_elements({1, 1, 6, 9}),
         {constant_floats({0, 0, 0.2F, -0.1F, 1, 1, 0.8F, 1.3F}), none, constant_ints({1, 1, 5, 6})},
         {{"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
          {"extrapolation_value", 9.0F}});
-    add("empty", random_input({0, 3, 4}), {none, constant_floats({1, 2, 2})}, {});
-    add("to_empty", random_input({2, 3}), {none, none, constant_ints({2, 0})}, {});
-    add("large", random_input({1, 20, 40, 44}), {none, constant_floats({1, 1, 2, 2})}, {});
+    add("empty", random_elements({0, 3, 4}), {none, constant_floats({1, 2, 2})}, {});
+    add("to_empty", random_elements({2, 3}), {none, none, constant_ints({2, 0})}, {});
+    add("large", random_elements({1, 20, 40, 44}), {none, constant_floats({1, 1, 2, 2})}, {});
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<OpCase> resize_cases() {
         cases.push_back(
             {"Resize/" + name,
              "Resize",
-             {random_input({1, 2, 9, 8}), absent_input(), constant_floats({1, 1, 0.4F, 0.6F})},
+             {random_elements({1, 2, 9, 8}), absent_input(), constant_floats({1, 1, 0.4F, 0.6F})},
              std::move(attributes)});
     };
     for (const char* mode : {"linear", "cubic"}) {
@@ -85,16 +85,17 @@ std::vector<OpCase> resize_cases() {
         shrink(std::string("nearest_") + rounding, {{"nearest_mode", std::string(rounding)}});
     }
     for (const DType dtype : types_of_all_sizes()) {
-        cases.push_back({"Resize/nearest_type_" + std::string(name_of(dtype)),
-                         "Resize",
-                         {random_input({3, 5}, dtype), absent_input(), constant_floats({2, 3})}});
+        cases.push_back(
+            {"Resize/nearest_type_" + std::string(name_of(dtype)),
+             "Resize",
+             {random_elements({3, 5}, dtype), absent_input(), constant_floats({2, 3})}});
     }
     for (const DType dtype :
          {DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kUint32, DType::kInt32,
           DType::kUint64, DType::kInt64, DType::kFloat16, DType::kBfloat16, DType::kFloat64}) {
         cases.push_back({"Resize/linear_type_" + std::string(name_of(dtype)),
                          "Resize",
-                         {random_input({3, 5}, dtype), absent_input(), constant_floats({2, 3})},
+                         {random_elements({3, 5}, dtype), absent_input(), constant_floats({2, 3})},
                          {{"mode", std::string("linear")}}});
     }
     return cases;

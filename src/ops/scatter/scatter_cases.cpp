@@ -24,40 +24,44 @@ std::vector<OpCase> scatter_cases() {
               DType::kUint32, DType::kUint64, DType::kBool}) {
             const std::string name = std::string(reduction) + "_" + std::string(name_of(dtype));
             const Attributes attributes = {{"reduction", std::string(reduction)}};
-            cases.push_back(scatter(
-                "ScatterND", name,
-                {random_input({4, 5}, dtype), positions, random_input({3, 5}, dtype)}, attributes));
-            cases.push_back(scatter(
-                "ScatterElements", name,
-                {random_input({4, 3}, dtype), rows, random_input({2, 3}, dtype)}, attributes));
+            cases.push_back(
+                scatter("ScatterND", name,
+                        {random_elements({4, 5}, dtype), positions, random_elements({3, 5}, dtype)},
+                        attributes));
+            cases.push_back(
+                scatter("ScatterElements", name,
+                        {random_elements({4, 3}, dtype), rows, random_elements({2, 3}, dtype)},
+                        attributes));
         }
     }
     cases.push_back(scatter(
         "ScatterND", "no_updates",
-        {random_input({4, 5}), random_input({0, 1}, DType::kInt64), random_input({0, 5})}, {}));
+        {random_elements({4, 5}), random_elements({0, 1}, DType::kInt64), random_elements({0, 5})},
+        {}));
     cases.push_back(
         scatter("ScatterND", "strings", {given_strings({4}), positions, given_strings({3})}, {}));
     cases.push_back(scatter("ScatterElements", "columns",
-                            {random_input({2, 4}), rows, random_input({2, 3})},
+                            {random_elements({2, 4}), rows, random_elements({2, 3})},
                             {{"axis", int64_t{1}}}));
     cases.push_back(scatter(
         "ScatterND", "elements",
-        {random_input({4, 5}), given_input<int64_t>({2, 2, 2}, Ints{0, 1, -1, -5, 3, 0, 0, 1}),
-         random_input({2, 2})},
+        {random_elements({4, 5}), given_input<int64_t>({2, 2, 2}, Ints{0, 1, -1, -5, 3, 0, 0, 1}),
+         random_elements({2, 2})},
         {{"reduction", std::string("add")}}));
     // A position without indices is all of the data.
-    cases.push_back(scatter(
-        "ScatterND", "whole",
-        {random_input({4, 5}), random_input({2, 0}, DType::kInt64), random_input({2, 4, 5})}, {}));
+    cases.push_back(scatter("ScatterND", "whole",
+                            {random_elements({4, 5}), random_elements({2, 0}, DType::kInt64),
+                             random_elements({2, 4, 5})},
+                            {}));
     cases.push_back(scatter(
         "ScatterElements", "large",
-        {random_input({60, 70}), given_input<int32_t>({50, 1}, std::vector<int32_t>(50, -1)),
-         random_input({50, 1})},
+        {random_elements({60, 70}), given_input<int32_t>({50, 1}, std::vector<int32_t>(50, -1)),
+         random_elements({50, 1})},
         {{"axis", int64_t{1}}}));
     for (const DType dtype : types_of_all_sizes()) {
-        cases.push_back(
-            scatter("ScatterND", "type_" + std::string(name_of(dtype)),
-                    {random_input({4, 5}, dtype), positions, random_input({3, 5}, dtype)}, {}));
+        cases.push_back(scatter(
+            "ScatterND", "type_" + std::string(name_of(dtype)),
+            {random_elements({4, 5}, dtype), positions, random_elements({3, 5}, dtype)}, {}));
     }
     return cases;
 }

@@ -8,15 +8,15 @@ std::vector<OpCase> split_cases() {
                               std::vector<CaseInput> inputs) {
         cases.push_back({"Split/" + name, "Split", std::move(inputs), {{"axis", axis}}, outputs});
     };
-    add("equal", 0, 3, {random_input({6, 5})});
-    add("last_is_less", 1, 3, {random_input({2, 7})});
-    add("last_is_empty", 0, 4, {random_input({5, 2})});
-    add("given", -1, 2, {random_input({3, 8}), constant_ints({2, 6})});
-    add("given_empty", 0, 3, {random_input({4, 3}), constant_ints({0, 4, 0})});
-    add("channels", 1, 2, {random_input({2, 10, 6, 6}), constant_ints({3, 7})});
-    add("large", 1, 2, {random_input({1, 64, 56, 56})});
+    add("equal", 0, 3, {random_elements({6, 5})});
+    add("last_is_less", 1, 3, {random_elements({2, 7})});
+    add("last_is_empty", 0, 4, {random_elements({5, 2})});
+    add("given", -1, 2, {random_elements({3, 8}), constant_ints({2, 6})});
+    add("given_empty", 0, 3, {random_elements({4, 3}), constant_ints({0, 4, 0})});
+    add("channels", 1, 2, {random_elements({2, 10, 6, 6}), constant_ints({3, 7})});
+    add("large", 1, 2, {random_elements({1, 64, 56, 56})});
     for (const DType dtype : types_of_all_sizes()) {
-        add(std::string(name_of(dtype)), 1, 2, {random_input({3, 5}, dtype)});
+        add(std::string(name_of(dtype)), 1, 2, {random_elements({3, 5}, dtype)});
     }
     add("strings", 1, 2, {given_strings({2, 3})});
     return cases;
