@@ -114,36 +114,41 @@ TEST(BuiltinBackends, RunEveryTileOfALargeOperator) {
     context.close();
 }
 
-// Notes the furthest scratch that it was given.
+// Notes the furthest byte of scratch that it was given.
 class ScratchKernel final : public HostKernel {
   public:
-    explicit ScratchKernel(int64_t tiles) {
+    ScratchKernel(int64_t tiles, const std::byte* begin) : begin_(begin) {
         tile_count = tiles;
         scratch_bytes = 1;
     }
     Status run(const KernelArgs& args, int64_t /*begin*/, int64_t /*end*/) const override {
-        const auto offset = reinterpret_cast<uintptr_t>(args.scratch);
-        uintptr_t seen = furthest.load();
+        const int64_t offset = args.scratch - begin_;
+        int64_t seen = furthest.load();
         while (offset > seen && !furthest.compare_exchange_weak(seen, offset)) {
         }
         return {};
     }
-    mutable std::atomic<uintptr_t> furthest{0};
+    mutable std::atomic<int64_t> furthest{0};
+
+  private:
+    const std::byte* begin_;
 };
 
 TEST(TileTeam, GivesNoScratchBeyondTheTilesOfAKernel) {
-    host_device::TileTeam team(4);
+    constexpr int kWorkers = 4;
+    constexpr int64_t kStride = 16;
+    std::byte scratch[size_t(kWorkers * kStride)];
+    host_device::TileTeam team(kWorkers);
     for (const int64_t tiles : {1, 2, 3, 9}) {
-        const ScratchKernel kernel(tiles);
-        const int shares = int(std::min<int64_t>(tiles, 4));
+        const ScratchKernel kernel(tiles, scratch);
+        const int shares = int(std::min<int64_t>(tiles, kWorkers));
         EXPECT_EQ(team.workers_for(kernel), shares);
-        constexpr uintptr_t kBase = 1000;
         KernelArgs args;
-        args.scratch = reinterpret_cast<std::byte*>(kBase);
+        args.scratch = scratch;
         for (int i = 0; i < 2000; ++i) {
-            ASSERT_TRUE(team.run(kernel, args, 10).ok());
+            ASSERT_TRUE(team.run(kernel, args, kStride).ok());
         }
-        EXPECT_LT(kernel.furthest.load(), kBase + uintptr_t(shares) * 10) << tiles << " tiles";
+        EXPECT_LT(kernel.furthest.load(), shares * kStride) << tiles << " tiles";
     }
 }
 
