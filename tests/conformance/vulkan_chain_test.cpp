@@ -8,6 +8,7 @@
 #include "backends/vulkan/list_writer.h"
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
+#include "conformance/reference_node.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/node_vulkan.h"
 #include "support/vulkan_rig.h"
@@ -50,24 +51,6 @@ NodeData node_of(const ChainNode& chain_node) {
     }
     node.outputs.push_back(ValueId{int32_t(chain_node.operands.size())});
     return node;
-}
-
-// The result of each node by its reference kernel, appended to `results`.
-void run_reference(const NodeData& node,
-                   const std::vector<const Tensor*>& operands,
-                   std::vector<Tensor>& results) {
-    std::vector<ValueFact> facts(operands.size());
-    std::vector<const ValueFact*> fact_pointers;
-    for (size_t i = 0; i < operands.size(); ++i) {
-        facts[i].type = TypeInfo::tensor(operands[i]->dtype(), operands[i]->shape());
-        fact_pointers.push_back(&facts[i]);
-    }
-    std::vector<ValueFact> outputs(1);
-    const Status inferred = infer_node(node, fact_pointers, outputs);
-    ASSERT_TRUE(inferred.ok()) << inferred.message();
-    auto evaluated = evaluate_node(node, operands, outputs);
-    ASSERT_TRUE(evaluated.ok()) << evaluated.error().message();
-    results.push_back((*evaluated)[0]);
 }
 
 class VulkanChains : public ::testing::Test {
@@ -151,7 +134,7 @@ void VulkanChains::expect_like_reference(const std::vector<ChainNode>& nodes,
             types.push_back(operands.back()->dtype());
             operand.index = is_input ? operand.index : uint32_t(last_steps[operand.index]);
         }
-        run_reference(node, operands, results);
+        results.push_back(evaluated(node, operands));
         const DType result = results.back().dtype();
         const vulkan::KernelTypes kernel_types{types, std::span(&result, 1)};
         ASSERT_EQ(vulkan::elementwise_refusal(node, kernel_types), "");

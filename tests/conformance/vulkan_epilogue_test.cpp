@@ -5,6 +5,7 @@
 #include "backends/vulkan/list_writer.h"
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
+#include "conformance/reference_node.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/epilogue_vulkan.h"
 #include "ops/elementwise/node_vulkan.h"
@@ -39,22 +40,6 @@ NodeData node_of(const char* op_type, size_t inputs, Attributes attributes = {})
     }
     node.outputs.push_back(ValueId{int32_t(inputs)});
     return node;
-}
-
-Tensor evaluated(const NodeData& node, const std::vector<const Tensor*>& operands) {
-    std::vector<ValueFact> facts(operands.size());
-    std::vector<const ValueFact*> pointers;
-    pointers.reserve(operands.size());
-    for (size_t i = 0; i < operands.size(); ++i) {
-        facts[i].type = TypeInfo::tensor(operands[i]->dtype(), operands[i]->shape());
-        pointers.push_back(&facts[i]);
-    }
-    std::vector<ValueFact> outputs(1);
-    const Status inferred = infer_node(node, pointers, outputs);
-    EXPECT_TRUE(inferred.ok()) << inferred.message();
-    auto results = evaluate_node(node, operands, outputs);
-    EXPECT_TRUE(results.ok()) << results.error().message();
-    return (*results)[0];
 }
 
 // LeakyRelu((y + by_channel) * dense): a broadcast operand, a dense one and a constant.

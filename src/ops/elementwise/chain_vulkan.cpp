@@ -13,10 +13,9 @@ namespace leat::vulkan {
 namespace {
 
 constexpr uint32_t kWorkgroup = 64;
-constexpr int64_t kCountLimit = int64_t{1} << 31;
 
 Status check_sizes(const ElementwiseChain& chain, int64_t count) {
-    if (count >= kCountLimit) {
+    if (count >= kChainCountLimit) {
         return unsupported("an element-wise kernel on {} elements", count)
             .with_needed("less than 2^31");
     }

@@ -58,6 +58,7 @@ struct ElementwiseChain {
     OperandRef output;
 };
 
+constexpr int64_t kChainCountLimit = int64_t{1} << 31;  // elements; needs less
 // Inputs of a chain, and words of its constants: a 64-bit constant takes two.
 constexpr size_t kMaxChainInputs = kMaxOperands - 1;
 constexpr size_t kMaxChainConstantWords = kScalars - 2;

@@ -13,8 +13,6 @@ namespace leat::vulkan {
 namespace {
 
 constexpr uint32_t kWorkgroup = 64;
-// Below this many rows a transposed B is read in place: copying it costs as much as one pass.
-constexpr uint32_t kRowsWorthCopy = 8;
 
 uint32_t divide_up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;

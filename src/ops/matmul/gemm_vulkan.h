@@ -8,6 +8,10 @@
 
 namespace leat::vulkan {
 
+// On CPU devices: below this many rows a transposed B is read in place, because copying it costs as
+// much as one pass.
+constexpr uint32_t kRowsWorthCopy = 8;
+
 // Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch. As in shaders/gemm_problem.glsl;
 // strides in elements, 0 where an operand broadcasts. Y [batch, m, n] is dense where y_row is 0.
 struct GemmProblem {

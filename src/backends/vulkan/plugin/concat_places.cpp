@@ -10,9 +10,6 @@ using lowered::LoweredStep;
 using lowered::Place;
 using lowered::ValuePlace;
 
-// Kernels take operands from multiples of these on.
-constexpr int64_t kOperandAlignmentBytes = 64;
-
 class ConcatPlacer {
   public:
     ConcatPlacer(const GraphData& graph, const LoweredGraph& lowered, const MovedViews& views)

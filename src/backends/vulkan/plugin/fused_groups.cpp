@@ -17,18 +17,8 @@ using lowered::LoweredGraph;
 using lowered::LoweredStep;
 using lowered::Place;
 
-constexpr int64_t kCountLimit = int64_t{1} << 31;
 // More would be compiled for longer than they save.
 constexpr size_t kMaxSteps = 64;
-
-std::vector<DType> types_of(const std::vector<TensorArg>& args) {
-    std::vector<DType> types;
-    types.reserve(args.size());
-    for (const TensorArg& arg : args) {
-        types.push_back(arg.dtype);
-    }
-    return types;
-}
 
 bool is_chain_step(const NodeData& node, const LoweredStep& step) {
     if (!is_elementwise(node) || step.outputs.size() != 1 || step.inputs.empty() ||
@@ -43,7 +33,7 @@ bool is_chain_step(const NodeData& node, const LoweredStep& step) {
     };
     const int64_t count = step.outputs[0].shape.element_count();
     return elementwise_refusal(node, {inputs, outputs}).empty() && count > 0 &&
-           count < kCountLimit && std::all_of(inputs.begin(), inputs.end(), is_arithmetic) &&
+           count < kChainCountLimit && std::all_of(inputs.begin(), inputs.end(), is_arithmetic) &&
            is_arithmetic(outputs[0]);
 }
 
@@ -51,7 +41,7 @@ bool is_anchor(const NodeData& node, const LoweredStep& step) {
     const std::vector<DType> inputs = types_of(step.inputs);
     const std::vector<DType> outputs = types_of(step.outputs);
     return step.outputs.size() == 1 && takes_epilogue(node, {inputs, outputs}) &&
-           step.outputs[0].shape.element_count() < kCountLimit;
+           step.outputs[0].shape.element_count() < kChainCountLimit;
 }
 
 std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
@@ -358,6 +348,15 @@ class GroupFinder {
 };
 
 }  // namespace
+
+std::vector<DType> types_of(std::span<const TensorArg> args) {
+    std::vector<DType> types;
+    types.reserve(args.size());
+    for (const TensorArg& arg : args) {
+        types.push_back(arg.dtype);
+    }
+    return types;
+}
 
 FusedSteps fuse_steps(const GraphData& graph,
                       const LoweredGraph& lowered,

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backends/lowered/lowered_graph.h"
@@ -46,6 +47,9 @@ struct FusedGroup {
 
     bool has_chain() const { return !chain.steps.empty(); }
 };
+
+// As KernelTypes has them.
+std::vector<DType> types_of(std::span<const TensorArg> args);
 
 struct FusedSteps {
     // Every step of the graph is in one group, or has nothing to do; in an order in which they may

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/matmul/gemm_vulkan.h"
+#include "ops/movement/movement_vulkan.h"
 #include "ops/transpose/transpose.h"
 
 namespace leat::vulkan {
@@ -11,8 +13,6 @@ using lowered::LoweredGraph;
 using lowered::LoweredStep;
 using lowered::Place;
 using lowered::ValuePlace;
-
-constexpr int64_t kCountLimit = int64_t{1} << 31;
 
 // The strides of a view under another shape of as many elements, if they are regular. Runs of axes
 // that follow each other in memory are one; each axis of `to` lies within one of these.
@@ -53,7 +53,7 @@ std::optional<Strides> reshaped(const StridedView& view, const Shape& to) {
 
 bool is_viewable(const TensorArg& arg) {
     const int64_t count = arg.shape.element_count();
-    return arg.present() && bits_of(arg.dtype) >= 8 && count > 0 && count < kCountLimit;
+    return arg.present() && bits_of(arg.dtype) >= 8 && count > 0 && count < kMovementCountLimit;
 }
 
 }  // namespace
@@ -150,13 +150,12 @@ void MovedViews::add_reshaped(const NodeData& node) {
 bool MovedViews::is_fast_in_product(const LoweredStep& product,
                                     size_t input,
                                     const StridedView& view) const {
-    constexpr int64_t kRowsWorthCopy = 8;  // as in gemm_vulkan.cpp
     const Shape& a = product.inputs[0].shape;
     if (a.rank() < 2 || product.inputs[1].shape.rank() < 2) {
         return false;
     }
     const bool has_dense_rows = view.strides[size_t(view.shape.rank() - 1)] == 1;
-    return input == 0 || !is_cpu_ || has_dense_rows || a[a.rank() - 2] < kRowsWorthCopy;
+    return input == 0 || !is_cpu_ || has_dense_rows || a[a.rank() - 2] < int64_t{kRowsWorthCopy};
 }
 
 const StridedView* MovedViews::operand_view(int32_t step, size_t input) const {
@@ -170,9 +169,8 @@ const StridedView* MovedViews::operand_view(int32_t step, size_t input) const {
         return is_fast_in_product(lowered, input, *view) ? view : nullptr;
     }
     // Copies move several elements at once, from addresses that are multiples of these.
-    constexpr int64_t kCopyAlignmentBytes = 64;
     const int64_t offset_bytes = view->first_element * bits_of(lowered.inputs[input].dtype) / 8;
-    return node.op_type == "Concat" && offset_bytes % kCopyAlignmentBytes == 0 ? view : nullptr;
+    return node.op_type == "Concat" && offset_bytes % kOperandAlignmentBytes == 0 ? view : nullptr;
 }
 
 void MovedViews::note_reads() {

@@ -14,6 +14,9 @@
 
 namespace leat::vulkan {
 
+// Kernels take operands from multiples of these on.
+constexpr int64_t kOperandAlignmentBytes = 64;
+
 // Elements of `root`, whose own are dense; strides are in elements.
 struct StridedView {
     ValueId root;

@@ -52,15 +52,6 @@ std::vector<TensorArg> args_of(std::span<const GroupOperand> operands) {
     return args;
 }
 
-std::vector<DType> types_of(std::span<const TensorArg> args) {
-    std::vector<DType> types;
-    types.reserve(args.size());
-    for (const TensorArg& arg : args) {
-        types.push_back(arg.dtype);
-    }
-    return types;
-}
-
 // Which steps must have ended before another one may start.
 class StepEdges {
   public:
