@@ -2,12 +2,15 @@
 """Measures leat and its peers in turn on the zoo and on folders of models, and writes a Markdown table.
 
 For each network and number of threads: `--rounds` rounds, in each of which every tool runs alone for about
-`--seconds` and gives its median; the order turns round in every second round. The ratio of a round is leat's
-median over the peer's; the table shows the median ratio and its spread. With more than one thread, a probe
+`--seconds` and gives its median (or minimum); the order turns round in every second round. The ratio of a round
+is leat's time over the peer's; the table shows the median ratio and its spread. With more than one thread, a probe
 of the machine's parallel capacity comes before each round, and the round waits (or says that it did not)
 until the machine gives the threads.
 
     compare_all.py --graphbench build/benchmarks/graphbench/graphbench --zoo --models DIR... --out table.md
+
+Devices other than the CPU: `--device vulkan:0 --peers ncnn_vulkan,leat@cpu` compares leat there with ncnn and
+with leat on the CPU.
 """
 import argparse
 import datetime
@@ -32,7 +35,11 @@ def parse_arguments():
     parser.add_argument("--models", nargs="*", default=[], metavar="DIR", help="folders (of folders) with model.onnx")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="networks whose name contains TEXT")
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--peers", default="onnxruntime,openvino")
+    parser.add_argument("--peers", default="onnxruntime,openvino", help="also leat@DEVICE")
+    parser.add_argument("--device", default="cpu", help="of leat")
+    parser.add_argument("--graphbench-option", action="append", default=[], metavar="OPTION",
+                        help="for each of leat's runs, such as --graphbench-option=--backend-path=FOLDER")
+    parser.add_argument("--statistic", choices=["median", "min"], default="median", help="of a tool's runs in a round")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--min-capacity", type=float, default=0.85, help="share of the threads that must be there")
@@ -53,6 +60,7 @@ class Bench:
     def __init__(self, arguments, work):
         self.arguments = arguments
         self.work = work
+        self.leat = "leat@" + arguments.device
         self.peers = [peer for peer in arguments.peers.split(",") if peer]
         self.threads = [int(count) for count in arguments.threads.split(",")]
         self.versions = {}
@@ -100,12 +108,13 @@ class Bench:
                 return best
             time.sleep(1)
 
-    def median_of(self, tool, model, data, threads):
-        """Median in ns, or a reason (str). A peer's outputs are compared with the stored ones once."""
+    def time_of(self, tool, model, data, threads):
+        """Median or minimum in ns, or a reason (str). A peer's outputs are compared with the stored ones once."""
         common = [model, "--inputs", data, "--threads", str(threads), "--min-time", str(self.arguments.seconds),
                   "--min-runs", "5", "--json", "-"]
-        if tool == "leat":
-            command = [self.arguments.graphbench, "bench", *common, "-q"]
+        if tool.startswith("leat@"):
+            command = [self.arguments.graphbench, "bench", *common, "--device", tool.removeprefix("leat@"),
+                       *self.arguments.graphbench_option, "-q"]
         else:
             command = [self.arguments.python, os.path.join(HERE, f"{tool}_runner.py"), *common]
             if (tool, model) not in self.checked:
@@ -116,26 +125,30 @@ class Bench:
         self.checked.add((tool, model))
         result = json.loads(text)
         self.versions[tool] = result["tool"]["version"]
-        return result["latency_ns"]["median"]
+        return result["latency_ns"][self.arguments.statistic]
 
     def measure(self, name, model, data, threads):
-        tools = ["leat", *self.peers]
-        medians, capacities, failed = {tool: [] for tool in tools}, [], {}
+        tools = [self.leat, *self.peers]
+        times, capacities, failed = {tool: [] for tool in tools}, [], {}
         for index in range(self.arguments.rounds):
             capacities.append(self.capacity(threads))
             for tool in tools if index % 2 == 0 else reversed(tools):
                 if tool in failed:
                     continue
-                median = self.median_of(tool, model, data, threads)
-                if isinstance(median, str):
-                    failed[tool] = median
-                    self.say(f"{name}, {threads} threads, {tool}: {median}")
+                time_ns = self.time_of(tool, model, data, threads)
+                if isinstance(time_ns, str):
+                    failed[tool] = time_ns
+                    self.say(f"{name}, {threads} threads, {tool}: {time_ns}")
                 else:
-                    medians[tool].append(median)
-        row = {"network": name, "threads": threads, "medians_ns": medians, "capacity": capacities, "failed": failed}
+                    times[tool].append(time_ns)
+        row = {"network": name, "threads": threads, "times_ns": times, "capacity": capacities, "failed": failed}
         self.say(f"{name}, {threads} threads: " + ", ".join(
-            f"{tool} {statistics.median(times) / 1e6:.2f} ms" for tool, times in medians.items() if times))
+            f"{tool} {self.summary(of_tool) / 1e6:.2f} ms" for tool, of_tool in times.items() if of_tool))
         return row
+
+    def summary(self, times):
+        """Of a tool's rounds."""
+        return min(times) if self.arguments.statistic == "min" else statistics.median(times)
 
 
 def ratio_cells(ours, theirs):
@@ -153,20 +166,20 @@ def markdown(rows, bench):
     versions = ", ".join(f"{tool} {version}" for tool, version in bench.versions.items())
     lines = [f"Machine: {cpu}, {os.cpu_count()} CPUs, {platform.system()} {platform.release()}. {versions}.",
              f"Date: {datetime.date.today()}. {bench.arguments.rounds} rounds of {bench.arguments.seconds} s a tool, "
-             "in turns; a ratio is leat's time over the peer's (below 1: leat is faster), median of rounds and "
+             f"in turns, the {bench.arguments.statistic} of each; a ratio is leat's time over the peer's (below 1: leat is faster), median of rounds and "
              "(least..most). Capacity: the least share of a thread that the machine gave each, by probe.", ""]
-    header = ["network", "threads", "leat ms"]
+    header = ["network", "threads", f"{bench.leat} ms"]
     for peer in peers:
         header += [f"{peer} ms", "ratio", "spread"]
     header.append("capacity")
     lines += ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
     for row in rows:
-        medians = row["medians_ns"]
-        ours = medians["leat"]
-        cells = [row["network"], str(row["threads"]), f"{statistics.median(ours) / 1e6:.2f}" if ours else "fails"]
+        times = row["times_ns"]
+        ours = times[bench.leat]
+        cells = [row["network"], str(row["threads"]), f"{bench.summary(ours) / 1e6:.2f}" if ours else "fails"]
         for peer in peers:
-            theirs = medians[peer]
-            cells.append(f"{statistics.median(theirs) / 1e6:.2f}" if theirs else "fails")
+            theirs = times[peer]
+            cells.append(f"{bench.summary(theirs) / 1e6:.2f}" if theirs else "fails")
             cells += ratio_cells(ours, theirs)
         cells.append(f"{min(row['capacity']) / row['threads']:.2f}")
         lines.append("| " + " | ".join(cells) + " |")
