@@ -146,15 +146,15 @@ Status measure(const Arguments& arguments) {
     LEAT_ASSIGN_OR_RETURN(const Arena arena, Arena::allocate(device, kBytes));
     LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, kBytes}));
     LEAT_ASSIGN_OR_RETURN(const CommandList list, make_list());
-    const VkPipeline handle = pipeline.get();
+    const BoundPipeline bound{pipeline.get(), maker->layout()};
     LEAT_ASSIGN_OR_RETURN(
         const auto recording,
         Recording::record(queue, list, plan_barriers(list),
-                          {maker->layout(), std::span(&place, 1), std::span(&handle, 1)}));
+                          {maker->layout(), std::span(&place, 1), std::span(&bound, 1)}));
     LEAT_ASSIGN_OR_RETURN(const OwnedCommandPool pool, make_command_pool(*device, queue->family()));
     LEAT_ASSIGN_OR_RETURN(
         const VkCommandBuffer by_hand,
-        record_by_hand(*device, pool.get(), maker->layout(), handle, place.address));
+        record_by_hand(*device, pool.get(), maker->layout(), pipeline.get(), place.address));
     LEAT_ASSIGN_OR_RETURN(
         const VkCommandBuffer of_empty,
         record_by_hand(*device, pool.get(), maker->layout(), empty.get(), place.address));

@@ -58,6 +58,9 @@ PipelineId VulkanRig::add_pipeline(std::string_view shader, std::vector<uint32_t
 PipelineId VulkanRig::add_pipeline(const ShaderUse& shader) {
     Result<OwnedPipeline> pipeline = make_kernel_pipeline(*maker_, shader);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message();
+    const Result<VkPipelineLayout> layout = maker_->layout_of(shader.windows);
+    EXPECT_TRUE(layout.ok()) << layout.error().message();
+    bound_.push_back({pipeline->get(), *layout, shader.windows});
     pipelines_.push_back(std::move(*pipeline));
     return PipelineId(pipelines_.size() - 1);
 }
@@ -75,12 +78,7 @@ void VulkanRig::read_bytes(BufferId buffer, std::span<std::byte> bytes) {
 Result<std::unique_ptr<Recording>> VulkanRig::record(BarrierPlanOptions options) {
     const BarrierPlan plan = plan_barriers(list_, options);
     EXPECT_TRUE(check_hazards(list_, plan).is_clean());
-    std::vector<VkPipeline> pipelines;
-    pipelines.reserve(pipelines_.size());
-    for (const OwnedPipeline& pipeline : pipelines_) {
-        pipelines.push_back(pipeline.get());
-    }
-    return Recording::record(queue_, list_, plan, {maker_->layout(), places_, pipelines});
+    return Recording::record(queue_, list_, plan, {maker_->layout(), places_, bound_});
 }
 
 Status VulkanRig::run(Recording& recording) {

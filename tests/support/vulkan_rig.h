@@ -67,6 +67,7 @@ class VulkanRig {
     std::vector<BufferPlace> places_;
     std::vector<int64_t> offsets_;  // in the arena, by BufferId
     std::vector<OwnedPipeline> pipelines_;
+    std::vector<BoundPipeline> bound_;  // the same
     int64_t used_bytes_ = 0;
 };
 

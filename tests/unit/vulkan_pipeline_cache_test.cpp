@@ -157,7 +157,8 @@ TEST(VulkanPipelineWarmer, DispatchesEachPipelineWithoutWorkgroups) {
         const OwnedPipeline second = *make_kernel_pipeline(*maker, {"fill_words", {64}});
         PipelineWarmer warmer(queue, maker->layout());
         EXPECT_TRUE(warmer.wait().ok()) << "nothing was begun";
-        const VkPipeline pipelines[] = {first.get(), second.get()};
+        const BoundPipeline pipelines[] = {{first.get(), maker->layout()},
+                                           {second.get(), maker->layout()}};
         const Status status = warmer.begin(pipelines);
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_TRUE(warmer.wait().ok());
@@ -179,9 +180,9 @@ TEST(VulkanPipelineWarmer, SaysThatTheDeviceIsLost) {
     const auto queue = *Queue::create(device, device->families().compute);
     const auto maker = *PipelineMaker::create(device);
     const OwnedPipeline pipeline = *make_kernel_pipeline(*maker, kUnary);
-    const VkPipeline handle = pipeline.get();
+    const BoundPipeline bound{pipeline.get(), maker->layout()};
     PipelineWarmer warmer(queue, maker->layout());
-    EXPECT_EQ(warmer.begin({&handle, 1}).code(), StatusCode::kDeviceLost);
+    EXPECT_EQ(warmer.begin({&bound, 1}).code(), StatusCode::kDeviceLost);
     EXPECT_TRUE(warmer.wait().ok()) << "nothing is in flight";
 }
 

@@ -256,6 +256,84 @@ TEST(VulkanRecording, RefusesMoreWorkgroupsThanTheDeviceTakes) {
     EXPECT_THAT(rig.record().error().message(), HasSubstr("workgroups along axis 1"));
 }
 
+// y = 2 x, where x is a storage buffer and y an address.
+ShaderUse doubling_shader() {
+    ShaderUse shader{"doubling", {}, R"(#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_scalar_block_layout : require
+layout(local_size_x = 64) in;
+layout(push_constant, scalar) uniform PushBlock {
+    uvec2 parameters;
+    uvec2 operands[8];
+} push;
+layout(set = 0, binding = 0, std430) readonly buffer X { float at[]; } x;
+layout(buffer_reference, scalar, buffer_reference_align = 4) writeonly buffer Y { float at[]; };
+void main() {
+    const uint i = gl_GlobalInvocationID.x;
+    if (i < x.at.length()) {
+        Y(push.operands[1]).at[i] = 2.0 * x.at[i];
+    }
+}
+)"};
+    shader.windows = 0b1;
+    return shader;
+}
+
+// The second half of x to y.
+Dispatch doubling_of(PipelineId pipeline, BufferId x, BufferId y) {
+    Dispatch dispatch;
+    dispatch.pipeline = pipeline;
+    dispatch.groups = {uint32_t(kCount / 64), 1, 1};
+    dispatch.operands[0] = {x, kBytes / 2, kBytes / 2};
+    dispatch.operands[1] = {y, 0};
+    dispatch.operand_count = 2;
+    dispatch.windows = 0b1;
+    return dispatch;
+}
+
+bool has_windows(const VulkanRig& rig) {
+    return kernel_limits(rig.device()->info()).max_window_bytes > 0;
+}
+
+TEST(VulkanRecording, BindsWindowsOfBuffers) {
+    LEAT_RIG_OR_SKIP(rig);
+    if (!has_windows(rig)) {
+        GTEST_SKIP() << "this device has no push descriptors";
+    }
+    const BufferId x = rig.add_buffer(kBytes);
+    const BufferId y = rig.add_buffer(kBytes);
+    const BufferUse uses[] = {{x, {kBytes / 2, kBytes}, false}, {y, {0, kBytes}, true}};
+    ASSERT_TRUE(rig.list().add(doubling_of(rig.add_pipeline(doubling_shader()), x, y), uses).ok());
+    std::vector<float> values(size_t(kCount), 1.0F);
+    std::fill(values.begin() + kCount / 2, values.end(), 3.0F);
+    rig.write(x, values);
+    rig.write(y, std::vector<float>(size_t(kCount), -1.0F));
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok()) << recording.error().message();
+    ASSERT_TRUE(rig.run(**recording).ok());
+    const std::vector<float> found = rig.read<float>(y, size_t(kCount));
+    EXPECT_THAT(std::span(found).first(size_t(kCount / 2)), Each(6.0F));
+    EXPECT_THAT(std::span(found).last(size_t(kCount / 2)), Each(-1.0F)) << "beyond the window";
+}
+
+TEST(VulkanRecording, RefusesWindowsThatItCannotBind) {
+    LEAT_RIG_OR_SKIP(rig);
+    if (!has_windows(rig)) {
+        GTEST_SKIP() << "this device has no push descriptors";
+    }
+    const PipelineId pipeline = rig.add_pipeline(doubling_shader());
+    const BufferId x = rig.add_buffer(kBytes);
+    const BufferUse use{x, {0, kBytes}, true};
+    const Dispatch external = doubling_of(pipeline, rig.add_external(kBytes), x);
+    EXPECT_THAT(rig.list().add(external, std::span(&use, 1)).message(),
+                HasSubstr("window of external buffer"));
+    Dispatch unaligned = doubling_of(pipeline, x, x);
+    unaligned.operands[0] = {x, 2, 64};
+    ASSERT_TRUE(rig.list().add(unaligned, std::span(&use, 1)).ok());
+    EXPECT_THAT(rig.record().error().message(), HasSubstr("a window of 64 bytes"));
+}
+
 TEST(VulkanRecording, RunsOneAfterTheOtherWithoutTheHost) {
     LEAT_RIG_OR_SKIP(rig);
     const BufferId in = rig.add_buffer(kBytes);

@@ -45,6 +45,20 @@ Status CommandList::check_internal(BufferId buffer) const {
     return Status();
 }
 
+Status CommandList::check_operand(const Dispatch& dispatch, uint32_t index) const {
+    const Operand& operand = dispatch.operands[index];
+    const bool is_window = (dispatch.windows >> index & 1U) != 0;
+    const int64_t size_bytes = is_window ? operand.size_bytes : 1;
+    LEAT_RETURN_IF_ERROR(
+        check_range(operand.buffer, {operand.offset_bytes, operand.offset_bytes + size_bytes}));
+    if (is_window && is_external(operand.buffer)) {
+        return invalid_argument("a window of external buffer {}", size_t(operand.buffer))
+            .with_needed("a buffer of the instance, or a kernel that takes an address")
+            .with_hint("a recorded window always is of the same bytes");
+    }
+    return Status();
+}
+
 template <class Action>
 void CommandList::append(const Action& action,
                          std::span<const BufferUse> uses,
@@ -70,9 +84,12 @@ Status CommandList::add(const Dispatch& dispatch,
     for (const BufferUse& use : uses) {
         LEAT_RETURN_IF_ERROR(check_range(use.buffer, use.bytes));
     }
-    for (const Operand& operand : std::span(dispatch.operands).first(dispatch.operand_count)) {
-        LEAT_RETURN_IF_ERROR(
-            check_range(operand.buffer, {operand.offset_bytes, operand.offset_bytes + 1}));
+    for (uint32_t i = 0; i < dispatch.operand_count; ++i) {
+        LEAT_RETURN_IF_ERROR(check_operand(dispatch, i));
+    }
+    if (dispatch.windows >> dispatch.operand_count != 0) {
+        return invalid_argument("a dispatch of {} operands with windows {:#b}",
+                                dispatch.operand_count, dispatch.windows);
     }
     append(dispatch, uses, estimated_ns);
     return Status();

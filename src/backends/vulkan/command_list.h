@@ -32,6 +32,7 @@ struct BufferUse {
 struct Operand {
     BufferId buffer{};
     int64_t offset_bytes = 0;
+    int64_t size_bytes = 0;  // of a window; means nothing for an address
 };
 
 struct Dispatch {
@@ -41,6 +42,9 @@ struct Dispatch {
     int64_t parameters_offset = -1;
     std::array<Operand, kMaxOperands> operands{};
     uint32_t operand_count = 0;
+    // Bit i: the kernel has operand i as a storage buffer, which is a window of a buffer of the
+    // instance; it has the others as addresses.
+    uint32_t windows = 0;
     std::array<uint32_t, kScalars> scalars{};
 };
 
@@ -77,7 +81,7 @@ class CommandList {
     int64_t add_parameters(std::span<const std::byte> bytes);
 
     // invalid_argument, and nothing added, where a range leaves its buffer, an operand or a group
-    // count is missing, or a copy names an external buffer.
+    // count is missing, or a copy or a window names an external buffer.
     Status add(const Dispatch& dispatch, std::span<const BufferUse> uses, int64_t estimated_ns = 0);
     Status add(const Copy& copy, int64_t estimated_ns = 0);
     Status add(const Fill& fill, int64_t estimated_ns = 0);
@@ -98,6 +102,7 @@ class CommandList {
 
     Status check_range(BufferId buffer, ByteRange bytes) const;
     Status check_internal(BufferId buffer) const;
+    Status check_operand(const Dispatch& dispatch, uint32_t index) const;
     template <class Action>
     void append(const Action& action, std::span<const BufferUse> uses, int64_t estimated_ns);
 

@@ -76,8 +76,11 @@ void EnabledFeatures::enable_extensions(const DeviceInfo& info) {
     if (info.host_import_alignment_bytes > 0) {
         extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     }
-    if (info.has_extension(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) {
-        extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    for (const char* name :
+         {VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}) {
+        if (info.has_extension(name)) {
+            extensions.push_back(name);
+        }
     }
 }
 

@@ -42,6 +42,7 @@
     X(CreateBuffer)                \
     X(CreateCommandPool)           \
     X(CreateComputePipelines)      \
+    X(CreateDescriptorSetLayout)   \
     X(CreateFence)                 \
     X(CreatePipelineCache)         \
     X(CreatePipelineLayout)        \
@@ -50,6 +51,7 @@
     X(CreateShaderModule)          \
     X(DestroyBuffer)               \
     X(DestroyCommandPool)          \
+    X(DestroyDescriptorSetLayout)  \
     X(DestroyDevice)               \
     X(DestroyFence)                \
     X(DestroyPipelineCache)        \
@@ -78,6 +80,7 @@
 
 // Null where the device lacks the extension.
 #define LEAT_VK_OPTIONAL_DEVICE_CALLS(X) \
+    X(CmdPushDescriptorSetKHR)           \
     X(GetCalibratedTimestampsEXT)        \
     X(GetMemoryHostPointerPropertiesEXT)
 

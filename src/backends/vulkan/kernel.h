@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct ShaderUse {
     std::string name;
     std::vector<uint32_t> constants = {};
     std::string source = {};
+    // Bit i: operand i, of which can_be_window() is true, is a storage buffer, binding i of set 0.
+    uint32_t windows = 0;
 };
 
 // An operand of the node, or scratch that KernelWriter::scratch gave.
@@ -31,6 +34,7 @@ struct OperandRef {
     Kind kind = Kind::kInput;
     int32_t index = 0;
     int64_t offset_bytes = 0;  // where the kernel's operand begins
+    int64_t size_bytes = -1;   // of what the kernel touches; -1: all the rest
 };
 inline OperandRef input_ref(int32_t index, int64_t offset_bytes = 0) {
     return {OperandRef::Kind::kInput, index, offset_bytes};
@@ -49,6 +53,18 @@ struct KernelDispatch {
     std::array<uint32_t, kScalars> scalars{};
     std::span<const std::byte> parameters = {};  // copied; empty: none
     int64_t estimated_ns = 0;
+    // What it writes is no result yet, so no epilogue belongs to it.
+    bool is_partial = false;
+};
+
+// Which variant of a kernel was the fastest where somebody measured. Safe to use from any thread.
+class MeasuredVariants {
+  public:
+    virtual ~MeasuredVariants() = default;
+    // The variant's number, which the kernel's folder gives; nothing where nobody measured. Extents
+    // of a kernel's problem, such as m, n and k.
+    virtual std::optional<uint32_t> fastest(std::string_view kernel,
+                                            const std::array<uint32_t, 3>& extents) const = 0;
 };
 
 // What kernels may choose by.
@@ -58,6 +74,10 @@ struct KernelLimits {
     uint32_t max_workgroup_invocations = 128;
     uint32_t shared_memory_bytes = 16384;
     std::array<uint32_t, 3> max_groups{65535, 65535, 65535};
+    // Of an operand that is bound as a storage buffer; 0: none can be.
+    int64_t max_window_bytes = 0;
+    int64_t window_alignment_bytes = 256;
+    const MeasuredVariants* measured = nullptr;  // null: shipped choices
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
     bool has_float16 = true;
     bool has_float64 = true;
@@ -78,6 +98,9 @@ class KernelWriter {
     virtual const KernelLimits& limits() const = 0;
     // Device memory for the node alone, aligned to 256 bytes, undefined at first.
     virtual OperandRef scratch(int64_t size_bytes) = 0;
+    // Whether a kernel may have the operand as a storage buffer: where it begins is known when
+    // commands are recorded, and is a multiple of the limits' alignment.
+    virtual bool can_be_window(const OperandRef& operand) const = 0;
     // unsupported, with the features, where the device lacks some that the shader needs.
     virtual Status dispatch(const KernelDispatch& dispatch) = 0;
     virtual Status copy(OperandRef from, OperandRef to, int64_t size_bytes) = 0;

@@ -17,6 +17,10 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
     for (size_t i = 0; i < limits.max_groups.size(); ++i) {
         limits.max_groups[i] = own.maxComputeWorkGroupCount[i];
     }
+    if (info.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
+        limits.max_window_bytes = int64_t(own.maxStorageBufferRange);
+        limits.window_alignment_bytes = int64_t(own.minStorageBufferOffsetAlignment);
+    }
     limits.has_float16 = info.features12.shaderFloat16 != VK_FALSE;
     limits.has_float64 = info.features.shaderFloat64 != VK_FALSE;
     limits.has_int8 = info.features12.shaderInt8 != VK_FALSE;
@@ -49,9 +53,10 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
     if (!shader.source.empty()) {
         LEAT_ASSIGN_OR_RETURN(const auto words,
                               compile_glsl_once(shader.name, shader.source, disk));
-        return maker.make({shader.name, *words}, shader.constants);
+        return maker.make({shader.name, *words, shader.windows}, shader.constants);
     }
-    LEAT_ASSIGN_OR_RETURN(const Shader found, find_shader(shader.name));
+    LEAT_ASSIGN_OR_RETURN(Shader found, find_shader(shader.name));
+    found.windows = shader.windows;
     return maker.make(found, shader.constants);
 }
 

@@ -52,7 +52,18 @@ Result<PlacedOperand> ListWriter::place_of(const OperandRef& ref) const {
     }
     place.offset_bytes += ref.offset_bytes;
     place.size_bytes -= ref.offset_bytes;
+    if (ref.size_bytes > place.size_bytes) {
+        return invalid_argument("a kernel touches {} bytes of an operand with {}", ref.size_bytes,
+                                place.size_bytes);
+    }
+    place.size_bytes = ref.size_bytes < 0 ? place.size_bytes : ref.size_bytes;
     return place;
+}
+
+bool ListWriter::can_be_window(const OperandRef& operand) const {
+    const Result<PlacedOperand> place = place_of(operand);
+    return limits_.max_window_bytes > 0 && place.ok() && !is_external(*place) &&
+           place->offset_bytes % limits_.window_alignment_bytes == 0;
 }
 
 Result<PipelineId> ListWriter::pipeline_of(const ShaderUse& shader) {
@@ -78,13 +89,16 @@ Status ListWriter::dispatch(const KernelDispatch& dispatch) {
     Dispatch command;
     command.groups = dispatch.groups;
     command.scalars = dispatch.scalars;
+    command.windows = dispatch.shader.windows;
     std::vector<BufferUse> uses;
+    uses.reserve(operand_count);
     for (const std::vector<OperandRef>* refs :
          {&dispatch.reads, &dispatch.writes, &dispatch.late_reads}) {
         const bool is_write = refs == &dispatch.writes;
         for (const OperandRef& ref : *refs) {
             LEAT_ASSIGN_OR_RETURN(const PlacedOperand place, place_of(ref));
-            command.operands[command.operand_count++] = {place.buffer, place.offset_bytes};
+            command.operands[command.operand_count++] = {place.buffer, place.offset_bytes,
+                                                         place.size_bytes};
             // An empty operand keeps its number, and nobody touches it.
             if (place.size_bytes > 0) {
                 uses.push_back({place.buffer,

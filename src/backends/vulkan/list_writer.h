@@ -35,6 +35,7 @@ class ListWriter final : public KernelWriter {
 
     const KernelLimits& limits() const override { return limits_; }
     OperandRef scratch(int64_t size_bytes) override;
+    bool can_be_window(const OperandRef& operand) const override;
     Status dispatch(const KernelDispatch& dispatch) override;
     Status copy(OperandRef from, OperandRef to, int64_t size_bytes) override;
     Status fill(OperandRef to, int64_t size_bytes, uint32_t pattern) override;

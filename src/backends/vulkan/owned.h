@@ -46,6 +46,7 @@ class Owned {
 
 using OwnedBuffer = Owned<VkBuffer, PFN_vkDestroyBuffer>;
 using OwnedCommandPool = Owned<VkCommandPool, PFN_vkDestroyCommandPool>;
+using OwnedDescriptorSetLayout = Owned<VkDescriptorSetLayout, PFN_vkDestroyDescriptorSetLayout>;
 using OwnedFence = Owned<VkFence, PFN_vkDestroyFence>;
 using OwnedMemory = Owned<VkDeviceMemory, PFN_vkFreeMemory>;
 using OwnedPipeline = Owned<VkPipeline, PFN_vkDestroyPipeline>;

@@ -1,5 +1,6 @@
 #include "pipeline.h"
 
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -25,26 +26,70 @@ Result<OwnedShaderModule> make_module(const Device& device, const Shader& shader
 Result<std::unique_ptr<PipelineMaker>> PipelineMaker::create(std::shared_ptr<const Device> device,
                                                              DiskCache* disk) {
     std::unique_ptr<PipelineMaker> maker(new PipelineMaker(std::move(device)));
-    LEAT_RETURN_IF_ERROR(maker->make_layout());
+    LEAT_ASSIGN_OR_RETURN(maker->layout_, maker->make_layout(nullptr));
     if (disk != nullptr) {
         LEAT_ASSIGN_OR_RETURN(maker->kept_, DriverCache::open(maker->device_, *disk));
     }
     return maker;
 }
 
-Status PipelineMaker::make_layout() {
+Result<OwnedPipelineLayout> PipelineMaker::make_layout(VkDescriptorSetLayout set) const {
     const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes};
     VkPipelineLayoutCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = set == nullptr ? 0 : 1;
+    info.pSetLayouts = &set;
     info.pushConstantRangeCount = 1;
     info.pPushConstantRanges = &range;
     VkPipelineLayout handle = nullptr;
     LEAT_RETURN_IF_ERROR(device_->checked(
         device_->calls().CreatePipelineLayout(device_->handle(), &info, nullptr, &handle),
         "CreatePipelineLayout"));
-    layout_ =
-        OwnedPipelineLayout(device_->handle(), handle, device_->calls().DestroyPipelineLayout);
-    return Status();
+    return OwnedPipelineLayout(device_->handle(), handle, device_->calls().DestroyPipelineLayout);
+}
+
+Result<PipelineMaker::WindowLayout> PipelineMaker::make_window_layout(uint32_t windows) const {
+    if (device_->calls().CmdPushDescriptorSetKHR == nullptr) {
+        return unsupported("windows on Vulkan device '{}', which lacks {}", device_->info().name,
+                           VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+    }
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    bindings.reserve(32);
+    for (uint32_t left = windows; left != 0; left &= left - 1) {
+        VkDescriptorSetLayoutBinding binding{};
+        binding.binding = uint32_t(std::countr_zero(left));
+        binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        binding.descriptorCount = 1;
+        binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        bindings.push_back(binding);
+    }
+    VkDescriptorSetLayoutCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    info.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    info.bindingCount = uint32_t(bindings.size());
+    info.pBindings = bindings.data();
+    VkDescriptorSetLayout handle = nullptr;
+    LEAT_RETURN_IF_ERROR(device_->checked(
+        device_->calls().CreateDescriptorSetLayout(device_->handle(), &info, nullptr, &handle),
+        "CreateDescriptorSetLayout"));
+    WindowLayout layout;
+    layout.set = OwnedDescriptorSetLayout(device_->handle(), handle,
+                                          device_->calls().DestroyDescriptorSetLayout);
+    LEAT_ASSIGN_OR_RETURN(layout.pipeline, make_layout(handle));
+    return layout;
+}
+
+Result<VkPipelineLayout> PipelineMaker::layout_of(uint32_t windows) const {
+    if (windows == 0) {
+        return layout();
+    }
+    const std::lock_guard lock(mutex_);
+    auto found = window_layouts_.find(windows);
+    if (found == window_layouts_.end()) {
+        LEAT_ASSIGN_OR_RETURN(WindowLayout made, make_window_layout(windows));
+        found = window_layouts_.emplace(windows, std::move(made)).first;
+    }
+    return found->second.pipeline.get();
 }
 
 Result<OwnedPipeline> PipelineMaker::make(const Shader& shader,
@@ -62,7 +107,7 @@ Result<OwnedPipeline> PipelineMaker::make(const Shader& shader,
     required.requiredSubgroupSize = subgroup_size;
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-    info.layout = layout_.get();
+    LEAT_ASSIGN_OR_RETURN(info.layout, layout_of(shader.windows));
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.pNext = subgroup_size == 0 ? nullptr : &required;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;

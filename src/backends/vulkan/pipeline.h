@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "device.h"
@@ -23,21 +25,34 @@ class PipelineMaker {
                                                          DiskCache* disk = nullptr);
 
     // `constants` are the shader's specialisation constants 0, 1, ... as words. A `subgroup_size`
-    // other than 0 is required of the driver, which otherwise chooses one.
+    // other than 0 is required of the driver, which otherwise chooses one. unsupported: windows on
+    // a device without push descriptors.
     Result<OwnedPipeline> make(const Shader& shader,
                                std::span<const uint32_t> constants,
                                uint32_t subgroup_size = 0) const;
 
+    // Of pipelines without windows.
     VkPipelineLayout layout() const { return layout_.get(); }
+    // Of pipelines whose shader has these windows: set 0 is pushed, the push constants are those of
+    // layout(). Made once; errors as make().
+    Result<VkPipelineLayout> layout_of(uint32_t windows) const;
     // Keeps on the disk, if there is one, what the driver has of the pipelines that were made.
     void save() const;
 
   private:
     explicit PipelineMaker(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
-    Status make_layout();
+    struct WindowLayout {
+        OwnedDescriptorSetLayout set;
+        OwnedPipelineLayout pipeline;
+    };
+    Result<WindowLayout> make_window_layout(uint32_t windows) const;
+    // `set` may be null.
+    Result<OwnedPipelineLayout> make_layout(VkDescriptorSetLayout set) const;
 
     std::shared_ptr<const Device> device_;
     OwnedPipelineLayout layout_;
+    mutable std::mutex mutex_;  // of the next
+    mutable std::map<uint32_t, WindowLayout> window_layouts_;
     std::unique_ptr<DriverCache> kept_;
 };
 

@@ -10,15 +10,17 @@
 #include <span>
 #include <vector>
 
+#include "arena.h"
 #include "owned.h"
 #include "queue.h"
+#include "window_binding.h"
 
 namespace leat::vulkan {
 
 // Thread-safe.
 class PipelineWarmer {
   public:
-    // `layout` is that of all pipelines.
+    // `layout`: PipelineMaker::layout().
     PipelineWarmer(std::shared_ptr<Queue> queue, VkPipelineLayout layout)
         : queue_(std::move(queue)), layout_(layout) {}
     PipelineWarmer(const PipelineWarmer&) = delete;
@@ -27,7 +29,7 @@ class PipelineWarmer {
     ~PipelineWarmer();
 
     // Returns while the device is at it. The pipelines stay until then.
-    Status begin(std::span<const VkPipeline> pipelines);
+    Status begin(std::span<const BoundPipeline> pipelines);
     // Until the device has done everything that was begun.
     Status wait();
 
@@ -36,11 +38,14 @@ class PipelineWarmer {
         OwnedCommandPool pool;
         uint64_t point = 0;
     };
-    Status record(VkCommandBuffer commands, std::span<const VkPipeline> pipelines) const;
+    Status record(VkCommandBuffer commands, std::span<const BoundPipeline> pipelines);
+    // Memory that windows are of, which nobody touches.
+    Result<VkBuffer> window_memory();
 
     std::shared_ptr<Queue> queue_;
     VkPipelineLayout layout_;
     std::mutex mutex_;
+    std::vector<Arena> window_memory_;  // none before the first kernel with windows
     std::vector<Flight> flights_;
 };
 

@@ -176,6 +176,38 @@ PushBlock Recording::push_block(const Dispatch& dispatch,
     return block;
 }
 
+Status Recording::bind_windows(const Dispatch& dispatch,
+                               const Bindings& bindings,
+                               VkCommandBuffer commands) const {
+    const Device& device = *queue_->device();
+    const VkPhysicalDeviceLimits& limits = device.info().properties.limits;
+    const BoundPipeline& pipeline = bindings.pipelines[size_t(dispatch.pipeline)];
+    if (pipeline.windows != dispatch.windows) {
+        return invalid_argument("a dispatch with windows {:#b} of a kernel with {:#b}",
+                                dispatch.windows, pipeline.windows);
+    }
+    std::array<VkDescriptorBufferInfo, kMaxOperands> operands{};
+    for (uint32_t i = 0; i < dispatch.operand_count; ++i) {
+        if ((dispatch.windows >> i & 1U) == 0) {
+            continue;
+        }
+        const Operand& operand = dispatch.operands[i];
+        const BufferPlace& place = bindings.places[size_t(operand.buffer)];
+        operands[i] = {place.buffer, VkDeviceSize(place.offset_bytes + operand.offset_bytes),
+                       VkDeviceSize(operand.size_bytes)};
+        if (operands[i].range > limits.maxStorageBufferRange ||
+            operands[i].offset % limits.minStorageBufferOffsetAlignment != 0) {
+            return unsupported("a window of {} bytes at {}", operands[i].range, operands[i].offset)
+                .with_needed(fmt::format("at most {} bytes, at a multiple of {}",
+                                         limits.maxStorageBufferRange,
+                                         limits.minStorageBufferOffsetAlignment));
+        }
+    }
+    push_windows(device.calls(), commands, pipeline,
+                 std::span(operands).first(dispatch.operand_count));
+    return Status();
+}
+
 Status Recording::record_command(const Command& command,
                                  const Bindings& bindings,
                                  VkCommandBuffer commands,
@@ -191,10 +223,13 @@ Status Recording::record_command(const Command& command,
     }
     const auto& dispatch = std::get<Dispatch>(command.action);
     LEAT_RETURN_IF_ERROR(check_dispatch(*queue_->device(), dispatch, bindings.pipelines.size()));
-    const VkPipeline pipeline = bindings.pipelines[size_t(dispatch.pipeline)];
+    const VkPipeline pipeline = bindings.pipelines[size_t(dispatch.pipeline)].handle;
     if (pipeline != bound) {
         vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
         bound = pipeline;
+    }
+    if (dispatch.windows != 0 || bindings.pipelines[size_t(dispatch.pipeline)].windows != 0) {
+        LEAT_RETURN_IF_ERROR(bind_windows(dispatch, bindings, commands));
     }
     const PushBlock block = push_block(dispatch, bindings.places);
     vk.CmdPushConstants(commands, bindings.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,

@@ -14,6 +14,7 @@
 #include "command_list.h"
 #include "pipeline.h"
 #include "queue.h"
+#include "window_binding.h"
 
 namespace leat::vulkan {
 
@@ -38,9 +39,9 @@ Result<BufferPlace> place_in(const Arena& arena, ByteRange bytes);
 
 // What a list's numbers mean, indexed by BufferId and PipelineId.
 struct Bindings {
-    VkPipelineLayout layout = nullptr;
+    VkPipelineLayout layout = nullptr;  // PipelineMaker::layout(): all have its push constants
     std::span<const BufferPlace> places;
-    std::span<const VkPipeline> pipelines;
+    std::span<const BoundPipeline> pipelines;
     // The device writes the time before the first command and after each one. Costs some of the
     // overlap of commands that do not wait for each other.
     bool writes_times = false;
@@ -100,6 +101,10 @@ class Recording {
                           const Bindings& bindings,
                           VkCommandBuffer commands,
                           VkPipeline& bound) const;
+    // unsupported: a window that the device cannot bind.
+    Status bind_windows(const Dispatch& dispatch,
+                        const Bindings& bindings,
+                        VkCommandBuffer commands) const;
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
     const Slot* find_slot(const Operand& operand) const;
     Status make_times(const BarrierPlan& plan);

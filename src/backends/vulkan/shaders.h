@@ -12,6 +12,8 @@ namespace leat::vulkan {
 struct Shader {
     std::string_view name;
     std::span<const uint32_t> words;
+    // Bit i: operand i is a storage buffer, binding i of set 0; others are addresses.
+    uint32_t windows = 0;
 };
 
 std::span<const Shader> shader_list();

@@ -53,10 +53,13 @@ const NamedText* kernel_of(std::string_view shader) {
     return found == std::end(kKernels) ? nullptr : found;
 }
 
-// What shaders/meson.build defines for a variant: a number of rows, or the element type.
+// What shaders/meson.build defines for a variant: a number of rows, with windows or without, or the
+// element type.
 std::string define_of(std::string_view variant) {
     if (std::isdigit(static_cast<unsigned char>(variant[0])) != 0) {
-        return fmt::format("#define TILE_ROWS {}\n", variant);
+        const std::string_view rows = variant.substr(0, variant.find('_'));
+        return fmt::format("#define TILE_ROWS {}\n{}", rows,
+                           rows == variant ? "" : "#define WINDOWS\n");
     }
     std::string type(variant);
     std::transform(type.begin(), type.end(), type.begin(),
@@ -213,6 +216,9 @@ class EpilogueWriter final : public KernelWriter {
 
     const KernelLimits& limits() const override { return inner_.limits(); }
     OperandRef scratch(int64_t size_bytes) override { return inner_.scratch(size_bytes); }
+    bool can_be_window(const OperandRef& operand) const override {
+        return inner_.can_be_window(operand);
+    }
     Status copy(OperandRef from, OperandRef to, int64_t size_bytes) override {
         return inner_.copy(from, to, size_bytes);
     }
@@ -222,7 +228,7 @@ class EpilogueWriter final : public KernelWriter {
 
     Status dispatch(const KernelDispatch& own) override {
         const NamedText* kernel = kernel_of(own.shader.name);
-        if (kernel == nullptr) {
+        if (kernel == nullptr || own.is_partial) {
             return inner_.dispatch(own);
         }
         is_written_ = true;

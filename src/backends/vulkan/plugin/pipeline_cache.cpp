@@ -17,10 +17,14 @@ PipelineCache::Key PipelineCache::key_of(const ShaderUse& shader) {
     return {shader.name, shader.constants, shader.source};
 }
 
-VkPipeline PipelineCache::find(const ShaderUse& shader) const {
+BoundPipeline PipelineCache::find(const ShaderUse& shader) const {
+    BoundPipeline bound;
+    bound.windows = shader.windows;
+    bound.layout = value_or_throw(maker_->layout_of(shader.windows));
     const std::lock_guard lock(mutex_);
     const auto found = pipelines_.find(key_of(shader));
-    return found == pipelines_.end() ? nullptr : found->second.get();
+    bound.handle = found == pipelines_.end() ? nullptr : found->second.get();
+    return bound;
 }
 
 Status PipelineCache::make(const ShaderUse& shader) {
@@ -34,7 +38,7 @@ void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host
     std::vector<const ShaderUse*> missing;
     missing.reserve(shaders.size());
     for (const ShaderUse& shader : shaders) {
-        if (find(shader) == nullptr) {
+        if (find(shader).handle == nullptr) {
             missing.push_back(&shader);
         }
     }
@@ -53,7 +57,7 @@ void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host
         throw_if(status);
     }
     if (warmer_ != nullptr) {
-        std::vector<VkPipeline> made;
+        std::vector<BoundPipeline> made;
         made.reserve(missing.size());
         for (const ShaderUse* shader : missing) {
             made.push_back(find(*shader));
@@ -63,13 +67,13 @@ void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host
     maker_->save();
 }
 
-std::vector<VkPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> shaders,
-                                                    const plugin::Host& host) {
+std::vector<BoundPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse> shaders,
+                                                       const plugin::Host& host) {
     begin(shaders, host);
     if (warmer_ != nullptr) {
         throw_if(warmer_->wait());
     }
-    std::vector<VkPipeline> result;
+    std::vector<BoundPipeline> result;
     result.reserve(shaders.size());
     for (const ShaderUse& shader : shaders) {
         result.push_back(find(shader));

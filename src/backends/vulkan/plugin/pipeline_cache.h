@@ -28,14 +28,15 @@ class PipelineCache {
     // their first dispatch is at it. Throws the first error.
     void begin(std::span<const ShaderUse> shaders, const plugin::Host& host);
     // A pipeline for each, ready to run. Throws the first error.
-    std::vector<VkPipeline> pipelines_of(std::span<const ShaderUse> shaders,
-                                         const plugin::Host& host);
+    std::vector<BoundPipeline> pipelines_of(std::span<const ShaderUse> shaders,
+                                            const plugin::Host& host);
     VkPipelineLayout layout() const { return maker_->layout(); }
 
   private:
     using Key = std::tuple<std::string, std::vector<uint32_t>, std::string>;
     static Key key_of(const ShaderUse& shader);
-    VkPipeline find(const ShaderUse& shader) const;
+    // Its handle is null where there is none.
+    BoundPipeline find(const ShaderUse& shader) const;
     Status make(const ShaderUse& shader);
 
     DiskCache* disk_;

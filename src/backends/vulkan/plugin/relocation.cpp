@@ -66,8 +66,10 @@ class Relocator {
     void add(const Dispatch& dispatch, const Command& command) {
         Dispatch moved = dispatch;
         for (uint32_t i = 0; i < moved.operand_count; ++i) {
-            const Target& to = target(moved.operands[i].buffer);
-            moved.operands[i] = {to.buffer, moved.operands[i].offset_bytes + to.offset_bytes};
+            Operand& operand = moved.operands[i];
+            const Target& to = target(operand.buffer);
+            operand.buffer = to.buffer;
+            operand.offset_bytes += to.offset_bytes;
         }
         uses_.clear();
         for (const BufferUse& use : program_.list.uses(command)) {

@@ -52,7 +52,7 @@ class VulkanInstance final : public plugin::Instance {
     std::vector<int64_t> literal_offsets_;  // by BufferId of the program; -1: no literal
     PlacedList placed_;
     BarrierPlan plan_;
-    std::vector<VkPipeline> pipelines_;
+    std::vector<BoundPipeline> pipelines_;
     std::unique_ptr<Recording> recording_;  // null where there is nothing to do
     std::unique_ptr<Recording> timed_recording_;
     std::atomic<bool> is_running_{false};
