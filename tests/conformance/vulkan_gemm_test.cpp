@@ -1,9 +1,11 @@
-// Which kernel a product becomes, by what the device is. No device is needed.
+// Which kernel a product becomes, by what the device is, for which no device is needed; and that
+// all variants give the product.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/list_writer.h"
 #include "ops/matmul/gemm_vulkan.h"
+#include "support/vulkan_rig.h"
 
 namespace leat::vulkan {
 namespace {
@@ -55,6 +57,158 @@ TEST(VulkanGemm, IsTiledInRegistersOnCpuDevices) {
 TEST(VulkanGemm, CopiesATransposedOperandForTilesInRegisters) {
     EXPECT_THAT(shaders_of(cpu_limits(), true),
                 ::testing::ElementsAre("strided_copy_32", "gemm_subgroup_tile_16"));
+}
+
+KernelLimits window_limits() {
+    KernelLimits limits = cpu_limits();
+    limits.max_window_bytes = int64_t{1} << 27;
+    return limits;
+}
+
+TEST(VulkanGemm, HasWindowsWhereTheDeviceHas) {
+    EXPECT_THAT(shaders_of(window_limits()),
+                ::testing::ElementsAre("gemm_subgroup_tile_16_windows"));
+}
+
+TEST(VulkanGemm, HasAddressesWhereAWindowDoesNotHoldA) {
+    KernelLimits limits = window_limits();
+    limits.max_window_bytes = kBytes - 1;
+    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16"));
+}
+
+// A choice that somebody made, as if by measurement.
+class Chosen final : public MeasuredVariants {
+  public:
+    explicit Chosen(uint32_t variant) : variant_(variant) {}
+    std::optional<uint32_t> fastest(std::string_view kernel,
+                                    const std::array<uint32_t, 3>& /*extents*/) const override {
+        return kernel == kGemmKernel ? std::optional<uint32_t>(variant_) : std::nullopt;
+    }
+
+  private:
+    uint32_t variant_;
+};
+
+TEST(VulkanGemm, IsTheVariantThatWasMeasured) {
+    KernelLimits limits = window_limits();
+    std::vector<std::string> names;
+    names.reserve(kGemmVariants);
+    for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
+        const Chosen chosen(variant);
+        limits.measured = &chosen;
+        names.push_back(shaders_of(limits).at(0));
+    }
+    EXPECT_THAT(names, ::testing::ElementsAre(
+                           "gemm_subgroup_tile_8", "gemm_subgroup_tile_16", "gemm_subgroup_tile_24",
+                           "gemm_subgroup_tile_8_windows", "gemm_subgroup_tile_16_windows",
+                           "gemm_subgroup_tile_24_windows"));
+    const Chosen unknown(kGemmVariants);
+    limits.measured = &unknown;
+    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_windows"));
+}
+
+struct GemmExtents {
+    uint32_t m = 0;
+    uint32_t n = 0;
+    uint32_t k = 0;
+};
+
+// Elements that make sums exact: integers between -8 and 8.
+std::vector<float> small_integers(size_t count, uint32_t seed) {
+    std::vector<float> values(count);
+    for (float& value : values) {
+        seed = seed * 1664525U + 1013904223U;
+        value = float(seed >> 28) - 8.0F;
+    }
+    return values;
+}
+
+// 2 A B + 3 C on the device, where C is a row.
+void expect_product(const std::shared_ptr<Device>& device,
+                    const GemmExtents& extents,
+                    const KernelLimits& limits,
+                    size_t commands = 1) {
+    const auto [m, n, k] = extents;
+    const auto made = VulkanRig::make_on(device);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    VulkanRig& rig = **made;
+    const std::vector<float> a = small_integers(size_t(m) * k, 1);
+    const std::vector<float> b = small_integers(size_t(k) * n, 2);
+    const std::vector<float> c = small_integers(n, 3);
+    std::vector<PlacedOperand> places;
+    places.reserve(4);
+    for (const size_t count : {a.size(), b.size(), c.size(), size_t(m) * n}) {
+        const auto bytes = int64_t(count * sizeof(float));
+        places.push_back({rig.add_buffer(bytes), 0, bytes});
+    }
+    rig.write(places[0].buffer, a);
+    rig.write(places[1].buffer, b);
+    rig.write(places[2].buffer, c);
+    ListWriter writer(rig.list(), limits);
+    writer.begin_node(std::span(places).first(3), std::span(places).last(1));
+    GemmProblem problem;
+    problem.m = m;
+    problem.n = problem.b_k = n;
+    problem.k = problem.a_row = k;
+    problem.alpha = 2;
+    problem.beta = 3;
+    problem.has_c = 1;
+    problem.c_column = 1;
+    const Status written = write_gemm(
+        problem, {DType::kFloat32, input_ref(0), input_ref(1), input_ref(2), output_ref(0)},
+        writer);
+    ASSERT_TRUE(written.ok()) << written.message();
+    ASSERT_EQ(rig.list().commands().size(), commands);
+    for (const ScratchBuffer& scratch : writer.scratch_buffers()) {
+        rig.place_buffer(scratch.buffer, scratch.size_bytes);
+    }
+    for (const ShaderUse& shader : writer.shaders()) {
+        rig.add_pipeline(shader);
+    }
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok()) << recording.error().message();
+    ASSERT_TRUE(rig.run(**recording).ok());
+    std::vector<double> wanted(size_t(m) * n);
+    for (size_t row = 0; row < m; ++row) {
+        for (size_t column = 0; column < n; ++column) {
+            double sum = 0;
+            for (size_t i = 0; i < k; ++i) {
+                sum += double(a[row * k + i]) * double(b[i * n + column]);
+            }
+            wanted[row * n + column] = 2 * sum + 3 * double(c[column]);
+        }
+    }
+    EXPECT_THAT(rig.read<float>(places[3].buffer, wanted.size()),
+                ::testing::ElementsAreArray(wanted));
+}
+
+// Extents that fill no tile; columns for windows and others.
+constexpr GemmExtents kExtents[] = {{50, 116, 70}, {25, 101, 33}};
+
+TEST(VulkanGemm, EveryVariantGivesTheProduct) {
+    LEAT_DEVICE_OR_SKIP(device);
+    KernelLimits limits = kernel_limits(device->info());
+    limits.is_cpu = true;
+    for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
+        const Chosen chosen(variant);
+        limits.measured = &chosen;
+        for (const GemmExtents& extents : kExtents) {
+            SCOPED_TRACE(gemm_variant_name(variant));
+            expect_product(device, extents, limits);
+        }
+    }
+}
+
+TEST(VulkanGemm, PartsGiveTheProduct) {
+    LEAT_DEVICE_OR_SKIP(device);
+    KernelLimits limits = kernel_limits(device->info());
+    if (limits.max_window_bytes == 0) {
+        GTEST_SKIP() << "this device has no push descriptors";
+    }
+    limits.is_cpu = true;
+    // B has 116 columns and 300 rows: parts of 64 rows, five in all.
+    limits.max_window_bytes = int64_t{64} * 116 * 4;
+    expect_product(device, {20, 116, 300}, limits, 5);
 }
 
 TEST(VulkanGemm, IsTiledInSharedMemoryOnOthers) {

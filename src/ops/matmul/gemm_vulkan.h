@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "backends/vulkan/kernel.h"
 
@@ -47,8 +49,7 @@ struct GemmOperands {
 };
 
 // Tiles of a result, which shaders of products and of convolutions share.
-//   registers of a subgroup, on CPU devices (gemm_subgroup_tile.comp): kLaneColumns columns a lane,
-//                                                                     8 or 16 rows
+//   registers of a subgroup, on CPU devices: kLaneColumns columns a lane, 8 or 16 rows
 //   shared memory of a workgroup, on others (gemm_shared_tile.comp):  kSharedTile squared
 inline constexpr uint32_t kLaneColumns = 8;
 inline constexpr uint32_t kSharedTile = 64;
@@ -68,6 +69,12 @@ std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result, const Ke
 std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits);
 // Whether a device runs as many.
 bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits);
+
+// Variants among which CPU devices' products choose, in tiles of one lane: "24x12 windows". By the
+// measured one where KernelLimits::measured knows it for kGemmKernel and m, n, k.
+inline constexpr std::string_view kGemmKernel = "gemm";
+inline constexpr uint32_t kGemmVariants = 6;
+std::string gemm_variant_name(uint32_t variant);
 
 // Nothing is written for an empty Y. Precondition: operands of less than 2^31 elements; alpha and
 // beta are 1 for integers.
