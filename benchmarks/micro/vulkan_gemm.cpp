@@ -1,0 +1,388 @@
+// f32 products on a device that is a CPU: the product's kernel beside a hand sweep of kernels and a
+// textbook's, and a weight that is larger than a storage buffer may be.
+//
+//   vulkan_gemm [--device NAME] [--rounds N] [--match TEXT]
+//
+// NAME as in "vulkan:NAME": a number or name~TEXT. Of the sweep only names with TEXT take part.
+// Every kernel runs once in each round, so that all see the same machine; the least time of each
+// counts. Sampled elements of every result are compared with sums in double precision on the host.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/vulkan/device_choice.h"
+#include "backends/vulkan/kernel_pipeline.h"
+#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/recording.h"
+#include "base/error.h"
+#include "base/monotonic_clock.h"
+#include "base/round_up.h"
+#include "ops/matmul/gemm_vulkan.h"
+#include "vulkan_gemm_text.h"
+
+namespace leat::vulkan {
+namespace {
+
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+constexpr uint32_t kExtent = 768;
+constexpr uint32_t kSamples = 64;
+
+struct Arguments {
+    std::string_view device = "0";
+    int rounds = 7;
+    std::string_view match;
+};
+
+struct Extents {
+    uint32_t m = 0;
+    uint32_t n = 0;
+    uint32_t k = 0;
+    double flops() const { return 2.0 * m * n * k; }
+};
+
+// A, B and Y in memory that the host sees.
+class Matrices {
+  public:
+    static Result<Matrices> make(const std::shared_ptr<const Device>& device, Extents extents) {
+        const std::array<int64_t, 3> elements{int64_t(extents.m) * extents.k,
+                                              int64_t(extents.k) * extents.n,
+                                              int64_t(extents.m) * extents.n};
+        std::array<ByteRange, 3> ranges{};
+        int64_t end = 0;
+        for (size_t i = 0; i < ranges.size(); ++i) {
+            ranges[i] = {end, end + elements[i] * int64_t(sizeof(float))};
+            end = round_up(ranges[i].end, kArenaAlignmentBytes);
+        }
+        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device, end));
+        if (!arena.is_mapped() || arena.segments().size() != 1) {
+            return unsupported("{} bytes in memory of '{}' that the host sees", end,
+                               device->info().name);
+        }
+        return Matrices(std::move(arena), extents, ranges);
+    }
+
+    const Extents& extents() const { return extents_; }
+    int64_t bytes(size_t operand) const { return ranges_[operand].end - ranges_[operand].begin; }
+    Result<BufferPlace> place(size_t operand) const { return place_in(arena_, ranges_[operand]); }
+
+    // So that a kernel that stores nothing is found.
+    void clear_result() const {
+        const std::span<float> y = elements(2);
+        std::fill(y.begin(), y.end(), std::numeric_limits<float>::quiet_NaN());
+    }
+    Status check(std::string_view name) const {
+        std::mt19937 random(7);
+        for (uint32_t i = 0; i < kSamples; ++i) {
+            const size_t row = random() % extents_.m;
+            const size_t column = random() % extents_.n;
+            double sum = 0;
+            for (size_t j = 0; j < extents_.k; ++j) {
+                sum += double(elements(0)[row * extents_.k + j]) *
+                       double(elements(1)[j * extents_.n + column]);
+            }
+            const double found = double(elements(2)[row * extents_.n + column]);
+            // Sums of k products below 1 in f32.
+            if (!(std::abs(found - sum) <= 1e-6 * double(extents_.k))) {
+                return internal_error("{}: element {}, {} is {}, not {}", name, row, column, found,
+                                      sum);
+            }
+        }
+        return Status();
+    }
+
+  private:
+    Matrices(Arena arena, Extents extents, const std::array<ByteRange, 3>& ranges)
+        : arena_(std::move(arena)), extents_(extents), ranges_(ranges) {
+        std::mt19937 random(1);
+        std::uniform_real_distribution<float> element(-1.0F, 1.0F);
+        for (const size_t operand : {size_t{0}, size_t{1}}) {
+            const std::span<float> all = elements(operand);
+            std::generate(all.begin(), all.end(), [&] { return element(random); });
+        }
+    }
+    std::span<float> elements(size_t operand) const {
+        std::byte* begin = arena_.segments()[0].mapped + ranges_[operand].begin;
+        return {reinterpret_cast<float*>(begin), size_t(bytes(operand)) / sizeof(float)};
+    }
+
+    Arena arena_;
+    Extents extents_;
+    std::array<ByteRange, 3> ranges_;
+};
+
+// A recording of one product, and how fast it was.
+struct Candidate {
+    std::string name;
+    const Matrices* matrices = nullptr;
+    std::vector<OwnedPipeline> pipelines;
+    std::vector<Arena> scratch;
+    std::unique_ptr<Recording> recording;
+    double least_ns = std::numeric_limits<double>::max();
+    double first_ns = 0;  // with the driver's translation of the kernel
+
+    double gflops() const { return matrices->extents().flops() / least_ns; }
+};
+
+class Bench {
+  public:
+    static Result<Bench> open(std::string_view name) {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
+        LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const Instance> instance,
+                              Instance::create(std::move(loader)));
+        LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
+        LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
+        Bench bench;
+        LEAT_ASSIGN_OR_RETURN(bench.device_, Device::create(instance, devices[index]));
+        LEAT_ASSIGN_OR_RETURN(bench.queue_,
+                              Queue::create(bench.device_, bench.device_->families().compute));
+        LEAT_ASSIGN_OR_RETURN(bench.maker_, PipelineMaker::create(bench.device_));
+        return bench;
+    }
+
+    const std::shared_ptr<Device>& device() const { return device_; }
+    uint32_t lanes() const { return device_->info().properties11.subgroupSize; }
+
+    Result<Candidate> make_text(std::string name,
+                                std::string text,
+                                uint32_t windows,
+                                std::array<uint32_t, 3> groups,
+                                const Matrices& matrices) const;
+    // What the product's writer makes of the problem.
+    Result<Candidate> make_product(std::string name, const Matrices& matrices) const;
+    Status run(Candidate& candidate) const;
+
+  private:
+    Status record(const CommandList& list,
+                  std::span<const ShaderUse> shaders,
+                  std::span<const ScratchBuffer> scratch,
+                  Candidate& candidate) const;
+
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<Queue> queue_;
+    std::unique_ptr<PipelineMaker> maker_;
+};
+
+// Buffers 0, 1 and 2 of the list are A, B and Y, the others scratch.
+Status Bench::record(const CommandList& list,
+                     std::span<const ShaderUse> shaders,
+                     std::span<const ScratchBuffer> scratch,
+                     Candidate& candidate) const {
+    std::vector<BoundPipeline> pipelines;
+    pipelines.reserve(shaders.size());
+    candidate.pipelines.reserve(shaders.size());
+    for (const ShaderUse& shader : shaders) {
+        LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
+        LEAT_ASSIGN_OR_RETURN(const VkPipelineLayout layout, maker_->layout_of(shader.windows));
+        pipelines.push_back({pipeline.get(), layout, shader.windows});
+        candidate.pipelines.push_back(std::move(pipeline));
+    }
+    std::vector<BufferPlace> places(3);
+    for (size_t i = 0; i < places.size(); ++i) {
+        LEAT_ASSIGN_OR_RETURN(places[i], candidate.matrices->place(i));
+    }
+    places.reserve(places.size() + scratch.size());
+    candidate.scratch.reserve(scratch.size());
+    for (const ScratchBuffer& buffer : scratch) {
+        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device_, buffer.size_bytes));
+        LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, buffer.size_bytes}));
+        places.push_back(place);
+        candidate.scratch.push_back(std::move(arena));
+    }
+    LEAT_ASSIGN_OR_RETURN(candidate.recording,
+                          Recording::record(queue_, list, plan_barriers(list),
+                                            {maker_->layout(), places, pipelines}));
+    // Once untimed, because this device translates a kernel at its first dispatch.
+    candidate.matrices->clear_result();
+    LEAT_RETURN_IF_ERROR(run(candidate));
+    candidate.first_ns = std::exchange(candidate.least_ns, std::numeric_limits<double>::max());
+    return candidate.matrices->check(candidate.name);
+}
+
+Result<Candidate> Bench::make_text(std::string name,
+                                   std::string text,
+                                   uint32_t windows,
+                                   std::array<uint32_t, 3> groups,
+                                   const Matrices& matrices) const {
+    CommandList list;
+    Dispatch dispatch;
+    dispatch.groups = groups;
+    dispatch.windows = windows;
+    dispatch.scalars = {matrices.extents().n, matrices.extents().k};
+    std::vector<BufferUse> uses;
+    uses.reserve(3);
+    for (size_t i = 0; i < 3; ++i) {
+        const int64_t bytes = matrices.bytes(i);
+        const BufferId buffer = list.add_buffer(bytes);
+        dispatch.operands[dispatch.operand_count++] = {buffer, 0, bytes};
+        uses.push_back({buffer, {0, bytes}, i == 2});
+    }
+    LEAT_RETURN_IF_ERROR(list.add(dispatch, uses));
+    ShaderUse shader{name, {}, std::move(text)};
+    shader.windows = windows;
+    Candidate candidate;
+    candidate.name = std::move(name);
+    candidate.matrices = &matrices;
+    LEAT_RETURN_IF_ERROR(record(list, std::span(&shader, 1), {}, candidate));
+    return candidate;
+}
+
+Result<Candidate> Bench::make_product(std::string name, const Matrices& matrices) const {
+    const Extents& extents = matrices.extents();
+    GemmProblem problem;
+    problem.m = extents.m;
+    problem.n = problem.b_k = extents.n;
+    problem.k = problem.a_row = extents.k;
+    CommandList list;
+    std::array<PlacedOperand, 3> operands{};
+    for (size_t i = 0; i < operands.size(); ++i) {
+        operands[i] = {list.add_buffer(matrices.bytes(i)), 0, matrices.bytes(i)};
+    }
+    ListWriter writer(list, kernel_limits(device_->info()));
+    writer.begin_node(std::span(operands).first(2), std::span(operands).last(1));
+    LEAT_RETURN_IF_ERROR(write_gemm(
+        problem, {DType::kFloat32, input_ref(0), input_ref(1), {}, output_ref(0)}, writer));
+    Candidate candidate;
+    candidate.name = std::move(name);
+    candidate.matrices = &matrices;
+    LEAT_RETURN_IF_ERROR(record(list, writer.shaders(), writer.scratch_buffers(), candidate));
+    return candidate;
+}
+
+Status Bench::run(Candidate& candidate) const {
+    const int64_t begin_ns = monotonic_ns();
+    LEAT_ASSIGN_OR_RETURN(const uint64_t point, candidate.recording->replay());
+    LEAT_RETURN_IF_ERROR(queue_->wait(point, kForever).error());
+    candidate.least_ns = std::min(candidate.least_ns, double(monotonic_ns() - begin_ns));
+    return Status();
+}
+
+Status run_rounds(const Bench& bench, std::span<Candidate> candidates, int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+        for (Candidate& candidate : candidates) {
+            LEAT_RETURN_IF_ERROR(bench.run(candidate));
+        }
+    }
+    return Status();
+}
+
+Status measure_sweep(const Bench& bench, const Arguments& arguments) {
+    LEAT_ASSIGN_OR_RETURN(const Matrices matrices,
+                          Matrices::make(bench.device(), {kExtent, kExtent, kExtent}));
+    std::vector<GemmVariant> sweep = gemm_sweep();
+    sweep.erase(std::remove_if(sweep.begin(), sweep.end(),
+                               [&](const GemmVariant& variant) {
+                                   return name_of(variant).find(arguments.match) ==
+                                          std::string::npos;
+                               }),
+                sweep.end());
+    std::vector<Candidate> candidates;
+    candidates.reserve(sweep.size() + 2);
+    LEAT_ASSIGN_OR_RETURN(Candidate product, bench.make_product("product", matrices));
+    candidates.push_back(std::move(product));
+    constexpr uint32_t kTiles = kExtent / kTextbookTile;
+    constexpr uint32_t kAllWindows = 7;
+    LEAT_ASSIGN_OR_RETURN(
+        Candidate textbook,
+        bench.make_text("textbook", textbook_text(), kAllWindows, {kTiles, kTiles, 1}, matrices));
+    candidates.push_back(std::move(textbook));
+    for (const GemmVariant& variant : sweep) {
+        const std::array<uint32_t, 3> groups = groups_of(variant, bench.lanes(), kExtent, kExtent);
+        LEAT_ASSIGN_OR_RETURN(Candidate candidate,
+                              bench.make_text(name_of(variant), text_of(variant, bench.lanes()),
+                                              variant.windows, groups, matrices));
+        candidates.push_back(std::move(candidate));
+    }
+    LEAT_RETURN_IF_ERROR(run_rounds(bench, candidates, arguments.rounds));
+    const double product_gflops = candidates[0].gflops();
+    const double textbook_gflops = candidates[1].gflops();
+    std::sort(candidates.begin() + 2, candidates.end(),
+              [](const Candidate& a, const Candidate& b) { return a.least_ns < b.least_ns; });
+    const double best_gflops = candidates[2].gflops();
+    fmt::print("{}^3, minima of {} rounds, {} variants\n", kExtent, arguments.rounds, sweep.size());
+    for (const Candidate& candidate : candidates) {
+        fmt::print("{:32} {:8.2f} GFLOP/s {:6.3f} of the best, first run {:6.1f} ms\n",
+                   candidate.name, candidate.gflops(), candidate.gflops() / best_gflops,
+                   candidate.first_ns * 1e-6);
+    }
+    fmt::print("product: {:.3f} of the best (bar 0.90), {:.2f} x the textbook's (bar 4)\n",
+               product_gflops / best_gflops, product_gflops / textbook_gflops);
+    return Status();
+}
+
+// A weight of 235 MB, beside narrower ones of as many rows.
+Status measure_weights(const Bench& bench, int rounds) {
+    constexpr uint32_t kRows = 16;
+    constexpr uint32_t kDepth = 4096;
+    std::vector<Matrices> matrices;
+    std::vector<Candidate> candidates;
+    matrices.reserve(3);
+    candidates.reserve(3);
+    for (const uint32_t columns : {14336U, 1024U, 512U}) {
+        LEAT_ASSIGN_OR_RETURN(Matrices made,
+                              Matrices::make(bench.device(), {kRows, columns, kDepth}));
+        matrices.push_back(std::move(made));
+        std::string name = fmt::format("{} x {} x {}", kRows, kDepth, columns);
+        LEAT_ASSIGN_OR_RETURN(Candidate candidate,
+                              bench.make_product(std::move(name), matrices.back()));
+        candidates.push_back(std::move(candidate));
+    }
+    LEAT_RETURN_IF_ERROR(run_rounds(bench, candidates, rounds));
+    for (const Candidate& candidate : candidates) {
+        fmt::print("{:20} weight {:6.1f} MB {:8.2f} GFLOP/s; the large one is {:.3f} of it\n",
+                   candidate.name, double(candidate.matrices->bytes(1)) * 1e-6, candidate.gflops(),
+                   candidates[0].gflops() / candidate.gflops());
+    }
+    return Status();
+}
+
+Status measure(const Arguments& arguments) {
+    LEAT_ASSIGN_OR_RETURN(const Bench bench, Bench::open(arguments.device));
+    fmt::print("{} ({})\n", bench.device()->info().name, bench.device()->info().driver);
+    LEAT_RETURN_IF_ERROR(measure_weights(bench, arguments.rounds));
+    return measure_sweep(bench, arguments);
+}
+
+Result<Arguments> parse(std::span<char*> words) {
+    Arguments arguments;
+    for (size_t i = 0; i < words.size(); i += 2) {
+        const std::string_view option = words[i];
+        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
+        if (option == "--device" && !value.empty()) {
+            arguments.device = value;
+            continue;
+        }
+        if (option == "--match" && !value.empty()) {
+            arguments.match = value;
+            continue;
+        }
+        const char* end = value.data() + value.size();
+        const bool is_number =
+            std::from_chars(value.data(), end, arguments.rounds).ptr == end && !value.empty();
+        if (option != "--rounds" || !is_number || arguments.rounds < 1) {
+            return invalid_argument("'{} {}'", option, value)
+                .with_needed("--device NAME, --match TEXT, or --rounds N with N of 1 or more");
+        }
+    }
+    return arguments;
+}
+
+}  // namespace
+}  // namespace leat::vulkan
+
+int main(int count, char** words) {
+    const auto arguments = leat::vulkan::parse(std::span(words, size_t(count)).subspan(1));
+    const leat::Status status =
+        arguments.ok() ? leat::vulkan::measure(*arguments) : arguments.error();
+    if (!status.ok()) {
+        fmt::print(stderr, "vulkan_gemm: {}\n", status.message());
+        return 1;
+    }
+    return 0;
+}
