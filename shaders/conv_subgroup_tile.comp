@@ -1,6 +1,7 @@
 // A convolution of f32 for devices that are CPUs: as gemm_subgroup_tile.comp, a lane holds TILE_ROWS
 // output channels of a group and 8 output positions (counted through all images); each lane loads a
-// part of the weights, and the subgroup broadcasts them.
+// part of the weights, and the subgroup broadcasts them. With WINDOWS, x and w are texel buffers of
+// single floats.
 //   operands   0: x, 1: w, 2: bias (any address where there is none), 3: y
 //   parameters see conv_problem.glsl
 //   constants  0: workgroup size in x, the subgroup's, at least 8
@@ -21,6 +22,18 @@ layout(local_size_x_id = 0) in;
 const uint kColumns = 8;
 const uint kLanes = 8;  // that hold different parts of the weights
 const uint kParts = TILE_ROWS / kLanes;
+
+#ifdef WINDOWS
+layout(set = 0, binding = 0) uniform samplerBuffer x_window;
+layout(set = 0, binding = 1) uniform samplerBuffer w_window;
+#define OPEN_WINDOWS
+#define x_element(i) texelFetch(x_window, int(i)).x
+#define w_element(i) texelFetch(w_window, int(i)).x
+#else
+#define OPEN_WINDOWS FloatsIn x = FloatsIn(operand(0u)); FloatsIn w = FloatsIn(operand(1u));
+#define x_element(i) x.at[i]
+#define w_element(i) w.at[i]
+#endif
 
 // What a lane knows about its output positions.
 struct Columns {
@@ -48,8 +61,7 @@ Columns columns_of(Window window, uint group, uint count) {
 // Adds one tap of all input channels.
 void add_tap(Window window, Columns columns, uvec3 tap, uint w_begin[kParts], uint in_channels,
              inout float sums[TILE_ROWS][kColumns]) {
-    FloatsIn x = FloatsIn(operand(0u));
-    FloatsIn w = FloatsIn(operand(1u));
+    OPEN_WINDOWS
     const uint x_plane = volume(window.x_extents);
     const uint taps = volume(window.taps);
     uint x_at[kColumns];
@@ -66,12 +78,12 @@ void add_tap(Window window, Columns columns, uvec3 tap, uint w_begin[kParts], ui
     for (uint c = 0u; c < in_channels; ++c) {
         float values[kColumns];
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-            const float value = x.at[x_at[j]];
+            const float value = x_element(x_at[j]);
             values[j] = is_inside[j] ? value : 0.0;
             x_at[j] += x_plane;
         }
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
-            const float own = w.at[w_at[part]];
+            const float own = w_element(w_at[part]);
             w_at[part] += taps;
             [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
                 const float weight = subgroupBroadcast(own, r);

@@ -1,13 +1,15 @@
 // Y = alpha A B + beta C, f32, for devices that are CPUs: rows of B dense, n at least the columns of a
-// lane. A lane holds TILE_ROWS rows and 8, of 24 rows 12, columns of Y in registers. What all lanes
-// need of A each lane loads a part of, and the subgroup broadcasts: on such devices a load costs more
-// than arithmetic, shared memory and barriers more than both. With WINDOWS, A and B are storage
-// buffers, which such devices read faster than addresses (docs/measurements/vulkan.md); n, b_k and b's
-// strides of batches are multiples of 4 then.
+// lane. A lane holds TILE_ROWS rows and kColumns columns of Y in registers. What all lanes need of A
+// each lane loads a part of, and the subgroup broadcasts: on such devices a load costs more than
+// arithmetic, shared memory and barriers more than both.
+// A and B are addresses; with WINDOWS texel buffers, which such devices read several times faster
+// (docs/measurements/vulkan.md), of single floats; with VECTORS, too, of four floats: then elements of
+// A along k lie beside each other (a_k is 1), and k, n and the other strides of A and B are multiples
+// of 4.
 //   operands   0: A, 1: B, 2: C (any address where there is none), 3: Y, overlapping no other
 //   parameters see gemm_problem.glsl; b_column is 1
 //   constants  0: workgroup size in x, the subgroup's, at least 8
-// Workgroups: ceil(n / (columns size)), ceil(m / TILE_ROWS), any number of products each in z.
+// Workgroups: ceil(n / (kColumns size)), ceil(m / TILE_ROWS), any number of products each in z.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
@@ -20,76 +22,83 @@ layout(local_size_x_id = 0) in;
 #include "gemm_problem.glsl"
 #include "epilogue.glsl"
 
-const uint kVectors = TILE_ROWS < 24 ? 2 : 3;  // of a lane, 4 columns each
+// Numbers of floats: along k that a lane takes at a time, in a texel; and vec4 of columns of a lane.
+#ifdef VECTORS
+const uint kStep = 4;
+const uint kTexel = 4;
+const uint kVectors = 4;
+#else
+const uint kStep = 1;
+const uint kTexel = 1;
+const uint kVectors = 2;
+#endif
+
+#ifdef WINDOWS
+layout(set = 0, binding = 0) uniform samplerBuffer a_window;
+layout(set = 0, binding = 1) uniform samplerBuffer b_window;
+vec4 part_of_a(uvec2 address, uint at) {
+    return texelFetch(a_window, int(at));
+}
+vec4 vector_of_b(uvec2 address, uint at) {
+#ifdef VECTORS
+    return texelFetch(b_window, int(at));
+#else
+    vec4 vector;
+    [[unroll]] for (int j = 0; j < 4; ++j) {
+        vector[j] = texelFetch(b_window, int(at) + j).x;
+    }
+    return vector;
+#endif
+}
+#else
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer UnalignedVec4sIn {
+    vec4 vector;
+};
+vec4 part_of_a(uvec2 address, uint at) {
+    return vec4(FloatsIn(address).at[at]);
+}
+vec4 vector_of_b(uvec2 address, uint at) {
+    return UnalignedVec4sIn(unpackUint2x32(packUint2x32(address) + uint64_t(at) * 4ul)).vector;
+}
+#endif
+
 const uint kColumns = kVectors * 4;
 const uint kLanes = 8;  // that hold different parts of A
 const uint kParts = TILE_ROWS / kLanes;
 
-// The tensor A and an element of it; of B four columns of a row, where BRow is the place of the lane's
-// first one.
-#ifdef WINDOWS
-layout(set = 0, binding = 0, std430) readonly buffer WindowA {
-    float at[];
-} a_window;
-layout(set = 0, binding = 1, std430) readonly buffer WindowB {
-    vec4 at[];
-} b_window;
-#define OPEN_A
-#define a_element(i) a_window.at[i]
-#define BRow uint
-BRow b_row(uint i) {
-    return i;
-}
-vec4 b_vector(BRow row, uint v) {
-    return b_window.at[row / 4u + v];
-}
-#define b_next(row, elements) (row + (elements))
-#else
-layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer UnalignedVec4sIn {
-    vec4 at[];
-};
-#define OPEN_A FloatsIn a = FloatsIn(operand(0u));
-#define a_element(i) a.at[i]
-#define BRow uint64_t
-BRow b_row(uint i) {
-    return packUint2x32(operand(1u)) + uint64_t(i) * 4ul;
-}
-vec4 b_vector(BRow row, uint v) {
-    return UnalignedVec4sIn(unpackUint2x32(row)).at[v];
-}
-#define b_next(row, elements) (row + uint64_t((elements) * 4u))
-#endif
-
 void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
               inout vec4 sums[TILE_ROWS][kVectors]) {
-    const uint m = problem.m;
     const uint k = problem.k;
-    const uint a_k = problem.a_k;
-    const uint b_k = problem.b_k;
-    OPEN_A
+    const uint a_step = kStep * problem.a_k / kTexel;
+    const uint b_step = problem.b_k / kTexel;
+    const uvec2 a = operand(0u);
+    const uvec2 b = operand(1u);
     // Rows beyond the last read the last one, so that the loop has no conditions.
     uint a_at[kParts];
     [[unroll]] for (uint part = 0u; part < kParts; ++part) {
         const uint own = row + part * kLanes + gl_SubgroupInvocationID % kLanes;
-        a_at[part] = origins.x + min(own, m - 1u) * problem.a_row;
+        a_at[part] = (origins.x + min(own, problem.m - 1u) * problem.a_row) / kTexel;
     }
-    BRow b_at = b_row(origins.y + column);
-    for (uint i = 0u; i < k; ++i) {
-        vec4 b[kVectors];
-        [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
-            b[v] = b_vector(b_at, v);
-        }
+    uint b_at = (origins.y + column) / kTexel;
+    for (uint i = 0u; i < k; i += kStep) {
+        vec4 own[kParts];
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
-            const float own = a_element(a_at[part]);
-            a_at[part] += a_k;
-            [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
-                const vec4 value = vec4(subgroupBroadcast(own, r));
+            own[part] = part_of_a(a, a_at[part]);
+            a_at[part] += a_step;
+        }
+        [[unroll]] for (uint s = 0u; s < kStep; ++s) {
+            vec4 vectors[kVectors];
+            [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
+                vectors[v] = vector_of_b(b, b_at + v * 4u / kTexel);
+            }
+            b_at += b_step;
+            [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
+                const vec4 value = vec4(subgroupBroadcast(own[r / kLanes][s], r % kLanes));
                 [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
-                    sums[part * kLanes + r][v] = fma(value, b[v], sums[part * kLanes + r][v]);
+                    sums[r][v] = fma(value, vectors[v], sums[r][v]);
                 }
             }
         }
-        b_at = b_next(b_at, b_k);
     }
 }
 
@@ -124,10 +133,9 @@ void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint produ
 
 void main() {
     GemmProblem problem = GemmProblem(push.parameters);
-    const uint m = problem.m;
     const uint n = problem.n;
-    // Columns beyond the last lane's whole ones are computed with it, by several lanes alike: no lane may
-    // leave, since all take part in broadcasts.
+    // Columns beyond the last lane's whole ones are computed with it, by several lanes alike: no lane
+    // may leave, since all take part in broadcasts.
     const uint column = min(gl_GlobalInvocationID.x * kColumns, n - kColumns);
     const uint row = gl_WorkGroupID.y * TILE_ROWS;
     for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {

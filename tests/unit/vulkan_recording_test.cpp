@@ -256,7 +256,7 @@ TEST(VulkanRecording, RefusesMoreWorkgroupsThanTheDeviceTakes) {
     EXPECT_THAT(rig.record().error().message(), HasSubstr("workgroups along axis 1"));
 }
 
-// y = 2 x, where x is a storage buffer and y an address.
+// y = 2 x, where x is a texel buffer and y an address.
 ShaderUse doubling_shader() {
     ShaderUse shader{"doubling", {}, R"(#version 460
 #extension GL_EXT_buffer_reference : require
@@ -267,12 +267,12 @@ layout(push_constant, scalar) uniform PushBlock {
     uvec2 parameters;
     uvec2 operands[8];
 } push;
-layout(set = 0, binding = 0, std430) readonly buffer X { float at[]; } x;
+layout(set = 0, binding = 0) uniform samplerBuffer x;
 layout(buffer_reference, scalar, buffer_reference_align = 4) writeonly buffer Y { float at[]; };
 void main() {
-    const uint i = gl_GlobalInvocationID.x;
-    if (i < x.at.length()) {
-        Y(push.operands[1]).at[i] = 2.0 * x.at[i];
+    const int i = int(gl_GlobalInvocationID.x);
+    if (i < textureSize(x)) {
+        Y(push.operands[1]).at[i] = 2.0 * texelFetch(x, i).x;
     }
 }
 )"};
@@ -293,7 +293,7 @@ Dispatch doubling_of(PipelineId pipeline, BufferId x, BufferId y) {
 }
 
 bool has_windows(const VulkanRig& rig) {
-    return kernel_limits(rig.device()->info()).max_window_bytes > 0;
+    return kernel_limits(rig.device()->info()).max_window_texels > 0;
 }
 
 TEST(VulkanRecording, BindsWindowsOfBuffers) {
@@ -331,7 +331,7 @@ TEST(VulkanRecording, RefusesWindowsThatItCannotBind) {
     Dispatch unaligned = doubling_of(pipeline, x, x);
     unaligned.operands[0] = {x, 2, 64};
     ASSERT_TRUE(rig.list().add(unaligned, std::span(&use, 1)).ok());
-    EXPECT_THAT(rig.record().error().message(), HasSubstr("a window of 64 bytes"));
+    EXPECT_THAT(rig.record().error().message(), HasSubstr("a window of 16 texels at byte"));
 }
 
 TEST(VulkanRecording, RunsOneAfterTheOtherWithoutTheHost) {

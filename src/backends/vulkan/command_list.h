@@ -42,9 +42,10 @@ struct Dispatch {
     int64_t parameters_offset = -1;
     std::array<Operand, kMaxOperands> operands{};
     uint32_t operand_count = 0;
-    // Bit i: the kernel has operand i as a storage buffer, which is a window of a buffer of the
-    // instance; it has the others as addresses.
+    // As ShaderUse::windows: bit i: operand i is a window of a buffer of the instance; the kernel
+    // has the others as addresses.
     uint32_t windows = 0;
+    uint32_t vector_windows = 0;
     std::array<uint32_t, kScalars> scalars{};
 };
 

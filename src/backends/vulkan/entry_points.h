@@ -40,6 +40,7 @@
     X(CmdPushConstants)            \
     X(CmdWriteTimestamp2)          \
     X(CreateBuffer)                \
+    X(CreateBufferView)            \
     X(CreateCommandPool)           \
     X(CreateComputePipelines)      \
     X(CreateDescriptorSetLayout)   \
@@ -50,6 +51,7 @@
     X(CreateSemaphore)             \
     X(CreateShaderModule)          \
     X(DestroyBuffer)               \
+    X(DestroyBufferView)           \
     X(DestroyCommandPool)          \
     X(DestroyDescriptorSetLayout)  \
     X(DestroyDevice)               \

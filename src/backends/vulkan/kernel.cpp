@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+
 namespace leat::vulkan {
 
 KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types) {
@@ -22,6 +24,16 @@ KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types) {
         choice.reason = fmt::format("no kernel for {}", node.op_type);
     }
     return choice;
+}
+
+Status make_window(OperandRef& operand, int64_t size_bytes, KernelWriter& writer) {
+    if (!writer.can_be_window(operand)) {
+        const OperandRef copy = writer.scratch(size_bytes);
+        LEAT_RETURN_IF_ERROR(writer.copy(operand, copy, size_bytes));
+        operand = copy;
+    }
+    operand.size_bytes = size_bytes;
+    return Status();
 }
 
 }  // namespace leat::vulkan

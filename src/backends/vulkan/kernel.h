@@ -24,8 +24,10 @@ struct ShaderUse {
     std::string name;
     std::vector<uint32_t> constants = {};
     std::string source = {};
-    // Bit i: operand i, of which can_be_window() is true, is a storage buffer, binding i of set 0.
+    // Bit i: operand i, of which can_be_window() is true, is a texel buffer, binding i of set 0;
+    // its texels are four floats where the second has bit i, too, else one.
     uint32_t windows = 0;
+    uint32_t vector_windows = 0;
 };
 
 // An operand of the node, or scratch that KernelWriter::scratch gave.
@@ -53,8 +55,6 @@ struct KernelDispatch {
     std::array<uint32_t, kScalars> scalars{};
     std::span<const std::byte> parameters = {};  // copied; empty: none
     int64_t estimated_ns = 0;
-    // What it writes is no result yet, so no epilogue belongs to it.
-    bool is_partial = false;
 };
 
 // Which variant of a kernel was the fastest where somebody measured. Safe to use from any thread.
@@ -74,8 +74,8 @@ struct KernelLimits {
     uint32_t max_workgroup_invocations = 128;
     uint32_t shared_memory_bytes = 16384;
     std::array<uint32_t, 3> max_groups{65535, 65535, 65535};
-    // Of an operand that is bound as a storage buffer; 0: none can be.
-    int64_t max_window_bytes = 0;
+    // Of an operand that is bound as a texel buffer; 0: none can be.
+    int64_t max_window_texels = 0;
     int64_t window_alignment_bytes = 256;
     const MeasuredVariants* measured = nullptr;  // null: shipped choices
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
@@ -98,7 +98,7 @@ class KernelWriter {
     virtual const KernelLimits& limits() const = 0;
     // Device memory for the node alone, aligned to 256 bytes, undefined at first.
     virtual OperandRef scratch(int64_t size_bytes) = 0;
-    // Whether a kernel may have the operand as a storage buffer: where it begins is known when
+    // Whether a kernel may have the operand as a texel buffer: where it begins is known when
     // commands are recorded, and is a multiple of the limits' alignment.
     virtual bool can_be_window(const OperandRef& operand) const = 0;
     // unsupported, with the features, where the device lacks some that the shader needs.
@@ -107,6 +107,10 @@ class KernelWriter {
     // size_bytes: a multiple of 4.
     virtual Status fill(OperandRef to, int64_t size_bytes, uint32_t pattern) = 0;
 };
+
+// Makes the first `size_bytes` of an operand one that can be a window, by a copy where it is none,
+// and narrows it to them.
+Status make_window(OperandRef& operand, int64_t size_bytes, KernelWriter& writer);
 
 // One node with fixed shapes. Operands are dense and row-major, begin at multiples of 64 bytes and
 // may be empty (then nothing of them may be touched). `data` is set for those that the host knows:

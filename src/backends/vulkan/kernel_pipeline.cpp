@@ -18,8 +18,8 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
         limits.max_groups[i] = own.maxComputeWorkGroupCount[i];
     }
     if (info.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
-        limits.max_window_bytes = int64_t(own.maxStorageBufferRange);
-        limits.window_alignment_bytes = int64_t(own.minStorageBufferOffsetAlignment);
+        limits.max_window_texels = int64_t(own.maxTexelBufferElements);
+        limits.window_alignment_bytes = int64_t(own.minTexelBufferOffsetAlignment);
     }
     limits.has_float16 = info.features12.shaderFloat16 != VK_FALSE;
     limits.has_float64 = info.features.shaderFloat64 != VK_FALSE;
@@ -53,7 +53,9 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
     if (!shader.source.empty()) {
         LEAT_ASSIGN_OR_RETURN(const auto words,
                               compile_glsl_once(shader.name, shader.source, disk));
-        return maker.make({shader.name, *words, shader.windows}, shader.constants);
+        Shader made{shader.name, *words};
+        made.windows = shader.windows;
+        return maker.make(made, shader.constants);
     }
     LEAT_ASSIGN_OR_RETURN(Shader found, find_shader(shader.name));
     found.windows = shader.windows;

@@ -62,7 +62,7 @@ Result<PlacedOperand> ListWriter::place_of(const OperandRef& ref) const {
 
 bool ListWriter::can_be_window(const OperandRef& operand) const {
     const Result<PlacedOperand> place = place_of(operand);
-    return limits_.max_window_bytes > 0 && place.ok() && !is_external(*place) &&
+    return limits_.max_window_texels > 0 && place.ok() && !is_external(*place) &&
            place->offset_bytes % limits_.window_alignment_bytes == 0;
 }
 
@@ -90,6 +90,7 @@ Status ListWriter::dispatch(const KernelDispatch& dispatch) {
     command.groups = dispatch.groups;
     command.scalars = dispatch.scalars;
     command.windows = dispatch.shader.windows;
+    command.vector_windows = dispatch.shader.vector_windows;
     std::vector<BufferUse> uses;
     uses.reserve(operand_count);
     for (const std::vector<OperandRef>* refs :

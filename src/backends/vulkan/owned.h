@@ -45,6 +45,7 @@ class Owned {
 };
 
 using OwnedBuffer = Owned<VkBuffer, PFN_vkDestroyBuffer>;
+using OwnedBufferView = Owned<VkBufferView, PFN_vkDestroyBufferView>;
 using OwnedCommandPool = Owned<VkCommandPool, PFN_vkDestroyCommandPool>;
 using OwnedDescriptorSetLayout = Owned<VkDescriptorSetLayout, PFN_vkDestroyDescriptorSetLayout>;
 using OwnedFence = Owned<VkFence, PFN_vkDestroyFence>;

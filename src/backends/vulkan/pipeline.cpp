@@ -58,7 +58,7 @@ Result<PipelineMaker::WindowLayout> PipelineMaker::make_window_layout(uint32_t w
     for (uint32_t left = windows; left != 0; left &= left - 1) {
         VkDescriptorSetLayoutBinding binding{};
         binding.binding = uint32_t(std::countr_zero(left));
-        binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        binding.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
         binding.descriptorCount = 1;
         binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         bindings.push_back(binding);

@@ -33,12 +33,20 @@ Status PipelineWarmer::begin(std::span<const BoundPipeline> pipelines) {
     return Status();
 }
 
-Result<VkBuffer> PipelineWarmer::window_memory() {
-    if (window_memory_.empty()) {
-        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), kArenaAlignmentBytes));
-        window_memory_.push_back(std::move(arena));
+Status PipelineWarmer::make_windows() {
+    if (!window_memory_.empty()) {
+        return Status();
     }
-    return window_memory_[0].segments()[0].buffer.get();
+    // Mesa's driver translates anew for memory whose size is a power of two.
+    constexpr int64_t kSizeBytes = 3 * kArenaAlignmentBytes;
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), kSizeBytes));
+    for (const bool has_vectors : {false, true}) {
+        LEAT_ASSIGN_OR_RETURN(windows_[size_t(has_vectors)],
+                              make_window(*queue_->device(), arena.segments()[0].buffer.get(),
+                                          {0, kSizeBytes}, has_vectors));
+    }
+    window_memory_.push_back(std::move(arena));
+    return Status();
 }
 
 Status PipelineWarmer::record(VkCommandBuffer commands, std::span<const BoundPipeline> pipelines) {
@@ -51,9 +59,11 @@ Status PipelineWarmer::record(VkCommandBuffer commands, std::span<const BoundPip
     for (const BoundPipeline& pipeline : pipelines) {
         vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
         if (pipeline.windows != 0) {
-            std::array<VkDescriptorBufferInfo, kMaxOperands> windows{};
-            LEAT_ASSIGN_OR_RETURN(const VkBuffer memory, window_memory());
-            windows.fill({memory, 0, VK_WHOLE_SIZE});
+            std::array<VkBufferView, kMaxOperands> windows{};
+            LEAT_RETURN_IF_ERROR(make_windows());
+            for (uint32_t i = 0; i < kMaxOperands; ++i) {
+                windows[i] = windows_[pipeline.vector_windows >> i & 1U].get();
+            }
             push_windows(vk, commands, pipeline, windows);
         }
         vk.CmdDispatch(commands, 0, 0, 0);

@@ -5,6 +5,7 @@
 // is translated, and nothing is read or written.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,13 +40,14 @@ class PipelineWarmer {
         uint64_t point = 0;
     };
     Status record(VkCommandBuffer commands, std::span<const BoundPipeline> pipelines);
-    // Memory that windows are of, which nobody touches.
-    Result<VkBuffer> window_memory();
+    // Drivers translate anew for each format of a window.
+    Status make_windows();
 
     std::shared_ptr<Queue> queue_;
     VkPipelineLayout layout_;
     std::mutex mutex_;
-    std::vector<Arena> window_memory_;  // none before the first kernel with windows
+    std::vector<Arena> window_memory_;        // none before the first kernel with windows
+    std::array<OwnedBufferView, 2> windows_;  // of it, in floats and in vectors
     std::vector<Flight> flights_;
 };
 

@@ -178,30 +178,26 @@ PushBlock Recording::push_block(const Dispatch& dispatch,
 
 Status Recording::bind_windows(const Dispatch& dispatch,
                                const Bindings& bindings,
-                               VkCommandBuffer commands) const {
+                               VkCommandBuffer commands) {
     const Device& device = *queue_->device();
-    const VkPhysicalDeviceLimits& limits = device.info().properties.limits;
     const BoundPipeline& pipeline = bindings.pipelines[size_t(dispatch.pipeline)];
     if (pipeline.windows != dispatch.windows) {
         return invalid_argument("a dispatch with windows {:#b} of a kernel with {:#b}",
                                 dispatch.windows, pipeline.windows);
     }
-    std::array<VkDescriptorBufferInfo, kMaxOperands> operands{};
+    std::array<VkBufferView, kMaxOperands> operands{};
     for (uint32_t i = 0; i < dispatch.operand_count; ++i) {
         if ((dispatch.windows >> i & 1U) == 0) {
             continue;
         }
         const Operand& operand = dispatch.operands[i];
         const BufferPlace& place = bindings.places[size_t(operand.buffer)];
-        operands[i] = {place.buffer, VkDeviceSize(place.offset_bytes + operand.offset_bytes),
-                       VkDeviceSize(operand.size_bytes)};
-        if (operands[i].range > limits.maxStorageBufferRange ||
-            operands[i].offset % limits.minStorageBufferOffsetAlignment != 0) {
-            return unsupported("a window of {} bytes at {}", operands[i].range, operands[i].offset)
-                .with_needed(fmt::format("at most {} bytes, at a multiple of {}",
-                                         limits.maxStorageBufferRange,
-                                         limits.minStorageBufferOffsetAlignment));
-        }
+        const int64_t begin = place.offset_bytes + operand.offset_bytes;
+        LEAT_ASSIGN_OR_RETURN(OwnedBufferView window,
+                              make_window(device, place.buffer, {begin, begin + operand.size_bytes},
+                                          (dispatch.vector_windows >> i & 1U) != 0));
+        operands[i] = window.get();
+        windows_.push_back(std::move(window));
     }
     push_windows(device.calls(), commands, pipeline,
                  std::span(operands).first(dispatch.operand_count));
@@ -211,7 +207,7 @@ Status Recording::bind_windows(const Dispatch& dispatch,
 Status Recording::record_command(const Command& command,
                                  const Bindings& bindings,
                                  VkCommandBuffer commands,
-                                 VkPipeline& bound) const {
+                                 VkPipeline& bound) {
     const DeviceCalls& vk = queue_->device()->calls();
     if (const auto* copy = std::get_if<Copy>(&command.action)) {
         record_copy(vk, commands, *copy, bindings.places);

@@ -100,11 +100,11 @@ class Recording {
     Status record_command(const Command& command,
                           const Bindings& bindings,
                           VkCommandBuffer commands,
-                          VkPipeline& bound) const;
+                          VkPipeline& bound);
     // unsupported: a window that the device cannot bind.
     Status bind_windows(const Dispatch& dispatch,
                         const Bindings& bindings,
-                        VkCommandBuffer commands) const;
+                        VkCommandBuffer commands);
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
     const Slot* find_slot(const Operand& operand) const;
     Status make_times(const BarrierPlan& plan);
@@ -113,6 +113,7 @@ class Recording {
     void write(int64_t offset, std::span<const std::byte> bytes);
 
     std::shared_ptr<Queue> queue_;
+    std::vector<OwnedBufferView> windows_;
     OwnedCommandPool pool_;
     std::vector<VkCommandBuffer> commands_;
     OwnedQueryPool times_;

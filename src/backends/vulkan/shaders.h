@@ -12,7 +12,10 @@ namespace leat::vulkan {
 struct Shader {
     std::string_view name;
     std::span<const uint32_t> words;
-    // Bit i: operand i is a storage buffer, binding i of set 0; others are addresses.
+    // What the words were made from: a file of the folder, and its variant's definitions as GLSL.
+    std::string_view file = {};
+    std::string_view definitions = {};
+    // Bit i: operand i is a texel buffer, binding i of set 0; others are addresses.
     uint32_t windows = 0;
 };
 

@@ -1,13 +1,45 @@
 #include "window_binding.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
+#include "base/error.h"
+
 namespace leat::vulkan {
+
+Result<OwnedBufferView> make_window(const Device& device,
+                                    VkBuffer buffer,
+                                    ByteRange bytes,
+                                    bool has_vectors) {
+    const VkPhysicalDeviceLimits& limits = device.info().properties.limits;
+    const int64_t texel_bytes = has_vectors ? 16 : 4;
+    const int64_t size_bytes = bytes.end - bytes.begin;
+    if (size_bytes / texel_bytes > int64_t(limits.maxTexelBufferElements) ||
+        bytes.begin % int64_t(limits.minTexelBufferOffsetAlignment) != 0) {
+        return unsupported("a window of {} texels at byte {}", size_bytes / texel_bytes,
+                           bytes.begin)
+            .with_needed(fmt::format("at most {} texels, at a multiple of {}",
+                                     limits.maxTexelBufferElements,
+                                     limits.minTexelBufferOffsetAlignment));
+    }
+    VkBufferViewCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+    info.buffer = buffer;
+    info.format = has_vectors ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT;
+    info.offset = VkDeviceSize(bytes.begin);
+    info.range = VkDeviceSize(size_bytes / texel_bytes * texel_bytes);
+    VkBufferView handle = nullptr;
+    LEAT_RETURN_IF_ERROR(
+        device.checked(device.calls().CreateBufferView(device.handle(), &info, nullptr, &handle),
+                       "CreateBufferView"));
+    return OwnedBufferView(device.handle(), handle, device.calls().DestroyBufferView);
+}
 
 void push_windows(const DeviceCalls& vk,
                   VkCommandBuffer commands,
                   const BoundPipeline& pipeline,
-                  std::span<const VkDescriptorBufferInfo> operands) {
+                  std::span<const VkBufferView> operands) {
     std::vector<VkWriteDescriptorSet> writes;
     writes.reserve(operands.size());
     for (uint32_t i = 0; i < operands.size(); ++i) {
@@ -16,8 +48,8 @@ void push_windows(const DeviceCalls& vk,
             write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
             write.dstBinding = i;
             write.descriptorCount = 1;
-            write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-            write.pBufferInfo = &operands[i];
+            write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+            write.pTexelBufferView = &operands[i];
         }
     }
     vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0,

@@ -1,11 +1,15 @@
-// Windows: operands of a kernel that are storage buffers instead of addresses. Devices that are
-// CPUs read them faster (docs/measurements/vulkan.md).
+// Windows: operands of a kernel that are texel buffers instead of addresses. Devices that are CPUs
+// read them faster (docs/measurements/vulkan.md).
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "command_list.h"
+#include "device.h"
 #include "entry_points.h"
+#include "leat/status.h"
+#include "owned.h"
 
 namespace leat::vulkan {
 
@@ -13,14 +17,22 @@ namespace leat::vulkan {
 struct BoundPipeline {
     VkPipeline handle = nullptr;
     VkPipelineLayout layout = nullptr;  // PipelineMaker::layout_of(windows)
-    uint32_t windows = 0;               // bit i: operand i is binding i of set 0
+    uint32_t windows = 0;               // as ShaderUse has them
+    uint32_t vector_windows = 0;
 };
+
+// A view of part of a buffer, in texels of one float or four; a part of one at the end is left out.
+// unsupported: more texels, or another alignment, than the device takes.
+Result<OwnedBufferView> make_window(const Device& device,
+                                    VkBuffer buffer,
+                                    ByteRange bytes,
+                                    bool has_vectors);
 
 // For the next dispatch. `operands`: those of bits in pipeline.windows count. The device has push
 // descriptors, or the pipeline would have no layout.
 void push_windows(const DeviceCalls& vk,
                   VkCommandBuffer commands,
                   const BoundPipeline& pipeline,
-                  std::span<const VkDescriptorBufferInfo> operands);
+                  std::span<const VkBufferView> operands);
 
 }  // namespace leat::vulkan

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 
 #include "accumulate.glsl.h"
+#include "backends/vulkan/shaders.h"
 #include "base/error.h"
 #include "conv_general.comp.h"
 #include "conv_problem.glsl.h"
+#include "conv_run.glsl.h"
+#include "conv_run_depthwise.comp.h"
+#include "conv_run_tile.comp.h"
 #include "conv_shared_tile.comp.h"
 #include "conv_subgroup_tile.comp.h"
 #include "gemm_general.comp.h"
@@ -32,39 +35,24 @@ struct NamedText {
     std::string_view name;
     std::string_view text;
 };
-constexpr NamedText kKernels[] = {{"conv_general", glsl::conv_general},
-                                  {"conv_shared_tile", glsl::conv_shared_tile},
-                                  {"conv_subgroup_tile", glsl::conv_subgroup_tile},
-                                  {"gemm_general", glsl::gemm_general},
-                                  {"gemm_shared_tile", glsl::gemm_shared_tile},
-                                  {"gemm_subgroup_tile", glsl::gemm_subgroup_tile}};
-constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
-                                   {"conv_problem.glsl", glsl::conv_problem},
-                                   {"gemm_problem.glsl", glsl::gemm_problem},
-                                   {"push_block.glsl", glsl::push_block},
-                                   {"window.glsl", glsl::window}};
+constexpr NamedText kKernels[] = {{"conv_general.comp", glsl::conv_general},
+                                  {"conv_run_depthwise.comp", glsl::conv_run_depthwise},
+                                  {"conv_run_tile.comp", glsl::conv_run_tile},
+                                  {"conv_shared_tile.comp", glsl::conv_shared_tile},
+                                  {"conv_subgroup_tile.comp", glsl::conv_subgroup_tile},
+                                  {"gemm_general.comp", glsl::gemm_general},
+                                  {"gemm_shared_tile.comp", glsl::gemm_shared_tile},
+                                  {"gemm_subgroup_tile.comp", glsl::gemm_subgroup_tile}};
+constexpr NamedText kIncludes[] = {
+    {"accumulate.glsl", glsl::accumulate}, {"conv_problem.glsl", glsl::conv_problem},
+    {"conv_run.glsl", glsl::conv_run},     {"gemm_problem.glsl", glsl::gemm_problem},
+    {"push_block.glsl", glsl::push_block}, {"window.glsl", glsl::window}};
 
-// The kernel whose variant the shader is, or null.
-const NamedText* kernel_of(std::string_view shader) {
-    const auto found =
-        std::find_if(std::begin(kKernels), std::end(kKernels), [&](const NamedText& kernel) {
-            return shader.substr(0, kernel.name.size()) == kernel.name;
-        });
+// The text of a kernel's file, or null where the kernel takes no epilogue.
+const NamedText* kernel_of(std::string_view file) {
+    const auto found = std::find_if(std::begin(kKernels), std::end(kKernels),
+                                    [&](const NamedText& kernel) { return kernel.name == file; });
     return found == std::end(kKernels) ? nullptr : found;
-}
-
-// What shaders/meson.build defines for a variant: a number of rows, with windows or without, or the
-// element type.
-std::string define_of(std::string_view variant) {
-    if (std::isdigit(static_cast<unsigned char>(variant[0])) != 0) {
-        const std::string_view rows = variant.substr(0, variant.find('_'));
-        return fmt::format("#define TILE_ROWS {}\n{}", rows,
-                           rows == variant ? "" : "#define WINDOWS\n");
-    }
-    std::string type(variant);
-    std::transform(type.begin(), type.end(), type.begin(),
-                   [](unsigned char c) { return char(std::toupper(c)); });
-    return fmt::format("#define ELEMENT_{}\n", type);
 }
 
 std::string_view included(std::string_view name, std::string_view epilogue) {
@@ -74,9 +62,9 @@ std::string_view included(std::string_view name, std::string_view epilogue) {
 }
 
 // The kernel's text with its includes, of which epilogue.glsl is the one that is no file here, and
-// with the variant's define after the version.
+// with the variant's definitions after the version.
 std::string with_epilogue(const NamedText& kernel,
-                          std::string_view variant,
+                          std::string_view definitions,
                           std::string_view epilogue) {
     constexpr std::string_view kInclude = "#include \"";
     constexpr std::string_view kDirective = "#extension GL_GOOGLE_include_directive : require";
@@ -86,7 +74,7 @@ std::string with_epilogue(const NamedText& kernel,
         const std::string_view line = left.substr(0, left.find('\n'));
         left.remove_prefix(std::min(left.size(), line.size() + 1));
         if (line == kDirective) {
-            text += define_of(variant);
+            text += definitions;
         } else if (line.substr(0, kInclude.size()) == kInclude) {
             const std::string_view name = line.substr(kInclude.size());
             text += included(name.substr(0, name.find('"')), epilogue);
@@ -227,8 +215,9 @@ class EpilogueWriter final : public KernelWriter {
     }
 
     Status dispatch(const KernelDispatch& own) override {
-        const NamedText* kernel = kernel_of(own.shader.name);
-        if (kernel == nullptr || own.is_partial) {
+        LEAT_ASSIGN_OR_RETURN(const Shader shader, find_shader(own.shader.name));
+        const NamedText* kernel = kernel_of(shader.file);
+        if (kernel == nullptr) {
             return inner_.dispatch(own);
         }
         is_written_ = true;
@@ -241,9 +230,7 @@ class EpilogueWriter final : public KernelWriter {
         dispatch.parameters = parameters;
         LEAT_RETURN_IF_ERROR(add_constants(chain_, dispatch));
         const ChainText text = EpilogueText(chain_, accesses_).write();
-        const std::string_view variant =
-            std::string_view(own.shader.name).substr(kernel->name.size() + 1);
-        dispatch.shader.source = with_epilogue(*kernel, variant, text.source);
+        dispatch.shader.source = with_epilogue(*kernel, shader.definitions, text.source);
         dispatch.shader.name = fmt::format("{} + {}", own.shader.name, text.name);
         return inner_.dispatch(dispatch);
     }

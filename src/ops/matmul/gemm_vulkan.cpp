@@ -58,50 +58,46 @@ TiledResult result_of(const GemmProblem& problem) {
     return {problem.m, problem.n, problem.batch_count};
 }
 
-// A tile of gemm_subgroup_tile.comp, which holds 24 rows of 12 columns, or fewer rows of 8.
+// Variants of gemm_subgroup_tile.comp.
 struct SubgroupTile {
+    enum class Access : uint8_t { kAddresses, kFloats, kVectors };
     uint32_t rows = 0;
-    bool has_windows = false;
+    Access access = Access::kAddresses;
 
-    uint32_t columns() const { return rows < 24 ? kLaneColumns : 12; }
+    bool has_windows() const { return access != Access::kAddresses; }
+    uint32_t columns() const { return access == Access::kVectors ? 16 : kLaneColumns; }
+    std::string_view access_name() const {
+        constexpr std::string_view kNames[] = {"addresses", "floats", "vectors"};
+        return kNames[size_t(access)];
+    }
+    ShaderUse shader(const KernelLimits& limits) const {
+        constexpr uint32_t kAAndB = 0b11;
+        ShaderUse use{fmt::format("gemm_subgroup_tile_{}_{}", rows, access_name()),
+                      {limits.subgroup_size}};
+        use.windows = has_windows() ? kAAndB : 0;
+        use.vector_windows = access == Access::kVectors ? kAAndB : 0;
+        return use;
+    }
     std::array<uint32_t, 3> groups(const GemmProblem& problem, const KernelLimits& limits) const {
         return {divide_up(problem.n, columns() * limits.subgroup_size), divide_up(problem.m, rows),
                 std::min(problem.batch_count, limits.max_groups[2])};
     }
-    bool fits(const GemmProblem& problem, const KernelLimits& limits) const {
-        return problem.n >= columns() && are_possible(groups(problem, limits), limits);
-    }
 };
 // By the numbers of gemm_variant_name().
-constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {{8, false}, {16, false}, {24, false},
-                                                        {8, true},  {16, true},  {24, true}};
+constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {
+    {8, SubgroupTile::Access::kAddresses}, {16, SubgroupTile::Access::kAddresses},
+    {8, SubgroupTile::Access::kFloats},    {16, SubgroupTile::Access::kFloats},
+    {8, SubgroupTile::Access::kVectors},   {16, SubgroupTile::Access::kVectors}};
 
-// Whether the tiles in registers of CPU devices take the product as it is.
-bool fits_subgroup_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
-    return has_subgroup_tiles(limits) && dtype == DType::kFloat32 && problem.b_column == 1 &&
-           problem.k > 0 && SubgroupTile{subgroup_tile_rows(problem.m)}.fits(problem, limits);
-}
-
-// Where nobody measured. The largest tile is a seventh faster than that of 16 rows, but the driver
-// takes 0.4 s longer to translate it: only long products are worth that.
-SubgroupTile shipped_tile(const GemmProblem& problem, const KernelLimits& limits) {
-    constexpr int64_t kLongProduct = int64_t{1} << 28;
-    const SubgroupTile largest{24, true};
-    const bool is_long = int64_t(problem.m) * problem.n * problem.k >= kLongProduct;
-    return is_long && problem.m >= largest.rows && largest.fits(problem, limits)
-               ? largest
-               : SubgroupTile{subgroup_tile_rows(problem.m), true};
-}
-
-SubgroupTile choose_tile(const GemmProblem& problem, const KernelLimits& limits) {
-    if (limits.measured != nullptr) {
-        const std::optional<uint32_t> fastest =
-            limits.measured->fastest(kGemmKernel, {problem.m, problem.n, problem.k});
-        if (fastest && *fastest < kGemmVariants && kSubgroupTiles[*fastest].fits(problem, limits)) {
-            return kSubgroupTiles[*fastest];
-        }
-    }
-    return shipped_tile(problem, limits);
+// Texels of four floats: every row of A and B begins with one and is made of whole ones.
+bool has_vectors(const GemmProblem& problem) {
+    const auto is_whole = [](uint32_t stride) { return stride % 4 == 0; };
+    const std::span batches_of_a = std::span(problem.a_batch).first(problem.batch_rank);
+    const std::span batches_of_b = std::span(problem.b_batch).first(problem.batch_rank);
+    return problem.a_k == 1 && is_whole(problem.k) && is_whole(problem.n) &&
+           is_whole(problem.a_row) && is_whole(problem.b_k) &&
+           std::all_of(batches_of_a.begin(), batches_of_a.end(), is_whole) &&
+           std::all_of(batches_of_b.begin(), batches_of_b.end(), is_whole);
 }
 
 // Bytes from the first element of an operand to its last one.
@@ -123,109 +119,73 @@ int64_t b_bytes(const GemmProblem& problem) {
                     problem.b_batch);
 }
 
-// Whether the columns of each lane begin at a multiple of 16 bytes in B, as its window needs it.
-bool has_aligned_b(const GemmProblem& problem) {
-    constexpr uint32_t kVector = 4;
-    const auto batch = std::span(problem.b_batch).first(problem.batch_rank);
-    return problem.n % kVector == 0 && problem.b_k % kVector == 0 &&
-           std::all_of(batch.begin(), batch.end(),
-                       [](uint32_t stride) { return stride % kVector == 0; });
-}
-
-// Rows of B that one window holds, where it does not hold all of them; each part of B then begins
-// at a multiple of 256 bytes, which every device takes. 0: none.
-uint32_t rows_of_window(const GemmProblem& problem, const KernelLimits& limits) {
-    constexpr int64_t kStep = 64;
-    const int64_t row_bytes = int64_t(problem.b_k) * int64_t(sizeof(float));
-    const bool has_parts = problem.batch_count == 1 && row_bytes > 0;
-    return has_parts ? uint32_t(limits.max_window_bytes / row_bytes / kStep * kStep) : 0;
-}
-
 // Tensors that lie elsewhere in each run become windows by a copy, which costs less than the
 // product gains where each element is used this often.
-constexpr uint32_t kUsesWorthCopy = 256;
+constexpr uint32_t kUsesWorthCopy = 32;
 
-// Makes the operand one that can be a window.
-Status make_window(OperandRef& operand, int64_t bytes, KernelWriter& writer) {
-    if (!writer.can_be_window(operand)) {
-        const OperandRef copy = writer.scratch(bytes);
-        LEAT_RETURN_IF_ERROR(writer.copy(operand, copy, bytes));
-        operand = copy;
-    }
-    return Status();
-}
-
-Status write_tile(const GemmProblem& problem,
-                  const GemmOperands& operands,
-                  SubgroupTile tile,
-                  bool is_partial,
-                  KernelWriter& writer) {
+bool can_have(SubgroupTile tile,
+              const GemmProblem& problem,
+              const GemmOperands& operands,
+              const KernelWriter& writer) {
     const KernelLimits& limits = writer.limits();
-    KernelDispatch dispatch = base_dispatch(problem, operands);
-    dispatch.shader = {
-        fmt::format("gemm_subgroup_tile_{}{}", tile.rows, tile.has_windows ? "_windows" : ""),
-        {limits.subgroup_size}};
-    dispatch.groups = tile.groups(problem, limits);
-    dispatch.is_partial = is_partial;
-    if (tile.has_windows) {
-        constexpr uint32_t kAAndB = 0b11;
-        dispatch.shader.windows = kAAndB;
-        dispatch.reads[0].size_bytes = a_bytes(problem);
-        dispatch.reads[1].size_bytes = b_bytes(problem);
+    if (problem.n < tile.columns() || !are_possible(tile.groups(problem, limits), limits)) {
+        return false;
     }
-    return writer.dispatch(dispatch);
+    if (!tile.has_windows()) {
+        return true;
+    }
+    const bool is_vectors = tile.access == SubgroupTile::Access::kVectors;
+    const int64_t texel_bytes = is_vectors ? 16 : 4;
+    return (!is_vectors || has_vectors(problem)) &&
+           std::max(a_bytes(problem), b_bytes(problem)) / texel_bytes <= limits.max_window_texels &&
+           (problem.n >= kUsesWorthCopy || writer.can_be_window(operands.a)) &&
+           (problem.m >= kUsesWorthCopy || writer.can_be_window(operands.b));
 }
 
-// A single product in parts of `rows` rows of B; each but the last one leaves its sums in scratch.
-Status write_parts(const GemmProblem& problem,
-                   const GemmOperands& operands,
-                   SubgroupTile tile,
-                   uint32_t rows,
-                   KernelWriter& writer) {
-    const int64_t sum_bytes = int64_t(problem.m) * problem.n * int64_t(sizeof(float));
-    GemmProblem part = problem;
-    GemmOperands places = operands;
-    std::array<OperandRef, 2> sums{};
-    for (uint32_t begin = 0; begin < problem.k; begin += rows) {
-        part.k = std::min(rows, problem.k - begin);
-        const bool is_last = begin + part.k == problem.k;
-        OperandRef& sum = sums[begin / rows % 2];
-        if (!is_last && begin / rows < sums.size()) {
-            sum = writer.scratch(sum_bytes);
-        }
-        part.y_row = is_last ? problem.y_row : problem.n;
-        places.y = is_last ? operands.y : sum;
-        LEAT_RETURN_IF_ERROR(write_tile(part, places, tile, !is_last, writer));
-        places.a.offset_bytes += int64_t(sizeof(float)) * part.k * problem.a_k;
-        places.b.offset_bytes += int64_t(sizeof(float)) * part.k * problem.b_k;
-        places.c = sum;
-        part.has_c = 1;
-        part.beta = 1;
-        part.c_row = problem.n;
-        part.c_column = 1;
+// The measured one, or where nobody measured the fastest of a sweep that the driver translates
+// quickly (docs/measurements/vulkan.md).
+SubgroupTile choose_tile(const GemmProblem& problem,
+                         const GemmOperands& operands,
+                         const KernelWriter& writer) {
+    const MeasuredVariants* measured = writer.limits().measured;
+    const std::optional<uint32_t> fastest =
+        measured == nullptr ? std::nullopt
+                            : measured->fastest(kGemmKernel, {problem.m, problem.n, problem.k});
+    if (fastest && *fastest < kGemmVariants &&
+        can_have(kSubgroupTiles[*fastest], problem, operands, writer)) {
+        return kSubgroupTiles[*fastest];
     }
-    return Status();
+    const uint32_t rows = subgroup_tile_rows(problem.m);
+    for (const SubgroupTile tile : {SubgroupTile{8, SubgroupTile::Access::kVectors},
+                                    SubgroupTile{rows, SubgroupTile::Access::kFloats}}) {
+        if (can_have(tile, problem, operands, writer)) {
+            return tile;
+        }
+    }
+    return {rows, SubgroupTile::Access::kAddresses};
+}
+
+// Whether the tiles in registers of CPU devices take the product as it is.
+bool fits_subgroup_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
+    return has_subgroup_tiles(limits) && dtype == DType::kFloat32 && problem.n >= kLaneColumns &&
+           problem.b_column == 1 && problem.k > 0 &&
+           are_possible(subgroup_tile_groups(result_of(problem), limits), limits);
 }
 
 Status write_subgroup_tile(const GemmProblem& problem,
                            const GemmOperands& operands,
                            KernelWriter& writer) {
     const KernelLimits& limits = writer.limits();
-    SubgroupTile tile = choose_tile(problem, limits);
-    const bool is_whole = b_bytes(problem) <= limits.max_window_bytes;
-    const uint32_t rows = is_whole ? problem.k : rows_of_window(problem, limits);
-    tile.has_windows = tile.has_windows && rows > 0 && has_aligned_b(problem) &&
-                       a_bytes(problem) <= limits.max_window_bytes &&
-                       (problem.n >= kUsesWorthCopy || writer.can_be_window(operands.a)) &&
-                       (problem.m >= kUsesWorthCopy || writer.can_be_window(operands.b));
-    if (!tile.has_windows) {
-        return write_tile(problem, operands, tile, false, writer);
-    }
+    const SubgroupTile tile = choose_tile(problem, operands, writer);
     GemmOperands places = operands;
-    LEAT_RETURN_IF_ERROR(make_window(places.a, a_bytes(problem), writer));
-    LEAT_RETURN_IF_ERROR(make_window(places.b, b_bytes(problem), writer));
-    return is_whole ? write_tile(problem, places, tile, false, writer)
-                    : write_parts(problem, places, tile, rows, writer);
+    if (tile.has_windows()) {
+        LEAT_RETURN_IF_ERROR(make_window(places.a, a_bytes(problem), writer));
+        LEAT_RETURN_IF_ERROR(make_window(places.b, b_bytes(problem), writer));
+    }
+    KernelDispatch dispatch = base_dispatch(problem, places);
+    dispatch.shader = tile.shader(limits);
+    dispatch.groups = tile.groups(problem, limits);
+    return writer.dispatch(dispatch);
 }
 
 bool fits_shared_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
@@ -289,8 +249,7 @@ std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result,
 
 std::string gemm_variant_name(uint32_t variant) {
     const SubgroupTile& tile = kSubgroupTiles[variant];
-    return fmt::format("{}x{} {}", tile.rows, tile.columns(),
-                       tile.has_windows ? "windows" : "addresses");
+    return fmt::format("{}x{} {}", tile.rows, tile.columns(), tile.access_name());
 }
 
 std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits) {

@@ -70,7 +70,7 @@ std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const Kern
 // Whether a device runs as many.
 bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits);
 
-// Variants among which CPU devices' products choose, in tiles of one lane: "24x12 windows". By the
+// Variants among which CPU devices' products choose, in tiles of one lane: "8x16 vectors". By the
 // measured one where KernelLimits::measured knows it for kGemmKernel and m, n, k.
 inline constexpr std::string_view kGemmKernel = "gemm";
 inline constexpr uint32_t kGemmVariants = 6;

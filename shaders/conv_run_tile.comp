@@ -1,0 +1,119 @@
+// A convolution of f32 for devices that are CPUs, of windows of 3 positions in a row: a lane holds
+// TILE_ROWS output channels of a group and a run of output positions (conv_run.glsl); each lane loads
+// a part of the weights, and the subgroup broadcasts them.
+//   operands   0: x, 1: w, both windows of single floats, 2: bias (any address where there is none),
+//              3: y
+//   parameters see conv_problem.glsl
+//   constants  0: workgroup size in x, the subgroup's, at least 8
+// Workgroups: ceil(runs / size), ceil(output channels / TILE_ROWS), any number of groups each in z.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+
+layout(local_size_x_id = 0) in;
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#include "push_block.glsl"
+#include "window.glsl"
+#include "conv_problem.glsl"
+#include "conv_run.glsl"
+#include "epilogue.glsl"
+
+const uint kLanes = 8;  // that hold different parts of the weights
+const uint kParts = TILE_ROWS / kLanes;
+
+// Adds a row of taps of all input channels.
+void add_taps(Window window, RowOfX x, uint w_begin[kParts], uint in_channels,
+              inout float sums[TILE_ROWS][kColumns]) {
+    const int x_plane = int(volume(window.x_extents));
+    const int taps = int(volume(window.taps));
+    int w_at[kParts];
+    [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+        w_at[part] = int(w_begin[part]);
+    }
+    for (uint c = 0u; c < in_channels; ++c) {
+        float values[kSpan];
+        fetch(x, values);
+        [[unroll]] for (uint i = 0u; i < kSpan; ++i) {
+            x.at[i] += x_plane;
+        }
+        [[unroll]] for (uint tap = 0u; tap < kTaps; ++tap) {
+            [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+                const float own = texelFetch(w_window, w_at[part] + int(tap)).x;
+                [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
+                    const float weight = subgroupBroadcast(own, r);
+                    [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+                        const uint row = part * kLanes + r;
+                        sums[row][j] = fma(weight, values[j * STRIDE + tap], sums[row][j]);
+                    }
+                }
+            }
+        }
+        [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+            w_at[part] += taps;
+        }
+    }
+}
+
+// Channel by channel in a loop, which shifts the tile through its first row: see
+// gemm_subgroup_tile.comp. `columns`: of the run, that lie in y.
+void store(uint y_begin, uint columns, uint group, uint first_row, uint plane,
+           float sums[TILE_ROWS][kColumns]) {
+    ConvProblem problem = ConvProblem(push.parameters);
+    FloatsOut y = FloatsOut(operand(3u));
+    const uint end = min(first_row + TILE_ROWS, problem.out_channels);
+    [[dont_unroll]] for (uint r = first_row; r < end; ++r) {
+        const uint channel = group * problem.out_channels + r;
+        const float scale = problem.has_scale != 0u ? problem.scale[channel] : 1.0;
+        const float bias = problem.has_bias != 0u ? FloatsIn(operand(2u)).at[channel] : 0.0;
+        [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+            if (j < columns) {
+                const uint at = y_begin + channel * plane + j;
+                y.at[at] = epilogue(sums[0][j] * scale + bias, at);
+            }
+        }
+        [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
+            sums[i - 1u] = sums[i];
+        }
+    }
+}
+
+void main() {
+    ConvProblem problem = ConvProblem(push.parameters);
+    const Window window = problem.window;
+    const uint runs = runs_of_row(window);
+    const uint count = problem.batch * window.y_extents.y * runs;
+    // Beyond the last run: a second copy of it, so that no lane leaves the broadcasts.
+    const uint number = gl_GlobalInvocationID.x;
+    const uint own = min(number, count - 1u);
+    const uvec2 y_at = uvec2(own / runs % window.y_extents.y, own % runs * kColumns);
+    const uint image = own / runs / window.y_extents.y;
+    const uint columns = number < count ? min(window.y_extents.z - y_at.y, kColumns) : 0u;
+    const uint plane = volume(window.y_extents);
+    const uint y_begin = image * problem.groups * problem.out_channels * plane +
+                         y_at.x * window.y_extents.z + y_at.y;
+    const uint first_row = gl_WorkGroupID.y * TILE_ROWS;
+    const uint in_channels = problem.in_channels;
+    const uint row_elements = in_channels * volume(window.taps);
+    for (uint group = gl_WorkGroupID.z; group < problem.groups; group += gl_NumWorkGroups.z) {
+        uint w_begin[kParts];
+        [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+            const uint row = first_row + part * kLanes + gl_SubgroupInvocationID % kLanes;
+            w_begin[part] =
+                (group * problem.out_channels + min(row, problem.out_channels - 1u)) * row_elements;
+        }
+        float sums[TILE_ROWS][kColumns];
+        [[unroll]] for (uint i = 0u; i < TILE_ROWS * kColumns; ++i) {
+            sums[i / kColumns][i % kColumns] = 0.0;
+        }
+        const uint x_begin =
+            (image * problem.groups + group) * in_channels * volume(window.x_extents);
+        for (uint tap = 0u; tap < window.taps.y; ++tap) {
+            add_taps(window, row_of_x(window, x_begin, tap, y_at), w_begin, in_channels, sums);
+            [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+                w_begin[part] += kTaps;
+            }
+        }
+        store(y_begin, columns, group, first_row, plane, sums);
+    }
+}
