@@ -1,5 +1,6 @@
 // What the contract suite leaves to the backend: the Vulkan plugin on transients that share memory,
 // on outputs that are no step's result, and on places that it must refuse.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "contract/compiled.h"
 #include "contract/context.h"
 #include "contract/graph_view.h"
 
@@ -253,13 +255,47 @@ TEST_F(VulkanGraph, FillsAndCopiesBetweenSlabs) {
     }
 }
 
+// Why the device refuses the one node of the graph; empty if it takes it.
+std::string refusal_of(Context& context, GraphView& graph) {
+    return capabilities_of(context, graph)[0].reason;
+}
+
+TEST_F(VulkanGraph, CapabilitiesNameFeaturesThatTheDeviceLacks) {
+    constexpr int32_t kFloat64 = 11;
+    GraphView relu;
+    relu.node("Relu", {relu.input("x", kFloat64, {4})}, {relu.value("y", kFloat64, {4})});
+    GraphView roots;  // as many rows as the run brings
+    const int32_t rows = roots.symbol("rows", 1, 64);
+    roots.node("Sqrt", {roots.input("x", kFloat64, {rows, 4})},
+               {roots.value("y", kFloat64, {rows, 4})});
+    GraphView sums;  // an axis that the run brings
+    sums.node("CumSum", {sums.input("x", kInt64, {4}), sums.input("axis", kInt64, {})},
+              {sums.value("y", kInt64, {4})});
+    GraphView copy;
+    copy.node("Transpose", {copy.input("x", kInt64, {4, 2})}, {copy.value("y", kInt64, {2, 4})});
+    const auto float64 = testing::StartsWith("the device lacks shaderFloat64, which kernel '");
+    const auto int64 = testing::StartsWith("the device lacks shaderInt64, which kernel 'cumsum'");
+
+    EXPECT_EQ(refusal_of(*context_, relu), "");
+    context_->stop();
+    context_->start({{"lack_features", "shaderFloat64"}});
+    EXPECT_THAT(refusal_of(*context_, relu), float64);
+    EXPECT_THAT(refusal_of(*context_, roots), float64);
+    EXPECT_EQ(refusal_of(*context_, copy), "");
+    context_->stop();
+    context_->start({{"lack_features", "shaderInt64,shaderInt8"}});
+    EXPECT_THAT(refusal_of(*context_, sums), int64);
+    EXPECT_EQ(refusal_of(*context_, copy), "");
+}
+
 TEST_F(VulkanGraph, NamesSettingsThatItDoesNotTake) {
     const HostServices host;
     auto opened = LoadedPlugin::open(target_.file, host);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     for (const BackendSettings& wrong :
          {BackendSettings{{"precision", "fast"}}, BackendSettings{{"staging", "never"}},
-          BackendSettings{{"submit_budget_ms", "0"}}, BackendSettings{{"fence_mode", "yes"}}}) {
+          BackendSettings{{"submit_budget_ms", "0"}}, BackendSettings{{"fence_mode", "yes"}},
+          BackendSettings{{"lack_features", "shaderFloat64,shaderFloat65"}}}) {
         const Status status = (*opened)->start(wrong);
         EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
         EXPECT_NE(status.message().find(wrong.begin()->first), std::string::npos)

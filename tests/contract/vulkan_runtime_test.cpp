@@ -142,6 +142,31 @@ class VulkanRuntime : public ::testing::Test {
     ScratchFolder folder_;
 };
 
+// x --Relu--> y, x --Cast(f64)--> Sqrt --> z: the device lacks what the second branch needs
+TEST_F(VulkanRuntime, NodesThatNeedWhatTheDeviceLacksRunOnTheCpu) {
+    Graph graph("roots");
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    const ValueId wide = graph.add("Cast", {x}, {{"to", int64_t(DType::kFloat64)}});
+    graph.output("y", graph.add("Relu", {x}));
+    graph.output("z", graph.add("Sqrt", {wide}));
+    const Runtime runtime(vulkan_options({{"cache_dir", ""}, {"lack_features", "shaderFloat64"}}));
+    CompileOptions options;
+    options.devices = "vulkan:0,cpu";
+    options.fallback = Fallback::kAllow;
+    const auto compiled = runtime.compile(graph, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(compiled->report().summary(), "cpu 2/3 nodes, vulkan:0 1/3 nodes");
+    EXPECT_THAT(
+        compiled->report().fallbacks,
+        ::testing::AllOf(::testing::SizeIs(2), ::testing::Each(HasSubstr("lacks shaderFloat64"))));
+    Request request = *compiled->make_request();
+    const std::vector<float> values = {4, 9};
+    ASSERT_TRUE(request.bind("x", std::span<const float>(values)).ok());
+    expect_ok(request.run());
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 9));
+    EXPECT_THAT(request.get<double>("z"), ElementsAre(2, 3));
+}
+
 TEST_F(VulkanRuntime, KeepsKernelsInTheFolderOfItsSetting) {
     const std::string folder = folder_.path().string();
     EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());

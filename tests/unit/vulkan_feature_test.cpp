@@ -59,7 +59,7 @@ TEST(VulkanFeatures, AreReadFromSpirv) {
         EXPECT_EQ(missing_features(*words, none), row.missing) << row.statement;
         EXPECT_EQ(missing_features(*words, KernelLimits()), "");
     }
-    EXPECT_EQ(missing_features({}, none), "");
+    EXPECT_EQ(missing_features(std::span<const uint32_t>(), none), "");
     EXPECT_EQ(missing_features(std::vector<uint32_t>(8, 0), none), "") << "no SPIR-V at all";
 }
 
@@ -90,6 +90,25 @@ TEST(VulkanFeatures, BuiltInShadersAreAskedToo) {
     KernelDispatch dispatch;
     dispatch.shader = {"cumsum", {64}};
     EXPECT_THAT(writer.dispatch(dispatch).message(), HasSubstr("'cumsum' needs shaderInt64"));
+}
+
+// They stand in for recorded copies and fills, of which nobody asks before a program is made.
+TEST(VulkanFeatures, KernelsThatCopyAndFillNeedNone) {
+    const KernelLimits none = kernel_limits(DeviceInfo());
+    for (const char* name : {"fill_words", "strided_copy_8", "strided_copy_16", "strided_copy_32",
+                             "strided_copy_64", "strided_copy_128"}) {
+        const auto missing = missing_features(ShaderUse{name}, none);
+        ASSERT_TRUE(missing.ok()) << missing.error().message();
+        EXPECT_EQ(*missing, "") << name;
+    }
+}
+
+TEST(VulkanFeatures, AreTakenAwayByName) {
+    KernelLimits limits;
+    EXPECT_TRUE(remove_feature("shaderInt16", limits));
+    EXPECT_FALSE(limits.has_int16);
+    EXPECT_TRUE(limits.has_int8 && limits.has_int64 && limits.has_float16 && limits.has_float64);
+    EXPECT_FALSE(remove_feature("shaderInt128", limits));
 }
 
 TEST(VulkanFeatures, ADriverThatIsTooOldIsRefused) {

@@ -89,6 +89,8 @@ NodeData import_node(const LeatNodeView& view) {
     node.domain = view.domain;
     node.op_type = view.op_type;
     node.def = find_op(node.domain, node.op_type);
+    node.inputs = ids_of(plugin::inputs_of(view));
+    node.outputs = ids_of(plugin::outputs_of(view));
     for (const LeatAttributeView* attribute : plugin::attributes_of(view)) {
         node.attributes.emplace(attribute->name, import_attribute(*attribute));
     }
@@ -111,8 +113,6 @@ ImportedGraph import_graph(const LeatGraphView& view) {
     }
     for (const LeatNodeView* node_view : plugin::nodes_of(view)) {
         NodeData node = import_node(*node_view);
-        node.inputs = ids_of(plugin::inputs_of(*node_view));
-        node.outputs = ids_of(plugin::outputs_of(*node_view));
         for (size_t i = 0; i < node.outputs.size(); ++i) {
             if (node.outputs[i].valid()) {
                 ValueData& value = result.graph.value(node.outputs[i]);

@@ -32,7 +32,7 @@ struct ImportedGraph {
 // Throws an Error for what leat's graphs cannot hold.
 ImportedGraph import_graph(const LeatGraphView& view);
 
-// One node without its inputs and outputs: type and attributes.
+// One node; its values have the numbers of the view.
 NodeData import_node(const LeatNodeView& view);
 
 // As text, with all constants; restore_graph() throws kLeatCorrupt where it is no such text.

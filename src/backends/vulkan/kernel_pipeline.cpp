@@ -29,18 +29,20 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
     return limits;
 }
 
-Status check_features(const ShaderUse& shader, const KernelLimits& limits) {
+Result<std::string> missing_features(const ShaderUse& shader, const KernelLimits& limits) {
     if (limits.has_every_type()) {
-        return Status();
+        return std::string();
     }
-    std::string missing;
     if (shader.source.empty()) {
         LEAT_ASSIGN_OR_RETURN(const Shader found, find_shader(shader.name));
-        missing = missing_features(found.words, limits);
-    } else {
-        LEAT_ASSIGN_OR_RETURN(const auto words, compile_glsl_once(shader.name, shader.source));
-        missing = missing_features(*words, limits);
+        return missing_features(found.words, limits);
     }
+    LEAT_ASSIGN_OR_RETURN(const auto words, compile_glsl_once(shader.name, shader.source));
+    return missing_features(*words, limits);
+}
+
+Status check_features(const ShaderUse& shader, const KernelLimits& limits) {
+    LEAT_ASSIGN_OR_RETURN(const std::string missing, missing_features(shader, limits));
     if (missing.empty()) {
         return Status();
     }

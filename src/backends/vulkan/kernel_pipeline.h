@@ -1,6 +1,8 @@
 // Pipelines and limits for kernels, from what they ask for and what the device is.
 #pragma once
 
+#include <string>
+
 #include "backends/vulkan/kernel.h"
 #include "backends/vulkan/pipeline.h"
 
@@ -8,8 +10,12 @@ namespace leat::vulkan {
 
 KernelLimits kernel_limits(const DeviceInfo& info);
 
-// unsupported, with the features, where the device lacks some that the shader needs. Compiles
-// source text only where the device lacks any.
+// The features, separated by commas, that the shader needs and the device lacks; empty if there are
+// none. Errors are those of make_kernel_pipeline(). Compiles source text only where the device
+// lacks any feature.
+Result<std::string> missing_features(const ShaderUse& shader, const KernelLimits& limits);
+
+// unsupported, with the features, where the device lacks some that the shader needs.
 Status check_features(const ShaderUse& shader, const KernelLimits& limits);
 
 // not_found for a shader that is neither built in nor source text, invalid_argument for text that

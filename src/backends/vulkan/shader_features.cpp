@@ -1,6 +1,7 @@
 #include "backends/vulkan/shader_features.h"
 
-#include <string_view>
+#include <algorithm>
+#include <iterator>
 
 namespace leat::vulkan {
 namespace {
@@ -44,6 +45,16 @@ std::string missing_features(std::span<const uint32_t> words, const KernelLimits
         at += count;
     }
     return missing;
+}
+
+bool remove_feature(std::string_view name, KernelLimits& limits) {
+    const auto found = std::find_if(std::begin(kFeatures), std::end(kFeatures),
+                                    [&](const Feature& feature) { return feature.name == name; });
+    if (found == std::end(kFeatures)) {
+        return false;
+    }
+    limits.*found->is_there = false;
+    return true;
 }
 
 }  // namespace leat::vulkan

@@ -6,8 +6,20 @@
 
 #include "backends/vulkan/memory_types.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/shader_features.h"
 
 namespace leat::vulkan {
+namespace {
+
+KernelLimits limits_of(const DeviceInfo& info, const Settings& settings) {
+    KernelLimits limits = kernel_limits(info);
+    for (const std::string& feature : settings.lacked_features) {
+        remove_feature(feature, limits);
+    }
+    return limits;
+}
+
+}  // namespace
 
 LazyDevice::LazyDevice(std::shared_ptr<const Instance> instance,
                        DeviceInfo info,
@@ -19,7 +31,7 @@ LazyDevice::LazyDevice(std::shared_ptr<const Instance> instance,
       domain_(domain),
       settings_(settings),
       disk_(disk),
-      limits_(kernel_limits(info_)),
+      limits_(limits_of(info_, settings)),
       is_mapped_(is_unified(info_) && !settings.is_always_staged) {}
 
 DeviceQueue LazyDevice::make_queue(const std::shared_ptr<Queue>& queue) const {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/lowered/plugin_graph.h"
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/plugin/node_features.h"
 
 namespace leat::vulkan {
 namespace {
@@ -52,7 +52,9 @@ uint64_t graph_inputs_in(const LeatGraphView& graph, const LeatNodeView& node, u
 
 }  // namespace
 
-uint32_t check_node(const LeatGraphView& graph, const LeatNodeView& node) {
+uint32_t check_node(const LeatGraphView& graph,
+                    const LeatNodeView& node,
+                    const KernelLimits& limits) {
     if (node.subgraph_count != 0) {
         refuse(fmt::format("no control flow: {} has the body {} of {} nodes", node.op_type,
                            node.subgraphs[0]->name, node.subgraphs[0]->graph->node_count));
@@ -67,13 +69,19 @@ uint32_t check_node(const LeatGraphView& graph, const LeatNodeView& node) {
     if (choice.entry == nullptr) {
         refuse(choice.reason);
     }
-    return imported.def->shape_inputs | choice.entry->host_inputs;
+    const uint32_t host_inputs = imported.def->shape_inputs | choice.entry->host_inputs;
+    if (std::string reason =
+            feature_refusal({graph, node, imported, *choice.entry, host_inputs}, limits);
+        !reason.empty()) {
+        refuse(std::move(reason));
+    }
+    return host_inputs;
 }
 
-uint64_t check_graph(const LeatGraphView& graph) {
+uint64_t check_graph(const LeatGraphView& graph, const KernelLimits& limits) {
     uint64_t host_inputs = 0;
     for (const LeatNodeView* node : plugin::nodes_of(graph)) {
-        host_inputs |= graph_inputs_in(graph, *node, check_node(graph, *node));
+        host_inputs |= graph_inputs_in(graph, *node, check_node(graph, *node, limits));
     }
     return host_inputs;
 }

@@ -3,15 +3,18 @@
 
 #include <cstdint>
 
+#include "backends/vulkan/kernel.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {
 
-// Throws an Error that says why the node cannot be run. Bit i of the result: input i is read on the
-// host before the run.
-uint32_t check_node(const LeatGraphView& graph, const LeatNodeView& node);
+// Throws an Error that says why a device of these limits cannot run the node. Bit i of the result:
+// input i is read on the host before the run.
+uint32_t check_node(const LeatGraphView& graph,
+                    const LeatNodeView& node,
+                    const KernelLimits& limits);
 
 // Throws for the first node that cannot be run. Bit i of the result: graph input i is a host input.
-uint64_t check_graph(const LeatGraphView& graph);
+uint64_t check_graph(const LeatGraphView& graph, const KernelLimits& limits);
 
 }  // namespace leat::vulkan

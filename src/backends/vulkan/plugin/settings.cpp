@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string_view>
+
+#include "backends/vulkan/shader_features.h"
 
 namespace leat::vulkan {
 namespace {
@@ -80,6 +83,22 @@ bool parse_staging(const LeatSettings* settings) {
     return text == "always";
 }
 
+std::vector<std::string> parse_lacked_features(const LeatSettings* settings) {
+    std::vector<std::string> names;
+    std::string_view rest = text_of(settings, "lack_features");
+    while (!rest.empty()) {
+        const size_t end = std::min(rest.find(','), rest.size());
+        KernelLimits limits;
+        if (!remove_feature(rest.substr(0, end), limits)) {
+            refuse("lack_features", rest,
+                   "shaderFloat16, shaderFloat64, shaderInt8, ... and commas");
+        }
+        names.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return names;
+}
+
 }  // namespace
 
 Settings parse_settings(const LeatSettings* settings) {
@@ -99,6 +118,7 @@ Settings parse_settings(const LeatSettings* settings) {
     parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
     parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
     parsed.lost_submission = number_of(settings, "lose_device_at", 0);
+    parsed.lacked_features = parse_lacked_features(settings);
     return parsed;
 }
 
@@ -115,6 +135,7 @@ const LeatSettingInfo* setting_row(int32_t index) {
         row("delay_us", "0", "for tests: time before each submission's work"),
         row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
         row("lose_device_at", "", "for tests: number of the submission that loses the device"),
+        row("lack_features", "", "for tests: features of shaders that devices are taken to lack"),
     };
     return index >= 0 && size_t(index) < std::size(kRows) ? &kRows[index] : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "leat/plugin_backend.h"
 
@@ -26,6 +27,7 @@ struct Settings {
     std::chrono::microseconds delay{0};  // before each submission's work
     int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none
     int64_t lost_submission = 0;         // number of the submission that loses its device; 0: none
+    std::vector<std::string> lacked_features;  // names that remove_feature() knows
 };
 
 // Throws an Error that names the setting, what was found and what is needed.

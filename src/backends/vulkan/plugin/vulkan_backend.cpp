@@ -200,8 +200,7 @@ void VulkanBackend::capability(int32_t device,
                                const LeatGraphView& graph,
                                const LeatNodeView& node,
                                LeatNodeCapability& capability) {
-    (void)device_at(device, "device");
-    capability.host_inputs = check_node(graph, node);
+    capability.host_inputs = check_node(graph, node, device_at(device, "device").limits());
     capability.layouts = kLeatLayoutRowMajor;
 }
 
@@ -214,7 +213,7 @@ std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
             throw plugin::Error(kLeatUnsupported, "vulkan reads row-major operands only");
         }
     }
-    const uint64_t host_inputs = check_graph(graph);
+    const uint64_t host_inputs = check_graph(graph, target.limits());
     lowered::ImportedGraph imported = lowered::import_graph(graph);
     imported.host_inputs = host_inputs;
     auto executable = std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
