@@ -56,7 +56,8 @@ PipelineId VulkanRig::add_pipeline(std::string_view shader, std::vector<uint32_t
 }
 
 PipelineId VulkanRig::add_pipeline(const ShaderUse& shader) {
-    Result<OwnedPipeline> pipeline = make_kernel_pipeline(*maker_, shader);
+    Result<OwnedPipeline> pipeline =
+        make_kernel_pipeline(*maker_, shader, nullptr, checks_addresses_);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message();
     const Result<VkPipelineLayout> layout = maker_->layout_of(shader.windows);
     EXPECT_TRUE(layout.ok()) << layout.error().message();
@@ -78,7 +79,8 @@ void VulkanRig::read_bytes(BufferId buffer, std::span<std::byte> bytes) {
 Result<std::unique_ptr<Recording>> VulkanRig::record(BarrierPlanOptions options) {
     const BarrierPlan plan = plan_barriers(list_, options);
     EXPECT_TRUE(check_hazards(list_, plan).is_clean());
-    return Recording::record(queue_, list_, plan, {maker_->layout(), places_, bound_});
+    return Recording::record(queue_, list_, plan,
+                             {maker_->layout(), places_, bound_, false, checks_addresses_});
 }
 
 Status VulkanRig::run(Recording& recording) {

@@ -34,6 +34,8 @@ class VulkanRig {
     void place_buffer(BufferId buffer, int64_t size_bytes);
     PipelineId add_pipeline(std::string_view shader, std::vector<uint32_t> constants);
     PipelineId add_pipeline(const ShaderUse& shader);
+    // From now on: pipelines and recordings check addresses.
+    void check_addresses() { checks_addresses_ = true; }
     uint64_t address(BufferId buffer) const { return places_[size_t(buffer)].address; }
 
     // Elements of 4 bytes, whatever they mean.
@@ -69,6 +71,7 @@ class VulkanRig {
     std::vector<OwnedPipeline> pipelines_;
     std::vector<BoundPipeline> bound_;  // the same
     int64_t used_bytes_ = 0;
+    bool checks_addresses_ = false;
 };
 
 // Uses of whole buffers: inputs first, the last one is written.

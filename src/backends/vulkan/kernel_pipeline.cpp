@@ -1,5 +1,8 @@
 #include "backends/vulkan/kernel_pipeline.h"
 
+#include <fmt/format.h>
+
+#include "backends/vulkan/checked_spirv.h"
 #include "backends/vulkan/device_info.h"
 #include "backends/vulkan/glsl_compiler.h"
 #include "backends/vulkan/shader_features.h"
@@ -51,16 +54,25 @@ Status check_features(const ShaderUse& shader, const KernelLimits& limits) {
 
 Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
                                            const ShaderUse& shader,
-                                           DiskCache* disk) {
-    if (!shader.source.empty()) {
-        LEAT_ASSIGN_OR_RETURN(const auto words,
-                              compile_glsl_once(shader.name, shader.source, disk));
-        Shader made{shader.name, *words};
-        made.windows = shader.windows;
-        return maker.make(made, shader.constants);
+                                           DiskCache* disk,
+                                           bool checks_addresses) {
+    std::shared_ptr<const SpirvWords> compiled;
+    Shader found{shader.name, {}};
+    if (shader.source.empty()) {
+        LEAT_ASSIGN_OR_RETURN(found, find_shader(shader.name));
+    } else {
+        LEAT_ASSIGN_OR_RETURN(compiled, compile_glsl_once(shader.name, shader.source, disk));
+        found.words = *compiled;
     }
-    LEAT_ASSIGN_OR_RETURN(Shader found, find_shader(shader.name));
     found.windows = shader.windows;
+    if (!checks_addresses) {
+        return maker.make(found, shader.constants);
+    }
+    Result<SpirvWords> checked = with_address_checks(found.words);
+    if (!checked.ok()) {
+        return std::move(checked).error().with_node(fmt::format("kernel '{}'", shader.name));
+    }
+    found.words = *checked;
     return maker.make(found, shader.constants);
 }
 

@@ -20,9 +20,11 @@ Status check_features(const ShaderUse& shader, const KernelLimits& limits);
 
 // not_found for a shader that is neither built in nor source text, invalid_argument for text that
 // does not compile; thread-safe. Words of source text come from `disk` if they are there and go
-// there otherwise; null: no cache.
+// there otherwise; null: no cache. With `checks_addresses` the kernel wants a recording with rules;
+// unsupported where it cannot be checked.
 Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
                                            const ShaderUse& shader,
-                                           DiskCache* disk = nullptr);
+                                           DiskCache* disk = nullptr,
+                                           bool checks_addresses = false);
 
 }  // namespace leat::vulkan

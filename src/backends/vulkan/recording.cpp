@@ -86,6 +86,9 @@ Result<std::unique_ptr<Recording>> Recording::record(std::shared_ptr<Queue> queu
     }
     std::unique_ptr<Recording> recording(new Recording(std::move(queue)));
     LEAT_RETURN_IF_ERROR(recording->make_parameters(list, places));
+    if (bindings.checks_addresses) {
+        LEAT_RETURN_IF_ERROR(recording->make_rules(list, places));
+    }
     if (bindings.writes_times) {
         LEAT_RETURN_IF_ERROR(recording->make_times(plan));
     }
@@ -151,6 +154,14 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
     return Status();
 }
 
+Status Recording::make_rules(const CommandList& list, std::span<const BufferPlace> places) {
+    const uint64_t base = parameters_.empty() ? 0 : parameters_[0].segments()[0].address;
+    LEAT_ASSIGN_OR_RETURN(rules_,
+                          AddressRules::make(queue_->device(), list, places,
+                                             {base, base + uint64_t(list_parameters_begin_)}));
+    return Status();
+}
+
 void Recording::write(int64_t offset, std::span<const std::byte> bytes) {
     std::copy(bytes.begin(), bytes.end(), parameters_[0].segments()[0].mapped + offset);
 }
@@ -204,11 +215,13 @@ Status Recording::bind_windows(const Dispatch& dispatch,
     return Status();
 }
 
-Status Recording::record_command(const Command& command,
+Status Recording::record_command(const CommandList& list,
+                                 uint32_t index,
                                  const Bindings& bindings,
                                  VkCommandBuffer commands,
                                  VkPipeline& bound) {
     const DeviceCalls& vk = queue_->device()->calls();
+    const Command& command = list.commands()[index];
     if (const auto* copy = std::get_if<Copy>(&command.action)) {
         record_copy(vk, commands, *copy, bindings.places);
         return Status();
@@ -227,7 +240,10 @@ Status Recording::record_command(const Command& command,
     if (dispatch.windows != 0 || bindings.pipelines[size_t(dispatch.pipeline)].windows != 0) {
         LEAT_RETURN_IF_ERROR(bind_windows(dispatch, bindings, commands));
     }
-    const PushBlock block = push_block(dispatch, bindings.places);
+    PushBlock block = push_block(dispatch, bindings.places);
+    if (rules_) {
+        block.parameters = rules_->address(index);
+    }
     vk.CmdPushConstants(commands, bindings.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
                         &block);
     vk.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
@@ -250,8 +266,7 @@ Status Recording::record_submit(const CommandList& list,
             record_barrier(device.calls(), commands, masks_of(step.barrier.from),
                            masks_of(step.barrier.to));
         } else {
-            LEAT_RETURN_IF_ERROR(
-                record_command(list.commands()[step.command], bindings, commands, bound));
+            LEAT_RETURN_IF_ERROR(record_command(list, step.command, bindings, commands, bound));
             write_time(commands);
         }
     }
@@ -321,6 +336,10 @@ Result<std::vector<CommandTime>> Recording::times() const {
     return times;
 }
 
+std::optional<StrayAccess> Recording::stray_access() const {
+    return rules_ ? rules_->stray() : std::nullopt;
+}
+
 Status Recording::check_idle() {
     if (last_point_ == 0) {
         return Status();
@@ -347,6 +366,9 @@ Status Recording::bind(BufferId buffer, uint64_t address) {
             is_found = true;
         }
     }
+    if (rules_) {
+        rules_->bind(buffer, address);
+    }
     if (is_found) {
         is_bound_[size_t(buffer)] = address != 0;
     }
@@ -368,6 +390,9 @@ Result<uint64_t> Recording::replay(std::span<const Queue::Wait> waits) {
     const auto unbound = std::find(is_bound_.begin(), is_bound_.end(), false);
     if (unbound != is_bound_.end()) {
         return invalid_argument("external buffer {} is not bound", unbound - is_bound_.begin());
+    }
+    if (rules_) {
+        rules_->clear();
     }
     if (times_) {
         const Device& device = *queue_->device();

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "address_rules.h"
 #include "arena.h"
 #include "barrier_plan.h"
 #include "command_list.h"
@@ -45,6 +47,8 @@ struct Bindings {
     // The device writes the time before the first command and after each one. Costs some of the
     // overlap of commands that do not wait for each other.
     bool writes_times = false;
+    // The pipelines' shaders have address checks (checked_spirv.h).
+    bool checks_addresses = false;
 };
 
 // When a command began and ended, in ticks of the device: DeviceInfo's timestampPeriod, in ns.
@@ -80,6 +84,10 @@ class Recording {
     // unsupported unless Bindings::writes_times.
     Result<std::vector<CommandTime>> times() const;
 
+    // Of the last run, which has ended: the first access that left its operands. None also without
+    // Bindings::checks_addresses.
+    std::optional<StrayAccess> stray_access() const;
+
     size_t submit_count() const { return commands_.size(); }
 
   private:
@@ -97,7 +105,8 @@ class Recording {
     Status record_submit(const CommandList& list,
                          std::span<const RecordedStep> steps,
                          const Bindings& bindings);
-    Status record_command(const Command& command,
+    Status record_command(const CommandList& list,
+                          uint32_t index,
                           const Bindings& bindings,
                           VkCommandBuffer commands,
                           VkPipeline& bound);
@@ -106,6 +115,7 @@ class Recording {
                         const Bindings& bindings,
                         VkCommandBuffer commands);
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
+    Status make_rules(const CommandList& list, std::span<const BufferPlace> places);
     const Slot* find_slot(const Operand& operand) const;
     Status make_times(const BarrierPlan& plan);
     void write_time(VkCommandBuffer commands);
@@ -124,6 +134,7 @@ class Recording {
     std::vector<Slot> slots_;
     std::vector<bool> is_bound_;  // by BufferId, as the next
     std::vector<bool> is_external_;
+    std::optional<AddressRules> rules_;
     int64_t list_parameters_begin_ = 0;
     int64_t list_parameters_bytes_ = 0;
     uint64_t last_point_ = 0;

@@ -60,7 +60,7 @@ OpenDevice& LazyDevice::open() {
     opened->compute = make_queue(compute);
     opened->copy = make_queue(copy);
     opened->packing = make_queue(copy);
-    opened->pipelines = std::make_unique<PipelineCache>(compute, disk_);
+    opened->pipelines = std::make_unique<PipelineCache>(compute, disk_, settings_.checks_addresses);
     opened->waiter = std::make_unique<Waiter>();
     open_ = std::move(opened);
     return *open_;

@@ -5,8 +5,12 @@
 
 namespace leat::vulkan {
 
-PipelineCache::PipelineCache(const std::shared_ptr<Queue>& queue, DiskCache* disk)
-    : disk_(disk), maker_(value_or_throw(PipelineMaker::create(queue->device(), disk))) {
+PipelineCache::PipelineCache(const std::shared_ptr<Queue>& queue,
+                             DiskCache* disk,
+                             bool checks_addresses)
+    : disk_(disk),
+      checks_addresses_(checks_addresses),
+      maker_(value_or_throw(PipelineMaker::create(queue->device(), disk))) {
     // GPUs' drivers translate a pipeline when it is made.
     if (queue->device()->info().kind == DeviceKind::kCpu) {
         warmer_ = std::make_unique<PipelineWarmer>(queue, maker_->layout());
@@ -29,7 +33,8 @@ BoundPipeline PipelineCache::find(const ShaderUse& shader) const {
 }
 
 Status PipelineCache::make(const ShaderUse& shader) {
-    LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader, disk_));
+    LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline,
+                          make_kernel_pipeline(*maker_, shader, disk_, checks_addresses_));
     const std::lock_guard lock(mutex_);
     pipelines_.try_emplace(key_of(shader), std::move(pipeline));
     return Status();

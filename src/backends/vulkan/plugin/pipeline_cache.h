@@ -21,8 +21,9 @@ namespace leat::vulkan {
 class PipelineCache {
   public:
     // Of the queue's device. `disk`: what pipelines are made from is kept there; null: nowhere.
-    // Throws where the device makes no layout.
-    PipelineCache(const std::shared_ptr<Queue>& queue, DiskCache* disk);
+    // With `checks_addresses` they are for recordings with rules. Throws where the device makes no
+    // layout.
+    PipelineCache(const std::shared_ptr<Queue>& queue, DiskCache* disk, bool checks_addresses);
 
     // Makes the missing ones on the host's threads. Returns while a device that translates them at
     // their first dispatch is at it. Throws the first error.
@@ -40,6 +41,7 @@ class PipelineCache {
     Status make(const ShaderUse& shader);
 
     DiskCache* disk_;
+    bool checks_addresses_;
     std::unique_ptr<PipelineMaker> maker_;
     mutable std::mutex mutex_;
     std::map<Key, OwnedPipeline> pipelines_;

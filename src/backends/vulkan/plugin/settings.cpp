@@ -111,6 +111,7 @@ Settings parse_settings(const LeatSettings* settings) {
     parsed.uses_fences = is_on(settings, "fence_mode");
     parse_validation(settings, parsed);
     parsed.checks_hazards = is_on(settings, "check_hazards");
+    parsed.checks_addresses = is_on(settings, "check_addresses");
     parsed.is_always_staged = parse_staging(settings);
     if (const char* folder = plugin::find_setting(settings, "cache_dir"); folder != nullptr) {
         parsed.cache_folder = folder;
@@ -129,6 +130,8 @@ const LeatSettingInfo* setting_row(int32_t index) {
         row("fence_mode", "0", "1: fences instead of timeline semaphores"),
         row("validation", "off", "off, on, synchronization or device: what the layer checks"),
         row("check_hazards", "0", "1: link proves the barriers of each recording"),
+        row("check_addresses", "0",
+            "1: kernels check what they read and write; a stray is an error"),
         row("staging", "auto", "always: copies through staging memory on any device"),
         row("cache_dir", nullptr,
             "folder of compiled kernels for later processes; empty: none; not set: the host's"),

@@ -18,6 +18,7 @@ struct Settings {
     bool checks_synchronization = false;
     bool checks_on_device = false;
     bool checks_hazards = false;
+    bool checks_addresses = false;
     // Copies as if no memory of the device were mapped.
     bool is_always_staged = false;
     // Where compiled kernels are kept for later processes; empty: nowhere. Not set: the host's

@@ -80,6 +80,9 @@ class VulkanInstance::Run final : public Work {
         return value_or_throw(recording.replay(waits));
     }
     void finish() override {
+        if (instance_.recording_ != nullptr) {
+            instance_.check_strays(instance_.recording_for(profile_));
+        }
         if (profile_ != nullptr) {
             instance_.write_profile(*profile_);
         }
@@ -185,6 +188,7 @@ std::unique_ptr<Recording> VulkanInstance::record(bool writes_times) const {
     bindings.places = placed_.places;
     bindings.pipelines = pipelines_;
     bindings.writes_times = writes_times;
+    bindings.checks_addresses = device_.settings().checks_addresses;
     return value_or_throw(Recording::record(opened.compute.queue, placed_.list, plan_, bindings));
 }
 
@@ -198,14 +202,17 @@ Recording& VulkanInstance::recording_for(const LeatProfile* profile) {
     return *timed_recording_;
 }
 
+int32_t VulkanInstance::step_of(uint32_t command) const {
+    const std::vector<uint32_t>& begins = program_->step_begins;
+    return int32_t(std::upper_bound(begins.begin(), begins.end(), command) - begins.begin()) - 1;
+}
+
 // A step begins with the first of its commands and ends with the last one.
 void VulkanInstance::write_profile(LeatProfile& profile) const {
     const Result<std::vector<CommandTime>> times = timed_recording_->times();
     std::vector<LeatStepTime> steps(size_t(program_->step_count), {-1, 0, 0});
     for (const CommandTime& time : times.ok() ? *times : std::vector<CommandTime>()) {
-        const auto next = std::upper_bound(program_->step_begins.begin(),
-                                           program_->step_begins.end(), time.command);
-        const auto step = int32_t(next - program_->step_begins.begin()) - 1;
+        const int32_t step = step_of(time.command);
         LeatStepTime& row = steps[size_t(step)];
         const bool is_first = row.step < 0;
         row.step = step;
@@ -218,6 +225,17 @@ void VulkanInstance::write_profile(LeatProfile& profile) const {
             profile.steps[profile.count++] = row;
         }
     }
+}
+
+void VulkanInstance::check_strays(const Recording& recording) const {
+    const std::optional<StrayAccess> stray = recording.stray_access();
+    if (!stray) {
+        return;
+    }
+    const auto& dispatch = std::get<Dispatch>(placed_.list.commands()[stray->command].action);
+    throw_if(internal_error("kernel '{}' {}", program_->shaders[size_t(dispatch.pipeline)].name,
+                            stray->text())
+                 .with_node(program_->step_names[size_t(step_of(stray->command))]));
 }
 
 uint64_t VulkanInstance::address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const {

@@ -44,6 +44,10 @@ class VulkanInstance final : public plugin::Instance {
     // The recording that a run needs; that with times is made by the first run that wants them.
     Recording& recording_for(const LeatProfile* profile);
     void write_profile(LeatProfile& profile) const;
+    // The number of the step that a command is part of.
+    int32_t step_of(uint32_t command) const;
+    // After a run: throws where a kernel left its operands. Nothing unless addresses are checked.
+    void check_strays(const Recording& recording) const;
     uint64_t address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const;
 
     LazyDevice& device_;
