@@ -34,6 +34,9 @@ class MessageLog {
 Result<std::shared_ptr<Device>> make_test_device(InstanceOptions instance_options = {},
                                                  DeviceOptions device_options = {});
 
+// Whether GPU-assisted validation of the machine's layer is known to tell of each stray access.
+bool layer_tells_of_strays();
+
 }  // namespace leat::vulkan
 
 // auto device = the device, or the test is skipped with the reason.

@@ -103,6 +103,22 @@ TEST(VulkanKernels, UnaryOperations) {
     }
 }
 
+TEST(VulkanKernels, FillsWithWords) {
+    LEAT_RIG_OR_SKIP(rig);
+    constexpr size_t kCount = 131;
+    const BufferId out = rig.add_buffer(int64_t(kCount + 1) * kFloatBytes);
+    rig.write(out, std::vector<uint32_t>(kCount + 1, 7));
+    Dispatch dispatch;
+    dispatch.pipeline = rig.add_pipeline("fill_words", {64});
+    dispatch.groups = {2, 1, 1};
+    dispatch.scalars = {uint32_t(kCount), 0x1234abcdU};
+    add_kernel(rig, dispatch, {out}, {kCount});
+    run_list(rig);
+    std::vector<uint32_t> wanted(kCount, 0x1234abcdU);
+    wanted.push_back(7);
+    EXPECT_EQ(rig.read<uint32_t>(out, kCount + 1), wanted);
+}
+
 TEST(VulkanKernels, BinaryOperationsOfOneShape) {
     LEAT_RIG_OR_SKIP(rig);
     const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -14,6 +14,9 @@ namespace {
 
 constexpr int64_t kAddressBytes = sizeof(uint64_t);
 constexpr int64_t kParametersAlignment = 16;
+// Behind all parameters: GPU-assisted validation of layer 1.3.239 counts 16 bytes for a vector of
+// three, and took the last ones of a window at the end of the memory for strays.
+constexpr int64_t kParametersSlackBytes = 64;
 
 StageMasks masks_of(Stages stages) {
     StageMasks masks;
@@ -136,10 +139,11 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
     if (size_bytes == 0) {
         return Status();
     }
+    const int64_t arena_bytes = size_bytes + kParametersSlackBytes;
     ArenaOptions options;
     options.use = MemoryUse::kParameters;
-    options.segment_bytes = round_up(size_bytes, kArenaAlignmentBytes);
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), size_bytes, options));
+    options.segment_bytes = round_up(arena_bytes, kArenaAlignmentBytes);
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), arena_bytes, options));
     parameters_.push_back(std::move(arena));
     if (parameters_[0].segments().size() != 1) {
         return unsupported("{} bytes of parameters are more than one allocation of '{}'",

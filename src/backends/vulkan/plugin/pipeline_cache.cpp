@@ -1,5 +1,7 @@
 #include "backends/vulkan/plugin/pipeline_cache.h"
 
+#include <fmt/format.h>
+
 #include "backends/vulkan/plugin/failure.h"
 #include "base/error.h"
 
@@ -50,6 +52,9 @@ void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host
     }
     if (missing.empty()) {
         return;
+    }
+    for (const ShaderUse* shader : missing) {
+        host.log(kLeatLogDebug, fmt::format("new kernel '{}'", shader->name));
     }
     std::vector<Status> statuses(missing.size());
     host.parallel_for(int64_t(missing.size()), [&](int64_t i) {
