@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "backends/vulkan/command_pool.h"
-#include "backends/vulkan/device_choice.h"
 #include "backends/vulkan/recording.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "empty.spv.h"
+#include "vulkan_device.h"
 
 namespace leat::vulkan {
 namespace {
@@ -40,15 +40,6 @@ int64_t thread_cpu_ns() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-Result<std::shared_ptr<Device>> open_device(std::string_view name) {
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
-                          Instance::create(std::move(loader)));
-    LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
-    LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
-    return Device::create(instance, devices[index]);
 }
 
 // y = |y|, again and again.
