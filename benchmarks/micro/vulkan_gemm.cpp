@@ -179,8 +179,9 @@ Status Bench::record(const CommandList& list,
     candidate.pipelines.reserve(shaders.size());
     for (const ShaderUse& shader : shaders) {
         LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
-        LEAT_ASSIGN_OR_RETURN(const VkPipelineLayout layout, maker_->layout_of(shader.windows));
-        pipelines.push_back({pipeline.get(), layout, shader.windows});
+        LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
+                              bind_kernel_pipeline(*maker_, shader, pipeline.get()));
+        pipelines.push_back(bound);
         candidate.pipelines.push_back(std::move(pipeline));
     }
     std::vector<BufferPlace> places(3);

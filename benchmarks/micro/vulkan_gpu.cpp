@@ -56,6 +56,7 @@ struct Prepared {
     CommandList list;
     std::vector<Arena> arenas;  // by buffer of the list
     std::vector<OwnedPipeline> pipelines;
+    std::vector<BoundPipeline> bound;      // the same
     std::unique_ptr<Recording> recording;  // goes before what it uses
     double least_us = std::numeric_limits<double>::max();
 };
@@ -109,17 +110,12 @@ class Preparer {
                                   place_in(arena, {0, arena.size_bytes()}));
             places.push_back(place);
         }
-        std::vector<VkPipeline> pipelines;
-        pipelines.reserve(prepared->pipelines.size());
-        for (const OwnedPipeline& pipeline : prepared->pipelines) {
-            pipelines.push_back(pipeline.get());
-        }
         BarrierPlanOptions options;
         options.submit_budget_ns = std::numeric_limits<int64_t>::max();
         LEAT_ASSIGN_OR_RETURN(
             prepared->recording,
             Recording::record(queue_, prepared->list, plan_barriers(prepared->list, options),
-                              {maker_->layout(), places, pipelines}));
+                              {maker_->layout(), places, prepared->bound}));
         return prepared;
     }
 
@@ -188,6 +184,9 @@ class Preparer {
         }
         for (const ShaderUse& shader : writer.shaders()) {
             LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
+            LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
+                                  bind_kernel_pipeline(*maker_, shader, pipeline.get()));
+            prepared.bound.push_back(bound);
             prepared.pipelines.push_back(std::move(pipeline));
         }
         return Status();

@@ -59,9 +59,9 @@ PipelineId VulkanRig::add_pipeline(const ShaderUse& shader) {
     Result<OwnedPipeline> pipeline =
         make_kernel_pipeline(*maker_, shader, nullptr, checks_addresses_);
     EXPECT_TRUE(pipeline.ok()) << pipeline.error().message();
-    const Result<VkPipelineLayout> layout = maker_->layout_of(shader.windows);
-    EXPECT_TRUE(layout.ok()) << layout.error().message();
-    bound_.push_back({pipeline->get(), *layout, shader.windows});
+    const Result<BoundPipeline> bound = bind_kernel_pipeline(*maker_, shader, pipeline->get());
+    EXPECT_TRUE(bound.ok()) << bound.error().message();
+    bound_.push_back(*bound);
     pipelines_.push_back(std::move(*pipeline));
     return PipelineId(pipelines_.size() - 1);
 }

@@ -76,4 +76,12 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
     return maker.make(found, shader.constants);
 }
 
+Result<BoundPipeline> bind_kernel_pipeline(const PipelineMaker& maker,
+                                           const ShaderUse& shader,
+                                           VkPipeline pipeline) {
+    BoundPipeline bound{pipeline, nullptr, shader.windows, shader.vector_windows};
+    LEAT_ASSIGN_OR_RETURN(bound.layout, maker.layout_of(shader.windows));
+    return bound;
+}
+
 }  // namespace leat::vulkan

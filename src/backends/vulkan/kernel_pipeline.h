@@ -5,6 +5,7 @@
 
 #include "backends/vulkan/kernel.h"
 #include "backends/vulkan/pipeline.h"
+#include "backends/vulkan/window_binding.h"
 
 namespace leat::vulkan {
 
@@ -26,5 +27,10 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
                                            const ShaderUse& shader,
                                            DiskCache* disk = nullptr,
                                            bool checks_addresses = false);
+
+// A pipeline of the kernel with what its dispatches need; errors as PipelineMaker::layout_of().
+Result<BoundPipeline> bind_kernel_pipeline(const PipelineMaker& maker,
+                                           const ShaderUse& shader,
+                                           VkPipeline pipeline);
 
 }  // namespace leat::vulkan

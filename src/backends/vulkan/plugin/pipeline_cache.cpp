@@ -24,14 +24,10 @@ PipelineCache::Key PipelineCache::key_of(const ShaderUse& shader) {
 }
 
 BoundPipeline PipelineCache::find(const ShaderUse& shader) const {
-    BoundPipeline bound;
-    bound.windows = shader.windows;
-    bound.vector_windows = shader.vector_windows;
-    bound.layout = value_or_throw(maker_->layout_of(shader.windows));
     const std::lock_guard lock(mutex_);
     const auto found = pipelines_.find(key_of(shader));
-    bound.handle = found == pipelines_.end() ? nullptr : found->second.get();
-    return bound;
+    const VkPipeline handle = found == pipelines_.end() ? nullptr : found->second.get();
+    return value_or_throw(bind_kernel_pipeline(*maker_, shader, handle));
 }
 
 Status PipelineCache::make(const ShaderUse& shader) {
