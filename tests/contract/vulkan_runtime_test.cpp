@@ -201,6 +201,59 @@ TEST_F(VulkanRuntime, ReplacesCorruptFilesAndSaysSo) {
     EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());
 }
 
+// x[32,32] --> MatMul(2 I) --> y: large enough for the variants of products.
+Graph doubling_graph() {
+    Graph graph("doubling");
+    std::vector<float> twice(size_t{32} * 32);
+    for (size_t i = 0; i < 32; ++i) {
+        twice[i * 33] = 2;
+    }
+    const ValueId x = graph.input("x", DType::kFloat32, {32, 32});
+    const ValueId w = graph.constant("w", *Tensor::from<float>({32, 32}, twice));
+    graph.output("y", graph.add("MatMul", {x, w}));
+    return graph;
+}
+
+void expect_doubled(std::map<std::string, std::string, std::less<>> settings) {
+    const Runtime runtime(vulkan_options(std::move(settings)));
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    options.fallback = Fallback::kForbid;
+    auto compiled = runtime.compile(doubling_graph(), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    auto request = compiled->make_request();
+    ASSERT_TRUE(request.ok()) << request.error().message();
+    std::vector<float> x(size_t{32} * 32);
+    std::vector<float> wanted(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = float(i);
+        wanted[i] = float(2 * i);
+    }
+    expect_ok(request->bind("x", Shape{32, 32}, std::span<const float>(x)));
+    expect_ok(request->run());
+    EXPECT_THAT(request->get<float>("y"), ::testing::ElementsAreArray(wanted));
+}
+
+TEST_F(VulkanRuntime, TunesOnRequestOnlyAndKeepsTheChoice) {
+    const std::string folder = folder_.path().string();
+    const auto choices = [&] {
+        std::vector<std::string> names;
+        for (const fs::path& file : files()) {
+            if (file.filename().string().rfind("variant", 0) == 0) {
+                names.push_back(contents_of(file));
+            }
+        }
+        return names;
+    };
+    expect_doubled({{"cache_dir", folder}});
+    EXPECT_THAT(choices(), IsEmpty());
+    expect_doubled({{"cache_dir", folder}, {"tune", "1"}});
+    const std::vector<std::string> kept = choices();
+    EXPECT_THAT(kept, ElementsAre(HasSubstr("gemm 32x32x32")));
+    expect_doubled({{"cache_dir", folder}});
+    EXPECT_EQ(choices(), kept);
+}
+
 TEST_F(VulkanRuntime, AFolderThatCannotBeWrittenIsAWarning) {
     const fs::path file = folder_.path() / "file";
     write_contents(file, "no folder");

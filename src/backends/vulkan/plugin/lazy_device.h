@@ -58,6 +58,8 @@ class LazyDevice {
     const DeviceInfo& info() const { return info_; }
     const Settings& settings() const { return settings_; }
     const KernelLimits& limits() const { return limits_; }
+    // Before the limits are used; outlives their use.
+    void choose_by(const MeasuredVariants* measured) { limits_.measured = measured; }
     // Tensors lie in memory that the host sees.
     bool is_mapped() const { return is_mapped_; }
     // Throws where the driver does not make it; the next call tries again.

@@ -110,6 +110,7 @@ Settings parse_settings(const LeatSettings* settings) {
     }
     parsed.uses_fences = is_on(settings, "fence_mode");
     parse_validation(settings, parsed);
+    parsed.is_tuned = is_on(settings, "tune");
     parsed.checks_hazards = is_on(settings, "check_hazards");
     parsed.checks_addresses = is_on(settings, "check_addresses");
     parsed.is_always_staged = parse_staging(settings);
@@ -135,6 +136,8 @@ const LeatSettingInfo* setting_row(int32_t index) {
         row("staging", "auto", "always: copies through staging memory on any device"),
         row("cache_dir", nullptr,
             "folder of compiled kernels for later processes; empty: none; not set: the host's"),
+        row("tune", "0",
+            "1: compile measures variants of kernels and keeps the fastest in cache_dir"),
         row("delay_us", "0", "for tests: time before each submission's work"),
         row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
         row("lose_device_at", "", "for tests: number of the submission that loses the device"),

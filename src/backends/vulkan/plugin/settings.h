@@ -24,6 +24,8 @@ struct Settings {
     // Where compiled kernels are kept for later processes; empty: nowhere. Not set: the host's
     // folder, if it has one.
     std::optional<std::string> cache_folder;
+    // Measures which variant of a kernel is the fastest, where that is not known yet.
+    bool is_tuned = false;
     // For tests: what a slow, small or failing device would do.
     std::chrono::microseconds delay{0};  // before each submission's work
     int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none

@@ -13,6 +13,7 @@
 #include "backends/vulkan/loader.h"
 #include "backends/vulkan/plugin/device_table.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/plugin/gemm_tuner.h"
 #include "backends/vulkan/plugin/lazy_device.h"
 #include "backends/vulkan/plugin/node_check.h"
 #include "backends/vulkan/plugin/settings.h"
@@ -85,6 +86,8 @@ class VulkanBackend final : public queues::QueuedBackend {
             const auto index = int32_t(devices_.size());
             devices_.push_back(std::make_unique<LazyDevice>(instance, std::move(info), index,
                                                             settings_, cache_.get()));
+            tuners_.push_back(make_gemm_tuner(*devices_.back(), host_, cache_.get()));
+            devices_.back()->choose_by(tuners_.back().get());
             tables_.push_back(
                 std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
         }
@@ -164,6 +167,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     Settings settings_;
     std::unique_ptr<DiskCache> cache_;  // null: none
     std::vector<std::unique_ptr<LazyDevice>> devices_;
+    std::vector<std::unique_ptr<MeasuredVariants>> tuners_;  // by device, as the next
     std::vector<std::unique_ptr<DeviceTable>> tables_;
     std::unique_ptr<queues::Queues> queues_;  // the first to go: its threads use the others
 };
