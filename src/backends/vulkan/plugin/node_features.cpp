@@ -23,6 +23,7 @@ class FeatureProbe final : public KernelWriter {
     OperandRef scratch(int64_t /*size_bytes*/) override {
         return {OperandRef::Kind::kScratch, 0, 0};
     }
+    bool can_be_window(const OperandRef& /*operand*/) const override { return true; }
     Status dispatch(const KernelDispatch& dispatch) override {
         const Result<std::string> missing = missing_features(dispatch.shader, limits_);
         if (reason_.empty() && missing.ok() && !missing->empty()) {
