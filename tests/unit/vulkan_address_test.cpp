@@ -4,6 +4,7 @@
 
 #include "backends/vulkan/checked_spirv.h"
 #include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/spirv.h"
 #include "push_block.glsl.h"
 #include "support/vulkan_rig.h"
 
@@ -49,6 +50,20 @@ class VulkanAddressChecks : public ::testing::Test {
     std::unique_ptr<VulkanRig> rig_;
 };
 
+// ShaderUse::windows as the shader declares them: its bindings.
+uint32_t window_bits(std::span<const uint32_t> words) {
+    constexpr uint32_t kDecorationBinding = 33;
+    uint32_t bits = 0;
+    spirv::for_each_instruction(words, [&](spirv::Instruction instruction) {
+        if (spirv::op_of(instruction) == spirv::kOpDecorate &&
+            instruction[2] == kDecorationBinding) {
+            bits |= 1U << instruction[3];
+        }
+        return true;
+    });
+    return bits;
+}
+
 TEST_F(VulkanAddressChecks, EveryShaderCanBeChecked) {
     for (const Shader& shader : shader_list()) {
         if (shader.name == "address_check") {
@@ -57,7 +72,9 @@ TEST_F(VulkanAddressChecks, EveryShaderCanBeChecked) {
         const auto checked = with_address_checks(shader.words);
         ASSERT_TRUE(checked.ok()) << shader.name << ": " << checked.error().message();
         // Under the validation layer this is where wrong SPIR-V is told.
-        rig_->add_pipeline(shader.name, {});
+        ShaderUse use{std::string(shader.name)};
+        use.windows = window_bits(shader.words);
+        rig_->add_pipeline(use);
     }
 }
 
