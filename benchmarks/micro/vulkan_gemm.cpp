@@ -163,6 +163,7 @@ class Bench {
     Result<Candidate> make_text(std::string name,
                                 std::string text,
                                 uint32_t windows,
+                                uint32_t vector_windows,
                                 std::array<uint32_t, 3> groups,
                                 const Matrices& matrices) const;
     // What the product's writer makes of the problem.
@@ -220,12 +221,14 @@ Status Bench::record(const CommandList& list,
 Result<Candidate> Bench::make_text(std::string name,
                                    std::string text,
                                    uint32_t windows,
+                                   uint32_t vector_windows,
                                    std::array<uint32_t, 3> groups,
                                    const Matrices& matrices) const {
     CommandList list;
     Dispatch dispatch;
     dispatch.groups = groups;
     dispatch.windows = windows;
+    dispatch.vector_windows = vector_windows;
     dispatch.scalars = {matrices.extents().n, matrices.extents().k};
     std::vector<BufferUse> uses;
     uses.reserve(3);
@@ -238,6 +241,7 @@ Result<Candidate> Bench::make_text(std::string name,
     LEAT_RETURN_IF_ERROR(list.add(dispatch, uses));
     ShaderUse shader{name, {}, std::move(text)};
     shader.windows = windows;
+    shader.vector_windows = vector_windows;
     Candidate candidate;
     candidate.name = std::move(name);
     candidate.matrices = &matrices;
@@ -305,16 +309,18 @@ Status measure_sweep(const Bench& bench, const Arguments& arguments) {
     LEAT_ASSIGN_OR_RETURN(Candidate product, bench.make_product("product", matrices));
     candidates.push_back(std::move(product));
     constexpr uint32_t kTiles = kExtent / kTextbookTile;
-    constexpr uint32_t kAllWindows = 7;
-    LEAT_ASSIGN_OR_RETURN(
-        Candidate textbook,
-        bench.make_text("textbook", textbook_text(), kAllWindows, {kTiles, kTiles, 1}, matrices));
+    constexpr uint32_t kInputWindows = 0b11;
+    constexpr uint32_t kVectorsOfB = 0b10;
+    LEAT_ASSIGN_OR_RETURN(Candidate textbook,
+                          bench.make_text("textbook", textbook_text(), kInputWindows, 0,
+                                          {kTiles, kTiles, 1}, matrices));
     candidates.push_back(std::move(textbook));
     for (const GemmVariant& variant : sweep) {
         const std::array<uint32_t, 3> groups = groups_of(variant, bench.lanes(), kExtent, kExtent);
-        LEAT_ASSIGN_OR_RETURN(Candidate candidate,
-                              bench.make_text(name_of(variant), text_of(variant, bench.lanes()),
-                                              variant.windows, groups, matrices));
+        LEAT_ASSIGN_OR_RETURN(
+            Candidate candidate,
+            bench.make_text(name_of(variant), text_of(variant, bench.lanes()), variant.windows,
+                            variant.windows & kVectorsOfB, groups, matrices));
         candidates.push_back(std::move(candidate));
     }
     LEAT_RETURN_IF_ERROR(run_rounds(bench, candidates, arguments.rounds));

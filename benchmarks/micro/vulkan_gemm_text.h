@@ -20,7 +20,8 @@ struct GemmVariant {
     uint32_t steps = 1;  // of k, in the body of the loop
     // Each lane loads a part of A's column and all others get it by broadcast; else each loads all.
     bool broadcasts = false;
-    // Bit i: operand i is a storage buffer; others are addresses.
+    // Bit i: operand i, A or B, is a texel buffer, of floats for A and of vec4 for B; others are
+    // addresses.
     uint32_t windows = 0;
 };
 
