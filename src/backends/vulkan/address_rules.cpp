@@ -24,8 +24,7 @@ struct Report {
     uint32_t unused = 0;
 };
 constexpr int64_t kReportBytes = 32;
-constexpr int64_t kStrayBytes = 512;
-constexpr int64_t kRulesBegin = kReportBytes + 2 * kStrayBytes;
+constexpr int64_t kRulesBegin = kReportBytes + 2 * int64_t{kStrayBytes};
 static_assert(sizeof(Report) == kReportBytes);
 
 struct RulesHeader {

@@ -16,6 +16,9 @@ namespace leat::vulkan {
 
 struct BufferPlace;
 
+// What one access may read or write at most: a stray's, of which as many spare bytes are kept.
+constexpr uint32_t kStrayBytes = 512;
+
 // Where the recording put what kernels read beside their tensors.
 struct ParameterPlace {
     uint64_t table = 0;  // addresses of external operands, up to `begin`

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/vulkan/address_rules.h"
 #include "backends/vulkan/shaders.h"
-#include "backends/vulkan/spirv.h"
+#include "backends/vulkan/spirv_index.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -19,9 +20,6 @@ using spirv::for_each_instruction;
 using spirv::Instruction;
 using spirv::op_of;
 using Words = std::vector<uint32_t>;
-
-// What a stray access may read or write at most, as in address_check.comp.
-constexpr uint32_t kStrayBytes = 512;
 
 void append(Words& words, Instruction instruction) {
     words.insert(words.end(), instruction.begin(), instruction.end());
@@ -109,141 +107,6 @@ bool is_unknown_access(uint32_t op) {
                                  spirv::kOpCooperativeMatrixStoreNV};
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
-
-// Instructions whose second word is a type and third word is their id, of all that give pointers.
-bool may_give_pointer(uint32_t op) {
-    constexpr uint32_t kOps[] = {spirv::kOpFunctionParameter,
-                                 spirv::kOpFunctionCall,
-                                 spirv::kOpVariable,
-                                 spirv::kOpLoad,
-                                 spirv::kOpAccessChain,
-                                 spirv::kOpInBoundsAccessChain,
-                                 spirv::kOpPtrAccessChain,
-                                 spirv::kOpInBoundsPtrAccessChain,
-                                 spirv::kOpCompositeExtract,
-                                 spirv::kOpCopyObject,
-                                 spirv::kOpConvertUToPtr,
-                                 spirv::kOpBitcast,
-                                 spirv::kOpSelect,
-                                 spirv::kOpPhi};
-    return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
-}
-
-// What the rewriting asks of a module's ids.
-class ModuleIndex {
-  public:
-    explicit ModuleIndex(std::span<const uint32_t> words) {
-        for_each_instruction(words, [&](Instruction instruction) {
-            note(instruction);
-            return true;
-        });
-    }
-
-    uint32_t push_variable() const { return push_variable_; }
-    std::optional<uint32_t> constant(uint32_t id) const { return found(constants_, id); }
-    // The chain of accesses that gives a pointer, or none.
-    Instruction chain(uint32_t pointer) const {
-        const auto at = chains_.find(pointer);
-        return at == chains_.end() ? Instruction() : at->second;
-    }
-    // Of an id that is a pointer to device memory: its type.
-    std::optional<uint32_t> device_pointer_type(uint32_t id) const {
-        const std::optional<uint32_t> type = found(types_of_ids_, id);
-        const auto at = type ? types_.find(*type) : types_.end();
-        const bool is_device = at != types_.end() && op_of(at->second) == spirv::kOpTypePointer &&
-                               at->second[2] == spirv::kPhysicalStorageBuffer;
-        return is_device ? type : std::nullopt;
-    }
-    uint32_t pointee(uint32_t pointer_type) const { return types_.at(pointer_type)[3]; }
-
-    // Bytes from an object's first to its last one; none where the type has no such size.
-    std::optional<uint32_t> bytes_of(uint32_t type) const {
-        const auto at = types_.find(type);
-        if (at == types_.end()) {
-            return std::nullopt;
-        }
-        const Instruction words = at->second;
-        switch (op_of(words)) {
-            case spirv::kOpTypeInt:
-            case spirv::kOpTypeFloat:
-                return words[2] / 8;
-            case spirv::kOpTypePointer:
-                return uint32_t(sizeof(uint64_t));
-            case spirv::kOpTypeVector:
-                return scaled(bytes_of(words[2]), words[3]);
-            case spirv::kOpTypeArray:
-                return bytes_of_array(words);
-            case spirv::kOpTypeStruct:
-                return bytes_of_struct(words);
-            default:
-                return std::nullopt;
-        }
-    }
-
-  private:
-    using Member = std::pair<uint32_t, uint32_t>;  // structure, index
-
-    template <class Key>
-    static std::optional<uint32_t> found(const std::map<Key, uint32_t>& table, const Key& key) {
-        const auto at = table.find(key);
-        return at == table.end() ? std::nullopt : std::optional(at->second);
-    }
-    static std::optional<uint32_t> scaled(std::optional<uint32_t> bytes, uint32_t count) {
-        return bytes ? std::optional(*bytes * count) : std::nullopt;
-    }
-
-    std::optional<uint32_t> bytes_of_array(Instruction words) const {
-        const std::optional<uint32_t> count = constant(words[3]);
-        const std::optional<uint32_t> stride = found(array_strides_, words[1]);
-        const std::optional<uint32_t> element = bytes_of(words[2]);
-        if (!count || *count == 0 || !stride || !element) {
-            return std::nullopt;
-        }
-        return (*count - 1) * *stride + *element;
-    }
-
-    std::optional<uint32_t> bytes_of_struct(Instruction words) const {
-        uint32_t end = 0;
-        for (uint32_t i = 2; i < words.size(); ++i) {
-            const std::optional<uint32_t> offset = found(member_offsets_, Member(words[1], i - 2));
-            const std::optional<uint32_t> bytes = bytes_of(words[i]);
-            if (!offset || !bytes) {
-                return std::nullopt;
-            }
-            end = std::max(end, *offset + *bytes);
-        }
-        return end;
-    }
-
-    void note(Instruction words) {
-        const uint32_t op = op_of(words);
-        if (op >= spirv::kOpTypeVoid && op <= spirv::kOpTypeFunction) {
-            types_[words[1]] = words;
-        } else if (op == spirv::kOpConstant && words.size() == 4) {
-            constants_[words[2]] = words[3];
-        } else if (op == spirv::kOpDecorate && words[2] == spirv::kArrayStride) {
-            array_strides_[words[1]] = words[3];
-        } else if (op == spirv::kOpMemberDecorate && words[3] == spirv::kOffset) {
-            member_offsets_[{words[1], words[2]}] = words[4];
-        } else if (may_give_pointer(op)) {
-            types_of_ids_[words[2]] = words[1];
-        }
-        if (op == spirv::kOpVariable && words[3] == spirv::kPushConstant) {
-            push_variable_ = words[2];
-        }
-        if (op >= spirv::kOpAccessChain && op <= spirv::kOpInBoundsPtrAccessChain) {
-            chains_[words[2]] = words;
-        }
-    }
-
-    uint32_t push_variable_ = 0;
-    std::map<uint32_t, Instruction> types_;
-    std::map<uint32_t, uint32_t> types_of_ids_;
-    std::map<uint32_t, uint32_t> constants_;
-    std::map<uint32_t, uint32_t> array_strides_;
-    std::map<Member, uint32_t> member_offsets_;
-    std::map<uint32_t, Instruction> chains_;
-};
 
 class Rewriter {
   public:
@@ -456,7 +319,7 @@ class Rewriter {
     }
 
     std::span<const uint32_t> words_;
-    ModuleIndex index_;
+    spirv::ModuleIndex index_;
     uint32_t next_id_;
     std::map<Words, uint32_t> unique_types_;  // by the instruction without its id
     std::map<uint32_t, uint32_t> constants_;
