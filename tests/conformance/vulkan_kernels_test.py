@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs one of ONNX's tests for every Vulkan kernel under GPU-assisted validation:
-vulkan_gpu_assisted_test.py GRAPHBENCH PLUGIN SHADERS
+"""Runs one of ONNX's tests for every Vulkan kernel with settings of the backend that watch over it:
+vulkan_kernels_test.py GRAPHBENCH PLUGIN SHADERS SETTING=VALUE...
 
-The layer tells of each access through an address that leaves all memory, and no message may come. Exits with 77 (skipped)
-without ONNX's tests (Debian package libonnx-testdata; LEAT_ONNX_TESTDATA names another folder), without a device or without
-the layer.
+With validation=device the layer tells of each access through an address that leaves all memory; with check_addresses=1 the
+kernels find those that leave their operands, and validation=on sees the kernels that do. All tests must pass, and no message
+of the layer may come. Exits with 77 (skipped) without ONNX's tests (Debian package libonnx-testdata; LEAT_ONNX_TESTDATA names
+another folder), without a device or without the layer.
 """
 import os
 import pathlib
@@ -21,9 +22,9 @@ SAMPLE = {
     'arg_reduce': 'node/test_argmax_default_axis_example',
     'axis_map': 'node/test_resize_upsample_sizes_nearest_ceil_half_pixel',
     'batch_normalization': 'node/test_batchnorm_example',
-    'conv_general': 'pytorch-converted/test_Conv2d_dilated',
-    'conv_run_depthwise': 'node/test_basic_conv_with_padding',
-    'conv_run_tile': 'pytorch-converted/test_Conv2d_padding',
+    'conv_general': 'node/test_basic_conv_with_padding',
+    'conv_run_depthwise': 'pytorch-converted/test_Conv2d_depthwise',
+    'conv_run_tile': 'pytorch-converted/test_Conv2d',
     'conv_subgroup_tile': 'pytorch-converted/test_Conv3d',
     'cumsum': 'node/test_cumsum_1d_reverse_exclusive',
     'elementwise': 'node/test_add_bcast',
@@ -51,12 +52,13 @@ def untested(shaders):
     return sorted(stems - set(SAMPLE) - ELSEWHERE - LEFT_OUT)
 
 
-def run(graphbench, plugin, data):
+def run(graphbench, plugin, settings, data):
     with tempfile.TemporaryDirectory() as folder:
         passed = pathlib.Path(folder) / 'passed'
         command = [graphbench, 'conformance', data, '--backend', 'vulkan', '--backend-path', plugin, '--verbose',
-                   '--backend-setting', 'vulkan.validation=device', '--backend-setting', 'vulkan.cache_dir=',
                    '--list-passed', str(passed)]
+        for setting in ['cache_dir=', *settings]:
+            command += ['--backend-setting', f'vulkan.{setting}']
         for name in SAMPLE.values():
             command += ['--filter', name]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -65,13 +67,13 @@ def run(graphbench, plugin, data):
 
 
 def main():
-    graphbench, plugin, shaders = sys.argv[1:]
+    graphbench, plugin, shaders, *settings = sys.argv[1:]
     data = os.environ.get('LEAT_ONNX_TESTDATA', '/usr/share/libonnx-testdata/data')
     if not pathlib.Path(data).is_dir():
         print(f'no {data}: skipped')
         return SKIPPED
     problems = [f'{stem}.comp: neither in the sample nor left out' for stem in untested(shaders)]
-    result, passed = run(graphbench, plugin, data)
+    result, passed = run(graphbench, plugin, settings, data)
     if result.returncode == DEVICE_MISSING:
         print(result.stdout)
         return SKIPPED
