@@ -23,7 +23,10 @@ class FeatureProbe final : public KernelWriter {
     OperandRef scratch(int64_t /*size_bytes*/) override {
         return {OperandRef::Kind::kScratch, 0, 0};
     }
-    bool can_be_window(const OperandRef& /*operand*/) const override { return true; }
+    // As on most nodes; the kernels with windows and those without need the same arithmetic.
+    bool can_be_window(const OperandRef& /*operand*/) const override {
+        return limits_.max_window_texels > 0;
+    }
     Status dispatch(const KernelDispatch& dispatch) override {
         const Result<std::string> missing = missing_features(dispatch.shader, limits_);
         if (reason_.empty() && missing.ok() && !missing->empty()) {
