@@ -5,7 +5,7 @@
 // A and B are addresses; with WINDOWS texel buffers, which such devices read several times faster
 // (docs/measurements/vulkan.md), of single floats; with VECTORS, too, of four floats: then elements of
 // A along k lie beside each other (a_k is 1), and k, n and the other strides of A and B are multiples
-// of 4.
+// of 4. With SHIFTED, too, n and the strides of B are any.
 //   operands   0: A, 1: B, 2: C (any address where there is none), 3: Y, overlapping no other
 //   parameters see gemm_problem.glsl; b_column is 1
 //   constants  0: workgroup size in x, the subgroup's, at least 8
@@ -22,16 +22,23 @@ layout(local_size_x_id = 0) in;
 #include "gemm_problem.glsl"
 #include "epilogue.glsl"
 
-// Numbers of floats: along k that a lane takes at a time, in a texel; and vec4 of columns of a lane.
+// Numbers of floats: along k that a lane takes at a time, in a unit of what A and B are counted in; and
+// vec4 of columns of a lane.
 #ifdef VECTORS
 const uint kStep = 4;
-const uint kTexel = 4;
+const uint kUnitOfA = 4;
 const uint kVectors = 4;
 #else
 const uint kStep = 1;
-const uint kTexel = 1;
+const uint kUnitOfA = 1;
 const uint kVectors = 2;
 #endif
+#if defined(VECTORS) && !defined(SHIFTED)
+const uint kUnitOfB = 4;
+#else
+const uint kUnitOfB = 1;
+#endif
+const uint kColumns = kVectors * 4;
 
 #ifdef WINDOWS
 layout(set = 0, binding = 0) uniform samplerBuffer a_window;
@@ -39,15 +46,31 @@ layout(set = 0, binding = 1) uniform samplerBuffer b_window;
 vec4 part_of_a(uvec2 address, uint at) {
     return texelFetch(a_window, int(at));
 }
-vec4 vector_of_b(uvec2 address, uint at) {
-#ifdef VECTORS
-    return texelFetch(b_window, int(at));
-#else
-    vec4 vector;
-    [[unroll]] for (int j = 0; j < 4; ++j) {
-        vector[j] = texelFetch(b_window, int(at) + j).x;
+void row_of_b(uvec2 address, uint at, out vec4 row[kVectors]) {
+#ifdef SHIFTED
+    // Whole texels, and one more, of which as many floats are left out as the row begins behind them.
+    const int last = textureSize(b_window) - 1;
+    float values[kColumns + 4];
+    [[unroll]] for (uint v = 0u; v <= kVectors; ++v) {
+        const vec4 texel = texelFetch(b_window, min(int(at / 4u + v), last));
+        [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+            values[v * 4u + j] = texel[j];
+        }
     }
-    return vector;
+    [[unroll]] for (uint i = 0u; i < kColumns + 2u; ++i) {
+        values[i] = (at & 1u) != 0u ? values[i + 1u] : values[i];
+    }
+    [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+        row[j / 4u][j % 4u] = (at & 2u) != 0u ? values[j + 2u] : values[j];
+    }
+#elif defined(VECTORS)
+    [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
+        row[v] = texelFetch(b_window, int(at + v));
+    }
+#else
+    [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+        row[j / 4u][j % 4u] = texelFetch(b_window, int(at + j)).x;
+    }
 #endif
 }
 #else
@@ -57,29 +80,31 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Una
 vec4 part_of_a(uvec2 address, uint at) {
     return vec4(FloatsIn(address).at[at]);
 }
-vec4 vector_of_b(uvec2 address, uint at) {
-    return UnalignedVec4sIn(unpackUint2x32(packUint2x32(address) + uint64_t(at) * 4ul)).vector;
+void row_of_b(uvec2 address, uint at, out vec4 row[kVectors]) {
+    const uint64_t begin = packUint2x32(address) + uint64_t(at) * 4ul;
+    [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
+        row[v] = UnalignedVec4sIn(unpackUint2x32(begin + uint64_t(v * 16u))).vector;
+    }
 }
 #endif
 
-const uint kColumns = kVectors * 4;
 const uint kLanes = 8;  // that hold different parts of A
 const uint kParts = TILE_ROWS / kLanes;
 
 void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
               inout vec4 sums[TILE_ROWS][kVectors]) {
     const uint k = problem.k;
-    const uint a_step = kStep * problem.a_k / kTexel;
-    const uint b_step = problem.b_k / kTexel;
+    const uint a_step = kStep * problem.a_k / kUnitOfA;
+    const uint b_step = problem.b_k / kUnitOfB;
     const uvec2 a = operand(0u);
     const uvec2 b = operand(1u);
     // Rows beyond the last read the last one, so that the loop has no conditions.
     uint a_at[kParts];
     [[unroll]] for (uint part = 0u; part < kParts; ++part) {
         const uint own = row + part * kLanes + gl_SubgroupInvocationID % kLanes;
-        a_at[part] = (origins.x + min(own, problem.m - 1u) * problem.a_row) / kTexel;
+        a_at[part] = (origins.x + min(own, problem.m - 1u) * problem.a_row) / kUnitOfA;
     }
-    uint b_at = (origins.y + column) / kTexel;
+    uint b_at = (origins.y + column) / kUnitOfB;
     for (uint i = 0u; i < k; i += kStep) {
         vec4 own[kParts];
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
@@ -88,9 +113,7 @@ void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
         }
         [[unroll]] for (uint s = 0u; s < kStep; ++s) {
             vec4 vectors[kVectors];
-            [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
-                vectors[v] = vector_of_b(b, b_at + v * 4u / kTexel);
-            }
+            row_of_b(b, b_at, vectors);
             b_at += b_step;
             [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
                 const vec4 value = vec4(subgroupBroadcast(own[r / kLanes][s], r % kLanes));

@@ -104,7 +104,8 @@ TEST(VulkanGemm, IsTheVariantThatWasMeasured) {
     EXPECT_THAT(names, ::testing::ElementsAre(
                            "gemm_subgroup_tile_8_addresses", "gemm_subgroup_tile_16_addresses",
                            "gemm_subgroup_tile_8_floats", "gemm_subgroup_tile_16_floats",
-                           "gemm_subgroup_tile_8_vectors", "gemm_subgroup_tile_16_vectors"));
+                           "gemm_subgroup_tile_8_vectors", "gemm_subgroup_tile_16_vectors",
+                           "gemm_subgroup_tile_8_shifted"));
     const Chosen unknown(kGemmVariants);
     limits.measured = &unknown;
     EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_8_vectors"));
@@ -181,8 +182,8 @@ void expect_product(const std::shared_ptr<Device>& device,
                 ::testing::ElementsAreArray(wanted));
 }
 
-// Extents that fill no tile; for texels of four floats and others.
-constexpr GemmExtents kExtents[] = {{50, 116, 72}, {25, 101, 33}};
+// Extents that fill no tile; for texels of four floats in A and B, in neither, and in A.
+constexpr GemmExtents kExtents[] = {{50, 116, 72}, {25, 101, 33}, {19, 101, 36}};
 
 TEST(VulkanGemm, EveryVariantGivesTheProduct) {
     LEAT_DEVICE_OR_SKIP(device);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/round_up.h"
 
 namespace leat::vulkan {
 
@@ -14,7 +15,8 @@ Result<OwnedBufferView> make_window(const Device& device,
                                     bool has_vectors) {
     const VkPhysicalDeviceLimits& limits = device.info().properties.limits;
     const int64_t texel_bytes = has_vectors ? 16 : 4;
-    const int64_t size_bytes = bytes.end - bytes.begin;
+    // Buffers are of whole texels, so the last one may have what lies behind the part.
+    const int64_t size_bytes = round_up(bytes.end - bytes.begin, texel_bytes);
     if (size_bytes / texel_bytes > int64_t(limits.maxTexelBufferElements) ||
         bytes.begin % int64_t(limits.minTexelBufferOffsetAlignment) != 0) {
         return unsupported("a window of {} texels at byte {}", size_bytes / texel_bytes,
@@ -28,7 +30,7 @@ Result<OwnedBufferView> make_window(const Device& device,
     info.buffer = buffer;
     info.format = has_vectors ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT;
     info.offset = VkDeviceSize(bytes.begin);
-    info.range = VkDeviceSize(size_bytes / texel_bytes * texel_bytes);
+    info.range = VkDeviceSize(size_bytes);
     VkBufferView handle = nullptr;
     LEAT_RETURN_IF_ERROR(
         device.checked(device.calls().CreateBufferView(device.handle(), &info, nullptr, &handle),

@@ -21,8 +21,8 @@ struct BoundPipeline {
     uint32_t vector_windows = 0;
 };
 
-// A view of part of a buffer, in texels of one float or four; a part of one at the end is left out.
-// unsupported: more texels, or another alignment, than the device takes.
+// A view of part of a buffer, in texels of one float or four; of which the last one may end behind
+// it. unsupported: more texels, or another alignment, than the device takes.
 Result<OwnedBufferView> make_window(const Device& device,
                                     VkBuffer buffer,
                                     ByteRange bytes,

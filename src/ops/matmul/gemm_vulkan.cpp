@@ -60,14 +60,15 @@ TiledResult result_of(const GemmProblem& problem) {
 
 // Variants of gemm_subgroup_tile.comp.
 struct SubgroupTile {
-    enum class Access : uint8_t { kAddresses, kFloats, kVectors };
+    enum class Access : uint8_t { kAddresses, kFloats, kShifted, kVectors };
     uint32_t rows = 0;
     Access access = Access::kAddresses;
 
     bool has_windows() const { return access != Access::kAddresses; }
-    uint32_t columns() const { return access == Access::kVectors ? 16 : kLaneColumns; }
+    bool has_vectors() const { return access >= Access::kShifted; }
+    uint32_t columns() const { return has_vectors() ? 16 : kLaneColumns; }
     std::string_view access_name() const {
-        constexpr std::string_view kNames[] = {"addresses", "floats", "vectors"};
+        constexpr std::string_view kNames[] = {"addresses", "floats", "shifted", "vectors"};
         return kNames[size_t(access)];
     }
     ShaderUse shader(const KernelLimits& limits) const {
@@ -75,7 +76,7 @@ struct SubgroupTile {
         ShaderUse use{fmt::format("gemm_subgroup_tile_{}_{}", rows, access_name()),
                       {limits.subgroup_size}};
         use.windows = has_windows() ? kAAndB : 0;
-        use.vector_windows = access == Access::kVectors ? kAAndB : 0;
+        use.vector_windows = has_vectors() ? kAAndB : 0;
         return use;
     }
     std::array<uint32_t, 3> groups(const GemmProblem& problem, const KernelLimits& limits) const {
@@ -87,17 +88,23 @@ struct SubgroupTile {
 constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {
     {8, SubgroupTile::Access::kAddresses}, {16, SubgroupTile::Access::kAddresses},
     {8, SubgroupTile::Access::kFloats},    {16, SubgroupTile::Access::kFloats},
-    {8, SubgroupTile::Access::kVectors},   {16, SubgroupTile::Access::kVectors}};
+    {8, SubgroupTile::Access::kVectors},   {16, SubgroupTile::Access::kVectors},
+    {8, SubgroupTile::Access::kShifted}};
 
-// Texels of four floats: every row of A and B begins with one and is made of whole ones.
-bool has_vectors(const GemmProblem& problem) {
-    const auto is_whole = [](uint32_t stride) { return stride % 4 == 0; };
-    const std::span batches_of_a = std::span(problem.a_batch).first(problem.batch_rank);
-    const std::span batches_of_b = std::span(problem.b_batch).first(problem.batch_rank);
-    return problem.a_k == 1 && is_whole(problem.k) && is_whole(problem.n) &&
-           is_whole(problem.a_row) && is_whole(problem.b_k) &&
-           std::all_of(batches_of_a.begin(), batches_of_a.end(), is_whole) &&
-           std::all_of(batches_of_b.begin(), batches_of_b.end(), is_whole);
+bool is_whole(uint32_t stride) {
+    return stride % 4 == 0;
+}
+
+// Texels of four floats: every row of A begins with one and is made of whole ones; the same of B.
+bool has_vectors_of_a(const GemmProblem& problem) {
+    const std::span batches = std::span(problem.a_batch).first(problem.batch_rank);
+    return problem.a_k == 1 && is_whole(problem.k) && is_whole(problem.a_row) &&
+           std::all_of(batches.begin(), batches.end(), is_whole);
+}
+bool has_vectors_of_b(const GemmProblem& problem) {
+    const std::span batches = std::span(problem.b_batch).first(problem.batch_rank);
+    return is_whole(problem.n) && is_whole(problem.b_k) &&
+           std::all_of(batches.begin(), batches.end(), is_whole);
 }
 
 // Bytes from the first element of an operand to its last one.
@@ -134,9 +141,9 @@ bool can_have(SubgroupTile tile,
     if (!tile.has_windows()) {
         return true;
     }
-    const bool is_vectors = tile.access == SubgroupTile::Access::kVectors;
-    const int64_t texel_bytes = is_vectors ? 16 : 4;
-    return (!is_vectors || has_vectors(problem)) &&
+    const int64_t texel_bytes = tile.has_vectors() ? 16 : 4;
+    return (!tile.has_vectors() || has_vectors_of_a(problem)) &&
+           (tile.access != SubgroupTile::Access::kVectors || has_vectors_of_b(problem)) &&
            std::max(a_bytes(problem), b_bytes(problem)) / texel_bytes <= limits.max_window_texels &&
            (problem.n >= kUsesWorthCopy || writer.can_be_window(operands.a)) &&
            (problem.m >= kUsesWorthCopy || writer.can_be_window(operands.b));
@@ -157,6 +164,7 @@ SubgroupTile choose_tile(const GemmProblem& problem,
     }
     const uint32_t rows = subgroup_tile_rows(problem.m);
     for (const SubgroupTile tile : {SubgroupTile{8, SubgroupTile::Access::kVectors},
+                                    SubgroupTile{8, SubgroupTile::Access::kShifted},
                                     SubgroupTile{rows, SubgroupTile::Access::kFloats}}) {
         if (can_have(tile, problem, operands, writer)) {
             return tile;
