@@ -163,10 +163,13 @@ SubgroupTile choose_tile(const GemmProblem& problem,
         return kSubgroupTiles[*fastest];
     }
     const uint32_t rows = subgroup_tile_rows(problem.m);
+    constexpr uint32_t kWide = 256;
     for (const SubgroupTile tile : {SubgroupTile{8, SubgroupTile::Access::kVectors},
                                     SubgroupTile{8, SubgroupTile::Access::kShifted},
                                     SubgroupTile{rows, SubgroupTile::Access::kFloats}}) {
-        if (can_have(tile, problem, operands, writer)) {
+        // Of narrow products many lanes of a wide tile stay empty.
+        const bool is_too_wide = tile.access == SubgroupTile::Access::kShifted && problem.n < kWide;
+        if (!is_too_wide && can_have(tile, problem, operands, writer)) {
             return tile;
         }
     }
