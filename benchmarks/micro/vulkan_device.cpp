@@ -1,5 +1,9 @@
 #include "vulkan_device.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <limits>
 #include <vector>
 
@@ -16,6 +20,34 @@ Result<std::shared_ptr<Device>> open_device(std::string_view name) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
     LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
     return Device::create(instance, devices[index]);
+}
+
+Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> options) {
+    std::vector<std::string_view> names;
+    names.reserve(options.size());
+    for (const BenchmarkOption& option : options) {
+        names.push_back(option.name);
+    }
+    for (size_t i = 0; i < words.size(); i += 2) {
+        const std::string_view name = words[i];
+        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
+        const auto found = std::find_if(options.begin(), options.end(),
+                                        [&](const auto& option) { return option.name == name; });
+        bool is_good = found != options.end() && !value.empty();
+        if (is_good && std::holds_alternative<int64_t*>(found->value)) {
+            int64_t& number = *std::get<int64_t*>(found->value);
+            const char* end = value.data() + value.size();
+            is_good = std::from_chars(value.data(), end, number).ptr == end && number >= 1;
+        } else if (is_good) {
+            *std::get<std::string_view*>(found->value) = value;
+        }
+        if (!is_good) {
+            return invalid_argument("'{} {}'", name, value)
+                .with_needed(fmt::format("{} with a value each, numbers of 1 or more",
+                                         fmt::join(names, ", ")));
+        }
+    }
+    return Status();
 }
 
 Result<double> time_run(Queue& queue, Recording& recording) {

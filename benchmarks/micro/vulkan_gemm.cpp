@@ -1,5 +1,5 @@
 // f32 products on a device that is a CPU: the product's kernel beside a hand sweep of kernels and a
-// textbook's, and a weight that is larger than a storage buffer may be.
+// textbook's, and a weight that is larger than Mesa lets a storage buffer be.
 //
 //   vulkan_gemm [--device NAME] [--rounds N] [--match TEXT]
 //
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <limits>
@@ -19,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/vulkan/device_choice.h"
 #include "backends/vulkan/kernel_pipeline.h"
 #include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/recording.h"
@@ -27,6 +25,7 @@
 #include "base/monotonic_clock.h"
 #include "base/round_up.h"
 #include "ops/matmul/gemm_vulkan.h"
+#include "vulkan_device.h"
 #include "vulkan_gemm_text.h"
 
 namespace leat::vulkan {
@@ -44,7 +43,7 @@ int64_t process_cpu_ns() {
 
 struct Arguments {
     std::string_view device = "0";
-    int rounds = 7;
+    int64_t rounds = 7;
     std::string_view match;
 };
 
@@ -144,13 +143,8 @@ struct Candidate {
 class Bench {
   public:
     static Result<Bench> open(std::string_view name) {
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
-        LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const Instance> instance,
-                              Instance::create(std::move(loader)));
-        LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
-        LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
         Bench bench;
-        LEAT_ASSIGN_OR_RETURN(bench.device_, Device::create(instance, devices[index]));
+        LEAT_ASSIGN_OR_RETURN(bench.device_, open_device(name));
         LEAT_ASSIGN_OR_RETURN(bench.queue_,
                               Queue::create(bench.device_, bench.device_->families().compute));
         LEAT_ASSIGN_OR_RETURN(bench.maker_, PipelineMaker::create(bench.device_));
@@ -282,8 +276,8 @@ Status Bench::run(Candidate& candidate) const {
     return Status();
 }
 
-Status run_rounds(const Bench& bench, std::span<Candidate> candidates, int rounds) {
-    for (int round = 0; round < rounds; ++round) {
+Status run_rounds(const Bench& bench, std::span<Candidate> candidates, int64_t rounds) {
+    for (int64_t round = 0; round < rounds; ++round) {
         for (Candidate& candidate : candidates) {
             LEAT_RETURN_IF_ERROR(bench.run(candidate));
         }
@@ -348,7 +342,7 @@ Status measure_sweep(const Bench& bench, const Arguments& arguments) {
 }
 
 // A weight of 235 MB, beside narrower ones of as many rows.
-Status measure_weights(const Bench& bench, int rounds) {
+Status measure_weights(const Bench& bench, int64_t rounds) {
     constexpr uint32_t kRows = 16;
     constexpr uint32_t kDepth = 4096;
     std::vector<Matrices> matrices;
@@ -380,37 +374,21 @@ Status measure(const Arguments& arguments) {
     return measure_sweep(bench, arguments);
 }
 
-Result<Arguments> parse(std::span<char*> words) {
-    Arguments arguments;
-    for (size_t i = 0; i < words.size(); i += 2) {
-        const std::string_view option = words[i];
-        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
-        if (option == "--device" && !value.empty()) {
-            arguments.device = value;
-            continue;
-        }
-        if (option == "--match" && !value.empty()) {
-            arguments.match = value;
-            continue;
-        }
-        const char* end = value.data() + value.size();
-        const bool is_number =
-            std::from_chars(value.data(), end, arguments.rounds).ptr == end && !value.empty();
-        if (option != "--rounds" || !is_number || arguments.rounds < 1) {
-            return invalid_argument("'{} {}'", option, value)
-                .with_needed("--device NAME, --match TEXT, or --rounds N with N of 1 or more");
-        }
-    }
-    return arguments;
-}
-
 }  // namespace
 }  // namespace leat::vulkan
 
 int main(int count, char** words) {
-    const auto arguments = leat::vulkan::parse(std::span(words, size_t(count)).subspan(1));
-    const leat::Status status =
-        arguments.ok() ? leat::vulkan::measure(*arguments) : arguments.error();
+    leat::vulkan::Arguments arguments;
+    const leat::vulkan::BenchmarkOption options[] = {
+        {"--device", &arguments.device},
+        {"--rounds", &arguments.rounds},
+        {"--match", &arguments.match},
+    };
+    leat::Status status =
+        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
+    if (status.ok()) {
+        status = leat::vulkan::measure(arguments);
+    }
     if (!status.ok()) {
         fmt::print(stderr, "vulkan_gemm: {}\n", status.message());
         return 1;

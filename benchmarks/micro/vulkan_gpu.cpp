@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <random>
@@ -29,7 +28,7 @@ namespace leat::vulkan {
 namespace {
 
 struct Arguments {
-    std::string device = "0";
+    std::string_view device = "0";
     int64_t bytes = int64_t{256} << 20;
     int64_t f32_side = 4096;
     int64_t f16_side = 8192;
@@ -231,39 +230,22 @@ Status measure(const Arguments& arguments) {
     return Status();
 }
 
-Result<Arguments> parse(std::span<char*> words) {
-    Arguments arguments;
-    const std::pair<std::string_view, int64_t*> numbers[] = {
-        {"--bytes", &arguments.bytes},       {"--f32-side", &arguments.f32_side},
-        {"--f16-side", &arguments.f16_side}, {"--dispatches", &arguments.dispatches},
-        {"--repeats", &arguments.repeats},   {"--rounds", &arguments.rounds}};
-    for (size_t i = 0; i < words.size(); i += 2) {
-        const std::string_view option = words[i];
-        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
-        if (option == "--device" && !value.empty()) {
-            arguments.device = value;
-            continue;
-        }
-        const auto found = std::find_if(std::begin(numbers), std::end(numbers),
-                                        [&](const auto& row) { return row.first == option; });
-        const char* end = value.data() + value.size();
-        if (found == std::end(numbers) ||
-            std::from_chars(value.data(), end, *found->second).ptr != end || value.empty() ||
-            *found->second < 1) {
-            return invalid_argument("'{} {}'", option, value)
-                .with_needed("an option of the list at the top of vulkan_gpu.cpp, and its value");
-        }
-    }
-    return arguments;
-}
-
 }  // namespace
 }  // namespace leat::vulkan
 
 int main(int count, char** words) {
-    const auto arguments = leat::vulkan::parse(std::span(words, size_t(count)).subspan(1));
-    const leat::Status status =
-        arguments.ok() ? leat::vulkan::measure(*arguments) : arguments.error();
+    leat::vulkan::Arguments arguments;
+    const leat::vulkan::BenchmarkOption options[] = {
+        {"--device", &arguments.device},         {"--bytes", &arguments.bytes},
+        {"--f32-side", &arguments.f32_side},     {"--f16-side", &arguments.f16_side},
+        {"--dispatches", &arguments.dispatches}, {"--repeats", &arguments.repeats},
+        {"--rounds", &arguments.rounds},
+    };
+    leat::Status status =
+        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
+    if (status.ok()) {
+        status = leat::vulkan::measure(arguments);
+    }
     if (!status.ok()) {
         fmt::print(stderr, "vulkan_gpu: {}\n", status.message());
         return 1;

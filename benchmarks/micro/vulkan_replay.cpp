@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -33,7 +32,7 @@ constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
 struct Arguments {
     std::string_view device = "0";
-    int rounds = 15;
+    int64_t rounds = 15;
 };
 
 int64_t thread_cpu_ns() {
@@ -115,7 +114,7 @@ Status time_replay(Queue& queue, Recording& recording, Minima& minima) {
     return Status();
 }
 
-void print(const Device& device, const Recording& recording, const Minima& minima, int rounds) {
+void print(const Device& device, const Recording& recording, const Minima& minima, int64_t rounds) {
     fmt::print("{} ({}), minima of {} rounds of {} dependent dispatches\n", device.info().name,
                device.info().driver, rounds, kDispatches);
     fmt::print("recording       {:9.1f} us\nby hand         {:9.1f} us, ratio {:.3f} (bar 1.15)\n",
@@ -150,7 +149,7 @@ Status measure(const Arguments& arguments) {
         const VkCommandBuffer of_empty,
         record_by_hand(*device, pool.get(), maker->layout(), empty.get(), place.address));
     Minima minima;
-    for (int round = 0; round < arguments.rounds; ++round) {
+    for (int64_t round = 0; round < arguments.rounds; ++round) {
         LEAT_RETURN_IF_ERROR(time_replay(*queue, *recording, minima));
         LEAT_ASSIGN_OR_RETURN(const double hand_us, time_submit(*queue, by_hand));
         LEAT_ASSIGN_OR_RETURN(const double empty_us, time_submit(*queue, of_empty));
@@ -161,33 +160,20 @@ Status measure(const Arguments& arguments) {
     return Status();
 }
 
-Result<Arguments> parse(std::span<char*> words) {
-    Arguments arguments;
-    for (size_t i = 0; i < words.size(); i += 2) {
-        const std::string_view option = words[i];
-        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
-        if (option == "--device" && !value.empty()) {
-            arguments.device = value;
-            continue;
-        }
-        const char* end = value.data() + value.size();
-        const bool is_number =
-            std::from_chars(value.data(), end, arguments.rounds).ptr == end && !value.empty();
-        if (option != "--rounds" || !is_number || arguments.rounds < 1) {
-            return invalid_argument("'{} {}'", option, value)
-                .with_needed("--device NAME, or --rounds N with N of 1 or more");
-        }
-    }
-    return arguments;
-}
-
 }  // namespace
 }  // namespace leat::vulkan
 
 int main(int count, char** words) {
-    const auto arguments = leat::vulkan::parse(std::span(words, size_t(count)).subspan(1));
-    const leat::Status status =
-        arguments.ok() ? leat::vulkan::measure(*arguments) : arguments.error();
+    leat::vulkan::Arguments arguments;
+    const leat::vulkan::BenchmarkOption options[] = {
+        {"--device", &arguments.device},
+        {"--rounds", &arguments.rounds},
+    };
+    leat::Status status =
+        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
+    if (status.ok()) {
+        status = leat::vulkan::measure(arguments);
+    }
     if (!status.ok()) {
         fmt::print(stderr, "vulkan_replay: {}\n", status.message());
         return 1;

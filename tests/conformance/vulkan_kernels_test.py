@@ -43,8 +43,8 @@ SAMPLE = {
 }
 # No graph has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
 ELSEWHERE = {'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words', 'gemm_shared_tile'}
-# Used by no kernel of an operator (gemm_register_tile), and no kernel at all.
-LEFT_OUT = {'address_check', 'gemm_register_tile'}
+# No kernel.
+LEFT_OUT = {'address_check'}
 
 
 def untested(shaders):

@@ -238,41 +238,5 @@ TEST(VulkanKernels, StridedCopiesOfEveryWidth) {
     }
 }
 
-TEST(VulkanKernels, GemmWithRowsThatFillNoTile) {
-    LEAT_RIG_OR_SKIP(rig);
-    constexpr size_t kM = 37;
-    constexpr size_t kN = 40;
-    constexpr size_t kK = 19;
-    const std::vector<float> a = random_floats(kM * kK, 5);
-    const std::vector<float> b = random_floats(kK * kN, 6);
-    std::vector<float> wanted(kM * kN, 0.0F);
-    for (size_t row = 0; row < kM; ++row) {
-        for (size_t i = 0; i < kK; ++i) {
-            for (size_t column = 0; column < kN; ++column) {
-                wanted[row * kN + column] += a[row * kK + i] * b[i * kN + column];
-            }
-        }
-    }
-    const BufferId a_in = rig.add_buffer(int64_t(a.size()) * kFloatBytes);
-    const BufferId b_in = rig.add_buffer(int64_t(b.size()) * kFloatBytes);
-    rig.write(a_in, a);
-    rig.write(b_in, b);
-    std::vector<BufferId> out;
-    for (const uint32_t tile_rows : {8U, 16U}) {
-        out.push_back(rig.add_buffer(int64_t(wanted.size()) * kFloatBytes));
-        Dispatch dispatch;
-        dispatch.pipeline = rig.add_pipeline(
-            tile_rows == 8 ? "gemm_register_tile_8" : "gemm_register_tile_16", {4, 2});
-        dispatch.scalars = {uint32_t(kM), uint32_t(kN), uint32_t(kK)};
-        // 5 column tiles in groups of 4, row tiles in groups of 2.
-        dispatch.groups = {2, tile_rows == 8 ? 3U : 2U, 1};
-        add_kernel(rig, dispatch, {a_in, b_in, out.back()},
-                   {int64_t(a.size()), int64_t(b.size()), int64_t(wanted.size())});
-    }
-    run_list(rig);
-    expect_near(rig.read<float>(out[0], wanted.size()), wanted);
-    expect_near(rig.read<float>(out[1], wanted.size()), wanted);
-}
-
 }  // namespace
 }  // namespace leat::vulkan
