@@ -114,12 +114,12 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem,
         shader.groups = groups_for(count, lanes, limits);
         return shader;
     }
+    if (problem.out_channels < kFewChannels) {
+        return std::nullopt;
+    }
     const uint32_t rows = subgroup_tile_rows(problem.out_channels);
     shader.groups =
         subgroup_tile_groups({problem.out_channels, problem.positions(), problem.groups}, limits);
-    if (problem.out_channels < kFewChannels || !are_possible(shader.groups, limits)) {
-        return std::nullopt;
-    }
     if (runs) {
         shader.use.name = fmt::format("conv_run_tile_{}_{}", rows, problem.window.stride[2]);
         shader.groups[0] = (run_count(problem) + lanes - 1) / lanes;
@@ -127,7 +127,7 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem,
         shader.use.name =
             fmt::format("conv_subgroup_tile_{}{}", rows, has_windows ? "_floats" : "");
     }
-    return shader;
+    return are_possible(shader.groups, limits) ? std::optional(shader) : std::nullopt;
 }
 
 ConvShader choose_shader(const ConvProblem& problem,
