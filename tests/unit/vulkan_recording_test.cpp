@@ -317,6 +317,15 @@ TEST(VulkanRecording, BindsWindowsOfBuffers) {
     EXPECT_THAT(std::span(found).last(size_t(kCount / 2)), Each(-1.0F)) << "beyond the window";
 }
 
+TEST(VulkanRecording, ShowsMoreInWindowsThatWouldBeOfAnotherKind) {
+    constexpr int64_t kMuch = int64_t{1} << 30;
+    EXPECT_EQ(window_bytes(0x1'1000, 16, kMuch), 0x1'1000);
+    EXPECT_EQ(window_bytes(0x1'0000, 16, kMuch), 0x1'0100);
+    EXPECT_EQ(window_bytes(0xfffc, 16, kMuch), 0x1'0100) << "whole texels first";
+    EXPECT_EQ(window_bytes(0x1'0000, 4, 0x1'00ff), 0x1'0000) << "nothing behind the buffer";
+    EXPECT_EQ(window_bytes(0x1'0000, 4, 0x1'0100), 0x1'0100);
+}
+
 TEST(VulkanRecording, RefusesWindowsThatItCannotBind) {
     LEAT_RIG_OR_SKIP(rig);
     if (!has_windows(rig)) {
@@ -331,7 +340,7 @@ TEST(VulkanRecording, RefusesWindowsThatItCannotBind) {
     Dispatch unaligned = doubling_of(pipeline, x, x);
     unaligned.operands[0] = {x, 2, 64};
     ASSERT_TRUE(rig.list().add(unaligned, std::span(&use, 1)).ok());
-    EXPECT_THAT(rig.record().error().message(), HasSubstr("a window of 16 texels at byte"));
+    EXPECT_THAT(rig.record().error().message(), HasSubstr("a window of 64 bytes at byte"));
 }
 
 TEST(VulkanRecording, RunsOneAfterTheOtherWithoutTheHost) {

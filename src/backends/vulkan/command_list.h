@@ -93,6 +93,7 @@ class CommandList {
     }
     std::span<const std::byte> parameters() const { return parameters_; }
     size_t buffer_count() const { return buffers_.size(); }
+    int64_t buffer_bytes(BufferId buffer) const { return buffers_[size_t(buffer)].size_bytes; }
     bool is_external(BufferId buffer) const { return buffers_[size_t(buffer)].is_external; }
 
   private:

@@ -37,13 +37,14 @@ Status PipelineWarmer::make_windows() {
     if (!window_memory_.empty()) {
         return Status();
     }
-    // Mesa's driver translates anew for memory whose size is a power of two.
+    // As windows of recordings are, for which Mesa's driver else translates anew: no power of two,
+    // and see window_bytes().
     constexpr int64_t kSizeBytes = 3 * kArenaAlignmentBytes;
     LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), kSizeBytes));
     for (const bool has_vectors : {false, true}) {
         LEAT_ASSIGN_OR_RETURN(windows_[size_t(has_vectors)],
-                              make_window(*queue_->device(), arena.segments()[0].buffer.get(),
-                                          {0, kSizeBytes}, has_vectors));
+                              make_view(*queue_->device(), arena.segments()[0].buffer.get(),
+                                        {0, kSizeBytes}, kSizeBytes, has_vectors));
     }
     window_memory_.push_back(std::move(arena));
     return Status();

@@ -191,7 +191,8 @@ PushBlock Recording::push_block(const Dispatch& dispatch,
     return block;
 }
 
-Status Recording::bind_windows(const Dispatch& dispatch,
+Status Recording::bind_windows(const CommandList& list,
+                               const Dispatch& dispatch,
                                const Bindings& bindings,
                                VkCommandBuffer commands) {
     const Device& device = *queue_->device();
@@ -209,8 +210,9 @@ Status Recording::bind_windows(const Dispatch& dispatch,
         const BufferPlace& place = bindings.places[size_t(operand.buffer)];
         const int64_t begin = place.offset_bytes + operand.offset_bytes;
         LEAT_ASSIGN_OR_RETURN(OwnedBufferView window,
-                              make_window(device, place.buffer, {begin, begin + operand.size_bytes},
-                                          (dispatch.vector_windows >> i & 1U) != 0));
+                              make_view(device, place.buffer, {begin, begin + operand.size_bytes},
+                                        list.buffer_bytes(operand.buffer) - operand.offset_bytes,
+                                        (dispatch.vector_windows >> i & 1U) != 0));
         operands[i] = window.get();
         windows_.push_back(std::move(window));
     }
@@ -242,7 +244,7 @@ Status Recording::record_command(const CommandList& list,
         bound = pipeline;
     }
     if (dispatch.windows != 0 || bindings.pipelines[size_t(dispatch.pipeline)].windows != 0) {
-        LEAT_RETURN_IF_ERROR(bind_windows(dispatch, bindings, commands));
+        LEAT_RETURN_IF_ERROR(bind_windows(list, dispatch, bindings, commands));
     }
     PushBlock block = push_block(dispatch, bindings.places);
     if (rules_) {

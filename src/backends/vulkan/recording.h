@@ -111,7 +111,8 @@ class Recording {
                           VkCommandBuffer commands,
                           VkPipeline& bound);
     // unsupported: a window that the device cannot bind.
-    Status bind_windows(const Dispatch& dispatch,
+    Status bind_windows(const CommandList& list,
+                        const Dispatch& dispatch,
                         const Bindings& bindings,
                         VkCommandBuffer commands);
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;

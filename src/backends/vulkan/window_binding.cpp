@@ -9,20 +9,25 @@
 
 namespace leat::vulkan {
 
-Result<OwnedBufferView> make_window(const Device& device,
-                                    VkBuffer buffer,
-                                    ByteRange bytes,
-                                    bool has_vectors) {
+int64_t window_bytes(int64_t operand_bytes, int64_t texel_bytes, int64_t room_bytes) {
+    constexpr int64_t kLevelBits = 0xff00;
+    constexpr int64_t kLevelStep = 0x100;
+    const int64_t size_bytes = round_up(operand_bytes, texel_bytes);
+    const bool needs_level = (size_bytes & kLevelBits) == 0;
+    return needs_level && size_bytes + kLevelStep <= room_bytes ? size_bytes + kLevelStep
+                                                                : size_bytes;
+}
+
+Result<OwnedBufferView> make_view(
+    const Device& device, VkBuffer buffer, ByteRange bytes, int64_t room_bytes, bool has_vectors) {
     const VkPhysicalDeviceLimits& limits = device.info().properties.limits;
     const int64_t texel_bytes = has_vectors ? 16 : 4;
-    // Buffers are of whole texels, so the last one may have what lies behind the part.
-    const int64_t size_bytes = round_up(bytes.end - bytes.begin, texel_bytes);
+    const int64_t size_bytes = window_bytes(bytes.end - bytes.begin, texel_bytes, room_bytes);
     if (size_bytes / texel_bytes > int64_t(limits.maxTexelBufferElements) ||
         bytes.begin % int64_t(limits.minTexelBufferOffsetAlignment) != 0) {
-        return unsupported("a window of {} texels at byte {}", size_bytes / texel_bytes,
-                           bytes.begin)
-            .with_needed(fmt::format("at most {} texels, at a multiple of {}",
-                                     limits.maxTexelBufferElements,
+        return unsupported("a window of {} bytes at byte {}", bytes.end - bytes.begin, bytes.begin)
+            .with_needed(fmt::format("at most {} texels of {} bytes, at a multiple of {}",
+                                     limits.maxTexelBufferElements, texel_bytes,
                                      limits.minTexelBufferOffsetAlignment));
     }
     VkBufferViewCreateInfo info{};
