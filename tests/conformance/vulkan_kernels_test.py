@@ -42,7 +42,7 @@ SAMPLE = {
     'strided_copy': 'node/test_transpose_default',
 }
 # No graph has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
-ELSEWHERE = {'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words', 'gemm_shared_tile'}
+ELSEWHERE = {'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words', 'gemm_matrix_tile', 'gemm_shared_tile'}
 # No kernel.
 LEFT_OUT = {'address_check'}
 

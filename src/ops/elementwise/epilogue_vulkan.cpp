@@ -16,9 +16,12 @@
 #include "conv_shared_tile.comp.h"
 #include "conv_subgroup_tile.comp.h"
 #include "gemm_general.comp.h"
+#include "gemm_matrix_tile.comp.h"
 #include "gemm_problem.glsl.h"
 #include "gemm_shared_tile.comp.h"
+#include "gemm_store.glsl.h"
 #include "gemm_subgroup_tile.comp.h"
+#include "matrix.glsl.h"
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "ops/elementwise/element_access.h"
@@ -41,11 +44,13 @@ constexpr NamedText kKernels[] = {{"conv_general.comp", glsl::conv_general},
                                   {"conv_shared_tile.comp", glsl::conv_shared_tile},
                                   {"conv_subgroup_tile.comp", glsl::conv_subgroup_tile},
                                   {"gemm_general.comp", glsl::gemm_general},
+                                  {"gemm_matrix_tile.comp", glsl::gemm_matrix_tile},
                                   {"gemm_shared_tile.comp", glsl::gemm_shared_tile},
                                   {"gemm_subgroup_tile.comp", glsl::gemm_subgroup_tile}};
 constexpr NamedText kIncludes[] = {
     {"accumulate.glsl", glsl::accumulate}, {"conv_problem.glsl", glsl::conv_problem},
     {"conv_run.glsl", glsl::conv_run},     {"gemm_problem.glsl", glsl::gemm_problem},
+    {"gemm_store.glsl", glsl::gemm_store}, {"matrix.glsl", glsl::matrix},
     {"push_block.glsl", glsl::push_block}, {"window.glsl", glsl::window}};
 
 // The text of a kernel's file, or null where the kernel takes no epilogue.
