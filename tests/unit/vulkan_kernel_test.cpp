@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "backends/vulkan/kernel.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {
@@ -23,6 +24,37 @@ std::vector<float> random_floats(size_t count, uint32_t seed) {
         value = uniform(random);
     }
     return values;
+}
+
+constexpr int64_t kLoopLimit = 65535;  // of Mesa's software device, for an invocation
+
+KernelLimits cpu_limits() {
+    KernelLimits limits;
+    limits.is_cpu = true;
+    return limits;
+}
+
+TEST(GroupsFor, GiveNoInvocationOfACpuDeviceTooManyIterations) {
+    for (const int64_t count : {int64_t{1}, int64_t{100'000}, (int64_t{1} << 31) - 1}) {
+        for (const int64_t iterations : {int64_t{1}, int64_t{768}, int64_t{59'000}}) {
+            const auto groups = groups_with_loops(count, 64, iterations, cpu_limits());
+            // More than 65,535 workgroups there are not.
+            const bool is_possible = count * iterations < 65535 * int64_t{64} * 59'000;
+            ASSERT_EQ(groups.ok(), is_possible) << count << " elements of " << iterations;
+            if (is_possible) {
+                const int64_t invocations = int64_t{64} * (*groups)[0];
+                EXPECT_LE((count + invocations - 1) / invocations * (iterations + 1), kLoopLimit);
+            }
+        }
+    }
+}
+
+TEST(GroupsFor, RefuseElementsWithTooManyIterations) {
+    const auto refused = groups_with_loops(1, 64, 70'000, cpu_limits());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), StatusCode::kUnsupported);
+    EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("iterations on a CPU device"));
+    EXPECT_TRUE(groups_with_loops(1, 64, 70'000, KernelLimits()).ok()) << "a GPU";
 }
 
 // A dispatch of these operands over whole buffers of 4-byte elements, the last one written.

@@ -163,16 +163,20 @@ struct KernelChoice {
 };
 KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types);
 
+// Mesa's software device (22.3) ends the loops of an invocation after 65,535 iterations of all of
+// them together, without a word: the result is wrong. So on CPU devices no invocation has more than
+// these.
+inline constexpr int64_t kMostIterations = 60'000;
+
 // Workgroups of `size` invocations for `count` elements in x, each invocation striding over the
-// rest; at least 1.
-inline std::array<uint32_t, 3> groups_for(int64_t count,
-                                          uint32_t size,
-                                          const KernelLimits& limits) {
-    const int64_t wanted = (count + size - 1) / size;
-    // On CPU devices a workgroup is a task of a thread: a few for each are enough.
-    constexpr int64_t kCpuGroups = 64;
-    const int64_t most = limits.is_cpu ? kCpuGroups : int64_t(limits.max_groups[0]);
-    return {uint32_t(wanted < 1 ? 1 : wanted < most ? wanted : most), 1, 1};
-}
+// rest; at least 1. An element's own work has loops over axes at most.
+std::array<uint32_t, 3> groups_for(int64_t count, uint32_t size, const KernelLimits& limits);
+
+// The same for elements whose own loops have this many iterations; unsupported where an invocation
+// would have too many for the device.
+Result<std::array<uint32_t, 3>> groups_with_loops(int64_t count,
+                                                  uint32_t size,
+                                                  int64_t iterations,
+                                                  const KernelLimits& limits);
 
 }  // namespace leat::vulkan

@@ -44,7 +44,8 @@ Status write_round(const KernelNode& node,
     KernelDispatch dispatch;
     dispatch.shader = {(dtype_bit(dtype) & kNarrowTypes) != 0 ? "arg_reduce" : "arg_reduce_wide",
                        {kMovementWorkgroup, uint32_t(dtype)}};
-    dispatch.groups = groups_for(count, kMovementWorkgroup, writer.limits());
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(count, kMovementWorkgroup,
+                                                             round.candidates, writer.limits()));
     // Without a first round the result stands in its winners' place, and nobody reads it.
     dispatch.reads = {input_ref(0)};
     if (round.is_second) {
@@ -76,7 +77,8 @@ Status write_arg_reduce(const KernelNode& node, KernelWriter& writer) {
     if (shape.element_count() >= kMovementCountLimit) {
         return unsupported("{} elements", shape.element_count()).with_needed("less than 2^31");
     }
-    if (split.extent < kLongLine || lines >= kBusyLines) {
+    const bool is_busy = lines >= kBusyLines && split.extent < kMostIterations / 2;
+    if (split.extent < kLongLine || is_busy) {
         return write_round(node, writer, split, {1, split.extent, {}, output_ref(0), false});
     }
     const int64_t parts = (split.extent + kPartElements - 1) / kPartElements;

@@ -50,7 +50,8 @@ Status write_general(const GemmProblem& problem,
     const int64_t count = int64_t(problem.m) * problem.n * int64_t(problem.batch_count);
     KernelDispatch dispatch = base_dispatch(problem, operands);
     dispatch.shader = {fmt::format("gemm_general_{}", suffix_of(operands.dtype)), {kWorkgroup}};
-    dispatch.groups = groups_for(count, kWorkgroup, writer.limits());
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(count, kWorkgroup, problem.k, writer.limits()));
     return writer.dispatch(dispatch);
 }
 

@@ -162,7 +162,9 @@ Status write_interpolation(const KernelNode& node,
     const bool is_narrow = dtype == DType::kFloat32;
     KernelDispatch dispatch;
     dispatch.shader = {is_narrow ? "resize" : "resize_wide", {kMovementWorkgroup, uint32_t(dtype)}};
-    dispatch.groups = groups_for(count, kMovementWorkgroup, writer.limits());
+    const int64_t iterations = from.taps_of_element * int64_t(from.rank + 1);
+    LEAT_ASSIGN_OR_RETURN(
+        dispatch.groups, groups_with_loops(count, kMovementWorkgroup, iterations, writer.limits()));
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
     const float value = extrapolation_value(node.node, dtype);
