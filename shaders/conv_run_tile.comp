@@ -1,6 +1,6 @@
 // A convolution of f32 for devices that are CPUs, of windows of 3 positions in a row: a lane holds
 // TILE_ROWS output channels of a group and a run of output positions (conv_run.glsl); each lane loads
-// a part of the weights, and the subgroup broadcasts them.
+// a part of the weights, and the subgroup shuffles them (gemm_subgroup_tile.comp).
 //   operands   0: x, 1: w, both windows of single floats, 2: bias (any address where there is none),
 //              3: y
 //   parameters see conv_problem.glsl
@@ -12,7 +12,7 @@
 layout(local_size_x_id = 0) in;
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "push_block.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
@@ -41,7 +41,7 @@ void add_taps(Window window, RowOfX x, uint w_begin[kParts], uint in_channels,
             [[unroll]] for (uint part = 0u; part < kParts; ++part) {
                 const float own = texelFetch(w_window, w_at[part] + int(tap)).x;
                 [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
-                    const float weight = subgroupBroadcast(own, r);
+                    const float weight = subgroupShuffle(own, r);
                     [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
                         const uint row = part * kLanes + r;
                         sums[row][j] = fma(weight, values[j * STRIDE + tap], sums[row][j]);
@@ -83,7 +83,7 @@ void main() {
     const Window window = problem.window;
     const uint runs = runs_of_row(window);
     const uint count = problem.batch * window.y_extents.y * runs;
-    // Beyond the last run: a second copy of it, so that no lane leaves the broadcasts.
+    // Beyond the last run: a second copy of it, so that no lane leaves the shuffles.
     const uint number = gl_GlobalInvocationID.x;
     const uint own = min(number, count - 1u);
     const uvec2 y_at = uvec2(own / runs % window.y_extents.y, own % runs * kColumns);

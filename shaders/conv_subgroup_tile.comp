@@ -1,6 +1,6 @@
 // A convolution of f32 for devices that are CPUs: as gemm_subgroup_tile.comp, a lane holds TILE_ROWS
 // output channels of a group and 8 output positions (counted through all images); each lane loads a
-// part of the weights, and the subgroup broadcasts them. With WINDOWS, x and w are texel buffers of
+// part of the weights, and the subgroup shuffles them. With WINDOWS, x and w are texel buffers of
 // single floats.
 //   operands   0: x, 1: w, 2: bias (any address where there is none), 3: y
 //   parameters see conv_problem.glsl
@@ -13,7 +13,7 @@
 layout(local_size_x_id = 0) in;
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "push_block.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
@@ -49,7 +49,7 @@ Columns columns_of(Window window, uint group, uint count) {
     Columns columns;
     [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
         const uint number = (gl_WorkGroupID.x * kColumns + j) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-        // Beyond the last position: a second copy of it, so that no lane leaves the broadcasts.
+        // Beyond the last position: a second copy of it, so that no lane leaves the shuffles.
         const uint inside = min(number, count - 1u);
         columns.number[j] = number;
         columns.image[j] = (inside / plane * problem.groups + group) * group_elements;
@@ -86,7 +86,7 @@ void add_tap(Window window, Columns columns, uvec3 tap, uint w_begin[kParts], ui
             const float own = w_element(w_at[part]);
             w_at[part] += taps;
             [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
-                const float weight = subgroupBroadcast(own, r);
+                const float weight = subgroupShuffle(own, r);
                 [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
                     const uint row = part * kLanes + r;
                     sums[row][j] = fma(weight, values[j], sums[row][j]);

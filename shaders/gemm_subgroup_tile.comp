@@ -1,7 +1,8 @@
 // Y = alpha A B + beta C, f32, for devices that are CPUs: rows of B dense, n at least the columns of a
 // lane. A lane holds TILE_ROWS rows and kColumns columns of Y in registers. What all lanes need of A
-// each lane loads a part of, and the subgroup broadcasts: on such devices a load costs more than
-// arithmetic, shared memory and barriers more than both.
+// each lane loads a part of, and the subgroup shuffles: on such devices a load costs more than
+// arithmetic, shared memory and barriers more than both. A shuffle from a lane that the text names is
+// an instruction of Mesa's device, a broadcast a loop over all lanes (docs/measurements/vulkan.md).
 // A and B are addresses; with WINDOWS texel buffers, which such devices read several times faster
 // (docs/measurements/vulkan.md), of single floats; with VECTORS, too, of four floats: then elements of
 // A along k lie beside each other (a_k is 1), and k, n and the other strides of A and B are multiples
@@ -17,7 +18,7 @@ layout(local_size_x_id = 0) in;
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "push_block.glsl"
 #include "gemm_problem.glsl"
 #include "epilogue.glsl"
@@ -116,7 +117,7 @@ void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
             row_of_b(b, b_at, vectors);
             b_at += b_step;
             [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
-                const vec4 value = vec4(subgroupBroadcast(own[r / kLanes][s], r % kLanes));
+                const vec4 value = vec4(subgroupShuffle(own[r / kLanes][s], r % kLanes));
                 [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
                     sums[r][v] = fma(value, vectors[v], sums[r][v]);
                 }
@@ -158,7 +159,7 @@ void main() {
     GemmProblem problem = GemmProblem(push.parameters);
     const uint n = problem.n;
     // Columns beyond the last lane's whole ones are computed with it, by several lanes alike: no lane
-    // may leave, since all take part in broadcasts.
+    // may leave, since all take part in shuffles.
     const uint column = min(gl_GlobalInvocationID.x * kColumns, n - kColumns);
     const uint row = gl_WorkGroupID.y * TILE_ROWS;
     for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {

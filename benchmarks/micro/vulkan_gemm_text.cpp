@@ -15,7 +15,7 @@ constexpr const char* kPushText = R"(#version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 layout(push_constant, scalar) uniform PushBlock {
     uvec2 parameters;
     uvec2 operands[8];
@@ -61,13 +61,13 @@ void main() {
             [[unroll]] for (uint v = 0u; v < VECTORS; ++v) {
                 b[v] = B((i + s) * n + column + v);
             }
-#ifdef BROADCASTS
+#ifdef SHUFFLES
             [[unroll]] for (uint part = 0u; part < kParts; ++part) {
                 const float own = A((row + min(part * LANES + lane, ROWS - 1u)) * k + i + s);
                 [[unroll]] for (uint l = 0u; l < LANES; ++l) {
                     const uint r = part * LANES + l;
                     if (r < ROWS) {
-                        const vec4 value = vec4(subgroupBroadcast(own, l));
+                        const vec4 value = vec4(subgroupShuffle(own, l));
                         [[unroll]] for (uint v = 0u; v < VECTORS; ++v) {
                             sums[r][v] = fma(value, b[v], sums[r][v]);
                         }
@@ -131,7 +131,7 @@ void main() {
 std::string name_of(const GemmVariant& variant) {
     return fmt::format(
         "{}x{} k{} {} {}{}{}", variant.rows, variant.vectors, variant.steps,
-        variant.broadcasts ? "broadcast" : "loads", variant.windows == 0 ? "addresses" : "windows ",
+        variant.shuffles ? "shuffle" : "loads", variant.windows == 0 ? "addresses" : "windows ",
         (variant.windows & kA) != 0 ? "A" : "", (variant.windows & kB) != 0 ? "B" : "");
 }
 
@@ -141,7 +141,7 @@ std::string text_of(const GemmVariant& variant, uint32_t lanes) {
         "{}u\n"
         "#define STEPS {}u\n{}{}{}{}{}",
         kPushText, lanes, lanes, variant.rows, variant.vectors, variant.steps,
-        variant.broadcasts ? "#define BROADCASTS\n" : "",
+        variant.shuffles ? "#define SHUFFLES\n" : "",
         operand_text('A', 0, (variant.windows & kA) != 0, "float"),
         operand_text('B', 1, (variant.windows & kB) != 0, "vec4"),
         operand_text('Y', 2, false, "vec4"), kTileText);

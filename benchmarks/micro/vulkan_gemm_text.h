@@ -18,14 +18,14 @@ struct GemmVariant {
     uint32_t rows = 8;
     uint32_t vectors = 1;
     uint32_t steps = 1;  // of k, in the body of the loop
-    // Each lane loads a part of A's column and all others get it by broadcast; else each loads all.
-    bool broadcasts = false;
+    // Each lane loads a part of A's column and all others get it by shuffles; else each loads all.
+    bool shuffles = false;
     // Bit i: operand i, A or B, is a texel buffer, of floats for A and of vec4 for B; others are
     // addresses.
     uint32_t windows = 0;
 };
 
-// "16x2 k1 broadcast windows B"
+// "16x2 k1 shuffle windows B"
 std::string name_of(const GemmVariant& variant);
 std::string text_of(const GemmVariant& variant, uint32_t lanes);
 std::array<uint32_t, 3> groups_of(const GemmVariant& variant,
