@@ -37,20 +37,22 @@ void add_taps(Window window, RowOfX x, uint w_begin[kParts], uint in_channels,
         [[unroll]] for (uint i = 0u; i < kSpan; ++i) {
             x.at[i] += x_plane;
         }
-        [[unroll]] for (uint tap = 0u; tap < kTaps; ++tap) {
-            [[unroll]] for (uint part = 0u; part < kParts; ++part) {
-                const float own = texelFetch(w_window, w_at[part] + int(tap)).x;
-                [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
-                    const float weight = subgroupShuffle(own, r);
-                    [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-                        const uint row = part * kLanes + r;
-                        sums[row][j] = fma(weight, values[j * STRIDE + tap], sums[row][j]);
+        [[unroll]] for (uint part = 0u; part < kParts; ++part) {
+            float own[kTaps];
+            [[unroll]] for (uint tap = 0u; tap < kTaps; ++tap) {
+                own[tap] = texelFetch(w_window, w_at[part] + int(tap)).x;
+            }
+            w_at[part] += taps;
+            // One sum after the other, as in gemm_subgroup_tile.comp.
+            [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
+                [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+                    float sum = sums[part * kLanes + r][j];
+                    [[unroll]] for (uint tap = 0u; tap < kTaps; ++tap) {
+                        sum = fma(subgroupShuffle(own[tap], r), values[j * STRIDE + tap], sum);
                     }
+                    sums[part * kLanes + r][j] = sum;
                 }
             }
-        }
-        [[unroll]] for (uint part = 0u; part < kParts; ++part) {
-            w_at[part] += taps;
         }
     }
 }

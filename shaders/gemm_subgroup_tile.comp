@@ -28,7 +28,7 @@ layout(local_size_x_id = 0) in;
 #ifdef VECTORS
 const uint kStep = 4;
 const uint kUnitOfA = 4;
-const uint kVectors = 4;
+const uint kVectors = 32 / TILE_ROWS;
 #else
 const uint kStep = 1;
 const uint kUnitOfA = 1;
@@ -112,14 +112,21 @@ void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
             own[part] = part_of_a(a, a_at[part]);
             a_at[part] += a_step;
         }
+        // One sum after the other: there are more of them than registers, and so each is loaded and
+        // stored once for all of kStep.
+        vec4 rows[kStep][kVectors];
         [[unroll]] for (uint s = 0u; s < kStep; ++s) {
-            vec4 vectors[kVectors];
-            row_of_b(b, b_at, vectors);
+            row_of_b(b, b_at, rows[s]);
             b_at += b_step;
-            [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
-                const vec4 value = vec4(subgroupShuffle(own[r / kLanes][s], r % kLanes));
-                [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
-                    sums[r][v] = fma(value, vectors[v], sums[r][v]);
+        }
+        [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
+            [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
+                [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+                    float sum = sums[r][v][j];
+                    [[unroll]] for (uint s = 0u; s < kStep; ++s) {
+                        sum = fma(subgroupShuffle(own[r / kLanes][s], r % kLanes), rows[s][v][j], sum);
+                    }
+                    sums[r][v][j] = sum;
                 }
             }
         }

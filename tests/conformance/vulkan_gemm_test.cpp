@@ -68,13 +68,13 @@ KernelLimits window_limits() {
 
 TEST(VulkanGemm, HasWindowsWhereTheDeviceHas) {
     EXPECT_THAT(shaders_of(window_limits()),
-                ::testing::ElementsAre("gemm_subgroup_tile_8_vectors"));
+                ::testing::ElementsAre("gemm_subgroup_tile_16_vectors"));
 }
 
 TEST(VulkanGemm, HasAddressesWhereNoWindowHoldsA) {
     KernelLimits limits = window_limits();
     limits.max_window_texels = kBytes / 16;
-    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_8_vectors"));
+    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_vectors"));
     limits.max_window_texels -= 1;
     EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_addresses"));
 }
@@ -105,10 +105,10 @@ TEST(VulkanGemm, IsTheVariantThatWasMeasured) {
                            "gemm_subgroup_tile_8_addresses", "gemm_subgroup_tile_16_addresses",
                            "gemm_subgroup_tile_8_floats", "gemm_subgroup_tile_16_floats",
                            "gemm_subgroup_tile_8_vectors", "gemm_subgroup_tile_16_vectors",
-                           "gemm_subgroup_tile_8_shifted"));
+                           "gemm_subgroup_tile_16_shifted"));
     const Chosen unknown(kGemmVariants);
     limits.measured = &unknown;
-    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_8_vectors"));
+    EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_vectors"));
 }
 
 struct GemmExtents {

@@ -65,9 +65,12 @@ struct SubgroupTile {
     uint32_t rows = 0;
     Access access = Access::kAddresses;
 
+    // Elements of a lane.
+    static constexpr uint32_t kVectorTile = 128;
+
     bool has_windows() const { return access != Access::kAddresses; }
     bool has_vectors() const { return access >= Access::kShifted; }
-    uint32_t columns() const { return has_vectors() ? 16 : kLaneColumns; }
+    uint32_t columns() const { return has_vectors() ? kVectorTile / rows : kLaneColumns; }
     std::string_view access_name() const {
         constexpr std::string_view kNames[] = {"addresses", "floats", "shifted", "vectors"};
         return kNames[size_t(access)];
@@ -90,7 +93,7 @@ constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {
     {8, SubgroupTile::Access::kAddresses}, {16, SubgroupTile::Access::kAddresses},
     {8, SubgroupTile::Access::kFloats},    {16, SubgroupTile::Access::kFloats},
     {8, SubgroupTile::Access::kVectors},   {16, SubgroupTile::Access::kVectors},
-    {8, SubgroupTile::Access::kShifted}};
+    {16, SubgroupTile::Access::kShifted}};
 
 bool is_whole(uint32_t stride) {
     return stride % 4 == 0;
@@ -164,13 +167,10 @@ SubgroupTile choose_tile(const GemmProblem& problem,
         return kSubgroupTiles[*fastest];
     }
     const uint32_t rows = subgroup_tile_rows(problem.m);
-    constexpr uint32_t kWide = 256;
-    for (const SubgroupTile tile : {SubgroupTile{8, SubgroupTile::Access::kVectors},
-                                    SubgroupTile{8, SubgroupTile::Access::kShifted},
+    for (const SubgroupTile tile : {SubgroupTile{rows, SubgroupTile::Access::kVectors},
+                                    SubgroupTile{16, SubgroupTile::Access::kShifted},
                                     SubgroupTile{rows, SubgroupTile::Access::kFloats}}) {
-        // Of narrow products many lanes of a wide tile stay empty.
-        const bool is_too_wide = tile.access == SubgroupTile::Access::kShifted && problem.n < kWide;
-        if (!is_too_wide && can_have(tile, problem, operands, writer)) {
+        if (can_have(tile, problem, operands, writer)) {
             return tile;
         }
     }

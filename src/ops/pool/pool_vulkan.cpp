@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "ops/pool/pool.h"
 #include "ops/reduce/row_kernel_vulkan.h"
@@ -17,6 +19,35 @@ std::string refuse_pool(const NodeData& node, const KernelTypes& types) {
     return reason.empty() ? type_refusal(types.inputs[0], allowed) : reason;
 }
 
+// Devices that are CPUs read texels faster (docs/measurements/vulkan.md).
+bool has_runs(const TensorArg& x, bool has_indices, const KernelLimits& limits) {
+    return limits.is_cpu && x.dtype == DType::kFloat32 && !has_indices &&
+           x.shape.element_count() <= limits.max_window_texels;
+}
+
+Status write_runs(const TensorArg& x,
+                  const PoolGeometry& pool,
+                  const WindowParameters& window,
+                  KernelWriter& writer) {
+    // Where rows have one element, as those of global pools, the other lanes of a run would idle.
+    const uint32_t columns = window.y_extents[2] == 1 ? 1 : 8;
+    const int64_t planes = pool.batch * pool.channels;
+    const int64_t rows = planes * window.y_extents[0] * window.y_extents[1];
+    const int64_t runs = rows * ((window.y_extents[2] + columns - 1) / columns);
+    KernelDispatch dispatch;
+    dispatch.shader = {fmt::format("pool_run_{}", columns),
+                       {writer.limits().subgroup_size, pool.kind == PoolKind::kAverage ? 1U : 0U}};
+    dispatch.shader.windows = 1;
+    dispatch.groups = groups_for(runs, writer.limits().subgroup_size, writer.limits());
+    dispatch.reads = {input_ref(0)};
+    LEAT_RETURN_IF_ERROR(
+        make_window(dispatch.reads[0], x.shape.element_count() * int64_t(sizeof(float)), writer));
+    dispatch.writes = {output_ref(0)};
+    dispatch.scalars = {uint32_t(planes), pool.count_include_pad ? 1U : 0U};
+    dispatch.parameters = std::as_bytes(std::span(&window, 1));
+    return writer.dispatch(dispatch);
+}
+
 Status write_pool(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
     const TensorArg& x = node.inputs[0];
@@ -31,6 +62,9 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     const Extents strides = is_column_major ? Extents{1, extents[0], extents[0] * extents[1]}
                                             : Extents{extents[1] * extents[2], extents[2], 1};
     const WindowParameters window = WindowParameters::make(pool.window);
+    if (has_runs(x, has_indices, writer.limits())) {
+        return write_runs(x, pool, window, writer);
+    }
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("pool", x.dtype),
                        {kWorkgroup, pool.kind == PoolKind::kAverage ? 1U : 0U}};
