@@ -1,7 +1,7 @@
 // A convolution of f32 for devices that are CPUs, of windows of 3 positions in a row: a lane holds
 // TILE_ROWS output channels of a group and a run of output positions (conv_run.glsl); each lane loads
 // a part of the weights, and the subgroup shuffles them (gemm_subgroup_tile.comp).
-//   operands   0: x, 1: w, both windows of single floats, 2: bias (any address where there is none),
+//   operands   0: x, 1: w, both windows of four floats, 2: bias (any address where there is none),
 //              3: y
 //   parameters see conv_problem.glsl
 //   constants  0: workgroup size in x, the subgroup's, at least 8
@@ -16,6 +16,7 @@ layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "window.glsl"
 #include "conv_problem.glsl"
+#include "shifted_texels.glsl"
 #include "conv_run.glsl"
 #include "epilogue.glsl"
 
@@ -34,14 +35,10 @@ void add_taps(Window window, RowOfX x, uint w_begin[kParts], uint in_channels,
     for (uint c = 0u; c < in_channels; ++c) {
         float values[kSpan];
         fetch(x, values);
-        [[unroll]] for (uint i = 0u; i < kSpan; ++i) {
-            x.at[i] += x_plane;
-        }
+        x.at += x_plane;
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
             float own[kTaps];
-            [[unroll]] for (uint tap = 0u; tap < kTaps; ++tap) {
-                own[tap] = texelFetch(w_window, w_at[part] + int(tap)).x;
-            }
+            taps_of_w(w_at[part], own);
             w_at[part] += taps;
             // One sum after the other, as in gemm_subgroup_tile.comp.
             [[unroll]] for (uint r = 0u; r < kLanes; ++r) {
@@ -59,15 +56,15 @@ void add_taps(Window window, RowOfX x, uint w_begin[kParts], uint in_channels,
 
 // Channel by channel in a loop, which shifts the tile through its first row: see
 // gemm_subgroup_tile.comp. `columns`: of the run, that lie in y.
-void store(uint y_begin, uint columns, uint group, uint first_row, uint plane,
+void store(Channels channels, uint y_begin, uint columns, uint group, uint first_row, uint plane,
            float sums[TILE_ROWS][kColumns]) {
     ConvProblem problem = ConvProblem(push.parameters);
     FloatsOut y = FloatsOut(operand(3u));
-    const uint end = min(first_row + TILE_ROWS, problem.out_channels);
+    const uint end = min(first_row + TILE_ROWS, channels.out_group);
     [[dont_unroll]] for (uint r = first_row; r < end; ++r) {
-        const uint channel = group * problem.out_channels + r;
-        const float scale = problem.has_scale != 0u ? problem.scale[channel] : 1.0;
-        const float bias = problem.has_bias != 0u ? FloatsIn(operand(2u)).at[channel] : 0.0;
+        const uint channel = group * channels.out_group + r;
+        const float scale = channels.has_scale ? problem.scale[channel] : 1.0;
+        const float bias = channels.has_bias ? FloatsIn(operand(2u)).at[channel] : 0.0;
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
             if (j < columns) {
                 const uint at = y_begin + channel * plane + j;
@@ -83,6 +80,7 @@ void store(uint y_begin, uint columns, uint group, uint first_row, uint plane,
 void main() {
     ConvProblem problem = ConvProblem(push.parameters);
     const Window window = problem.window;
+    const Channels channels = channels_of(problem);
     const uint runs = runs_of_row(window);
     const uint count = problem.batch * window.y_extents.y * runs;
     // Beyond the last run: a second copy of it, so that no lane leaves the shuffles.
@@ -92,30 +90,29 @@ void main() {
     const uint image = own / runs / window.y_extents.y;
     const uint columns = number < count ? min(window.y_extents.z - y_at.y, kColumns) : 0u;
     const uint plane = volume(window.y_extents);
-    const uint y_begin = image * problem.groups * problem.out_channels * plane +
+    const uint y_begin = image * channels.groups * channels.out_group * plane +
                          y_at.x * window.y_extents.z + y_at.y;
     const uint first_row = gl_WorkGroupID.y * TILE_ROWS;
-    const uint in_channels = problem.in_channels;
-    const uint row_elements = in_channels * volume(window.taps);
-    for (uint group = gl_WorkGroupID.z; group < problem.groups; group += gl_NumWorkGroups.z) {
+    const uint row_elements = channels.in_group * volume(window.taps);
+    for (uint group = gl_WorkGroupID.z; group < channels.groups; group += gl_NumWorkGroups.z) {
         uint w_begin[kParts];
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
             const uint row = first_row + part * kLanes + gl_SubgroupInvocationID % kLanes;
             w_begin[part] =
-                (group * problem.out_channels + min(row, problem.out_channels - 1u)) * row_elements;
+                (group * channels.out_group + min(row, channels.out_group - 1u)) * row_elements;
         }
         float sums[TILE_ROWS][kColumns];
         [[unroll]] for (uint i = 0u; i < TILE_ROWS * kColumns; ++i) {
             sums[i / kColumns][i % kColumns] = 0.0;
         }
         const uint x_begin =
-            (image * problem.groups + group) * in_channels * volume(window.x_extents);
+            (image * channels.groups + group) * channels.in_group * volume(window.x_extents);
         for (uint tap = 0u; tap < window.taps.y; ++tap) {
-            add_taps(window, row_of_x(window, x_begin, tap, y_at), w_begin, in_channels, sums);
+            add_taps(window, row_of_x(window, x_begin, tap, y_at), w_begin, channels.in_group, sums);
             [[unroll]] for (uint part = 0u; part < kParts; ++part) {
                 w_begin[part] += kTaps;
             }
         }
-        store(y_begin, columns, group, first_row, plane, sums);
+        store(channels, y_begin, columns, group, first_row, plane, sums);
     }
 }

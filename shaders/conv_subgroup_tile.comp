@@ -98,20 +98,20 @@ void add_tap(Window window, Columns columns, uvec3 tap, uint w_begin[kParts], ui
 
 // Channel by channel in a loop, which shifts the tile through its first row: see
 // gemm_subgroup_tile.comp.
-void store(Columns columns, uint group, uint first_row, uint plane, uint count,
+void store(Channels channels, Columns columns, uint group, uint first_row, uint plane, uint count,
            float sums[TILE_ROWS][kColumns]) {
     ConvProblem problem = ConvProblem(push.parameters);
     FloatsOut y = FloatsOut(operand(3u));
-    const uint end = min(first_row + TILE_ROWS, problem.out_channels);
+    const uint end = min(first_row + TILE_ROWS, channels.out_group);
     uint y_at[kColumns];
     [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
         const uint image = columns.number[j] / plane;
-        y_at[j] = image * problem.groups * problem.out_channels * plane + columns.number[j] % plane;
+        y_at[j] = image * channels.groups * channels.out_group * plane + columns.number[j] % plane;
     }
     [[dont_unroll]] for (uint r = first_row; r < end; ++r) {
-        const uint channel = group * problem.out_channels + r;
-        const float scale = problem.has_scale != 0u ? problem.scale[channel] : 1.0;
-        const float bias = problem.has_bias != 0u ? FloatsIn(operand(2u)).at[channel] : 0.0;
+        const uint channel = group * channels.out_group + r;
+        const float scale = channels.has_scale ? problem.scale[channel] : 1.0;
+        const float bias = channels.has_bias ? FloatsIn(operand(2u)).at[channel] : 0.0;
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
             if (columns.number[j] < count) {
                 const uint at = y_at[j] + channel * plane;
@@ -127,17 +127,17 @@ void store(Columns columns, uint group, uint first_row, uint plane, uint count,
 void main() {
     ConvProblem problem = ConvProblem(push.parameters);
     const Window window = problem.window;
+    const Channels channels = channels_of(problem);
     const uint plane = volume(window.y_extents);
     const uint count = problem.batch * plane;
     const uint first_row = gl_WorkGroupID.y * TILE_ROWS;
-    const uint in_channels = problem.in_channels;
-    const uint row_elements = in_channels * volume(window.taps);
-    for (uint group = gl_WorkGroupID.z; group < problem.groups; group += gl_NumWorkGroups.z) {
+    const uint row_elements = channels.in_group * volume(window.taps);
+    for (uint group = gl_WorkGroupID.z; group < channels.groups; group += gl_NumWorkGroups.z) {
         const Columns columns = columns_of(window, group, count);
         uint w_begin[kParts];
         [[unroll]] for (uint part = 0u; part < kParts; ++part) {
             const uint own = first_row + part * kLanes + gl_SubgroupInvocationID % kLanes;
-            const uint row = group * problem.out_channels + min(own, problem.out_channels - 1u);
+            const uint row = group * channels.out_group + min(own, channels.out_group - 1u);
             w_begin[part] = row * row_elements;
         }
         float sums[TILE_ROWS][kColumns];
@@ -145,8 +145,8 @@ void main() {
             sums[i / kColumns][i % kColumns] = 0.0;
         }
         for (uint t = 0u; t < volume(window.taps); ++t) {
-            add_tap(window, columns, position_of(t, window.taps), w_begin, in_channels, sums);
+            add_tap(window, columns, position_of(t, window.taps), w_begin, channels.in_group, sums);
         }
-        store(columns, group, first_row, plane, count, sums);
+        store(channels, columns, group, first_row, plane, count, sums);
     }
 }

@@ -1,7 +1,7 @@
-// Y = alpha A B + beta C for any element type and any strides; an invocation computes whole elements
+// Y = alpha S A B + beta C for any element type and any strides; an invocation computes whole elements
 // of Y. For types and shapes that no tiled kernel takes.
 //   operands   0: A, 1: B, 2: C (any address where there is none), 3: Y, overlapping no other
-//   parameters see gemm_problem.glsl; of integers alpha and beta are 1
+//   parameters see gemm_problem.glsl; of integers alpha and beta are 1, and there is no S
 //   constants  0: workgroup size
 // Any number of workgroups in x does.
 #version 460
@@ -48,7 +48,7 @@ void main() {
         WIDE value = dot_product(a, origins.x + row * problem.a_row, problem.a_k, b,
                                  origins.y + column * problem.b_column, problem.b_k, problem.k);
 #ifndef ELEMENT_IS_INTEGER
-        value *= WIDE(problem.alpha);
+        value *= WIDE(gemm_scale(problem, i / n / m, row));
 #endif
         if (problem.has_c != 0u) {
             const uint c_at = origins.z + row * problem.c_row + column * problem.c_column;

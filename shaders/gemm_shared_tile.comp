@@ -1,4 +1,4 @@
-// Y = alpha A B + beta C for devices that are no CPUs, any strides. A workgroup of 16 x 16 computes
+// Y = alpha S A B + beta C for devices that are no CPUs, any strides. A workgroup of 16 x 16 computes
 // 64 x 64 elements of Y from tiles of A and B in shared memory, each invocation 4 x 4 of them.
 //   operands   0: A, 1: B, 2: C (any address where there is none), 3: Y, overlapping no other
 //   parameters see gemm_problem.glsl

@@ -1,10 +1,10 @@
-// One element of Y = alpha A B + beta C; `at` is its column and row, `product` its matrix, whose
+// One element of Y = alpha S A B + beta C; `at` is its column and row, `product` its matrix, whose
 // operands begin at `origins`. Nothing is done outside of Y.
 void store(GemmProblem problem, uvec4 origins, uint product, uvec2 at, WIDE sum) {
     if (at.x >= problem.n || at.y >= problem.m) {
         return;
     }
-    WIDE value = WIDE(problem.alpha) * sum;
+    WIDE value = WIDE(gemm_scale(problem, product, at.y)) * sum;
     if (problem.has_c != 0u) {
         ElementsIn c = ElementsIn(operand(2u));
         value += WIDE(problem.beta) *

@@ -1,4 +1,4 @@
-// Y = alpha A B + beta C, f32, for devices that are CPUs: rows of B dense, n at least the columns of a
+// Y = alpha S A B + beta C, f32, for devices that are CPUs: rows of B dense, n at least the columns of a
 // lane. A lane holds TILE_ROWS rows and kColumns columns of Y in registers. What all lanes need of A
 // each lane loads a part of, and the subgroup shuffles: on such devices a load costs more than
 // arithmetic, shared memory and barriers more than both. A shuffle from a lane that the text names is
@@ -21,6 +21,7 @@ layout(local_size_x_id = 0) in;
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "push_block.glsl"
 #include "gemm_problem.glsl"
+#include "shifted_texels.glsl"
 #include "epilogue.glsl"
 
 // Numbers of floats: along k that a lane takes at a time, in a unit of what A and B are counted in; and
@@ -44,25 +45,16 @@ const uint kColumns = kVectors * 4;
 #ifdef WINDOWS
 layout(set = 0, binding = 0) uniform samplerBuffer a_window;
 layout(set = 0, binding = 1) uniform samplerBuffer b_window;
+SHIFTED_TEXELS(shifted_row_of_b, b_window, kColumns)
 vec4 part_of_a(uvec2 address, uint at) {
     return texelFetch(a_window, int(at));
 }
 void row_of_b(uvec2 address, uint at, out vec4 row[kVectors]) {
 #ifdef SHIFTED
-    // Whole texels, and one more, of which as many floats are left out as the row begins behind them.
-    const int last = textureSize(b_window) - 1;
-    float values[kColumns + 4];
-    [[unroll]] for (uint v = 0u; v <= kVectors; ++v) {
-        const vec4 texel = texelFetch(b_window, min(int(at / 4u + v), last));
-        [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-            values[v * 4u + j] = texel[j];
-        }
-    }
-    [[unroll]] for (uint i = 0u; i < kColumns + 2u; ++i) {
-        values[i] = (at & 1u) != 0u ? values[i + 1u] : values[i];
-    }
+    float values[kColumns];
+    shifted_row_of_b(int(at), values);
     [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-        row[j / 4u][j % 4u] = (at & 2u) != 0u ? values[j + 2u] : values[j];
+        row[j / 4u][j % 4u] = values[j];
     }
 #elif defined(VECTORS)
     [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
@@ -133,28 +125,64 @@ void multiply(GemmProblem problem, uint row, uint column, uvec4 origins,
     }
 }
 
+// What storing needs of the problem. After each store the driver would load it again, lane by lane.
+struct Result {
+    uint m;
+    uint n;
+    uint y_row;
+    bool has_c;
+    uint c_row;
+    uint c_column;
+    float alpha;
+    float beta;
+    uint scale_period;
+};
+
+Result result_of(GemmProblem problem) {
+    return Result(problem.m, problem.n, problem.y_row, problem.has_c != 0u, problem.c_row,
+                  problem.c_column, problem.alpha, problem.beta, problem.scale_period);
+}
+
+// What a row of C adds to a lane's columns, from `at` on, `count` elements: one for all columns, one for
+// each, or none, and then `addends` stay. A loop, because the code of a branch that no lane takes is
+// run through all the same, with a loop over the lanes for each load.
+void load_c(Result result, uint at, uint count, inout float addends[kColumns]) {
+    FloatsIn c = FloatsIn(operand(2u));
+    [[dont_unroll]] for (uint i = 0u; i < count; ++i) {
+        const float addend = result.beta * c.at[at + i * result.c_column];
+        [[unroll]] for (uint j = 0u; j + 1u < kColumns; ++j) {
+            addends[j] = count == 1u ? addend : addends[j + 1u];
+        }
+        addends[kColumns - 1u] = addend;
+    }
+}
+
 // Row by row in a loop, which shifts the tile through its first row: a register has no number that a
 // loop could count, and the code of each access costs the driver's compiler more than all arithmetic.
-void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint product,
+void store(GemmProblem problem, Result result, uint row, uint column, uvec4 origins, uint product,
            vec4 sums[TILE_ROWS][kVectors]) {
-    const uint end = min(row + TILE_ROWS, problem.m);
-    FloatsIn c = FloatsIn(operand(2u));
+    const uint end = min(row + TILE_ROWS, result.m);
     FloatsOut y = FloatsOut(operand(3u));
+    const uint scale_begin =
+        result.scale_period == 0u ? 0u : product % result.scale_period * result.m;
+    const uint c_count = !result.has_c ? 0u : result.c_column == 0u ? 1u : kColumns;
+    float addends[kColumns];
+    [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
+        addends[j] = 0.0;
+    }
     [[dont_unroll]] for (uint r = row; r < end; ++r) {
-        const uint index = (product * problem.m + r) * problem.n + column;
-        const uint y_at = origins.w + r * problem.y_row + column;
-        const uint c_at = origins.z + r * problem.c_row + column * problem.c_column;
-        float values[kColumns];
-        [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-            values[j] = problem.alpha * sums[0][j / 4u][j % 4u];
+        const uint index = (product * result.m + r) * result.n + column;
+        const uint y_at = origins.w + r * result.y_row + column;
+        float scale = result.alpha;
+        if (result.scale_period != 0u) {
+            scale *= problem.scale[scale_begin + r];
         }
-        if (problem.has_c != 0u) {
-            [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-                values[j] += problem.beta * c.at[c_at + j * problem.c_column];
-            }
-        }
+        const bool is_new = r == row || result.c_row != 0u;
+        load_c(result, origins.z + r * result.c_row + column * result.c_column,
+               is_new ? c_count : 0u, addends);
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-            y.at[y_at + j] = epilogue(values[j], index + j);
+            const float value = scale * sums[0][j / 4u][j % 4u];
+            y.at[y_at + j] = epilogue(result.has_c ? value + addends[j] : value, index + j);
         }
         [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
             sums[i - 1u] = sums[i];
@@ -164,12 +192,13 @@ void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint produ
 
 void main() {
     GemmProblem problem = GemmProblem(push.parameters);
-    const uint n = problem.n;
+    const Result result = result_of(problem);
     // Columns beyond the last lane's whole ones are computed with it, by several lanes alike: no lane
     // may leave, since all take part in shuffles.
-    const uint column = min(gl_GlobalInvocationID.x * kColumns, n - kColumns);
+    const uint column = min(gl_GlobalInvocationID.x * kColumns, result.n - kColumns);
     const uint row = gl_WorkGroupID.y * TILE_ROWS;
-    for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {
+    const uint batch_count = problem.batch_count;
+    for (uint product = gl_WorkGroupID.z; product < batch_count; product += gl_NumWorkGroups.z) {
         const uvec4 origins = gemm_origins(problem, product);
         vec4 sums[TILE_ROWS][kVectors];
         [[unroll]] for (uint r = 0u; r < TILE_ROWS; ++r) {
@@ -178,6 +207,6 @@ void main() {
             }
         }
         multiply(problem, row, column, origins, sums);
-        store(problem, row, column, origins, product, sums);
+        store(problem, result, row, column, origins, product, sums);
     }
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/error.h"
@@ -32,15 +31,6 @@ struct ConvProblem {
     }
 };
 
-std::vector<std::byte> parameters_of(const ConvProblem& problem, std::span<const float> scale) {
-    std::vector<std::byte> bytes(sizeof problem + scale.size_bytes());
-    std::memcpy(bytes.data(), &problem, sizeof problem);
-    if (!scale.empty()) {
-        std::memcpy(bytes.data() + sizeof problem, scale.data(), scale.size_bytes());
-    }
-    return bytes;
-}
-
 // A window of one position that never leaves x: products of matrices.
 bool is_pointwise(const WindowGeometry& window) {
     for (size_t axis = 0; axis < window.kernel.size(); ++axis) {
@@ -52,11 +42,12 @@ bool is_pointwise(const WindowGeometry& window) {
     return true;
 }
 
-// y[n, g] = w[g] x[n, g], the bias by rows.
+// y[n, g] = w[g] x[n, g], scales and the bias by rows.
 Status write_pointwise(const KernelNode& node,
                        const ConvGeometry& geometry,
                        bool has_bias,
                        KernelWriter& writer) {
+    const std::span<const float> scale = weight_scale(node.node);
     GemmProblem problem;
     problem.m = uint32_t(geometry.out_channels_per_group());
     problem.k = uint32_t(geometry.in_channels_per_group());
@@ -71,8 +62,10 @@ Status write_pointwise(const KernelNode& node,
     problem.a_batch = {0, problem.m * problem.k};
     problem.b_batch = {uint32_t(geometry.in_channels) * problem.n, problem.k * problem.n};
     problem.c_batch = {0, problem.m};
+    problem.scale_period = scale.empty() ? 0 : uint32_t(geometry.groups);
     return write_gemm(
-        problem, {node.inputs[0].dtype, input_ref(1), input_ref(0), input_ref(2), output_ref(0)},
+        problem,
+        {node.inputs[0].dtype, input_ref(1), input_ref(0), input_ref(2), output_ref(0), scale},
         writer);
 }
 
@@ -106,6 +99,7 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem,
     const bool is_depthwise = problem.in_channels == 1 && problem.out_channels < kFewChannels;
     const bool runs = has_windows && has_runs(problem.window);
     ConvShader shader;
+    shader.use.vector_windows = runs ? kXAndW : 0;
     shader.use.windows = has_windows ? kXAndW : 0;
     shader.use.constants = {lanes};
     if (runs && is_depthwise) {
@@ -168,10 +162,10 @@ Status write_conv(const KernelNode& node, KernelWriter& writer) {
         const ConvGeometry geometry,
         ConvGeometry::make(node.node, node.inputs[0].shape, node.inputs[1].shape, y));
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].present();
-    const std::span<const float> scale = weight_scale(node.node);
-    if (scale.empty() && is_pointwise(geometry.window)) {
+    if (is_pointwise(geometry.window)) {
         return write_pointwise(node, geometry, has_bias, writer);
     }
+    const std::span<const float> scale = weight_scale(node.node);
     const ConvProblem problem{WindowParameters::make(geometry.window),
                               uint32_t(geometry.batch),
                               uint32_t(geometry.groups),

@@ -26,6 +26,7 @@
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "ops/elementwise/element_access.h"
 #include "push_block.glsl.h"
+#include "shifted_texels.glsl.h"
 #include "window.glsl.h"
 
 namespace leat::vulkan {
@@ -51,7 +52,8 @@ constexpr NamedText kIncludes[] = {
     {"accumulate.glsl", glsl::accumulate}, {"conv_problem.glsl", glsl::conv_problem},
     {"conv_run.glsl", glsl::conv_run},     {"gemm_problem.glsl", glsl::gemm_problem},
     {"gemm_store.glsl", glsl::gemm_store}, {"matrix.glsl", glsl::matrix},
-    {"push_block.glsl", glsl::push_block}, {"window.glsl", glsl::window}};
+    {"push_block.glsl", glsl::push_block}, {"shifted_texels.glsl", glsl::shifted_texels},
+    {"window.glsl", glsl::window}};
 
 // The text of a kernel's file, or null where the kernel takes no epilogue.
 const NamedText* kernel_of(std::string_view file) {

@@ -18,11 +18,14 @@ uint32_t divide_up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
 }
 
-KernelDispatch base_dispatch(const GemmProblem& problem, const GemmOperands& operands) {
+// All but the shader; `parameters` outlive it.
+KernelDispatch base_dispatch(const GemmProblem& problem,
+                             const GemmOperands& operands,
+                             std::span<const std::byte> parameters) {
     KernelDispatch dispatch;
     dispatch.reads = {operands.a, operands.b, problem.has_c != 0 ? operands.c : operands.a};
     dispatch.writes = {operands.y};
-    dispatch.parameters = std::as_bytes(std::span(&problem, 1));
+    dispatch.parameters = parameters;
     // At a modest rate of a modest device, so that long products end a submit.
     constexpr int64_t kFlopsPerNs = 10;
     dispatch.estimated_ns =
@@ -48,7 +51,8 @@ Status write_general(const GemmProblem& problem,
                      const GemmOperands& operands,
                      KernelWriter& writer) {
     const int64_t count = int64_t(problem.m) * problem.n * int64_t(problem.batch_count);
-    KernelDispatch dispatch = base_dispatch(problem, operands);
+    const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
+    KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
     dispatch.shader = {fmt::format("gemm_general_{}", suffix_of(operands.dtype)), {kWorkgroup}};
     LEAT_ASSIGN_OR_RETURN(dispatch.groups,
                           groups_with_loops(count, kWorkgroup, problem.k, writer.limits()));
@@ -194,7 +198,8 @@ Status write_subgroup_tile(const GemmProblem& problem,
         LEAT_RETURN_IF_ERROR(make_window(places.a, a_bytes(problem), writer));
         LEAT_RETURN_IF_ERROR(make_window(places.b, b_bytes(problem), writer));
     }
-    KernelDispatch dispatch = base_dispatch(problem, places);
+    const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
+    KernelDispatch dispatch = base_dispatch(problem, places, parameters);
     dispatch.shader = tile.shader(limits);
     dispatch.groups = tile.groups(problem, limits);
     return writer.dispatch(dispatch);
@@ -208,7 +213,8 @@ bool fits_shared_tile(const GemmProblem& problem, DType dtype, const KernelLimit
 Status write_shared_tile(const GemmProblem& problem,
                          const GemmOperands& operands,
                          KernelWriter& writer) {
-    KernelDispatch dispatch = base_dispatch(problem, operands);
+    const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
+    KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
     dispatch.shader.name = fmt::format("gemm_shared_tile_{}", name_of(operands.dtype));
     dispatch.groups = shared_tile_groups(result_of(problem), writer.limits());
     return writer.dispatch(dispatch);
@@ -289,7 +295,8 @@ Status write_matrix_tile(const GemmProblem& problem,
                                  std::span(problem.a_batch).first(problem.batch_rank), operands.a);
     const TileLines b = lines_of({problem.b_k, problem.b_column, problem.k, problem.n},
                                  std::span(problem.b_batch).first(problem.batch_rank), operands.b);
-    KernelDispatch dispatch = base_dispatch(problem, operands);
+    const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
+    KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
     ShaderUse& shader = dispatch.shader;
     shader.name = fmt::format("gemm_matrix_tile_{}{}", name_of(operands.dtype),
                               matrices.is_emulated ? "_emulated" : "");

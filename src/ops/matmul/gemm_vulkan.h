@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/vulkan/kernel.h"
 
@@ -14,8 +17,9 @@ namespace leat::vulkan {
 // much as one pass.
 constexpr uint32_t kRowsWorthCopy = 8;
 
-// Y[p] = alpha A[p] B[p] + beta C[p] for products p of a batch. As in shaders/gemm_problem.glsl;
-// strides in elements, 0 where an operand broadcasts. Y [batch, m, n] is dense where y_row is 0.
+// Y[p] = alpha S[p] A[p] B[p] + beta C[p] for products p of a batch, where S scales rows. As in
+// shaders/gemm_problem.glsl; strides in elements, 0 where an operand broadcasts. Y [batch, m, n] is
+// dense where y_row is 0.
 struct GemmProblem {
     uint32_t m = 0;
     uint32_t n = 0;
@@ -37,6 +41,7 @@ struct GemmProblem {
     std::array<uint32_t, kMaxRank> b_batch{};
     std::array<uint32_t, kMaxRank> c_batch{};
     std::array<uint32_t, kMaxRank> y_batch{};
+    uint32_t scale_period = 0;  // products with different scales, in turn; 0: no S
 };
 
 // c: anything where has_c is 0.
@@ -46,7 +51,19 @@ struct GemmOperands {
     OperandRef b;
     OperandRef c;
     OperandRef y;
+    std::span<const float> row_scale = {};  // S of floats: [scale_period, m]; empty where it is 0
 };
+
+// What a kernel has as parameters: a problem, then scales.
+template <class Problem>
+std::vector<std::byte> parameters_of(const Problem& problem, std::span<const float> scale) {
+    std::vector<std::byte> bytes(sizeof problem + scale.size_bytes());
+    std::memcpy(bytes.data(), &problem, sizeof problem);
+    if (!scale.empty()) {
+        std::memcpy(bytes.data() + sizeof problem, scale.data(), scale.size_bytes());
+    }
+    return bytes;
+}
 
 // Tiles of a result, which shaders of products and of convolutions share.
 //   registers of a subgroup, on CPU devices: kLaneColumns columns a lane, 8 or 16 rows
