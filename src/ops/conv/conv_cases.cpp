@@ -99,6 +99,12 @@ void add_scaled_cases(std::vector<OpCase>& cases) {
     cases.push_back(conv("scaled_depthwise",
                          {in({1, 40, 12, 11}), weights({40, 1, 3, 3}), weights({40})},
                          {{"group", int64_t{40}}, {"pads", ones4}, {scale, scales(40)}}));
+    // Products of matrices on some devices.
+    cases.push_back(conv("scaled_pointwise",
+                         {in({2, 12, 7, 9}), weights({21, 12, 1, 1}), weights({21})},
+                         {{scale, scales(21)}}));
+    cases.push_back(conv("scaled_pointwise_groups", {in({2, 12, 6, 6}), weights({22, 6, 1, 1})},
+                         {{"group", int64_t{2}}, {scale, scales(22)}}));
 }
 
 void add_auto_pad_cases(std::vector<OpCase>& cases) {
