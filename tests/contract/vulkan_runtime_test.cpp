@@ -249,7 +249,7 @@ TEST_F(VulkanRuntime, TunesOnRequestOnlyAndKeepsTheChoice) {
     EXPECT_THAT(choices(), IsEmpty());
     expect_doubled({{"cache_dir", folder}, {"tune", "1"}});
     const std::vector<std::string> kept = choices();
-    EXPECT_THAT(kept, ElementsAre(HasSubstr("gemm 32x32x32")));
+    EXPECT_THAT(kept, ElementsAre(HasSubstr("gemm 32 32 32 ")));
     expect_doubled({{"cache_dir", folder}});
     EXPECT_EQ(choices(), kept);
 }

@@ -4,62 +4,134 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 #include <utility>
 
 namespace leat::vulkan {
 namespace {
 
-constexpr std::string_view kCacheKind = "variant";
+constexpr std::string_view kCacheKind = "variants";
+constexpr uint32_t kMost = 1024;
+
+uint32_t class_of(uint32_t extent) {
+    const uint32_t rounded = extent >= kMost ? kMost : std::bit_ceil(std::max(extent, 1U));
+    return extent % 4 == 0 ? rounded : rounded + 1;
+}
+
+// A problem of the class that takes no longer than seconds.
+ProblemExtents bounded(const ProblemExtents& extents) {
+    ProblemExtents bounded{};
+    std::transform(extents.begin(), extents.end(), bounded.begin(),
+                   [](uint32_t extent) { return std::min(extent, kMost + extent % 4); });
+    return bounded;
+}
 
 }  // namespace
 
 ProblemExtents extent_class(const ProblemExtents& extents) {
-    constexpr uint32_t kMost = 1024;
     ProblemExtents rounded{};
-    std::transform(extents.begin(), extents.end(), rounded.begin(), [](uint32_t extent) {
-        return extent >= kMost ? kMost : std::bit_ceil(std::max(extent, 1U));
-    });
+    std::transform(extents.begin(), extents.end(), rounded.begin(), class_of);
     return rounded;
 }
 
-TunedVariants::TunedVariants(TunedKernel kernel, DiskCache* disk, Measure measure)
-    : kernel_(std::move(kernel)), disk_(disk), measure_(std::move(measure)) {}
+TunedVariants::TunedVariants(std::string device,
+                             std::vector<TunedKernel> kernels,
+                             DiskCache* disk,
+                             Measure measure)
+    : key_(std::move(device)),
+      kernels_(std::move(kernels)),
+      disk_(disk),
+      measure_(std::move(measure)) {}
 
-std::optional<uint32_t> TunedVariants::load(const std::string& key) const {
-    const std::optional<std::string> name =
-        disk_ == nullptr ? std::nullopt : disk_->load(kCacheKind, key);
-    if (!name) {
+std::optional<size_t> TunedVariants::kernel_number(std::string_view name) const {
+    const auto found = std::find_if(kernels_.begin(), kernels_.end(),
+                                    [&](const TunedKernel& kernel) { return kernel.name == name; });
+    return found == kernels_.end() ? std::nullopt : std::optional(size_t(found - kernels_.begin()));
+}
+
+// "gemm 64 128 1024 16x8 vectors"
+std::optional<std::pair<TunedVariants::Class, uint32_t>> TunedVariants::parse(
+    const std::string& line) const {
+    std::istringstream words(line);
+    std::string name;
+    Class problems;
+    words >> name >> problems.second[0] >> problems.second[1] >> problems.second[2] >> std::ws;
+    std::string variant;
+    const std::optional<size_t> number = kernel_number(name);
+    if (!number || !std::getline(words, variant)) {
         return std::nullopt;
     }
-    const auto found = std::find(kernel_.variants.begin(), kernel_.variants.end(), *name);
-    if (found == kernel_.variants.end()) {
-        disk_->report_unusable(kCacheKind, key, "it names no variant of the kernel");
-        return std::nullopt;
+    problems.first = *number;
+    const std::vector<std::string>& variants = kernels_[*number].variants;
+    const auto found = std::find(variants.begin(), variants.end(), variant);
+    return found == variants.end()
+               ? std::nullopt
+               : std::optional(std::pair(problems, uint32_t(found - variants.begin())));
+}
+
+TunedVariants::Choices TunedVariants::load() const {
+    Choices choices;
+    const std::optional<std::string> text =
+        disk_ == nullptr ? std::nullopt : disk_->load(kCacheKind, key_);
+    if (!text) {
+        return choices;
     }
-    return uint32_t(found - kernel_.variants.begin());
+    std::istringstream lines(*text);
+    bool is_understood = true;
+    for (std::string line; std::getline(lines, line);) {
+        if (const auto choice = parse(line)) {
+            choices.insert(*choice);
+        } else {
+            is_understood = false;
+        }
+    }
+    if (!is_understood) {
+        disk_->report_unusable(kCacheKind, key_, "a line names no variant of a kernel");
+    }
+    return choices;
+}
+
+void TunedVariants::store() const {
+    if (disk_ == nullptr) {
+        return;
+    }
+    known_->merge(load());
+    std::string text;
+    for (const auto& [problems, variant] : *known_) {
+        const TunedKernel& kernel = kernels_[problems.first];
+        const ProblemExtents& extents = problems.second;
+        text += fmt::format("{} {} {} {} {}\n", kernel.name, extents[0], extents[1], extents[2],
+                            kernel.variants[variant]);
+    }
+    disk_->store(kCacheKind, key_, text);
 }
 
 std::optional<uint32_t> TunedVariants::fastest(std::string_view kernel,
                                                const ProblemExtents& extents) const {
-    if (kernel != kernel_.name) {
+    const std::optional<size_t> number = kernel_number(kernel);
+    if (!number) {
         return std::nullopt;
     }
-    const ProblemExtents rounded = extent_class(extents);
+    const Class problems{*number, extent_class(extents)};
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto [at, is_new] = known_.try_emplace(rounded);
-    if (!is_new) {
-        return at->second;
+    if (!known_) {
+        known_ = load();
     }
-    const std::string key = fmt::format("{} {}x{}x{} on {}", kernel_.name, rounded[0], rounded[1],
-                                        rounded[2], kernel_.device);
-    at->second = load(key);
-    if (!at->second && measure_) {
-        at->second = measure_(rounded);
-        if (at->second && disk_ != nullptr) {
-            disk_->store(kCacheKind, key, kernel_.variants[*at->second]);
-        }
+    const auto known = known_->find(problems);
+    if (known != known_->end()) {
+        return known->second;
     }
-    return at->second;
+    if (!measure_ || unmeasurable_.count(problems) != 0) {
+        return std::nullopt;
+    }
+    const std::optional<uint32_t> measured = measure_(kernel, bounded(extents));
+    if (measured) {
+        known_->emplace(problems, *measured);
+        store();
+    } else {
+        unmeasurable_.insert(problems);
+    }
+    return measured;
 }
 
 }  // namespace leat::vulkan

@@ -13,7 +13,7 @@
 #include "backends/vulkan/loader.h"
 #include "backends/vulkan/plugin/device_table.h"
 #include "backends/vulkan/plugin/failure.h"
-#include "backends/vulkan/plugin/gemm_tuner.h"
+#include "backends/vulkan/plugin/kernel_tuner.h"
 #include "backends/vulkan/plugin/lazy_device.h"
 #include "backends/vulkan/plugin/node_check.h"
 #include "backends/vulkan/plugin/settings.h"
@@ -86,7 +86,7 @@ class VulkanBackend final : public queues::QueuedBackend {
             const auto index = int32_t(devices_.size());
             devices_.push_back(std::make_unique<LazyDevice>(instance, std::move(info), index,
                                                             settings_, cache_.get()));
-            tuners_.push_back(make_gemm_tuner(*devices_.back(), host_, cache_.get()));
+            tuners_.push_back(make_kernel_tuner(*devices_.back(), host_, cache_.get()));
             devices_.back()->choose_by(tuners_.back().get());
             tables_.push_back(
                 std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));

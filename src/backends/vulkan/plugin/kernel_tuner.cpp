@@ -1,4 +1,4 @@
-#include "backends/vulkan/plugin/gemm_tuner.h"
+#include "backends/vulkan/plugin/kernel_tuner.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "backends/vulkan/driver_cache.h"
 #include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/plugin/tunable_kernels.h"
 #include "backends/vulkan/recording.h"
-#include "ops/matmul/gemm_vulkan.h"
 
 namespace leat::vulkan {
 namespace {
@@ -31,22 +31,25 @@ class OneVariant final : public MeasuredVariants {
     uint32_t variant_;
 };
 
-// Variants of one product of f32, Y[m,n] = A[m,k] B[k,n], on memory of their own.
-class GemmTrial {
+// Variants of a kernel for one problem, on memory of their own.
+class KernelTrial {
   public:
-    GemmTrial(LazyDevice& device, plugin::Host host, const ProblemExtents& extents)
-        : device_(device), host_(host), extents_(extents) {
-        const auto [m, n, k] = extents;
-        const std::array<int64_t, 3> elements{int64_t(m) * k, int64_t(k) * n, int64_t(m) * n};
+    KernelTrial(LazyDevice& device,
+                plugin::Host host,
+                const TunableKernel& kernel,
+                const ProblemExtents& extents)
+        : device_(device),
+          host_(host),
+          kernel_(kernel),
+          extents_(extents),
+          sizes_bytes_(kernel.operand_bytes(extents)) {
         arenas_.reserve(sizes_bytes_.size());
-        contestants_.reserve(kGemmVariants);
-        for (size_t i = 0; i < sizes_bytes_.size(); ++i) {
-            sizes_bytes_[i] = elements[i] * int64_t(sizeof(float));
-            arenas_.push_back(
-                value_or_throw(Arena::allocate(device_.open().device, sizes_bytes_[i])));
+        for (const int64_t size_bytes : sizes_bytes_) {
+            arenas_.push_back(value_or_throw(Arena::allocate(device_.open().device, size_bytes)));
         }
         fill();
-        for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
+        contestants_.reserve(kernel.variant_count);
+        for (uint32_t variant = 0; variant < kernel.variant_count; ++variant) {
             add(variant);
         }
     }
@@ -62,10 +65,10 @@ class GemmTrial {
         const auto best = std::min_element(
             contestants_.begin(), contestants_.end(),
             [](const Contestant& a, const Contestant& b) { return a.least_ns < b.least_ns; });
-        host_.log(kLeatLogInfo,
-                  fmt::format("products of {} x {} x {}: '{}' is the fastest, {} us", extents_[0],
-                              extents_[1], extents_[2], gemm_variant_name(best->variant),
-                              best->least_ns / 1000));
+        host_.log(kLeatLogInfo, fmt::format("{} of {} x {} x {}: '{}' is the fastest of {}, {} us",
+                                            kernel_.name, extents_[0], extents_[1], extents_[2],
+                                            kernel_.variant_name(best->variant),
+                                            contestants_.size(), best->least_ns / 1000));
         return best->variant;
     }
 
@@ -77,11 +80,12 @@ class GemmTrial {
         int64_t least_ns = 0;
     };
 
-    // A, B and Y as buffers of the list.
-    std::array<PlacedOperand, 3> operands_of(CommandList& list) const {
-        std::array<PlacedOperand, 3> operands{};
-        for (size_t i = 0; i < operands.size(); ++i) {
-            operands[i] = {list.add_buffer(sizes_bytes_[i]), 0, sizes_bytes_[i]};
+    // Inputs, then the output, as buffers of the list.
+    std::vector<PlacedOperand> operands_of(CommandList& list) const {
+        std::vector<PlacedOperand> operands;
+        operands.reserve(sizes_bytes_.size());
+        for (const int64_t size_bytes : sizes_bytes_) {
+            operands.push_back({list.add_buffer(size_bytes), 0, size_bytes});
         }
         return operands;
     }
@@ -97,26 +101,21 @@ class GemmTrial {
 
     // Of each kernel once: where a variant does not fit, another one takes its place.
     void add(uint32_t variant) {
-        const auto [m, n, k] = extents_;
         CommandList list;
-        const std::array<PlacedOperand, 3> operands = operands_of(list);
+        const std::vector<PlacedOperand> operands = operands_of(list);
         const OneVariant chosen(variant);
         KernelLimits limits = device_.limits();
         limits.measured = &chosen;
         ListWriter writer(list, limits);
-        writer.begin_node(std::span(operands).first(2), std::span(operands).last(1));
-        GemmProblem problem;
-        problem.m = m;
-        problem.n = problem.b_k = n;
-        problem.k = problem.a_row = k;
-        throw_if(write_gemm(
-            problem, {DType::kFloat32, input_ref(0), input_ref(1), {}, output_ref(0)}, writer));
-        const std::string& kernel = writer.shaders()[0].name;
+        writer.begin_node(std::span(operands).first(operands.size() - 1),
+                          std::span(operands).last(1));
+        throw_if(kernel_.write(extents_, writer));
+        const std::string& name = writer.shaders()[0].name;
         const bool is_known =
             std::any_of(contestants_.begin(), contestants_.end(),
-                        [&](const Contestant& other) { return other.kernel == kernel; });
+                        [&](const Contestant& other) { return other.kernel == name; });
         if (!is_known) {
-            contestants_.push_back({variant, kernel, record(list, writer.shaders()), 0});
+            contestants_.push_back({variant, name, record(list, writer.shaders()), 0});
         }
     }
 
@@ -142,29 +141,39 @@ class GemmTrial {
 
     LazyDevice& device_;
     plugin::Host host_;
+    const TunableKernel& kernel_;
     ProblemExtents extents_;
-    std::array<int64_t, 3> sizes_bytes_{};
+    std::vector<int64_t> sizes_bytes_;
     std::vector<Arena> arenas_;
     std::vector<Contestant> contestants_;
 };
 
 }  // namespace
 
-std::unique_ptr<MeasuredVariants> make_gemm_tuner(LazyDevice& device,
-                                                  plugin::Host host,
-                                                  DiskCache* disk) {
-    TunedKernel kernel{std::string(kGemmKernel), driver_cache_key(device.info()), {}};
-    kernel.variants.reserve(kGemmVariants);
-    for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
-        kernel.variants.push_back(gemm_variant_name(variant));
+std::unique_ptr<MeasuredVariants> make_kernel_tuner(LazyDevice& device,
+                                                    plugin::Host host,
+                                                    DiskCache* disk) {
+    std::vector<TunedKernel> kernels;
+    kernels.reserve(tunable_kernels().size());
+    for (const TunableKernel& tunable : tunable_kernels()) {
+        TunedKernel& kernel = kernels.emplace_back();
+        kernel.name = tunable.name;
+        kernel.variants.reserve(tunable.variant_count);
+        for (uint32_t variant = 0; variant < tunable.variant_count; ++variant) {
+            kernel.variants.push_back(tunable.variant_name(variant));
+        }
     }
     TunedVariants::Measure measure;
     if (device.settings().is_tuned) {
-        measure = [&device, host](const ProblemExtents& extents) {
-            return std::optional<uint32_t>(GemmTrial(device, host, extents).fastest());
+        measure = [&device, host](std::string_view name, const ProblemExtents& extents) {
+            const std::span<const TunableKernel> all = tunable_kernels();
+            const auto kernel = std::find_if(
+                all.begin(), all.end(), [&](const auto& tunable) { return tunable.name == name; });
+            return std::optional(KernelTrial(device, host, *kernel, extents).fastest());
         };
     }
-    return std::make_unique<TunedVariants>(std::move(kernel), disk, std::move(measure));
+    return std::make_unique<TunedVariants>(driver_cache_key(device.info()), std::move(kernels),
+                                           disk, std::move(measure));
 }
 
 }  // namespace leat::vulkan

@@ -1,0 +1,178 @@
+#include "ops/conv/conv_problem_vulkan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/matmul/gemm_vulkan.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+
+namespace leat::vulkan {
+namespace {
+
+constexpr uint32_t kWorkgroup = 64;
+constexpr uint32_t kFewChannels = 4;  // of a group: tiles of channels would stay empty
+constexpr uint32_t kXAndW = 0b11;
+constexpr int64_t kFloatBytes = sizeof(float);
+
+int64_t volume(const WindowParameters::Numbers& extents) {
+    return int64_t(extents[0]) * extents[1] * extents[2];
+}
+
+// Which variant, and its workgroups.
+struct ConvShader {
+    ShaderUse use;
+    std::array<uint32_t, 3> groups{};
+};
+
+// Rows of a tile, and whether its columns are a run in a row of y (conv_run_tile.comp) or any
+// positions (conv_subgroup_tile.comp).
+struct ConvTile {
+    uint32_t rows = 0;
+    bool has_runs = false;
+};
+// By the numbers of conv_variant_name().
+constexpr ConvTile kTiles[kConvVariants] = {{8, true}, {16, true}, {8, false}, {16, false}};
+
+// Whether windows are such as conv_run.glsl takes.
+bool has_runs(const WindowParameters& window) {
+    return window.x_extents[0] == 1 && window.taps[0] == 1 && window.taps[2] == 3 &&
+           window.dilation[2] == 1 && (window.stride[2] == 1 || window.stride[2] == 2);
+}
+
+uint32_t run_count(const ConvProblem& problem) {
+    constexpr uint32_t kRunColumns = 8;
+    const WindowParameters& window = problem.window;
+    return problem.batch * window.y_extents[1] *
+           ((window.y_extents[2] + kRunColumns - 1) / kRunColumns);
+}
+
+// Of a problem that has runs; none where nobody measured its class.
+std::optional<ConvTile> measured_tile(const ConvProblem& problem, const KernelLimits& limits) {
+    const WindowParameters& window = problem.window;
+    if (limits.measured == nullptr || window.taps[1] != 3 || window.dilation[1] != 1 ||
+        window.stride[1] != window.stride[2]) {
+        return std::nullopt;
+    }
+    const std::optional<uint32_t> fastest =
+        limits.measured->fastest(kConvKernels[window.stride[2] - 1],
+                                 {problem.out_channels, window.y_extents[2], problem.in_channels});
+    return fastest && *fastest < kConvVariants ? std::optional(kTiles[*fastest]) : std::nullopt;
+}
+
+ConvShader shader_of(const ConvProblem& problem,
+                     ConvTile tile,
+                     bool has_windows,
+                     const KernelLimits& limits) {
+    const uint32_t lanes = limits.subgroup_size;
+    ConvShader shader;
+    shader.use.constants = {lanes};
+    shader.use.windows = has_windows ? kXAndW : 0;
+    shader.use.vector_windows = tile.has_runs ? kXAndW : 0;
+    shader.groups =
+        subgroup_tile_groups({problem.out_channels, problem.positions(), problem.groups}, limits);
+    shader.groups[1] = (problem.out_channels + tile.rows - 1) / tile.rows;
+    if (tile.has_runs) {
+        shader.use.name = fmt::format("conv_run_tile_{}_{}", tile.rows, problem.window.stride[2]);
+        shader.groups[0] = (run_count(problem) + lanes - 1) / lanes;
+    } else {
+        shader.use.name =
+            fmt::format("conv_subgroup_tile_{}{}", tile.rows, has_windows ? "_floats" : "");
+    }
+    return shader;
+}
+
+ConvShader depthwise_runs(const ConvProblem& problem, const KernelLimits& limits) {
+    const uint32_t lanes = limits.subgroup_size;
+    const int64_t count = int64_t(run_count(problem)) * problem.groups * problem.out_channels;
+    ConvShader shader;
+    shader.use = {fmt::format("conv_run_depthwise_{}", problem.window.stride[2]), {lanes}};
+    shader.use.windows = shader.use.vector_windows = kXAndW;
+    shader.groups = groups_for(count, lanes, limits);
+    return shader;
+}
+
+// Of CPU devices, for f32; none where no tiles fit.
+std::optional<ConvShader> choose_tile(const ConvProblem& problem, const KernelLimits& limits) {
+    const int64_t largest = std::max(problem.x_elements(), problem.w_elements());
+    const bool has_windows = largest <= limits.max_window_texels;
+    const bool runs = has_windows && has_runs(problem.window);
+    if (runs && problem.in_channels == 1 && problem.out_channels < kFewChannels) {
+        return depthwise_runs(problem, limits);
+    }
+    if (problem.out_channels < kFewChannels) {
+        return std::nullopt;
+    }
+    ConvTile tile{subgroup_tile_rows(problem.out_channels), runs};
+    if (runs) {
+        tile = measured_tile(problem, limits).value_or(tile);
+    }
+    const ConvShader shader = shader_of(problem, tile, has_windows, limits);
+    return are_possible(shader.groups, limits) ? std::optional(shader) : std::nullopt;
+}
+
+ConvShader choose_shader(const ConvProblem& problem, DType dtype, const KernelLimits& limits) {
+    if (has_subgroup_tiles(limits) && dtype == DType::kFloat32) {
+        if (std::optional<ConvShader> tile = choose_tile(problem, limits)) {
+            return *std::move(tile);
+        }
+    }
+    ConvShader shader;
+    shader.groups =
+        shared_tile_groups({problem.out_channels, problem.positions(), problem.groups}, limits);
+    if (problem.out_channels >= kFewChannels && has_shared_tiles(limits) &&
+        are_possible(shader.groups, limits)) {
+        shader.use.name = shader_variant("conv_shared_tile", dtype);
+        return shader;
+    }
+    shader.use = {shader_variant("conv_general", dtype), {kWorkgroup}};
+    shader.groups = groups_for(problem.y_elements(), kWorkgroup, limits);
+    return shader;
+}
+
+}  // namespace
+
+uint32_t ConvProblem::positions() const {
+    return uint32_t(batch * volume(window.y_extents));
+}
+int64_t ConvProblem::x_elements() const {
+    return int64_t(batch) * groups * in_channels * volume(window.x_extents);
+}
+int64_t ConvProblem::w_elements() const {
+    return int64_t(groups) * out_channels * in_channels * volume(window.taps);
+}
+int64_t ConvProblem::y_elements() const {
+    return int64_t(positions()) * groups * out_channels;
+}
+
+std::string conv_variant_name(uint32_t variant) {
+    const ConvTile& tile = kTiles[variant];
+    return fmt::format("{}x{} {}", tile.rows, kLaneColumns, tile.has_runs ? "runs" : "positions");
+}
+
+Status write_conv(const ConvProblem& problem, const ConvOperands& operands, KernelWriter& writer) {
+    const std::vector<std::byte> parameters = parameters_of(problem, operands.scale);
+    const ConvShader shader = choose_shader(problem, operands.dtype, writer.limits());
+    KernelDispatch dispatch;
+    dispatch.shader = shader.use;
+    dispatch.groups = shader.groups;
+    dispatch.reads = {operands.x, operands.w, problem.has_bias != 0 ? operands.bias : operands.w};
+    if (shader.use.windows != 0) {
+        LEAT_RETURN_IF_ERROR(
+            make_window(dispatch.reads[0], problem.x_elements() * kFloatBytes, writer));
+        LEAT_RETURN_IF_ERROR(
+            make_window(dispatch.reads[1], problem.w_elements() * kFloatBytes, writer));
+    }
+    dispatch.writes = {operands.y};
+    dispatch.parameters = parameters;
+    // At a modest rate of a modest device, so that long sums end a submit.
+    constexpr int64_t kFlopsPerNs = 10;
+    const int64_t taps = problem.in_channels * volume(problem.window.taps);
+    dispatch.estimated_ns = 2 * problem.y_elements() * taps / kFlopsPerNs;
+    return writer.dispatch(dispatch);
+}
+
+}  // namespace leat::vulkan
