@@ -184,7 +184,7 @@ TEST(VulkanConv, EveryVariantGivesTheResult) {
     limits.is_cpu = true;
     for (const uint32_t stride : {1U, 2U}) {
         for (uint32_t variant = 0; variant < kConvVariants; ++variant) {
-            SCOPED_TRACE(conv_variant_name(variant));
+            SCOPED_TRACE(conv_variant_shader(variant, stride));
             const Chosen chosen(kConvKernels[stride - 1], variant);
             limits.measured = &chosen;
             expect_result(device, problem_of(stride), limits);

@@ -193,7 +193,7 @@ TEST(VulkanGemm, EveryVariantGivesTheProduct) {
         const Chosen chosen(variant);
         limits.measured = &chosen;
         for (const GemmExtents& extents : kExtents) {
-            SCOPED_TRACE(gemm_variant_name(variant));
+            SCOPED_TRACE(gemm_variant_shader(variant));
             expect_product(device, extents, limits);
         }
     }

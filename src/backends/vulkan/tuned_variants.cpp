@@ -49,7 +49,7 @@ std::optional<size_t> TunedVariants::kernel_number(std::string_view name) const 
     return found == kernels_.end() ? std::nullopt : std::optional(size_t(found - kernels_.begin()));
 }
 
-// "gemm 64 128 1024 16x8 vectors"
+// "gemm 64 128 1024 gemm_subgroup_tile_16_vectors"
 std::optional<std::pair<TunedVariants::Class, uint32_t>> TunedVariants::parse(
     const std::string& line) const {
     std::istringstream words(line);

@@ -34,7 +34,7 @@ struct ConvTile {
     uint32_t rows = 0;
     bool has_runs = false;
 };
-// By the numbers of conv_variant_name().
+// By the numbers of conv_variant_shader().
 constexpr ConvTile kTiles[kConvVariants] = {{8, true}, {16, true}, {8, false}, {16, false}};
 
 // Whether windows are such as conv_run.glsl takes.
@@ -63,24 +63,26 @@ std::optional<ConvTile> measured_tile(const ConvProblem& problem, const KernelLi
     return fastest && *fastest < kConvVariants ? std::optional(kTiles[*fastest]) : std::nullopt;
 }
 
+std::string shader_name(ConvTile tile, uint32_t stride, bool has_windows) {
+    return tile.has_runs
+               ? fmt::format("conv_run_tile_{}_{}", tile.rows, stride)
+               : fmt::format("conv_subgroup_tile_{}{}", tile.rows, has_windows ? "_floats" : "");
+}
+
 ConvShader shader_of(const ConvProblem& problem,
                      ConvTile tile,
                      bool has_windows,
                      const KernelLimits& limits) {
     const uint32_t lanes = limits.subgroup_size;
     ConvShader shader;
-    shader.use.constants = {lanes};
+    shader.use = {shader_name(tile, problem.window.stride[2], has_windows), {lanes}};
     shader.use.windows = has_windows ? kXAndW : 0;
     shader.use.vector_windows = tile.has_runs ? kXAndW : 0;
     shader.groups =
         subgroup_tile_groups({problem.out_channels, problem.positions(), problem.groups}, limits);
     shader.groups[1] = (problem.out_channels + tile.rows - 1) / tile.rows;
     if (tile.has_runs) {
-        shader.use.name = fmt::format("conv_run_tile_{}_{}", tile.rows, problem.window.stride[2]);
         shader.groups[0] = (run_count(problem) + lanes - 1) / lanes;
-    } else {
-        shader.use.name =
-            fmt::format("conv_subgroup_tile_{}{}", tile.rows, has_windows ? "_floats" : "");
     }
     return shader;
 }
@@ -148,9 +150,8 @@ int64_t ConvProblem::y_elements() const {
     return int64_t(positions()) * groups * out_channels;
 }
 
-std::string conv_variant_name(uint32_t variant) {
-    const ConvTile& tile = kTiles[variant];
-    return fmt::format("{}x{} {}", tile.rows, kLaneColumns, tile.has_runs ? "runs" : "positions");
+std::string conv_variant_shader(uint32_t variant, uint32_t stride) {
+    return shader_name(kTiles[variant], stride, true);
 }
 
 Status write_conv(const ConvProblem& problem, const ConvOperands& operands, KernelWriter& writer) {

@@ -38,12 +38,12 @@ struct ConvOperands {
     std::span<const float> scale = {};  // of the sums, by output channel of all groups
 };
 
-// Tiles of one lane among which CPU devices' convolutions with windows of 3 x 3 choose, "16x8
-// runs", for a stride of 1 and of 2: by the measured one where KernelLimits::measured knows it for
-// the output channels, the positions in a row of y and the input channels.
+// Variants among which CPU devices' convolutions with windows of 3 x 3 choose, for a stride of 1
+// and of 2: by the measured one where KernelLimits::measured knows it for the output channels, the
+// positions in a row of y and the input channels.
 inline constexpr std::string_view kConvKernels[] = {"conv_3x3_stride1", "conv_3x3_stride2"};
 inline constexpr uint32_t kConvVariants = 4;
-std::string conv_variant_name(uint32_t variant);
+std::string conv_variant_shader(uint32_t variant, uint32_t stride);
 
 // One dispatch, and copies of operands that are windows of it and cannot be. Precondition: y is not
 // empty, operands have less than 2^31 elements.

@@ -75,14 +75,13 @@ struct SubgroupTile {
     bool has_windows() const { return access != Access::kAddresses; }
     bool has_vectors() const { return access >= Access::kShifted; }
     uint32_t columns() const { return has_vectors() ? kVectorTile / rows : kLaneColumns; }
-    std::string_view access_name() const {
+    std::string shader_name() const {
         constexpr std::string_view kNames[] = {"addresses", "floats", "shifted", "vectors"};
-        return kNames[size_t(access)];
+        return fmt::format("gemm_subgroup_tile_{}_{}", rows, kNames[size_t(access)]);
     }
     ShaderUse shader(const KernelLimits& limits) const {
         constexpr uint32_t kAAndB = 0b11;
-        ShaderUse use{fmt::format("gemm_subgroup_tile_{}_{}", rows, access_name()),
-                      {limits.subgroup_size}};
+        ShaderUse use{shader_name(), {limits.subgroup_size}};
         use.windows = has_windows() ? kAAndB : 0;
         use.vector_windows = has_vectors() ? kAAndB : 0;
         return use;
@@ -92,7 +91,7 @@ struct SubgroupTile {
                 std::min(problem.batch_count, limits.max_groups[2])};
     }
 };
-// By the numbers of gemm_variant_name().
+// By the numbers of gemm_variant_shader().
 constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {
     {8, SubgroupTile::Access::kAddresses}, {16, SubgroupTile::Access::kAddresses},
     {8, SubgroupTile::Access::kFloats},    {16, SubgroupTile::Access::kFloats},
@@ -361,9 +360,8 @@ std::array<uint32_t, 3> subgroup_tile_groups(const TiledResult& result,
             std::min(result.batch, limits.max_groups[2])};
 }
 
-std::string gemm_variant_name(uint32_t variant) {
-    const SubgroupTile& tile = kSubgroupTiles[variant];
-    return fmt::format("{}x{} {}", tile.rows, tile.columns(), tile.access_name());
+std::string gemm_variant_shader(uint32_t variant) {
+    return kSubgroupTiles[variant].shader_name();
 }
 
 std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const KernelLimits& limits) {

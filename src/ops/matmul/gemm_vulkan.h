@@ -87,11 +87,11 @@ std::array<uint32_t, 3> shared_tile_groups(const TiledResult& result, const Kern
 // Whether a device runs as many.
 bool are_possible(const std::array<uint32_t, 3>& groups, const KernelLimits& limits);
 
-// Variants among which CPU devices' products choose, in tiles of one lane: "8x16 vectors". By the
-// measured one where KernelLimits::measured knows it for kGemmKernel and m, n, k.
+// Variants among which CPU devices' products choose: by the measured one where
+// KernelLimits::measured knows it for kGemmKernel and m, n, k.
 inline constexpr std::string_view kGemmKernel = "gemm";
 inline constexpr uint32_t kGemmVariants = 7;
-std::string gemm_variant_name(uint32_t variant);
+std::string gemm_variant_shader(uint32_t variant);
 
 // Nothing is written for an empty Y. Precondition: operands of less than 2^31 elements; alpha and
 // beta are 1 for integers.

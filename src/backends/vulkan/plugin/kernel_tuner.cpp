@@ -54,7 +54,11 @@ class KernelTrial {
         }
     }
 
-    uint32_t fastest() {
+    // Nothing where no variant fits the problem.
+    std::optional<uint32_t> fastest() {
+        if (contestants_.empty()) {
+            return std::nullopt;
+        }
         for (int round = 0; round <= kRounds; ++round) {
             for (Contestant& contestant : contestants_) {
                 const int64_t ns = run(*contestant.recording);
@@ -67,15 +71,14 @@ class KernelTrial {
             [](const Contestant& a, const Contestant& b) { return a.least_ns < b.least_ns; });
         host_.log(kLeatLogInfo, fmt::format("{} of {} x {} x {}: '{}' is the fastest of {}, {} us",
                                             kernel_.name, extents_[0], extents_[1], extents_[2],
-                                            kernel_.variant_name(best->variant),
-                                            contestants_.size(), best->least_ns / 1000));
+                                            kernel_.shader_name(best->variant), contestants_.size(),
+                                            best->least_ns / 1000));
         return best->variant;
     }
 
   private:
     struct Contestant {
         uint32_t variant = 0;
-        std::string kernel;
         std::unique_ptr<Recording> recording;
         int64_t least_ns = 0;
     };
@@ -99,7 +102,8 @@ class KernelTrial {
         (void)run(*record(list, {}));
     }
 
-    // Of each kernel once: where a variant does not fit, another one takes its place.
+    // Where a variant does not fit, the kernel writes another one, which is not measured in its
+    // place.
     void add(uint32_t variant) {
         CommandList list;
         const std::vector<PlacedOperand> operands = operands_of(list);
@@ -110,12 +114,8 @@ class KernelTrial {
         writer.begin_node(std::span(operands).first(operands.size() - 1),
                           std::span(operands).last(1));
         throw_if(kernel_.write(extents_, writer));
-        const std::string& name = writer.shaders()[0].name;
-        const bool is_known =
-            std::any_of(contestants_.begin(), contestants_.end(),
-                        [&](const Contestant& other) { return other.kernel == name; });
-        if (!is_known) {
-            contestants_.push_back({variant, name, record(list, writer.shaders()), 0});
+        if (writer.shaders()[0].name == kernel_.shader_name(variant)) {
+            contestants_.push_back({variant, record(list, writer.shaders()), 0});
         }
     }
 
@@ -160,7 +160,7 @@ std::unique_ptr<MeasuredVariants> make_kernel_tuner(LazyDevice& device,
         kernel.name = tunable.name;
         kernel.variants.reserve(tunable.variant_count);
         for (uint32_t variant = 0; variant < tunable.variant_count; ++variant) {
-            kernel.variants.push_back(tunable.variant_name(variant));
+            kernel.variants.push_back(tunable.shader_name(variant));
         }
     }
     TunedVariants::Measure measure;
@@ -169,7 +169,7 @@ std::unique_ptr<MeasuredVariants> make_kernel_tuner(LazyDevice& device,
             const std::span<const TunableKernel> all = tunable_kernels();
             const auto kernel = std::find_if(
                 all.begin(), all.end(), [&](const auto& tunable) { return tunable.name == name; });
-            return std::optional(KernelTrial(device, host, *kernel, extents).fastest());
+            return KernelTrial(device, host, *kernel, extents).fastest();
         };
     }
     return std::make_unique<TunedVariants>(driver_cache_key(device.info()), std::move(kernels),

@@ -53,6 +53,11 @@ ConvProblem conv_problem(const ProblemExtents& extents) {
 }
 
 template <uint32_t kStride>
+std::string conv_shader(uint32_t variant) {
+    return conv_variant_shader(variant, kStride);
+}
+
+template <uint32_t kStride>
 std::vector<int64_t> conv_bytes(const ProblemExtents& extents) {
     const ConvProblem problem = conv_problem<kStride>(extents);
     return {kFloatBytes * problem.x_elements(), kFloatBytes * problem.w_elements(),
@@ -66,9 +71,9 @@ Status write_conv_trial(const ProblemExtents& extents, KernelWriter& writer) {
 }
 
 constexpr TunableKernel kKernels[] = {
-    {kGemmKernel, kGemmVariants, gemm_variant_name, gemm_bytes, write_gemm_problem},
-    {kConvKernels[0], kConvVariants, conv_variant_name, conv_bytes<1>, write_conv_trial<1>},
-    {kConvKernels[1], kConvVariants, conv_variant_name, conv_bytes<2>, write_conv_trial<2>}};
+    {kGemmKernel, kGemmVariants, gemm_variant_shader, gemm_bytes, write_gemm_problem},
+    {kConvKernels[0], kConvVariants, conv_shader<1>, conv_bytes<1>, write_conv_trial<1>},
+    {kConvKernels[1], kConvVariants, conv_shader<2>, conv_bytes<2>, write_conv_trial<2>}};
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace leat::vulkan {
 struct TunableKernel {
     std::string_view name;  // as it asks MeasuredVariants
     uint32_t variant_count = 0;
-    std::string (*variant_name)(uint32_t variant) = nullptr;
+    std::string (*shader_name)(uint32_t variant) = nullptr;  // names its variant
     // A problem: bytes of its inputs, of floats, then of its output.
     std::vector<int64_t> (*operand_bytes)(const ProblemExtents& extents) = nullptr;
     // Its one dispatch, by what the writer's limits have as measured.
