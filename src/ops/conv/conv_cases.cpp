@@ -103,6 +103,11 @@ void add_scaled_cases(std::vector<OpCase>& cases) {
     cases.push_back(conv("scaled_pointwise",
                          {in({2, 12, 7, 9}), weights({21, 12, 1, 1}), weights({21})},
                          {{scale, scales(21)}}));
+    cases.push_back(conv("scaled_pointwise_strided",
+                         {in({2, 12, 11, 14}), weights({21, 12, 1, 1}), weights({21})},
+                         {{"strides", Ints{2, 3}}, {scale, scales(21)}}));
+    cases.push_back(conv("pointwise_strided_groups", {in({2, 8, 9, 9}), weights({24, 4, 1, 1})},
+                         {{"group", int64_t{2}}, {"strides", Ints{2, 2}}}));
     cases.push_back(conv("scaled_pointwise_groups", {in({2, 12, 6, 6}), weights({22, 6, 1, 1})},
                          {{"group", int64_t{2}}, {scale, scales(22)}}));
 }

@@ -1,7 +1,11 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_problem_vulkan.h"
+#include "ops/elementwise/element_access.h"
 #include "ops/matmul/gemm_vulkan.h"
+#include "ops/movement/movement_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 #include "ops/type_checks.h"
 
@@ -9,20 +13,49 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-// A window of one position that never leaves x: products of matrices.
+// A window of one position that never leaves x: products of matrices, where all positions are read.
 bool is_pointwise(const WindowGeometry& window) {
     for (size_t axis = 0; axis < window.kernel.size(); ++axis) {
-        if (window.kernel[axis] != 1 || window.stride[axis] != 1 || window.pad_begin[axis] != 0 ||
-            window.pad_end[axis] != 0) {
+        if (window.kernel[axis] != 1 || window.pad_begin[axis] != 0 || window.pad_end[axis] != 0) {
             return false;
         }
     }
     return true;
 }
 
-// y[n, g] = w[g] x[n, g], scales and the bias by rows.
+bool reads_all(const WindowGeometry& window) {
+    return std::all_of(window.stride.begin(), window.stride.end(),
+                       [](int64_t stride) { return stride == 1; });
+}
+
+// On CPU devices a product of what is read gains more than its copy costs
+// (docs/measurements/vulkan.md).
+bool is_worth_copy(const ConvGeometry& geometry, DType dtype, const KernelLimits& limits) {
+    return has_subgroup_tiles(limits) && dtype == DType::kFloat32 &&
+           geometry.out_channels_per_group() >= kRowsWorthCopy &&
+           geometry.window.output_count() >= kLaneColumns;
+}
+
+// The positions of x that the windows read, in scratch.
+Result<OperandRef> copy_positions(const ConvGeometry& geometry, KernelWriter& writer) {
+    const WindowGeometry& window = geometry.window;
+    const int64_t planes = geometry.batch * geometry.in_channels;
+    const Shape shape{planes, window.output[0], window.output[1], window.output[2]};
+    const OperandRef dense = writer.scratch(shape.element_count() * int64_t(sizeof(float)));
+    const int64_t row = window.input[2];
+    const int64_t slice = window.input[1] * row;
+    CopyEnd from{input_ref(0)};
+    from.strides = {window.input[0] * slice, window.stride[0] * slice, window.stride[1] * row,
+                    window.stride[2]};
+    LEAT_RETURN_IF_ERROR(write_strided_copy(writer, DType::kFloat32, shape, from,
+                                            {dense, 0, row_major_strides(shape)}));
+    return dense;
+}
+
+// y[n, g] = w[g] x[n, g], scales and the bias by rows; x has the positions of y only.
 Status write_pointwise(const KernelNode& node,
                        const ConvGeometry& geometry,
+                       const OperandRef& x,
                        bool has_bias,
                        KernelWriter& writer) {
     const std::span<const float> scale = weight_scale(node.node);
@@ -41,10 +74,9 @@ Status write_pointwise(const KernelNode& node,
     problem.b_batch = {uint32_t(geometry.in_channels) * problem.n, problem.k * problem.n};
     problem.c_batch = {0, problem.m};
     problem.scale_period = scale.empty() ? 0 : uint32_t(geometry.groups);
-    return write_gemm(
-        problem,
-        {node.inputs[0].dtype, input_ref(1), input_ref(0), input_ref(2), output_ref(0), scale},
-        writer);
+    return write_gemm(problem,
+                      {node.inputs[0].dtype, input_ref(1), x, input_ref(2), output_ref(0), scale},
+                      writer);
 }
 
 std::string refuse_conv(const NodeData& node, const KernelTypes& types) {
@@ -63,7 +95,13 @@ Status write_conv_node(const KernelNode& node, KernelWriter& writer) {
         ConvGeometry::make(node.node, node.inputs[0].shape, node.inputs[1].shape, y));
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].present();
     if (is_pointwise(geometry.window)) {
-        return write_pointwise(node, geometry, has_bias, writer);
+        if (reads_all(geometry.window)) {
+            return write_pointwise(node, geometry, input_ref(0), has_bias, writer);
+        }
+        if (is_worth_copy(geometry, node.inputs[0].dtype, writer.limits())) {
+            LEAT_ASSIGN_OR_RETURN(const OperandRef x, copy_positions(geometry, writer));
+            return write_pointwise(node, geometry, x, has_bias, writer);
+        }
     }
     const std::span<const float> scale = weight_scale(node.node);
     const ConvProblem problem{WindowParameters::make(geometry.window),
