@@ -120,7 +120,7 @@ std::string ChainWriter::name() const {
         text += ")";
     }
     for (size_t i = 0; i < accesses_.size(); ++i) {
-        text += fmt::format(" {}{}", name_of(chain_.inputs[i].dtype), "dsb"[size_t(accesses_[i])]);
+        text += fmt::format(" {}{}", name_of(chain_.inputs[i].dtype), "dsbw"[size_t(accesses_[i])]);
     }
     return text;
 }
@@ -244,7 +244,9 @@ std::string ChainWriter::buffers() const {
         const DType dtype = is_in ? chain_.inputs[i].dtype : output_;
         const int64_t bytes = bits_of(dtype) / 8;
         text += buffer(fmt::format("Operand{}", i), stored_type(dtype), bytes, is_in);
-        if (is_unrolled_) {
+        if (is_in && accesses_[i] == ChainAccess::kWindow) {
+            text += fmt::format("layout(set = 0, binding = {}) uniform samplerBuffer w{};\n", i, i);
+        } else if (is_unrolled_) {
             text += buffer(fmt::format("Operand{}x4", i), stored4_type(dtype), bytes * 4, is_in);
         }
     }
@@ -320,6 +322,9 @@ std::string ChainWriter::unrolled_loop() const {
         if (accesses_[i] == ChainAccess::kDense) {
             text += fmt::format("        const {} a{} = Operand{}x4(p{}).at[i];\n",
                                 stored4_type(chain_.inputs[i].dtype), i, i, i);
+        } else if (accesses_[i] == ChainAccess::kWindow) {
+            text += fmt::format(
+                "        const uvec4 a{} = floatBitsToUint(texelFetch(w{}, int(i)));\n", i, i);
         }
     }
     std::array<std::string, 4> results;
@@ -385,6 +390,10 @@ std::string ChainWriter::body() const {
 }
 
 }  // namespace
+
+bool is_unrolled(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses) {
+    return ChainWriter(chain, accesses).is_unrolled();
+}
 
 ChainText write_chain_body(const ElementwiseChain& chain,
                            const std::vector<ChainAccess>& accesses) {

@@ -8,14 +8,18 @@
 
 namespace leat::vulkan {
 
-// How an input's elements lie beside those of the output.
-enum class ChainAccess : uint8_t { kDense, kScalar, kBroadcast };
+// How an input's elements lie beside those of the output. kWindow: as kDense, of f32, and the input
+// is a window of four floats; only of a chain whose text is unrolled.
+enum class ChainAccess : uint8_t { kDense, kScalar, kBroadcast, kWindow };
 
 struct ChainText {
     std::string name;  // of all that the source depends on
     std::string source;
     bool is_unrolled = false;  // four elements an invocation
 };
+
+// Whether an invocation of the chain's text computes four elements.
+bool is_unrolled(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
 
 // accesses: by input. Constants are in scalars, from 2 on, in the order of steps and operands.
 ChainText write_chain_text(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);

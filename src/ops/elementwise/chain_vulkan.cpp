@@ -26,6 +26,33 @@ Status check_sizes(const ElementwiseChain& chain, int64_t count) {
     return {};
 }
 
+// Dense f32 inputs of an unrolled chain become windows on devices that are CPUs, where they can be
+// (docs/measurements/vulkan.md). The output may lie over them: an invocation writes only what it
+// has read.
+void choose_windows(const ElementwiseChain& chain,
+                    const KernelWriter& writer,
+                    std::vector<ChainAccess>& accesses) {
+    const int64_t texels = (chain.shape.element_count() + 3) / 4;
+    if (!writer.limits().is_cpu || texels > writer.limits().max_window_texels) {
+        return;
+    }
+    for (size_t i = 0; i < accesses.size(); ++i) {
+        const ChainInput& input = chain.inputs[i];
+        if (accesses[i] == ChainAccess::kDense && input.dtype == DType::kFloat32 &&
+            writer.can_be_window(input.operand)) {
+            accesses[i] = ChainAccess::kWindow;
+        }
+    }
+}
+
+uint32_t windows_of(const std::vector<ChainAccess>& accesses) {
+    uint32_t windows = 0;
+    for (size_t i = 0; i < accesses.size(); ++i) {
+        windows |= (accesses[i] == ChainAccess::kWindow ? 1U : 0U) << i;
+    }
+    return windows;
+}
+
 }  // namespace
 
 ChainOperand chain_constant(float value) {
@@ -45,16 +72,24 @@ Status write_elementwise_chain(const ElementwiseChain& chain, KernelWriter& writ
     }
     LEAT_RETURN_IF_ERROR(check_sizes(chain, count));
     KernelDispatch dispatch;
-    const std::vector<ChainAccess> accesses = accesses_of(chain);
+    std::vector<ChainAccess> accesses = accesses_of(chain);
+    if (is_unrolled(chain, accesses)) {
+        choose_windows(chain, writer, accesses);
+    }
     const bool has_broadcast = broadcasts(accesses);
     dispatch.reads.reserve(chain.inputs.size());
     int64_t bytes = count * bits_of(chain.steps.back().result) / 8;
-    for (const ChainInput& input : chain.inputs) {
+    for (size_t i = 0; i < chain.inputs.size(); ++i) {
+        const ChainInput& input = chain.inputs[i];
         dispatch.reads.push_back(input.operand);
+        if (accesses[i] == ChainAccess::kWindow) {
+            dispatch.reads[i].size_bytes = count * int64_t(sizeof(float));
+        }
         bytes += input.shape.element_count() * bits_of(input.dtype) / 8;
     }
     const ChainText text = write_chain_text(chain, accesses);
     dispatch.shader = {text.name, {kWorkgroup}, text.source};
+    dispatch.shader.windows = dispatch.shader.vector_windows = windows_of(accesses);
     dispatch.writes = {chain.output};
     dispatch.groups =
         groups_for(text.is_unrolled ? (count + 3) / 4 : count, kWorkgroup, writer.limits());
