@@ -53,7 +53,7 @@ void add_plain_cases(std::vector<OpCase>& cases) {
     cases.push_back(conv("weights_not_constant", {in({1, 6, 8, 8}), in({9, 6, 3, 3}), in({9})},
                          {{"pads", ones4}}));
     cases.push_back(conv("batch_zero", {in({0, 6, 8, 8}), weights({9, 6, 3, 3})}));
-    // Rows that end within a run of 8 positions, on the one side with padding.
+    // Rows that end within a run of 7 positions, on the one side with padding.
     cases.push_back(conv("odd_rows_stride2", {in({2, 5, 13, 19}), weights({18, 5, 3, 3})},
                          {{"strides", Ints{2, 2}}, {"pads", Ints{0, 2, 1, 0}}}));
     cases.push_back(conv("odd_rows_dilated", {in({2, 3, 12, 17}), weights({7, 3, 3, 3})},

@@ -44,7 +44,7 @@ bool has_runs(const WindowParameters& window) {
 }
 
 uint32_t run_count(const ConvProblem& problem) {
-    constexpr uint32_t kRunColumns = 8;
+    constexpr uint32_t kRunColumns = 7;  // of conv_run.glsl
     const WindowParameters& window = problem.window;
     return problem.batch * window.y_extents[1] *
            ((window.y_extents[2] + kRunColumns - 1) / kRunColumns);
