@@ -33,13 +33,15 @@ Result<Program> program_of(std::string_view network, const KernelLimits& limits)
     // As compile() does it for devices of plugins.
     LEAT_RETURN_IF_ERROR(
         run_passes(imported.graph, {.channels_last = false, .fuse_epilogues = false}, reports));
-    std::vector<int32_t> constants(imported.graph.values.size(), -1);
-    int32_t next = 0;
-    for (size_t i = 0; i < constants.size(); ++i) {
-        constants[i] = imported.graph.values[i].constant ? next++ : -1;
+    for (size_t i = 0; i < imported.graph.values.size(); ++i) {
+        ValueData& value = imported.graph.values[i];
+        if (value.constant) {
+            value.type = TypeInfo::tensor(value.constant->dtype(), value.constant->shape());
+            imported.constants.push_back({int32_t(i), 0, int32_t(i)});
+        }
     }
     try {
-        return make_program(imported, constants, limits, plugin::made<LeatRunShape>());
+        return make_program(imported, limits, plugin::made<LeatRunShape>());
     } catch (const plugin::Error& error) {
         return unsupported("{}: {}", network, error.what());
     }
