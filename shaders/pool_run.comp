@@ -1,7 +1,9 @@
 // MaxPool and AveragePool of f32 for devices that are CPUs: an invocation computes COLUMNS elements of
 // y beside each other in a row. What it knows about the row serves all of them, and reading x is
-// left to the driver, whose code for texels has no branches.
-//   operands   0: x, a window of single floats, 1: y
+// left to the driver, whose code for texels has no branches. With STRIDE, for windows of at most three
+// positions in a row, STRIDE apart and without dilation: then all that a run reads of a row of x is
+// read once, as whole texels.
+//   operands   0: x, a window of single floats, with STRIDE of four; 1: y
 //   scalars    0: planes, 1: 1 where positions of the padding count for an average
 //   parameters the window
 //   constants  0: workgroup size, 1: 0 for the maximum, 1 for the average
@@ -14,6 +16,7 @@ layout(local_size_x_id = 0) in;
 #extension GL_EXT_control_flow_attributes : require
 #include "push_block.glsl"
 #include "window.glsl"
+#include "shifted_texels.glsl"
 
 layout(constant_id = 1) const uint kIsAverage = 0;
 
@@ -21,6 +24,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Par
     Window window;
 };
 layout(set = 0, binding = 0) uniform samplerBuffer x_window;
+#ifdef STRIDE
+const uint kTaps = 3;
+const uint kSpan = STRIDE * (COLUMNS - 1) + kTaps;
+SHIFTED_TEXELS(span_of_x, x_window, kSpan)
+#endif
 
 // By element of the run.
 struct Run {
@@ -29,28 +37,58 @@ struct Run {
     int divisors[COLUMNS];  // what an average is divided by
 };
 
-// Takes tap `tap` of each element; `row`: where the row of x begins in it.
-void take(Window window, uint row, bool has_row, bool is_counted, ivec2 columns, inout Run run) {
+// A row of windows: where its row of x begins, and whether that is inside of x, and of the padding.
+struct Row {
+    uint begin;
+    bool is_inside;
+    bool is_padded;
+};
+
+// Takes the position `column` of a row into element j.
+void take(Window window, Row row, int column, float value, uint j, inout Run run) {
     const bool counts_padding = push.scalars[1] != 0u;
     const int padded = int(window.x_extents.z) + window.pad_end.z;
-    [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
-        const int column = columns.x + j * columns.y;
-        const bool is_inside = has_row && uint(column) < window.x_extents.z;
-        const float value = texelFetch(x_window, int(is_inside ? row + uint(column) : 0u)).x;
-        const bool is_better = run.counts[j] == 0 || value > run.values[j];
-        const float next = kIsAverage != 0u ? run.values[j] + value : is_better ? value : run.values[j];
-        run.values[j] = is_inside ? next : run.values[j];
-        run.counts[j] += int(is_inside);
-        run.divisors[j] += int(counts_padding ? is_counted && column < padded : is_inside);
+    const bool is_inside = row.is_inside && uint(column) < window.x_extents.z;
+    const bool is_better = run.counts[j] == 0 || value > run.values[j];
+    const float next = kIsAverage != 0u ? run.values[j] + value : is_better ? value : run.values[j];
+    run.values[j] = is_inside ? next : run.values[j];
+    run.counts[j] += int(is_inside);
+    run.divisors[j] += int(counts_padding ? row.is_padded && column < padded : is_inside);
+}
+
+// `first`: the column of the first element's tap 0.
+#ifdef STRIDE
+void take_row(Window window, Row row, int first, inout Run run) {
+    float values[kSpan];
+    span_of_x(int(row.begin) + first, values);
+    Row there = row;
+    [[unroll]] for (uint w = 0u; w < kTaps; ++w) {
+        there.is_inside = row.is_inside && w < window.taps.z;
+        there.is_padded = row.is_padded && w < window.taps.z;
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
+            take(window, there, first + int(w + j * STRIDE), values[w + j * STRIDE], j, run);
+        }
     }
 }
+#else
+void take_row(Window window, Row row, int first, inout Run run) {
+    for (uint w = 0u; w < window.taps.z; ++w) {
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
+            const int column = first + int(w * window.dilation.z + j * window.stride.z);
+            const bool is_inside = row.is_inside && uint(column) < window.x_extents.z;
+            const int at = is_inside ? int(row.begin) + column : 0;
+            take(window, row, column, texelFetch(x_window, at).x, j, run);
+        }
+    }
+}
+#endif
 
 // `at`: the first element of the run; `base`: where its plane begins in x.
 Run pool(Window window, uvec3 at, uint base) {
     const ivec3 origin = window_origin(window, at);
     const ivec3 padded = ivec3(window.x_extents) + window.pad_end;
     Run run;
-    [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
         run.values[j] = kIsAverage != 0u ? 0.0 : uintBitsToFloat(0xff800000u);
         run.counts[j] = 0;
         run.divisors[j] = 0;
@@ -58,13 +96,11 @@ Run pool(Window window, uvec3 at, uint base) {
     for (uint d = 0u; d < window.taps.x; ++d) {
         for (uint h = 0u; h < window.taps.y; ++h) {
             const ivec2 outer = origin.xy + ivec2(uvec2(d, h) * window.dilation.xy);
-            const bool has_row = all(lessThan(uvec2(outer), window.x_extents.xy));
-            const bool is_counted = all(lessThan(outer, padded.xy));
-            const uint row = base + uint(outer.x * int(window.x_extents.y) + outer.y) * window.x_extents.z;
-            for (uint w = 0u; w < window.taps.z; ++w) {
-                const int first = origin.z + int(w * window.dilation.z);
-                take(window, row, has_row, is_counted, ivec2(first, window.stride.z), run);
-            }
+            const uint number = uint(outer.x * int(window.x_extents.y) + outer.y);
+            const bool is_inside = all(lessThan(uvec2(outer), window.x_extents.xy));
+            const bool is_padded = all(lessThan(outer, padded.xy));
+            const Row row = Row(base + number * window.x_extents.z, is_inside, is_padded);
+            take_row(window, row, origin.z, run);
         }
     }
     return run;

@@ -25,19 +25,41 @@ bool has_runs(const TensorArg& x, bool has_indices, const KernelLimits& limits) 
            x.shape.element_count() <= limits.max_window_texels;
 }
 
+// Variants of pool_run.comp.
+struct PoolRun {
+    // Where rows have one element, as those of global pools, the other lanes of a run would idle.
+    // Seven as in conv_run.glsl.
+    uint32_t columns = 1;
+    uint32_t stride = 0;  // of windows that are read as whole texels; 0: others
+
+    std::string shader_name() const {
+        return stride == 0 ? fmt::format("pool_run_{}", columns)
+                           : fmt::format("pool_run_{}_stride{}", columns, stride);
+    }
+};
+
+PoolRun run_of(const WindowParameters& window) {
+    if (window.y_extents[2] == 1) {
+        return {};
+    }
+    constexpr uint32_t kColumns = 7;
+    const bool has_texels = window.taps[2] <= 3 && window.stride[2] <= 2 && window.dilation[2] == 1;
+    return {kColumns, has_texels ? window.stride[2] : 0};
+}
+
 Status write_runs(const TensorArg& x,
                   const PoolGeometry& pool,
                   const WindowParameters& window,
                   KernelWriter& writer) {
-    // Where rows have one element, as those of global pools, the other lanes of a run would idle.
-    const uint32_t columns = window.y_extents[2] == 1 ? 1 : 8;
+    const PoolRun run = run_of(window);
     const int64_t planes = pool.batch * pool.channels;
     const int64_t rows = planes * window.y_extents[0] * window.y_extents[1];
-    const int64_t runs = rows * ((window.y_extents[2] + columns - 1) / columns);
+    const int64_t runs = rows * ((window.y_extents[2] + run.columns - 1) / run.columns);
     KernelDispatch dispatch;
-    dispatch.shader = {fmt::format("pool_run_{}", columns),
+    dispatch.shader = {run.shader_name(),
                        {writer.limits().subgroup_size, pool.kind == PoolKind::kAverage ? 1U : 0U}};
     dispatch.shader.windows = 1;
+    dispatch.shader.vector_windows = run.stride == 0 ? 0 : 1;
     dispatch.groups = groups_for(runs, writer.limits().subgroup_size, writer.limits());
     dispatch.reads = {input_ref(0)};
     LEAT_RETURN_IF_ERROR(
