@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/iterations_vulkan.h"
 #include "ops/matmul/gemm_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 
@@ -87,14 +88,26 @@ ConvShader shader_of(const ConvProblem& problem,
     return shader;
 }
 
-ConvShader depthwise_runs(const ConvProblem& problem, const KernelLimits& limits) {
+std::optional<ConvShader> depthwise_runs(const ConvProblem& problem, const KernelLimits& limits) {
     const uint32_t lanes = limits.subgroup_size;
     const int64_t count = int64_t(run_count(problem)) * problem.groups * problem.out_channels;
+    const auto groups = groups_within_iterations(count, problem.window.taps[1], lanes, limits);
+    if (!groups) {
+        return std::nullopt;
+    }
     ConvShader shader;
     shader.use = {fmt::format("conv_run_depthwise_{}", problem.window.stride[2]), {lanes}};
     shader.use.windows = shader.use.vector_windows = kXAndW;
-    shader.groups = groups_for(count, lanes, limits);
+    shader.groups = *groups;
     return shader;
+}
+
+// Iterations of an invocation of a tile: taps by input channels, of a row of taps together in runs,
+// then its rows as it stores; for each of its groups.
+int64_t tile_iterations(const ConvProblem& problem, ConvTile tile, const KernelLimits& limits) {
+    const int64_t steps = volume(problem.window.taps) / (tile.has_runs ? 3 : 1);
+    const int64_t groups = (problem.groups + limits.max_groups[2] - 1) / limits.max_groups[2];
+    return groups * (1 + steps * (int64_t(problem.in_channels) + 1) + tile.rows);
 }
 
 // Of CPU devices, for f32; none where no tiles fit.
@@ -113,7 +126,9 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem, const KernelLi
         tile = measured_tile(problem, limits).value_or(tile);
     }
     const ConvShader shader = shader_of(problem, tile, has_windows, limits);
-    return are_possible(shader.groups, limits) ? std::optional(shader) : std::nullopt;
+    const bool is_possible = are_possible(shader.groups, limits) &&
+                             tile_iterations(problem, tile, limits) <= kMostIterations;
+    return is_possible ? std::optional(shader) : std::nullopt;
 }
 
 ConvShader choose_shader(const ConvProblem& problem, DType dtype, const KernelLimits& limits) {

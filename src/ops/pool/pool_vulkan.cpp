@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/error.h"
+#include "ops/iterations_vulkan.h"
 #include "ops/pool/pool.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 #include "ops/type_checks.h"
@@ -17,12 +20,6 @@ std::string refuse_pool(const NodeData& node, const KernelTypes& types) {
         node.op_type == "MaxPool" ? kFloatTypes | kByteTypes : DTypeSet{kFloatTypes};
     std::string reason = epilogue_refusal(node);
     return reason.empty() ? type_refusal(types.inputs[0], allowed) : reason;
-}
-
-// Devices that are CPUs read texels faster (docs/measurements/vulkan.md).
-bool has_runs(const TensorArg& x, bool has_indices, const KernelLimits& limits) {
-    return limits.is_cpu && x.dtype == DType::kFloat32 && !has_indices &&
-           x.shape.element_count() <= limits.max_window_texels;
 }
 
 // Variants of pool_run.comp.
@@ -47,27 +44,38 @@ PoolRun run_of(const WindowParameters& window) {
     return {kColumns, has_texels ? window.stride[2] : 0};
 }
 
-Status write_runs(const TensorArg& x,
-                  const PoolGeometry& pool,
-                  const WindowParameters& window,
-                  KernelWriter& writer) {
+// Devices that are CPUs read texels faster (docs/measurements/vulkan.md). None where the kernel
+// does not take the pool.
+std::optional<KernelDispatch> runs_of(const TensorArg& x,
+                                      const PoolGeometry& pool,
+                                      const WindowParameters& window,
+                                      const KernelLimits& limits) {
+    if (!limits.is_cpu || x.dtype != DType::kFloat32 ||
+        x.shape.element_count() > limits.max_window_texels) {
+        return std::nullopt;
+    }
     const PoolRun run = run_of(window);
     const int64_t planes = pool.batch * pool.channels;
     const int64_t rows = planes * window.y_extents[0] * window.y_extents[1];
     const int64_t runs = rows * ((window.y_extents[2] + run.columns - 1) / run.columns);
+    const auto [d, h, w] = window.taps;
+    const int64_t of_a_row = run.stride == 0 ? w + int64_t{1} : 1;
+    const auto groups =
+        groups_within_iterations(runs, d * (h * of_a_row + 1), limits.subgroup_size, limits);
+    if (!groups) {
+        return std::nullopt;
+    }
     KernelDispatch dispatch;
     dispatch.shader = {run.shader_name(),
-                       {writer.limits().subgroup_size, pool.kind == PoolKind::kAverage ? 1U : 0U}};
+                       {limits.subgroup_size, pool.kind == PoolKind::kAverage ? 1U : 0U}};
     dispatch.shader.windows = 1;
     dispatch.shader.vector_windows = run.stride == 0 ? 0 : 1;
-    dispatch.groups = groups_for(runs, writer.limits().subgroup_size, writer.limits());
+    dispatch.groups = *groups;
     dispatch.reads = {input_ref(0)};
-    LEAT_RETURN_IF_ERROR(
-        make_window(dispatch.reads[0], x.shape.element_count() * int64_t(sizeof(float)), writer));
     dispatch.writes = {output_ref(0)};
     dispatch.scalars = {uint32_t(planes), pool.count_include_pad ? 1U : 0U};
     dispatch.parameters = std::as_bytes(std::span(&window, 1));
-    return writer.dispatch(dispatch);
+    return dispatch;
 }
 
 Status write_pool(const KernelNode& node, KernelWriter& writer) {
@@ -84,8 +92,12 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     const Extents strides = is_column_major ? Extents{1, extents[0], extents[0] * extents[1]}
                                             : Extents{extents[1] * extents[2], extents[2], 1};
     const WindowParameters window = WindowParameters::make(pool.window);
-    if (has_runs(x, has_indices, writer.limits())) {
-        return write_runs(x, pool, window, writer);
+    if (!has_indices) {
+        if (std::optional<KernelDispatch> runs = runs_of(x, pool, window, writer.limits())) {
+            const int64_t bytes = x.shape.element_count() * int64_t(sizeof(float));
+            LEAT_RETURN_IF_ERROR(make_window(runs->reads[0], bytes, writer));
+            return writer.dispatch(*runs);
+        }
     }
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("pool", x.dtype),
