@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/iterations_vulkan.h"
 #include "ops/matmul/gemm_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 
@@ -91,8 +90,8 @@ ConvShader shader_of(const ConvProblem& problem,
 std::optional<ConvShader> depthwise_runs(const ConvProblem& problem, const KernelLimits& limits) {
     const uint32_t lanes = limits.subgroup_size;
     const int64_t count = int64_t(run_count(problem)) * problem.groups * problem.out_channels;
-    const auto groups = groups_within_iterations(count, problem.window.taps[1], lanes, limits);
-    if (!groups) {
+    const auto groups = groups_with_loops(count, lanes, problem.window.taps[1], limits);
+    if (!groups.ok()) {
         return std::nullopt;
     }
     ConvShader shader;
@@ -131,7 +130,15 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem, const KernelLi
     return is_possible ? std::optional(shader) : std::nullopt;
 }
 
-ConvShader choose_shader(const ConvProblem& problem, DType dtype, const KernelLimits& limits) {
+// Of an element of Y: the loops over channels, planes, rows and taps.
+int64_t general_iterations(const ConvProblem& problem) {
+    const auto [d, h, w] = problem.window.taps;
+    return int64_t(problem.in_channels) * (1 + d * (1 + h * (int64_t{1} + w)));
+}
+
+Result<ConvShader> choose_shader(const ConvProblem& problem,
+                                 DType dtype,
+                                 const KernelLimits& limits) {
     if (has_subgroup_tiles(limits) && dtype == DType::kFloat32) {
         if (std::optional<ConvShader> tile = choose_tile(problem, limits)) {
             return *std::move(tile);
@@ -146,7 +153,8 @@ ConvShader choose_shader(const ConvProblem& problem, DType dtype, const KernelLi
         return shader;
     }
     shader.use = {shader_variant("conv_general", dtype), {kWorkgroup}};
-    shader.groups = groups_for(problem.y_elements(), kWorkgroup, limits);
+    LEAT_ASSIGN_OR_RETURN(shader.groups, groups_with_loops(problem.y_elements(), kWorkgroup,
+                                                           general_iterations(problem), limits));
     return shader;
 }
 
@@ -171,7 +179,8 @@ std::string conv_variant_shader(uint32_t variant, uint32_t stride) {
 
 Status write_conv(const ConvProblem& problem, const ConvOperands& operands, KernelWriter& writer) {
     const std::vector<std::byte> parameters = parameters_of(problem, operands.scale);
-    const ConvShader shader = choose_shader(problem, operands.dtype, writer.limits());
+    LEAT_ASSIGN_OR_RETURN(const ConvShader shader,
+                          choose_shader(problem, operands.dtype, writer.limits()));
     KernelDispatch dispatch;
     dispatch.shader = shader.use;
     dispatch.groups = shader.groups;

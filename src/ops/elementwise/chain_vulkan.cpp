@@ -8,7 +8,6 @@
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/chain_source_vulkan.h"
 #include "ops/elementwise/element_access.h"
-#include "ops/iterations_vulkan.h"
 
 namespace leat::vulkan {
 namespace {
@@ -98,13 +97,8 @@ Status write_elementwise_chain(const ElementwiseChain& chain, KernelWriter& writ
         dispatch.parameters = std::as_bytes(std::span(&shape, 1));
     }
     const int64_t items = text.is_unrolled ? (count + 3) / 4 : count;
-    const auto groups =
-        groups_within_iterations(items, int64_t(shape.rank), kWorkgroup, writer.limits());
-    if (!groups) {
-        return unsupported("an element-wise kernel on {} elements", count)
-            .with_needed("fewer, or more workgroups");
-    }
-    dispatch.groups = *groups;
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(items, kWorkgroup, int64_t(shape.rank),
+                                                             writer.limits()));
     dispatch.scalars[0] = uint32_t(count);
     dispatch.scalars[1] = shape.rank;
     LEAT_RETURN_IF_ERROR(add_constants(chain, dispatch));

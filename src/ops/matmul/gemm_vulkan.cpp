@@ -182,9 +182,10 @@ SubgroupTile choose_tile(const GemmProblem& problem,
 
 // Whether the tiles in registers of CPU devices take the product as it is.
 bool fits_subgroup_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
-    return has_subgroup_tiles(limits) && dtype == DType::kFloat32 && problem.n >= kLaneColumns &&
-           problem.b_column == 1 && problem.k > 0 &&
-           are_possible(subgroup_tile_groups(result_of(problem), limits), limits);
+    constexpr int64_t kIterationsOfStoring = 100;
+    return problem.k + kIterationsOfStoring <= kMostIterations && has_subgroup_tiles(limits) &&
+           dtype == DType::kFloat32 && problem.n >= kLaneColumns && problem.b_column == 1 &&
+           problem.k > 0 && are_possible(subgroup_tile_groups(result_of(problem), limits), limits);
 }
 
 Status write_subgroup_tile(const GemmProblem& problem,

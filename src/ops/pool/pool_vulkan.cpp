@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "ops/iterations_vulkan.h"
 #include "ops/pool/pool.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 #include "ops/type_checks.h"
@@ -61,8 +60,8 @@ std::optional<KernelDispatch> runs_of(const TensorArg& x,
     const auto [d, h, w] = window.taps;
     const int64_t of_a_row = run.stride == 0 ? w + int64_t{1} : 1;
     const auto groups =
-        groups_within_iterations(runs, d * (h * of_a_row + 1), limits.subgroup_size, limits);
-    if (!groups) {
+        groups_with_loops(runs, limits.subgroup_size, d * (h * of_a_row + 1), limits);
+    if (!groups.ok()) {
         return std::nullopt;
     }
     KernelDispatch dispatch;
@@ -102,7 +101,10 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("pool", x.dtype),
                        {kWorkgroup, pool.kind == PoolKind::kAverage ? 1U : 0U}};
-    dispatch.groups = groups_for(y.shape.element_count(), kWorkgroup, writer.limits());
+    const auto [d, h, w] = window.taps;
+    const int64_t iterations = d * (1 + h * (int64_t{1} + w));
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(y.shape.element_count(), kWorkgroup,
+                                                             iterations, writer.limits()));
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0), output_ref(has_indices ? 1 : 0)};
     dispatch.scalars = {uint32_t(pool.batch * pool.channels),
