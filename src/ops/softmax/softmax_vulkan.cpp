@@ -43,7 +43,8 @@ Status write_softmax(const KernelNode& node, KernelWriter& writer) {
     dispatch.groups = work.groups;
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
-    dispatch.scalars = {uint32_t(rows), uint32_t(split.extent), uint32_t(split.inner)};
+    const uint32_t problem[] = {uint32_t(rows), uint32_t(split.extent), uint32_t(split.inner)};
+    dispatch.parameters = std::as_bytes(std::span(problem));
     return writer.dispatch(dispatch);
 }
 
