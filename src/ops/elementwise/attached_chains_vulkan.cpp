@@ -6,6 +6,9 @@
 #include <cstring>
 
 #include "accumulate.glsl.h"
+#include "attention_problem.glsl.h"
+#include "attention_shared_tile.comp.h"
+#include "attention_subgroup_tile.comp.h"
 #include "backends/vulkan/shaders.h"
 #include "base/error.h"
 #include "conv_general.comp.h"
@@ -40,7 +43,9 @@ struct NamedText {
     std::string_view text;
     bool reloads = false;  // calls reloaded() of prologue.glsl
 };
-constexpr NamedText kKernels[] = {{"conv_general.comp", glsl::conv_general},
+constexpr NamedText kKernels[] = {{"attention_shared_tile.comp", glsl::attention_shared_tile},
+                                  {"attention_subgroup_tile.comp", glsl::attention_subgroup_tile},
+                                  {"conv_general.comp", glsl::conv_general},
                                   {"conv_run_depthwise.comp", glsl::conv_run_depthwise},
                                   {"conv_run_tile.comp", glsl::conv_run_tile},
                                   {"conv_shared_tile.comp", glsl::conv_shared_tile},
@@ -51,12 +56,17 @@ constexpr NamedText kKernels[] = {{"conv_general.comp", glsl::conv_general},
                                   {"reduce.comp", glsl::reduce},
                                   {"row_normalization.comp", glsl::row_normalization, true},
                                   {"softmax.comp", glsl::softmax, true}};
-constexpr NamedText kIncludes[] = {
-    {"accumulate.glsl", glsl::accumulate},     {"conv_problem.glsl", glsl::conv_problem},
-    {"conv_run.glsl", glsl::conv_run},         {"epilogue.glsl", glsl::epilogue},
-    {"gemm_problem.glsl", glsl::gemm_problem}, {"lanes.glsl", glsl::lanes},
-    {"prologue.glsl", glsl::prologue},         {"push_block.glsl", glsl::push_block},
-    {"real_math.glsl", glsl::real_math},       {"window.glsl", glsl::window}};
+constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
+                                   {"attention_problem.glsl", glsl::attention_problem},
+                                   {"conv_problem.glsl", glsl::conv_problem},
+                                   {"conv_run.glsl", glsl::conv_run},
+                                   {"epilogue.glsl", glsl::epilogue},
+                                   {"gemm_problem.glsl", glsl::gemm_problem},
+                                   {"lanes.glsl", glsl::lanes},
+                                   {"prologue.glsl", glsl::prologue},
+                                   {"push_block.glsl", glsl::push_block},
+                                   {"real_math.glsl", glsl::real_math},
+                                   {"window.glsl", glsl::window}};
 
 template <size_t kCount>
 const NamedText* find_text(const NamedText (&texts)[kCount], std::string_view name) {
