@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/vulkan/plugin/attention_groups.h"
 #include "backends/vulkan/plugin/group_builder.h"
 #include "ops/transpose/transpose.h"
 
@@ -34,23 +35,28 @@ class GroupFinder {
           lowered_(lowered),
           uses_(graph, lowered),
           views_(graph, lowered, limits),
-          places_(place_operands(graph, lowered, views_)),
-          is_taken_(lowered.steps.size()) {}
+          attention_(find_attention(uses_, views_, limits)),
+          is_taken_(lowered.steps.size()) {
+        std::vector<uint32_t> reads_views(lowered.steps.size());
+        for (const AttentionGroup& group : attention_) {
+            reads_views[size_t(group.scores.anchor)] = 0b11;
+            reads_views[size_t(group.context)] = 0b10;
+        }
+        views_.plan_reads(std::move(reads_views));
+        places_ = place_operands(graph, lowered, views_);
+    }
 
     FusedSteps find() {
         std::vector<FusedGroup> groups;
+        for (const AttentionGroup& attention : attention_) {
+            add(attention_group(attention), groups);
+        }
         for (size_t s = 0; s < lowered_.steps.size(); ++s) {
             if (is_taken_[s] || places_.is_done[s]) {
                 continue;
             }
-            FusedGroup group =
-                views_.is_movement(int32_t(s)) ? copies_of(int32_t(s)) : group_from(int32_t(s));
-            for (const int32_t step : group.steps) {
-                is_taken_[size_t(step)] = true;
-            }
-            if (!group.steps.empty()) {
-                groups.push_back(std::move(group));
-            }
+            add(views_.is_movement(int32_t(s)) ? copies_of(int32_t(s)) : group_from(int32_t(s)),
+                groups);
         }
         // What a step reads from outside its group was there before the step, so before the last.
         std::sort(groups.begin(), groups.end(), [](const FusedGroup& a, const FusedGroup& b) {
@@ -62,6 +68,36 @@ class GroupFinder {
   private:
     const LoweredStep& step(int32_t index) const { return uses_.step(index); }
     const NodeData& node_of(int32_t index) const { return uses_.node_of(index); }
+
+    void add(FusedGroup group, std::vector<FusedGroup>& groups) {
+        for (const int32_t step : group.steps) {
+            is_taken_[size_t(step)] = true;
+        }
+        if (!group.steps.empty()) {
+            groups.push_back(std::move(group));
+        }
+    }
+
+    // V follows the operands of the first product.
+    FusedGroup attention_group(const AttentionGroup& attention) const {
+        FusedGroup group = attention.scores;
+        const AttentionReads reads = attention_reads(attention, uses_, views_);
+        group.is_attention = true;
+        group.reads[0] = reads.q;
+        group.reads[1] = reads.k_transposed;
+        group.reads.insert(group.reads.begin() + 2, reads.v);
+        group.anchor_inputs = {reads.q.arg, reads.k_transposed.arg, reads.v.arg};
+        for (size_t i = 1; i < group.chain.inputs.size(); ++i) {
+            ++group.chain.inputs[i].operand.index;
+        }
+        group.steps.push_back(attention.softmax);
+        group.steps.push_back(attention.context);
+        group.results =
+            operands_of(node_of(attention.context).outputs, step(attention.context).outputs);
+        group.strided_result = step(attention.context).outputs[0];
+        add_transpose(group, attention.context);
+        return group;
+    }
 
     // The step alone, reading views in place.
     FusedGroup alone_on_views(int32_t index) const {
@@ -99,18 +135,20 @@ class GroupFinder {
 
     FusedGroup group_from(int32_t first) const {
         FusedGroup group = longest_from(first);
-        add_transpose(group);
+        if (group.anchor >= 0) {
+            add_transpose(group, group.anchor);
+        }
         return group;
     }
 
     // A product stores its result transposed where nobody needs it otherwise; rows stay dense.
-    void add_transpose(FusedGroup& group) const {
+    void add_transpose(FusedGroup& group, int32_t product) const {
         const ValueId result = group.results[0].value;
-        if (group.anchor < 0 || node_of(group.anchor).op_type != "MatMul" ||
-            uses_.readers(result).size() != 1 || uses_.is_copied(result)) {
+        if (node_of(product).op_type != "MatMul" || uses_.readers(result).size() != 1 ||
+            uses_.is_copied(result)) {
             return;
         }
-        const LoweredStep& product = step(group.anchor);
+        const LoweredStep& own = step(product);
         const int32_t reader = uses_.readers(result)[0];
         const NodeData& node = node_of(reader);
         if (!views_.is_movement(reader) || node.op_type != "Transpose" ||
@@ -123,10 +161,10 @@ class GroupFinder {
         const auto permutation = transpose_permutation(node, rank);
         const auto is_matrix = [](const TensorArg& arg) { return arg.shape.rank() >= 2; };
         if (!permutation.ok() || rank < 3 || (*permutation)[size_t(rank - 1)] != rank - 1 ||
-            !std::all_of(product.inputs.begin(), product.inputs.end(), is_matrix)) {
+            !std::all_of(own.inputs.begin(), own.inputs.end(), is_matrix)) {
             return;
         }
-        group.strided_result = product.outputs[0];
+        group.strided_result = own.outputs[0];
         for (size_t axis = 0; axis < size_t(rank); ++axis) {
             group.strided_result->strides[size_t((*permutation)[axis])] = y.strides[axis];
         }
@@ -173,6 +211,7 @@ class GroupFinder {
     const LoweredGraph& lowered_;
     StepUses uses_;
     MovedViews views_;
+    std::vector<AttentionGroup> attention_;
     ConcatPlaces places_;
     std::vector<bool> is_taken_;  // by step
 };

@@ -4,6 +4,7 @@
 //     x --Conv--> a --Add(r)--> b --Relu--> y        one group: Conv with the epilogue Add, Relu
 //     x --Add(r)--> a --Softmax--> y                 one group: Softmax with the prologue Add
 //     x --Mul--> a --Sigmoid--> b --Mul(a)--> y      one group: a chain
+//     q --MatMul(k^T)--> a --Softmax--> b --MatMul(v)--> y    one group: attention
 //     x --MatMul--> a --Transpose--> y               one group: the product stores y
 //
 // Values between the steps of a group are read by no other step and have no memory. What only moves
@@ -36,6 +37,9 @@ struct FusedGroup {
     // those of ops/elementwise/attached_chains_vulkan.h, empty where there is none.
     int32_t anchor = -1;
     std::vector<TensorArg> anchor_inputs;
+    // With attention (attention_groups.h) the anchor is the product that gives scores, its chain
+    // theirs; inputs are those of the anchor and V.
+    bool is_attention = false;
     ElementwiseChain prologue;
     ElementwiseChain chain;
     // Inputs of the anchor, then those of the chains, whose operands are input_ref() of these. With
@@ -43,7 +47,7 @@ struct FusedGroup {
     std::vector<GroupOperand> reads;
     // Outputs of the last step; then the prologue's result, where others need it.
     std::vector<GroupOperand> results;
-    // Output 0 of the anchor as its kernel stores it, where that is not dense.
+    // What a product or attention stores as its kernel has it, where that is not dense.
     std::optional<TensorArg> strided_result;
     // A step that only moves elements: by result that is stored, the view of reads[0] that it is.
     std::vector<StridedView> copies;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "backends/vulkan/plugin/failure.h"
 #include "backends/vulkan/plugin/fused_groups.h"
 #include "base/error.h"
+#include "ops/attention/attention_vulkan.h"
 #include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
 
@@ -251,7 +253,19 @@ class ProgramBuilder {
         if (group.stores_prologue()) {
             chains.stored = output_ref(1);
         }
+        if (group.is_attention) {
+            const std::vector<TensorArg>& inputs = group.anchor_inputs;
+            const AttentionArgs args{inputs[0], inputs[1], inputs[2], outputs[0]};
+            const auto write = [&](KernelWriter& writer) { return write_attention(args, writer); };
+            write_chained(write, chains);
+            return;
+        }
         write_node(graph_.node(anchor.node), group.anchor_inputs, outputs, chains);
+    }
+
+    void write_chained(const std::function<Status(KernelWriter&)>& write,
+                       const AttachedChains& chains) {
+        throw_if(write_with_chains(write, chains, writer_).with_node(program_.step_names.back()));
     }
 
     // Each result is a view of the one operand.
@@ -296,7 +310,7 @@ class ProgramBuilder {
         const auto write = [&](KernelWriter& writer) {
             return choice.entry->write(kernel_node, writer);
         };
-        throw_if(write_with_chains(write, chains, writer_).with_node(program_.step_names.back()));
+        write_chained(write, chains);
     }
 
     void end_uses(std::span<const TensorArg> inputs,
