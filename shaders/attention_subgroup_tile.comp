@@ -1,15 +1,15 @@
 // Y = softmax(f(Q K^T)) V, f32, for devices that are CPUs: elements of a row of Q, K and V beside each
 // other, depth and columns multiples of 4. A subgroup does TILE_ROWS rows of Q. Of scores a lane holds
 // those of kKeys keys at a time, whose rows of K it reads by itself; what all lanes need of Q each lane
-// loads a part of, and the subgroup broadcasts. Of Y a lane holds kVectors times four columns in
-// registers; weights are broadcast to them. Scores are never stored: sums are taken relative to the
+// loads a part of, and the subgroup shuffles. Of Y a lane holds kVectors times four columns in
+// registers, to which weights are shuffled. Scores are never stored: sums are taken relative to the
 // largest score so far, and scaled where a larger one comes.
 // Q, K and V are addresses; with WINDOWS texel buffers of four floats, which such devices read several
 // times faster: then strides are multiples of 4.
 //   operands   0: Q, 1: K, 2: V, 3: Y, overlapping no other
 //   parameters see attention_problem.glsl; q_depth, k_depth and v_column are 1
 //   constants  0: workgroup size in x, the subgroup's, at least 8
-// Workgroups: ceil(columns / (4 kVectors size)), ceil(rows / TILE_ROWS), any number of products in z.
+// Workgroups: ceil(columns / (LANE_COLUMNS size)), ceil(rows / TILE_ROWS), any number of products in z.
 // One-pass softmax: Milakov & Gimelshein, arXiv:1805.02867; with the product: Dao et al., 2205.14135.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -23,9 +23,9 @@ layout(local_size_x_id = 0) in;
 #include "attention_problem.glsl"
 #include "epilogue.glsl"
 
-const uint kKeys = 4;     // of a lane
-const uint kVectors = 2;  // vec4 of columns of a lane
-const uint kLanes = 8;    // that hold different rows of Q, and that a loop over lanes does at a time
+const uint kKeys = 4;   // of a lane
+const uint kLanes = 8;  // that hold different rows of Q, and that a loop over lanes does at a time
+const uint kVectors = LANE_COLUMNS / 4;
 const uint kParts = (TILE_ROWS + kLanes - 1) / kLanes;
 
 #ifdef WINDOWS
@@ -246,7 +246,7 @@ void main() {
     tile.k = operand(1u);
     tile.v = operand(2u);
     // Columns beyond the last ones are computed with these, by several lanes alike: no lane may leave,
-    // since all take part in broadcasts.
+    // since all take part in shuffles.
     [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
         const uint vector = (gl_WorkGroupID.x * kVectors + v) * gl_SubgroupSize + gl_SubgroupInvocationID;
         tile.columns[v] = min(vector * 4u, problem.columns - 4u);

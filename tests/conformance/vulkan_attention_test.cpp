@@ -149,6 +149,7 @@ class VulkanAttention : public ::testing::Test {
     }
 
     std::shared_ptr<vulkan::Device> device_;
+    bool checks_addresses_ = false;
 };
 
 void VulkanAttention::expect_like_reference(const AttentionCase& wanted, const OpCase& tolerance) {
@@ -166,11 +167,13 @@ void VulkanAttention::expect_like_reference(const AttentionCase& wanted, const O
         }
         std::vector<Tensor> outputs = {*Tensor::allocate(expected.dtype(), expected.shape())};
         const std::vector<Tensor> operands = wanted.operands();
-        run_in_one_dispatch(device_, limits, operands, outputs, [&](vulkan::KernelWriter& writer) {
-            return write_with_chains(
-                [&](vulkan::KernelWriter& own) { return write_attention(args, own); },
-                {nullptr, &chain}, writer);
-        });
+        run_in_one_dispatch(
+            device_, {limits, checks_addresses_}, operands, outputs,
+            [&](vulkan::KernelWriter& writer) {
+                return write_with_chains(
+                    [&](vulkan::KernelWriter& own) { return write_attention(args, own); },
+                    {nullptr, &chain}, writer);
+            });
         EXPECT_EQ(difference(outputs[0], expected, tolerance), "");
     }
 }
@@ -178,12 +181,22 @@ void VulkanAttention::expect_like_reference(const AttentionCase& wanted, const O
 // Extents that are multiples of no tile, one query, one key, many of both; keys shared by heads.
 TEST_F(VulkanAttention, OfAnyExtents) {
     const Extents all[] = {{{2, 3}, {2, 3}, 19, 37, 8, 12},  {{1, 2}, {1, 2}, 1, 77, 64, 64},
-                           {{3}, {3}, 9, 1, 4, 4},           {{}, {}, 33, 64, 32, 72},
+                           {{3}, {3}, 9, 1, 4, 4},           {{}, {}, 33, 64, 32, 140},
                            {{2, 2}, {1, 1}, 8, 33, 16, 68},  {{2}, {2}, 1, 1, 4, 8},
                            {{1, 2}, {1, 2}, 65, 197, 64, 64}};
     uint64_t seed = 1;
     for (const Extents& extents : all) {
         expect_like_reference(AttentionCase(extents, DType::kFloat32, seed += 10));
+    }
+}
+
+// The same with checked kernels, and a mask that broadcasts.
+TEST_F(VulkanAttention, StaysInItsOperands) {
+    checks_addresses_ = true;
+    for (const int64_t rows : {1, 21}) {
+        AttentionCase wanted({{2, 3}, {2, 3}, rows, 45, 12, 20}, DType::kFloat32, 12);
+        wanted.mask = random_tensor(DType::kFloat32, {2, 1, 1, 45}, 13);
+        expect_like_reference(wanted);
     }
 }
 

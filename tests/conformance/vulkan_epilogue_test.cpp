@@ -100,7 +100,7 @@ void VulkanEpilogues::run(const NodeData& node,
     const vulkan::KernelNode kernel_node{node, std::span(args).first(inputs.size()),
                                          std::span(&result, 1)};
     run_in_one_dispatch(
-        device_, limits, operands, std::span(&y, 1), [&](vulkan::KernelWriter& writer) {
+        device_, {limits}, operands, std::span(&y, 1), [&](vulkan::KernelWriter& writer) {
             return write_with_chains(
                 [&](vulkan::KernelWriter& own) { return choice.entry->write(kernel_node, own); },
                 {nullptr, &chain}, writer);

@@ -69,16 +69,19 @@ std::vector<vulkan::PlacedOperand> place_all(VulkanRig& rig, std::span<const Ten
 }  // namespace
 
 void run_in_one_dispatch(const std::shared_ptr<vulkan::Device>& device,
-                         const vulkan::KernelLimits& limits,
+                         const RunOptions& options,
                          std::span<const Tensor> inputs,
                          std::span<Tensor> outputs,
                          const std::function<Status(vulkan::KernelWriter&)>& write) {
     auto made = VulkanRig::make_on(device);
     ASSERT_TRUE(made.ok()) << made.error().message();
     VulkanRig& rig = **made;
+    if (options.checks_addresses) {
+        rig.check_addresses();
+    }
     const std::vector<vulkan::PlacedOperand> reads = place_all(rig, inputs);
     const std::vector<vulkan::PlacedOperand> writes = place_all(rig, outputs);
-    vulkan::ListWriter writer(rig.list(), limits);
+    vulkan::ListWriter writer(rig.list(), options.limits);
     writer.begin_node(reads, writes);
     const Status written = write(writer);
     ASSERT_TRUE(written.ok()) << written.message();

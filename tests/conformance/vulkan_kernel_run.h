@@ -25,10 +25,15 @@ NodeData node_of(const std::string& op_type, size_t inputs, Attributes attribute
 // are chosen.
 std::vector<vulkan::KernelLimits> kinds_of_limits(const vulkan::Device& device);
 
+struct RunOptions {
+    vulkan::KernelLimits limits;
+    // An access outside the operands is a failure, too.
+    bool checks_addresses = false;
+};
 // Runs what `write` writes in one dispatch: input_ref(i) is inputs[i], output_ref(i) outputs[i]. A
 // failure of the test, and nothing run, where it fails.
 void run_in_one_dispatch(const std::shared_ptr<vulkan::Device>& device,
-                         const vulkan::KernelLimits& limits,
+                         const RunOptions& options,
                          std::span<const Tensor> inputs,
                          std::span<Tensor> outputs,
                          const std::function<Status(vulkan::KernelWriter&)>& write);

@@ -198,7 +198,8 @@ void VulkanRowChains::expect_like_reference(const RowNode& row,
     // Those without shared memory have the same kernels.
     const std::vector<KernelLimits> kinds = kinds_of_limits(*device_);
     for (const KernelLimits& limits : std::span(kinds).first(2)) {
-        run_in_one_dispatch(device_, limits, wanted.operands, outputs, write);
+        run_in_one_dispatch(device_, {limits, dtype == DType::kFloat32}, wanted.operands, outputs,
+                            write);
         EXPECT_EQ(difference(outputs[0], wanted.epilogue.result, tolerance), "");
         if (places.is_stored) {
             EXPECT_EQ(difference(outputs[1], wanted.prologue.result, stored), "");

@@ -38,8 +38,9 @@ constexpr DTypeSet kSharedTileTypes = dtype_set(DType::kFloat32, DType::kFloat16
 constexpr uint32_t kSharedRows = 32;
 constexpr uint32_t kSharedColumns = 64;
 // Of attention_subgroup_tile.comp.
-constexpr uint32_t kLaneVectorColumns = 8;
 constexpr uint32_t kTileRows = 8;
+constexpr uint32_t kFewLaneColumns = 8;
+constexpr uint32_t kManyLaneColumns = 16;
 
 uint32_t divide_up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
@@ -125,9 +126,15 @@ uint32_t tile_rows(const AttentionProblem& problem) {
     return problem.rows == 1 ? 1 : kTileRows;
 }
 
+// Each group of columns computes the scores again.
+uint32_t lane_columns(const AttentionProblem& problem, const KernelLimits& limits) {
+    return problem.columns <= kFewLaneColumns * limits.subgroup_size ? kFewLaneColumns
+                                                                     : kManyLaneColumns;
+}
+
 std::array<uint32_t, 3> subgroup_groups(const AttentionProblem& problem,
                                         const KernelLimits& limits) {
-    return {divide_up(problem.columns, kLaneVectorColumns * limits.subgroup_size),
+    return {divide_up(problem.columns, lane_columns(problem, limits) * limits.subgroup_size),
             divide_up(problem.rows, tile_rows(problem)),
             std::min(problem.batch_count, limits.max_groups[2])};
 }
@@ -185,9 +192,10 @@ Status write_subgroup_tile(const AttentionProblem& problem, KernelWriter& writer
     const bool windows = has_windows(problem, writer);
     KernelDispatch dispatch = base_dispatch(problem);
     dispatch.groups = subgroup_groups(problem, limits);
-    dispatch.shader = {fmt::format("attention_subgroup_tile_{}_{}", tile_rows(problem),
-                                   windows ? "vectors" : "addresses"),
-                       {limits.subgroup_size}};
+    dispatch.shader = {
+        fmt::format("attention_subgroup_tile_{}x{}_{}", tile_rows(problem),
+                    lane_columns(problem, limits), windows ? "vectors" : "addresses"),
+        {limits.subgroup_size}};
     if (windows) {
         constexpr uint32_t kAll = 0b111;
         dispatch.shader.windows = kAll;

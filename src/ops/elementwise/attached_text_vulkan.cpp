@@ -60,16 +60,11 @@ std::string bits_of_wide(DType dtype, std::string_view value) {
     return bits_of_value(dtype, fmt::format("{}({})", value_type(dtype), value));
 }
 
-std::string_view buffer_element(DType dtype) {
-    return stored_type(dtype);
-}
-
 // One chain as functions of the kernel. Names of what it declares begin with its own.
 class ChainFunctions {
   public:
-    // `first_input`: the first input that is an operand of its own; operand numbers ascend from
-    // `first_late`, except that input 0 is operand 0. `shape_scalar`: where its shape's offset
-    // stands.
+    // Input 0 is operand 0 or none, the others are operands from `first_late` on. `shape_scalar`:
+    // where the offset of its shape stands.
     ChainFunctions(std::string_view name,
                    const ElementwiseChain& chain,
                    uint32_t first_late,
@@ -82,6 +77,7 @@ class ChainFunctions {
 
     const std::vector<ChainAccess>& accesses() const { return accesses_; }
 
+    // Of inputs from `first_input` on, and of the shape.
     std::string declarations(size_t first_input) const {
         std::string text;
         for (size_t i = first_input; i < chain_.inputs.size(); ++i) {
@@ -89,7 +85,7 @@ class ChainFunctions {
             text += fmt::format(
                 "layout(buffer_reference, scalar, buffer_reference_align = {}) readonly buffer "
                 "{}_Operand{} {{\n    {} at[];\n}};\n",
-                bits_of(dtype) / 8, name_, i, buffer_element(dtype));
+                bits_of(dtype) / 8, name_, i, stored_type(dtype));
         }
         if (broadcasts(accesses_)) {
             text += fmt::format(

@@ -160,7 +160,7 @@ int32_t GroupBuilder::next_reader() const {
     return next;
 }
 
-bool GroupBuilder::reads_other_shape(int32_t candidate) const {
+bool GroupBuilder::reads_otherwise(int32_t candidate) const {
     for (const ValueId input : uses_.node_of(candidate).inputs) {
         for (size_t i = 0; i < group_.steps.size(); ++i) {
             const ValueId result = result_of(group_.steps[i]);
@@ -178,22 +178,21 @@ bool GroupBuilder::reads_other_shape(int32_t candidate) const {
 bool GroupBuilder::continues(int32_t candidate) const {
     return is_chain_step(uses_.node_of(candidate), uses_.step(candidate)) &&
            uses_.step(candidate).outputs[0].shape == group_.chain.shape &&
-           !reads_other_shape(candidate);
+           !reads_otherwise(candidate);
 }
 
 bool GroupBuilder::begins_with_chain(int32_t candidate) const {
     const NodeData& node = uses_.node_of(candidate);
     const ValueId last = result_of(group_.steps.back());
     if (has_anchor() || group_.chain.inputs.empty() || node.inputs[0] != last ||
-        !has_prologues(node, uses_.step(candidate)) || reads_other_shape(candidate)) {
+        !has_prologues(node, uses_.step(candidate)) || reads_otherwise(candidate)) {
         return false;
     }
     const auto reads_inside = [&](int32_t member) {
         return std::find(node.inputs.begin() + 1, node.inputs.end(), result_of(member)) !=
                node.inputs.end();
     };
-    return std::none_of(group_.steps.begin(), group_.steps.end(), reads_inside) &&
-           std::find(node.inputs.begin() + 1, node.inputs.end(), last) == node.inputs.end();
+    return std::none_of(group_.steps.begin(), group_.steps.end(), reads_inside);
 }
 
 bool GroupBuilder::is_inside(int32_t member) const {
@@ -205,7 +204,6 @@ bool GroupBuilder::is_inside(int32_t member) const {
            });
 }
 
-// The value has memory, and whoever reads it comes after the group.
 bool GroupBuilder::can_be_stored(int32_t member) const {
     const ValueId result = result_of(member);
     const std::vector<int32_t>& readers = uses_.readers(result);

@@ -47,9 +47,11 @@ class GroupBuilder {
   private:
     ChainOperand operand_of(ValueId value, const TensorArg& arg);
     ValueId result_of(int32_t member) const { return uses_.node_of(member).outputs[0]; }
-    bool reads_other_shape(int32_t candidate) const;
-    // Readers outside the group; -1 where there is a copy into an output.
+    // Whether it reads a result of the group otherwise than as the element of the same number.
+    bool reads_otherwise(int32_t candidate) const;
+    // Whether the group alone reads the result of a step.
     bool is_inside(int32_t member) const;
+    // Whether the result has memory and everybody else who reads it comes after the group.
     bool can_be_stored(int32_t member) const;
 
     const StepUses& uses_;

@@ -1,0 +1,281 @@
+// f32 attention as one kernel beside the commands that it replaces: a dense copy of K transposed
+// (from eight queries on), two products and Softmax. Both scale the scores.
+//
+//   vulkan_attention [--device NAME] [--rounds N]
+//
+// NAME as in "vulkan:NAME": a number or name~TEXT. Both run once in each round; the least time of
+// each counts, and ratios are those of the least times, with the range of single rounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backends/vulkan/kernel_pipeline.h"
+#include "backends/vulkan/list_writer.h"
+#include "base/error.h"
+#include "base/round_up.h"
+#include "ops/attention/attention_vulkan.h"
+#include "ops/elementwise/attached_chains_vulkan.h"
+#include "ops/movement/movement_vulkan.h"
+#include "vulkan_device.h"
+
+namespace leat::vulkan {
+namespace {
+
+struct Extents {
+    int64_t heads = 0;
+    int64_t rows = 0;
+    int64_t keys = 0;
+    int64_t depth = 0;  // of V, too
+};
+
+TensorArg arg(const Shape& shape) {
+    return row_major_arg(DType::kFloat32, shape, nullptr);
+}
+
+TensorArg transposed(TensorArg matrices) {
+    matrices.shape = {matrices.shape[0], matrices.shape[2], matrices.shape[1]};
+    std::swap(matrices.strides[1], matrices.strides[2]);
+    return matrices;
+}
+
+// Commands of one way to do it. Buffers 0 to 3 of the list are Q, K, V and Y, the others its own.
+struct Commands {
+    Commands(const Extents& own, const KernelLimits& limits) : extents(own), writer(list, limits) {
+        for (const TensorArg& tensor : {q(), k(), k(), q()}) {
+            buffers.push_back(add_buffer(tensor));
+        }
+    }
+    TensorArg q() const { return arg({extents.heads, extents.rows, extents.depth}); }
+    TensorArg k() const { return arg({extents.heads, extents.keys, extents.depth}); }
+    TensorArg scores() const { return arg({extents.heads, extents.rows, extents.keys}); }
+    PlacedOperand add_buffer(const TensorArg& tensor) {
+        const int64_t bytes = tensor.shape.element_count() * int64_t(sizeof(float));
+        sizes_bytes.push_back(bytes);
+        return {list.add_buffer(bytes), 0, bytes};
+    }
+
+    Extents extents;
+    CommandList list;
+    std::vector<int64_t> sizes_bytes;  // of buffers that are no scratch
+    std::vector<PlacedOperand> buffers;
+    ListWriter writer;
+};
+
+ElementwiseChain scale_of(const TensorArg& scores) {
+    ElementwiseChain chain;
+    chain.inputs = {{DType::kFloat32, scores.shape, {}}};
+    chain.shape = scores.shape;
+    chain.steps = {
+        {"Mul", DType::kFloat32, DType::kFloat32, {chain_input(0), chain_constant(0.125F)}}};
+    return chain;
+}
+
+Status write_fused(Commands& commands) {
+    const TensorArg v = commands.k();
+    const AttentionArgs args{commands.q(), transposed(commands.k()), v, commands.q()};
+    const std::string refusal = attention_refusal(args, commands.writer.limits());
+    if (!refusal.empty()) {
+        return unsupported("{}", refusal);
+    }
+    const ElementwiseChain chain = scale_of(commands.scores());
+    commands.writer.begin_node(std::span(commands.buffers).first(3),
+                               std::span(commands.buffers).last(1));
+    return write_with_chains([&](KernelWriter& own) { return write_attention(args, own); },
+                             {nullptr, &chain}, commands.writer);
+}
+
+// One node, whose operands are dense but for input 1.
+Status write_node(const char* op_type,
+                  std::span<const TensorArg> inputs,
+                  const TensorArg& output,
+                  const ElementwiseChain* epilogue,
+                  KernelWriter& writer) {
+    NodeData node;
+    node.op_type = op_type;
+    const std::vector<DType> types(inputs.size(), DType::kFloat32);
+    const KernelChoice choice = choose_kernel(node, {types, std::span(types).first(1)});
+    const KernelNode kernel_node{node, inputs, std::span(&output, 1)};
+    return write_with_chains(
+        [&](KernelWriter& own) { return choice.entry->write(kernel_node, own); },
+        {nullptr, epilogue}, writer);
+}
+
+Status write_divided(Commands& commands) {
+    const auto& [heads, rows, keys, depth] = commands.extents;
+    const std::vector<PlacedOperand>& own = commands.buffers;
+    TensorArg k = transposed(commands.k());
+    PlacedOperand k_place = own[1];
+    constexpr int64_t kRowsWorthCopy = 8;
+    if (rows >= kRowsWorthCopy) {
+        const TensorArg dense = arg(k.shape);
+        k_place = commands.add_buffer(dense);
+        commands.writer.begin_node(std::span(&own[1], 1), std::span(&k_place, 1));
+        LEAT_RETURN_IF_ERROR(write_strided_copy(commands.writer, DType::kFloat32, k.shape,
+                                                {input_ref(0), 0, k.strides},
+                                                {output_ref(0), 0, dense.strides}));
+        k = dense;
+    }
+    const TensorArg scores = commands.scores();
+    const PlacedOperand score_place = commands.add_buffer(scores);
+    const PlacedOperand weight_place = commands.add_buffer(scores);
+    const ElementwiseChain chain = scale_of(scores);
+    const PlacedOperand first[] = {own[0], k_place};
+    const TensorArg first_args[] = {commands.q(), k};
+    commands.writer.begin_node(first, std::span(&score_place, 1));
+    LEAT_RETURN_IF_ERROR(write_node("MatMul", first_args, scores, &chain, commands.writer));
+    commands.writer.begin_node(std::span(&score_place, 1), std::span(&weight_place, 1));
+    LEAT_RETURN_IF_ERROR(
+        write_node("Softmax", std::span(&scores, 1), scores, nullptr, commands.writer));
+    const PlacedOperand second[] = {weight_place, own[2]};
+    const TensorArg second_args[] = {scores, commands.k()};
+    commands.writer.begin_node(second, std::span(&own[3], 1));
+    return write_node("MatMul", second_args, commands.q(), nullptr, commands.writer);
+}
+
+class Bench {
+  public:
+    static Result<Bench> open(std::string_view name) {
+        Bench bench;
+        LEAT_ASSIGN_OR_RETURN(bench.device_, open_device(name));
+        LEAT_ASSIGN_OR_RETURN(bench.queue_,
+                              Queue::create(bench.device_, bench.device_->families().compute));
+        LEAT_ASSIGN_OR_RETURN(bench.maker_, PipelineMaker::create(bench.device_));
+        return bench;
+    }
+    KernelLimits limits() const { return kernel_limits(device_->info()); }
+
+    // Recorded, and run once, because a CPU device translates a kernel at its first dispatch.
+    struct Recorded {
+        std::vector<OwnedPipeline> pipelines;
+        std::vector<Arena> memory;
+        std::unique_ptr<Recording> recording;
+    };
+    Result<Recorded> record(const Commands& commands) const;
+    Result<double> time(Recorded& recorded) const { return time_run(*queue_, *recorded.recording); }
+
+  private:
+    Status add_memory(int64_t size_bytes,
+                      Recorded& recorded,
+                      std::vector<BufferPlace>& places) const;
+
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<Queue> queue_;
+    std::unique_ptr<PipelineMaker> maker_;
+};
+
+Status Bench::add_memory(int64_t size_bytes,
+                         Recorded& recorded,
+                         std::vector<BufferPlace>& places) const {
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device_, size_bytes));
+    LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, size_bytes}));
+    if (arena.is_mapped()) {
+        std::mt19937 random(1);
+        auto* floats = reinterpret_cast<float*>(arena.segments()[0].mapped);
+        std::generate_n(floats, size_bytes / int64_t(sizeof(float)),
+                        [&] { return float(random()) * 0x1p-31F - 1.0F; });
+    }
+    places.push_back(place);
+    recorded.memory.push_back(std::move(arena));
+    return Status();
+}
+
+Result<Bench::Recorded> Bench::record(const Commands& commands) const {
+    Recorded recorded;
+    std::vector<BoundPipeline> pipelines;
+    for (const ShaderUse& shader : commands.writer.shaders()) {
+        LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
+        LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
+                              bind_kernel_pipeline(*maker_, shader, pipeline.get()));
+        pipelines.push_back(bound);
+        recorded.pipelines.push_back(std::move(pipeline));
+    }
+    std::vector<BufferPlace> places;
+    if (!commands.writer.scratch_buffers().empty()) {
+        return unsupported("scratch of kernels");
+    }
+    for (const int64_t bytes : commands.sizes_bytes) {
+        LEAT_RETURN_IF_ERROR(add_memory(bytes, recorded, places));
+    }
+    LEAT_ASSIGN_OR_RETURN(recorded.recording,
+                          Recording::record(queue_, commands.list, plan_barriers(commands.list),
+                                            {maker_->layout(), places, pipelines}));
+    LEAT_RETURN_IF_ERROR(time(recorded).error());
+    return recorded;
+}
+
+struct Least {
+    double us = std::numeric_limits<double>::max();
+    void note(double value) { us = std::min(us, value); }
+};
+
+// Three ways: divided, one kernel, one kernel that has its operands as addresses.
+Status measure(const Bench& bench, const Extents& extents, int64_t rounds) {
+    KernelLimits addresses = bench.limits();
+    addresses.max_window_texels = 0;
+    Commands divided(extents, bench.limits());
+    LEAT_RETURN_IF_ERROR(write_divided(divided));
+    Commands fused(extents, bench.limits());
+    LEAT_RETURN_IF_ERROR(write_fused(fused));
+    Commands fused_addresses(extents, addresses);
+    LEAT_RETURN_IF_ERROR(write_fused(fused_addresses));
+    std::vector<Bench::Recorded> ways;
+    for (const Commands* commands : {&divided, &fused, &fused_addresses}) {
+        LEAT_ASSIGN_OR_RETURN(Bench::Recorded recorded, bench.record(*commands));
+        ways.push_back(std::move(recorded));
+    }
+    std::array<Least, 3> least{};
+    double low = std::numeric_limits<double>::max();
+    double high = 0;
+    for (int64_t round = 0; round < rounds; ++round) {
+        std::array<double, 3> times{};
+        for (size_t way = 0; way < ways.size(); ++way) {
+            LEAT_ASSIGN_OR_RETURN(times[way], bench.time(ways[way]));
+            least[way].note(times[way]);
+        }
+        low = std::min(low, times[1] / times[0]);
+        high = std::max(high, times[1] / times[0]);
+    }
+    fmt::print("{:5} {:5} {:5} {:5} {:>10} {:10.0f} {:10.0f} {:8.2f} ({:.2f}..{:.2f}) {:10.2f}\n",
+               extents.heads, extents.rows, extents.keys, extents.depth,
+               divided.list.commands().size(), least[0].us, least[1].us, least[1].us / least[0].us,
+               low, high, least[2].us / least[0].us);
+    return Status();
+}
+
+Status measure_all(std::string_view device, int64_t rounds) {
+    LEAT_ASSIGN_OR_RETURN(const Bench bench, Bench::open(device));
+    fmt::print("{:>5} {:>5} {:>5} {:>5} {:>10} {:>10} {:>10} {:>8} {:>12} {:>10}\n", "heads",
+               "rows", "keys", "depth", "commands", "divided us", "fused us", "ratio", "rounds",
+               "addresses");
+    constexpr Extents kAll[] = {{12, 1, 128, 64},    {12, 1, 1024, 64},  {32, 1, 512, 128},
+                                {12, 4, 128, 64},    {12, 8, 128, 64},   {12, 32, 32, 64},
+                                {12, 128, 128, 64},  {12, 197, 197, 64}, {12, 512, 512, 64},
+                                {4, 1024, 1024, 64}, {8, 256, 256, 128}, {16, 200, 200, 32},
+                                {8, 128, 128, 256}};
+    for (const Extents& extents : kAll) {
+        LEAT_RETURN_IF_ERROR(measure(bench, extents, rounds));
+    }
+    return Status();
+}
+
+}  // namespace
+}  // namespace leat::vulkan
+
+int main(int argc, char** argv) {
+    std::string_view device = "0";
+    int64_t rounds = 9;
+    const leat::vulkan::BenchmarkOption options[] = {{"--device", &device}, {"--rounds", &rounds}};
+    leat::Status status =
+        leat::vulkan::parse_options(std::span(argv, size_t(argc)).subspan(1), options);
+    if (status.ok()) {
+        status = leat::vulkan::measure_all(device, rounds);
+    }
+    if (!status.ok()) {
+        fmt::print(stderr, "vulkan_attention: {}\n", status.message());
+        return 1;
+    }
+    return 0;
+}
