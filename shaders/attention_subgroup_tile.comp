@@ -1,15 +1,15 @@
 // Y = softmax(f(Q K^T)) V, f32, for devices that are CPUs: elements of a row of Q, K and V beside each
-// other, depth and columns multiples of 4. A subgroup does TILE_ROWS rows of Q. Of scores a lane holds
-// those of kKeys keys at a time, whose rows of K it reads by itself; what all lanes need of Q each lane
-// loads a part of, and the subgroup shuffles. Of Y a lane holds kVectors times four columns in
-// registers, to which weights are shuffled. Scores are never stored: sums are taken relative to the
-// largest score so far, and scaled where a larger one comes.
+// other, depth and columns multiples of 4, of columns at most LANE_COLUMNS for each lane. A subgroup does
+// TILE_ROWS rows of Q. Of scores a lane holds those of kKeys keys at a time, whose rows of K it reads by
+// itself; what all lanes need of Q each lane loads a part of, and the subgroup shuffles. Of Y a lane holds
+// kVectors times four columns in registers, to which weights are shuffled. Scores are never stored: sums
+// are taken relative to the largest score so far, and scaled where a larger one comes.
 // Q, K and V are addresses; with WINDOWS texel buffers of four floats, which such devices read several
 // times faster: then strides are multiples of 4.
 //   operands   0: Q, 1: K, 2: V, 3: Y, overlapping no other
 //   parameters see attention_problem.glsl; q_depth, k_depth and v_column are 1
 //   constants  0: workgroup size in x, the subgroup's, at least 8
-// Workgroups: ceil(columns / (LANE_COLUMNS size)), ceil(rows / TILE_ROWS), any number of products in z.
+// Workgroups: 1, ceil(rows / TILE_ROWS), any number of products in z.
 // One-pass softmax: Milakov & Gimelshein, arXiv:1805.02867; with the product: Dao et al., 2205.14135.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -248,7 +248,7 @@ void main() {
     // Columns beyond the last ones are computed with these, by several lanes alike: no lane may leave,
     // since all take part in shuffles.
     [[unroll]] for (uint v = 0u; v < kVectors; ++v) {
-        const uint vector = (gl_WorkGroupID.x * kVectors + v) * gl_SubgroupSize + gl_SubgroupInvocationID;
+        const uint vector = v * gl_SubgroupSize + gl_SubgroupInvocationID;
         tile.columns[v] = min(vector * 4u, problem.columns - 4u);
     }
     for (uint product = gl_WorkGroupID.z; product < problem.batch_count; product += gl_NumWorkGroups.z) {

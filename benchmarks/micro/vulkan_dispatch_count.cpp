@@ -64,6 +64,8 @@ vulkan::KernelLimits cpu_device_limits() {
     limits.subgroup_size = 8;
     limits.max_workgroup_invocations = 1024;
     limits.shared_memory_bytes = 32768;
+    limits.max_window_texels = 134217728;
+    limits.window_alignment_bytes = 16;
     return limits;
 }
 

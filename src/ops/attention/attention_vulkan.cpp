@@ -122,11 +122,17 @@ std::array<int64_t, 3> window_bytes(const AttentionProblem& problem) {
             bytes_of(problem, rows(problem.keys, problem.v_key, problem.columns), problem.v_batch)};
 }
 
+bool can_have_windows(const AttentionProblem& problem, const KernelLimits& limits) {
+    constexpr int64_t kTexelBytes = 16;
+    const std::array<int64_t, 3> bytes = window_bytes(problem);
+    return has_vectors(problem) &&
+           *std::max_element(bytes.begin(), bytes.end()) / kTexelBytes <= limits.max_window_texels;
+}
+
 uint32_t tile_rows(const AttentionProblem& problem) {
     return problem.rows == 1 ? 1 : kTileRows;
 }
 
-// Each group of columns computes the scores again.
 uint32_t lane_columns(const AttentionProblem& problem, const KernelLimits& limits) {
     return problem.columns <= kFewLaneColumns * limits.subgroup_size ? kFewLaneColumns
                                                                      : kManyLaneColumns;
@@ -134,8 +140,7 @@ uint32_t lane_columns(const AttentionProblem& problem, const KernelLimits& limit
 
 std::array<uint32_t, 3> subgroup_groups(const AttentionProblem& problem,
                                         const KernelLimits& limits) {
-    return {divide_up(problem.columns, lane_columns(problem, limits) * limits.subgroup_size),
-            divide_up(problem.rows, tile_rows(problem)),
+    return {1, divide_up(problem.rows, tile_rows(problem)),
             std::min(problem.batch_count, limits.max_groups[2])};
 }
 
@@ -153,6 +158,16 @@ std::string subgroup_refusal(const AttentionProblem& problem,
     if (!is_whole(problem.depth) || !is_whole(problem.columns) || problem.q_depth != 1 ||
         problem.k_depth != 1 || problem.v_column != 1) {
         return "rows that are no whole vectors";
+    }
+    // Several groups of columns would each compute the scores again: then the commands that the
+    // kernel replaces are as fast (docs/measurements/vulkan.md).
+    if (problem.columns > kManyLaneColumns * limits.subgroup_size) {
+        return "more columns than lanes hold";
+    }
+    // By addresses many rows are slower than the commands.
+    constexpr uint32_t kMostRowsByAddresses = 32;
+    if (problem.rows > kMostRowsByAddresses && !can_have_windows(problem, limits)) {
+        return "many rows without windows";
     }
     return are_possible(subgroup_groups(problem, limits), limits) ? "" : "too many rows";
 }
@@ -175,10 +190,7 @@ KernelDispatch base_dispatch(const AttentionProblem& problem) {
 constexpr uint32_t kUsesWorthCopy = 32;
 
 bool has_windows(const AttentionProblem& problem, const KernelWriter& writer) {
-    const std::array<int64_t, 3> bytes = window_bytes(problem);
-    constexpr int64_t kTexelBytes = 16;
-    if (!has_vectors(problem) || *std::max_element(bytes.begin(), bytes.end()) / kTexelBytes >
-                                     writer.limits().max_window_texels) {
+    if (!can_have_windows(problem, writer.limits())) {
         return false;
     }
     const bool is_worth_copy = std::min(problem.rows, problem.keys) >= kUsesWorthCopy;
