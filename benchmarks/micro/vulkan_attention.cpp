@@ -41,15 +41,33 @@ TensorArg transposed(TensorArg matrices) {
     return matrices;
 }
 
-// Commands of one way to do it. Buffers 0 to 3 of the list are Q, K, V and Y, the others its own.
+// Commands of one way to do it. Where there are as many keys as rows, Q, K and V are thirds of the
+// rows of a product's result, as networks have them; else they are dense.
 struct Commands {
     Commands(const Extents& own, const KernelLimits& limits) : extents(own), writer(list, limits) {
-        for (const TensorArg& tensor : {q(), k(), k(), q()}) {
-            buffers.push_back(add_buffer(tensor));
+        if (!is_packed()) {
+            operands = {add_buffer(q()), add_buffer(k()), add_buffer(k()), add_buffer(y())};
+            return;
         }
+        const int64_t part = extents.heads * extents.depth;
+        const PlacedOperand all = add_buffer(arg({extents.rows, 3 * part}));
+        for (int64_t i = 0; i < 3; ++i) {
+            const int64_t offset = i * part * int64_t(sizeof(float));
+            operands.push_back({all.buffer, offset, all.size_bytes - offset});
+        }
+        operands.push_back(add_buffer(y()));
     }
-    TensorArg q() const { return arg({extents.heads, extents.rows, extents.depth}); }
-    TensorArg k() const { return arg({extents.heads, extents.keys, extents.depth}); }
+    bool is_packed() const { return extents.rows == extents.keys; }
+    TensorArg part(int64_t rows) const {
+        TensorArg part = arg({extents.heads, rows, extents.depth});
+        if (is_packed()) {
+            part.strides = {extents.depth, 3 * extents.heads * extents.depth, 1};
+        }
+        return part;
+    }
+    TensorArg q() const { return part(extents.rows); }
+    TensorArg k() const { return part(extents.keys); }
+    TensorArg y() const { return arg({extents.heads, extents.rows, extents.depth}); }
     TensorArg scores() const { return arg({extents.heads, extents.rows, extents.keys}); }
     PlacedOperand add_buffer(const TensorArg& tensor) {
         const int64_t bytes = tensor.shape.element_count() * int64_t(sizeof(float));
@@ -59,8 +77,8 @@ struct Commands {
 
     Extents extents;
     CommandList list;
-    std::vector<int64_t> sizes_bytes;  // of buffers that are no scratch
-    std::vector<PlacedOperand> buffers;
+    std::vector<int64_t> sizes_bytes;     // of buffers that are no scratch
+    std::vector<PlacedOperand> operands;  // Q, K, V, Y
     ListWriter writer;
 };
 
@@ -74,7 +92,7 @@ ElementwiseChain scale_of(const TensorArg& scores) {
 }
 
 AttentionArgs args_of(const Commands& commands) {
-    return {commands.q(), transposed(commands.k()), commands.k(), commands.q()};
+    return {commands.q(), transposed(commands.k()), commands.k(), commands.y()};
 }
 
 Status write_fused(Commands& commands) {
@@ -84,8 +102,8 @@ Status write_fused(Commands& commands) {
         return unsupported("{}", refusal);
     }
     const ElementwiseChain chain = scale_of(commands.scores());
-    commands.writer.begin_node(std::span(commands.buffers).first(3),
-                               std::span(commands.buffers).last(1));
+    commands.writer.begin_node(std::span(commands.operands).first(3),
+                               std::span(commands.operands).last(1));
     return write_with_chains([&](KernelWriter& own) { return write_attention(args, own); },
                              {nullptr, &chain}, commands.writer);
 }
@@ -108,7 +126,7 @@ Status write_node(const char* op_type,
 
 Status write_divided(Commands& commands) {
     const auto& [heads, rows, keys, depth] = commands.extents;
-    const std::vector<PlacedOperand>& own = commands.buffers;
+    const std::vector<PlacedOperand>& own = commands.operands;
     TensorArg k = transposed(commands.k());
     PlacedOperand k_place = own[1];
     constexpr int64_t kRowsWorthCopy = 8;
@@ -135,7 +153,7 @@ Status write_divided(Commands& commands) {
     const PlacedOperand second[] = {weight_place, own[2]};
     const TensorArg second_args[] = {scores, commands.k()};
     commands.writer.begin_node(second, std::span(&own[3], 1));
-    return write_node("MatMul", second_args, commands.q(), nullptr, commands.writer);
+    return write_node("MatMul", second_args, commands.y(), nullptr, commands.writer);
 }
 
 class Bench {
