@@ -38,7 +38,8 @@ constexpr DTypeSet kSharedTileTypes = dtype_set(DType::kFloat32, DType::kFloat16
 constexpr uint32_t kSharedRows = 32;
 constexpr uint32_t kSharedColumns = 64;
 // Of attention_subgroup_tile.comp.
-constexpr uint32_t kTileRows = 8;
+constexpr uint32_t kFewTileRows = 8;
+constexpr uint32_t kManyTileRows = 16;
 constexpr uint32_t kFewLaneColumns = 8;
 constexpr uint32_t kManyLaneColumns = 16;
 
@@ -129,8 +130,12 @@ bool can_have_windows(const AttentionProblem& problem, const KernelLimits& limit
            *std::max_element(bytes.begin(), bytes.end()) / kTexelBytes <= limits.max_window_texels;
 }
 
-uint32_t tile_rows(const AttentionProblem& problem) {
-    return problem.rows == 1 ? 1 : kTileRows;
+// Tall tiles read K and V less often, and are worth it where these do not stay in near caches
+// (docs/measurements/vulkan.md).
+uint32_t tile_rows(const AttentionProblem& problem, bool has_windows) {
+    return problem.rows == 1                                ? 1
+           : has_windows && problem.rows > 2 * kFewTileRows ? kManyTileRows
+                                                            : kFewTileRows;
 }
 
 uint32_t lane_columns(const AttentionProblem& problem, const KernelLimits& limits) {
@@ -139,8 +144,9 @@ uint32_t lane_columns(const AttentionProblem& problem, const KernelLimits& limit
 }
 
 std::array<uint32_t, 3> subgroup_groups(const AttentionProblem& problem,
+                                        uint32_t tile_rows,
                                         const KernelLimits& limits) {
-    return {1, divide_up(problem.rows, tile_rows(problem)),
+    return {1, divide_up(problem.rows, tile_rows),
             std::min(problem.batch_count, limits.max_groups[2])};
 }
 
@@ -169,7 +175,9 @@ std::string subgroup_refusal(const AttentionProblem& problem,
     if (problem.rows > kMostRowsByAddresses && !can_have_windows(problem, limits)) {
         return "many rows without windows";
     }
-    return are_possible(subgroup_groups(problem, limits), limits) ? "" : "too many rows";
+    return are_possible(subgroup_groups(problem, tile_rows(problem, false), limits), limits)
+               ? ""
+               : "too many rows";
 }
 
 KernelDispatch base_dispatch(const AttentionProblem& problem) {
@@ -203,10 +211,11 @@ Status write_subgroup_tile(const AttentionProblem& problem, KernelWriter& writer
     const KernelLimits& limits = writer.limits();
     const bool windows = has_windows(problem, writer);
     KernelDispatch dispatch = base_dispatch(problem);
-    dispatch.groups = subgroup_groups(problem, limits);
+    const uint32_t rows = tile_rows(problem, windows);
+    dispatch.groups = subgroup_groups(problem, rows, limits);
     dispatch.shader = {
-        fmt::format("attention_subgroup_tile_{}x{}_{}", tile_rows(problem),
-                    lane_columns(problem, limits), windows ? "vectors" : "addresses"),
+        fmt::format("attention_subgroup_tile_{}x{}_{}", rows, lane_columns(problem, limits),
+                    windows ? "vectors" : "addresses"),
         {limits.subgroup_size}};
     if (windows) {
         constexpr uint32_t kAll = 0b111;
