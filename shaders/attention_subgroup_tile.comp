@@ -129,12 +129,12 @@ void weigh(AttentionProblem problem, Tile tile, uint first, inout vec4 scores[TI
         const uint end = min(kLanes, TILE_ROWS - part * kLanes);
         [[dont_unroll]] for (uint r = 0u; r < end; ++r) {
             const uint row = min(tile.row + part * kLanes + r, rows - 1u);
-            const uint index = (tile.product * rows + row) * keys;
+            const EpilogueRow along = epilogue_row((tile.product * rows + row) * keys);
             vec4 values = scores[0];
             float best = NEGATIVE_INFINITY;
             [[unroll]] for (uint c = 0u; c < kKeys; ++c) {
                 const uint key = key_of(first, c);
-                const float value = epilogue(values[c], index + min(key, keys - 1u));
+                const float value = epilogue_along(values[c], along, min(key, keys - 1u));
                 values[c] = key < keys ? value : NEGATIVE_INFINITY;
                 best = values[c] > best ? values[c] : best;
             }

@@ -133,7 +133,7 @@ void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint produ
     FloatsIn c = FloatsIn(operand(2u));
     FloatsOut y = FloatsOut(operand(3u));
     [[dont_unroll]] for (uint r = row; r < end; ++r) {
-        const uint index = (product * problem.m + r) * problem.n + column;
+        const EpilogueRow along = epilogue_row((product * problem.m + r) * problem.n + column);
         const uint y_at = origins.w + r * problem.y_row + column;
         const uint c_at = origins.z + r * problem.c_row + column * problem.c_column;
         float values[kColumns];
@@ -146,7 +146,7 @@ void store(GemmProblem problem, uint row, uint column, uvec4 origins, uint produ
             }
         }
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
-            y.at[y_at + j] = epilogue(values[j], index + j);
+            y.at[y_at + j] = epilogue_along(values[j], along, j);
         }
         [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
             sums[i - 1u] = sums[i];

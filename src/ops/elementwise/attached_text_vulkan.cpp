@@ -102,12 +102,45 @@ class ChainFunctions {
         return text;
     }
 
-    // The chain's bits at `index`; `own` are those of input 0, where it is no operand.
-    std::string call(std::string_view own) const {
+    // What operands are for an element, and steps to those behind it in its row, which lies within
+    // the innermost axis of the collapsed shape.
+    std::string row_functions() const {
+        std::string members = "    uint index;\n";
+        std::string values = "index";
+        for (size_t i = 1; i < accesses_.size(); ++i) {
+            if (accesses_[i] == ChainAccess::kBroadcast) {
+                members += fmt::format("    uint at{0};\n    uint step{0};\n", i);
+                values += fmt::format(", at{0}, shape.strides[{0}][shape.rank - 1u]", i);
+            } else if (accesses_[i] == ChainAccess::kScalar) {
+                members += fmt::format("    {} scalar{};\n", bits_type(chain_.inputs[i].dtype), i);
+                values += fmt::format(", {}", element(i));
+            }
+        }
+        return fmt::format(
+            "struct EpilogueRow {{\n{}}};\n"
+            "EpilogueRow epilogue_row(uint index) {{\n{}    return EpilogueRow({});\n}}\n",
+            members, places(), values);
+    }
+    // Arguments of the chain for an element of a row.
+    std::string call_along(std::string_view own) const {
+        std::vector<std::string> elements = {std::string(own)};
+        elements.reserve(chain_.inputs.size());
+        for (size_t i = 1; i < chain_.inputs.size(); ++i) {
+            elements.push_back(
+                accesses_[i] == ChainAccess::kScalar ? fmt::format("row.scalar{}", i)
+                : accesses_[i] == ChainAccess::kDense
+                    ? element(i, "index")
+                    : element(i, fmt::format("row.at{0} + column * row.step{0}", i)));
+        }
+        return fmt::format("{}_chain({}, index)", name_, fmt::join(elements, ", "));
+    }
+
+    // The chain's bits at `index`, where all inputs are operands.
+    std::string call() const {
         std::vector<std::string> elements;
         elements.reserve(chain_.inputs.size());
         for (size_t i = 0; i < chain_.inputs.size(); ++i) {
-            elements.push_back(i == 0 && !own.empty() ? std::string(own) : element(i));
+            elements.push_back(element(i));
         }
         return fmt::format("{}_chain({}, index)", name_, fmt::join(elements, ", "));
     }
@@ -144,9 +177,11 @@ class ChainFunctions {
 
   private:
     std::string element(size_t i) const {
-        const std::string at = accesses_[i] == ChainAccess::kDense    ? "index"
-                               : accesses_[i] == ChainAccess::kScalar ? "0"
-                                                                      : fmt::format("at{}", i);
+        return element(i, accesses_[i] == ChainAccess::kDense    ? "index"
+                          : accesses_[i] == ChainAccess::kScalar ? "0"
+                                                                 : fmt::format("at{}", i));
+    }
+    std::string element(size_t i, std::string_view at) const {
         return fmt::format("{}({}_Operand{}(operand({}u)).at[{}])",
                            bits_type(chain_.inputs[i].dtype), name_, i,
                            i == 0 ? 0 : first_late_ + i - 1, at);
@@ -181,16 +216,21 @@ std::string prologue_functions(const ElementwiseChain& chain,
                       "    const {} bits = {};\n"
                       "    const STORED element = {};\n{}"
                       "    return widen(element);\n}}\n",
-                      functions.places(), bits_type(result), functions.call(""),
+                      functions.places(), bits_type(result), functions.call(),
                       stored_of_bits(result, "bits"), keep);
 }
 
 std::string epilogue_function(const ElementwiseChain& chain, const ChainFunctions& functions) {
     const DType result = chain.inputs[0].dtype;
     return fmt::format(
-        "{}{} epilogue({} value, uint index) {{\n{}    const {} bits = {};\n    return {};\n}}\n",
-        functions.declarations(1), stored_name(result), wide_name(result), functions.places(),
-        bits_type(result), functions.call(bits_of_wide(result, "value")),
+        "{0}{1}"
+        "{2} epilogue_along({3} value, EpilogueRow row, uint column) {{\n"
+        "    const uint index = row.index + column;\n"
+        "    const {4} bits = {5};\n    return {6};\n}}\n"
+        "{2} epilogue({3} value, uint index) {{\n"
+        "    return epilogue_along(value, epilogue_row(index), 0u);\n}}\n",
+        functions.declarations(1), functions.row_functions(), stored_name(result),
+        wide_name(result), bits_type(result), functions.call_along(bits_of_wide(result, "value")),
         stored_of_bits(result, "bits"));
 }
 
