@@ -1,6 +1,8 @@
 // How many commands the networks of the zoo take on Vulkan devices. No device is needed.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "micro/vulkan_dispatch_count.h"
 
 namespace leat::micro {
@@ -24,6 +26,10 @@ TEST(VulkanFusion, HalvesTheCommandsOfEveryNetwork) {
             EXPECT_LE(2 * count->fused, count->written)
                 << count->fused << " of " << count->written << ", " << count->rewritten
                 << " after the host's passes";
+            // More than half of what the passes leave of mobilenet_v2 are convolutions.
+            if (std::string_view(network).substr(0, 9) != "mobilenet") {
+                EXPECT_LE(2 * count->fused, count->rewritten) << count->fused;
+            }
         }
     }
 }
