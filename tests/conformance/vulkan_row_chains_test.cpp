@@ -208,6 +208,7 @@ void VulkanRowChains::expect_like_reference(const RowNode& row,
 
 class VulkanRealRowChains : public VulkanRowChains {};
 class VulkanIntegerRowChains : public VulkanRowChains {};
+class VulkanCheckedRowChains : public VulkanRowChains {};
 
 // Rows of one invocation and of many; of the last axis and of others.
 TEST_P(VulkanRealRowChains, AroundSoftmax) {
@@ -232,7 +233,7 @@ TEST_P(VulkanRealRowChains, AroundReductions) {
 }
 
 // Kernels with their chains touch nothing but their operands.
-TEST_P(VulkanRealRowChains, StayInTheirOperands) {
+TEST_P(VulkanCheckedRowChains, StayInTheirOperands) {
     const ChainPlaces checked{true, true, true, true};
     expect_like_reference({node_of("Softmax", 1), {3, 5, 67}, {}, {}}, 110, checked);
     expect_like_reference({node_of("LayerNormalization", 2), {5, 40}, {{40}}, {}}, 120,
@@ -261,6 +262,11 @@ INSTANTIATE_TEST_SUITE_P(
     VulkanIntegerRowChains,
     ::testing::Values(DType::kInt8, DType::kUint8, DType::kInt32, DType::kUint64),
     name_of_type);
+
+INSTANTIATE_TEST_SUITE_P(Types,
+                         VulkanCheckedRowChains,
+                         ::testing::Values(DType::kFloat32),
+                         name_of_type);
 
 }  // namespace
 }  // namespace leat::testing

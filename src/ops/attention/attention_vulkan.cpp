@@ -58,8 +58,9 @@ uint32_t stride_from_last(const TensorArg& arg, int from_last) {
 std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, int batch_rank) {
     std::array<uint32_t, kMaxRank> strides{};
     const int own = arg.shape.rank() - 2;
+    const auto lead = size_t(batch_rank - own);
     for (int axis = 0; axis < own; ++axis) {
-        strides[size_t(batch_rank - own + axis)] =
+        strides[lead + size_t(axis)] =
             arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
     }
     return strides;
