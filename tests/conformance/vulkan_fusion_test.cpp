@@ -73,6 +73,17 @@ TEST(VulkanFusion, ChainsBeforeFewLongRowsStayOut) {
     expect_commands(graph, 2);
 }
 
+// Mesa's device ends loops after 65,535 iterations, and places of broadcast operands take some.
+TEST(VulkanFusion, LongRowsTakeNoBroadcastChains) {
+    for (const int64_t columns : {int64_t{1000}, int64_t{30000}}) {
+        Graph graph;
+        const ValueId x = graph.input("x", DType::kFloat32, {100, columns});
+        const ValueId mask = graph.input("mask", DType::kFloat32, {columns});
+        graph.output("y", graph.add("Softmax", {graph.add("Add", {x, mask})}));
+        expect_commands(graph, columns == 1000 ? 1 : 2);
+    }
+}
+
 // x --Exp--> v --Softmax--> n --Add(w)--> y, v --MatMul--> w: v is needed before the sum, so the
 // sum is the product's epilogue and not that of Softmax, whose kernel stores v.
 TEST(VulkanFusion, PrologueThatIsNeededBeforeTheEpilogue) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 #include "ops/elementwise/element_access.h"
@@ -151,6 +152,20 @@ std::array<uint32_t, 3> subgroup_groups(const AttentionProblem& problem,
             std::min(problem.batch_count, limits.max_groups[2])};
 }
 
+// Iterations of all loops that an invocation runs: Mesa's device ends loops after 65,535 of them. A
+// block of keys is a loop over depth, one over rows with two reductions over the lanes each, and
+// one over keys.
+int64_t iterations_of(const AttentionProblem& problem, const KernelLimits& limits) {
+    constexpr uint32_t kLaneKeys = 4;
+    const uint32_t blocks = divide_up(problem.keys, kLaneKeys * limits.subgroup_size);
+    const int64_t reductions = 2 * int64_t(std::bit_width(limits.subgroup_size));
+    const int64_t rows = problem.rows == 1 ? 1 : kManyTileRows;
+    const int64_t values = int64_t{kLaneKeys} * (1 + limits.subgroup_size / 8);
+    const int64_t block = 1 + problem.depth / 4 + rows * (1 + reductions) + values;
+    const uint32_t products = divide_up(problem.batch_count, limits.max_groups[2]);
+    return products * (blocks * block + int64_t{kMaxRank} + rows);
+}
+
 std::array<uint32_t, 3> shared_groups(const AttentionProblem& problem, const KernelLimits& limits) {
     return {divide_up(problem.columns, kSharedColumns), divide_up(problem.rows, kSharedRows),
             std::min(problem.batch_count, limits.max_groups[2])};
@@ -170,6 +185,10 @@ std::string subgroup_refusal(const AttentionProblem& problem,
     // kernel replaces are as fast (docs/measurements/vulkan.md).
     if (problem.columns > kManyLaneColumns * limits.subgroup_size) {
         return "more columns than lanes hold";
+    }
+    constexpr int64_t kMostIterations = 60'000;
+    if (iterations_of(problem, limits) > kMostIterations) {
+        return "more keys than one loop of Mesa's device can have";
     }
     // By addresses many rows are slower than the commands.
     constexpr uint32_t kMostRowsByAddresses = 32;

@@ -25,6 +25,26 @@ int64_t rows_of(const LoweredStep& step) {
     return is_reduction ? results : x.element_count(0, std::max(x.rank() - 1, 0));
 }
 
+// Iterations for each element of a chain inside a kernel: a loop over axes finds the places of
+// broadcast operands.
+int64_t place_iterations(const ElementwiseChain& chain) {
+    const bool finds_places = !chain.steps.empty() && broadcasts(accesses_of(chain));
+    return finds_places ? int64_t(collapsed_shape(chain).rank) + 1 : 0;
+}
+
+// Elements of x that an invocation of a row kernel reads on a CPU device, which has 64 workgroups
+// of 64 invocations, or of 8 at least where rows are few.
+int64_t elements_of_invocation(const LoweredStep& step) {
+    constexpr int64_t kWorkgroup = 64;
+    constexpr int64_t kInvocations = 64 * kWorkgroup;
+    constexpr int64_t kLanes = 8;
+    const int64_t rows = rows_of(step);
+    const int64_t columns = step.inputs[0].shape.element_count() / std::max<int64_t>(rows, 1);
+    return rows < kWorkgroup && columns >= 2 * kWorkgroup
+               ? columns / kLanes + 1
+               : columns * ((rows + kInvocations - 1) / kInvocations);
+}
+
 }  // namespace
 
 bool is_chain_step(const NodeData& node, const LoweredStep& step) {
@@ -143,8 +163,19 @@ bool GroupBuilder::fits() const {
     const size_t operands = group_.chain.inputs.size() - 1 +
                             (has_prologue() ? group_.prologue.inputs.size() - 1 : 0) +
                             (stores ? 1 : 0);
-    return operands <= max_attached_operands(uses_.node_of(group_.anchor)) &&
+    return operands <= max_attached_operands(uses_.node_of(group_.anchor)) && loops_are_short() &&
            constant_words(group_.prologue) + constant_words(group_.chain) <= kMaxChainConstantWords;
+}
+
+// Mesa's device ends all loops of an invocation after 65,535 iterations. Row kernels run over an
+// element three times at most.
+bool GroupBuilder::loops_are_short() const {
+    const LoweredStep& anchor = uses_.step(group_.anchor);
+    const int64_t places = place_iterations(group_.prologue) + place_iterations(group_.chain);
+    constexpr int64_t kPasses = 3;
+    constexpr int64_t kMostIterations = 60'000;
+    return places == 0 || !has_prologues(uses_.node_of(group_.anchor), anchor) ||
+           elements_of_invocation(anchor) * (kPasses + places) <= kMostIterations;
 }
 
 int32_t GroupBuilder::next_reader() const {

@@ -53,6 +53,7 @@ class GroupBuilder {
     bool is_inside(int32_t member) const;
     // Whether the result has memory and everybody else who reads it comes after the group.
     bool can_be_stored(int32_t member) const;
+    bool loops_are_short() const;
 
     const StepUses& uses_;
     FusedGroup group_;
