@@ -12,6 +12,7 @@ layout(local_size_x = 16, local_size_y = 16) in;
 #include "accumulate.glsl"
 #include "gemm_problem.glsl"
 #include "epilogue.glsl"
+#include "gemm_store.glsl"
 
 const uint kTile = 64;
 const uint kDepth = 16;  // of A's columns and B's rows at a time
@@ -39,20 +40,6 @@ void load_tiles(GemmProblem problem, uvec4 origins, uvec2 corner, uint depth) {
         b_tile[b_at.y][b_at.x] = column < problem.n && b_k < problem.k
             ? widen(b.at[origins.y + column * problem.b_column + b_k * problem.b_k]) : WIDE(0);
     }
-}
-
-void store(GemmProblem problem, uvec4 origins, uint product, uvec2 at, WIDE sum) {
-    if (at.x >= problem.n || at.y >= problem.m) {
-        return;
-    }
-    WIDE value = WIDE(problem.alpha) * sum;
-    if (problem.has_c != 0u) {
-        ElementsIn c = ElementsIn(operand(2u));
-        value += WIDE(problem.beta) *
-                 widen(c.at[origins.z + at.y * problem.c_row + at.x * problem.c_column]);
-    }
-    ElementsOut(operand(3u)).at[origins.w + at.y * problem.y_row + at.x] =
-        epilogue(value, (product * problem.m + at.y) * problem.n + at.x);
 }
 
 void main() {

@@ -1,7 +1,5 @@
 #include "vulkan_dispatch_count.h"
 
-#include <vector>
-
 #include "backends/vulkan/plugin/program.h"
 #include "base/error.h"
 #include "passes/pipeline.h"
@@ -13,14 +11,15 @@ namespace {
 int64_t commands_of(const GraphData& graph, const vulkan::KernelLimits& limits, bool fuses) {
     lowered::ImportedGraph imported;
     imported.graph = graph;
-    std::vector<int32_t> constants(graph.values.size(), -1);
-    int32_t next = 0;
     for (size_t i = 0; i < graph.values.size(); ++i) {
-        constants[i] = graph.values[i].constant ? next++ : -1;
+        ValueData& value = imported.graph.values[i];
+        if (value.constant) {
+            value.type = TypeInfo::tensor(value.constant->dtype(), value.constant->shape());
+            imported.constants.push_back({int32_t(i), 0, int32_t(i)});
+        }
     }
     const auto shape = plugin::made<LeatRunShape>();
-    const vulkan::Program program =
-        vulkan::make_program(imported, constants, limits, shape, {fuses});
+    const vulkan::Program program = vulkan::make_program(imported, limits, shape, {fuses});
     return int64_t(program.list.commands().size());
 }
 

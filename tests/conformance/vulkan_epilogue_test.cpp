@@ -2,6 +2,9 @@
 // every kernel that takes them, every element type.
 #include <gtest/gtest.h>
 
+#include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/matrix_spirv.h"
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"
 #include "conformance/vulkan_kernel_run.h"
@@ -141,6 +144,11 @@ TEST_P(VulkanEpilogues, OfProducts) {
     expect_like_reference(
         node_of("MatMul", 2),
         {random_tensor(GetParam(), {5, 7, 8}, 3), random_tensor(GetParam(), {8, 70}, 4)}, {7, 1});
+    // Enough for tiles of matrices.
+    expect_like_reference(
+        node_of("MatMul", 2),
+        {random_tensor(GetParam(), {2, 33, 35}, 15), random_tensor(GetParam(), {35, 45}, 16)},
+        {45});
 }
 
 TEST_P(VulkanEpilogues, OfGemmWithItsOwnAddend) {
@@ -169,6 +177,52 @@ TEST_P(VulkanEpilogues, OfPointwiseAndDepthwiseConvolutions) {
         node_of("Conv", 2, {{"group", int64_t{6}}}),
         {random_tensor(GetParam(), {1, 6, 8, 8}, 13), random_tensor(GetParam(), {6, 1, 3, 3}, 14)},
         {1, 6, 1, 1});
+}
+
+// For devices with cooperative matrices, of which there is none here: the text is a shader, and its
+// words can be rewritten.
+TEST_P(VulkanEpilogues, OfMatricesAreSpirv) {
+    const DType dtype = GetParam();
+    if (dtype == DType::kFloat64) {
+        GTEST_SKIP() << "no matrices of f64";
+    }
+    KernelLimits limits;
+    limits.max_workgroup_invocations = 256;
+    limits.shared_memory_bytes = 49152;
+    limits.f16_matrices = limits.bf16_matrices = vulkan::MatrixShape{16, 16, 16};
+    limits.is_fast = true;
+    const Epilogue epilogue{random_tensor(dtype, {64}, 1), random_tensor(dtype, {64, 64}, 2)};
+    const TensorArg square = row_major_arg(dtype, {64, 64}, nullptr);
+    const std::vector<TensorArg> args{square, square};
+    const std::vector<DType> types{dtype, dtype};
+    const NodeData node = node_of("MatMul", 2);
+    vulkan::CommandList list;
+    const int64_t bytes = epilogue.factor.byte_count();
+    std::vector<vulkan::PlacedOperand> places;
+    places.reserve(5);
+    for (int i = 0; i < 5; ++i) {
+        places.push_back({list.add_buffer(bytes), 0, bytes});
+    }
+    vulkan::ListWriter writer(list, limits);
+    writer.begin_node(std::span(places).first(4), std::span(places).last(1));
+    const vulkan::KernelChoice choice =
+        vulkan::choose_kernel(node, {types, std::span(types).first(1)});
+    const vulkan::KernelNode kernel_node{node, args, std::span(args).first(1)};
+    const ElementwiseChain chain = epilogue.chain(2);
+    const Status written = write_with_chains(
+        [&](vulkan::KernelWriter& own) { return choice.entry->write(kernel_node, own); },
+        {nullptr, &chain}, writer);
+    ASSERT_TRUE(written.ok()) << written.message();
+    const vulkan::ShaderUse& shader = writer.shaders()[0];
+    EXPECT_EQ(shader.required_subgroup_size, limits.subgroup_size);
+    EXPECT_EQ(shader.has_bfloat16_matrices, dtype == DType::kBfloat16);
+    const auto words = vulkan::compile_glsl(shader.name, shader.source);
+    ASSERT_TRUE(words.ok()) << words.error().message();
+    EXPECT_TRUE(vulkan::has_matrices(*words));
+    const auto rewritten = vulkan::with_khr_matrices(
+        *words, shader.has_bfloat16_matrices ? vulkan::MatrixNumbers::kBfloat16
+                                             : vulkan::MatrixNumbers::kAsWritten);
+    EXPECT_TRUE(rewritten.ok()) << rewritten.error().message();
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -43,7 +43,9 @@ std::vector<vulkan::KernelLimits> kinds_of_limits(const vulkan::Device& device) 
     shared.is_cpu = false;
     vulkan::KernelLimits general = shared;
     general.shared_memory_bytes = 0;
-    return {own, shared, general};
+    vulkan::KernelLimits matrices = shared;
+    matrices.f16_matrices = matrices.bf16_matrices = vulkan::MatrixShape{16, 16, 16, true};
+    return {own, shared, matrices, general};
 }
 
 namespace {

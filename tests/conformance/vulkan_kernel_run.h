@@ -21,8 +21,8 @@ Tensor random_tensor(
 // A node with inputs 0, 1, ... and one output.
 NodeData node_of(const std::string& op_type, size_t inputs, Attributes attributes = {});
 
-// Limits with which the kernels of CPU devices, those of others, and those without shared memory
-// are chosen.
+// Limits with which the kernels of CPU devices, those of others, matrices, and those without shared
+// memory are chosen.
 std::vector<vulkan::KernelLimits> kinds_of_limits(const vulkan::Device& device);
 
 struct RunOptions {

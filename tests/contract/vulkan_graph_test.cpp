@@ -293,7 +293,7 @@ TEST_F(VulkanGraph, NamesSettingsThatItDoesNotTake) {
     auto opened = LoadedPlugin::open(target_.file, host);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     for (const BackendSettings& wrong :
-         {BackendSettings{{"precision", "fast"}}, BackendSettings{{"staging", "never"}},
+         {BackendSettings{{"precision", "low"}}, BackendSettings{{"staging", "never"}},
           BackendSettings{{"submit_budget_ms", "0"}}, BackendSettings{{"fence_mode", "yes"}},
           BackendSettings{{"lack_features", "shaderFloat64,shaderFloat65"}}}) {
         const Status status = (*opened)->start(wrong);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/lowered/last_program.h"
+#include "backends/lowered/lowered_graph.h"
 #include "backends/lowered/plugin_graph.h"
 
 namespace leat::lowered {
@@ -74,18 +75,76 @@ TEST(SavedGraph, KeepsTheHostsNumberAndHashOfAConstant) {
     graph.graph.values.push_back(std::move(value));
     graph.graph.outputs = {ValueId{0}};
     graph.graph.output_names = {"weight"};
-    graph.constants = {{17, 0xFEDCBA9876543210U}};
+    graph.constants = {{17, 0xFEDCBA9876543210U, 0}};
     const ImportedGraph restored = restore_graph(saved_graph(graph));
     ASSERT_EQ(restored.constants.size(), 1U);
     EXPECT_EQ(restored.constants[0].value, 17);
     EXPECT_EQ(restored.constants[0].content_hash, 0xFEDCBA9876543210U);
 }
 
+// y = x + large + small, of which `large` comes without its elements.
+ImportedGraph graph_without_elements() {
+    ImportedGraph imported;
+    GraphData& graph = imported.graph;
+    graph.name = "g";
+    const TypeInfo type = TypeInfo::tensor(DType::kFloat32, Shape{2});
+    for (const char* name : {"large", "x", "small", "sum", "y"}) {
+        ValueData& value = graph.values.emplace_back();
+        value.name = name;
+        value.type = type;
+    }
+    graph.value({2}).constant = *Tensor::from(Shape{2}, std::vector<float>{1, 2});
+    for (const int32_t result : {3, 4}) {
+        NodeData& node = graph.nodes.emplace_back();
+        node.op_type = "Add";
+        node.def = find_op("", "Add");
+        node.inputs = {{result == 3 ? 1 : 3}, {result == 3 ? 0 : 2}};
+        node.outputs = {{result}};
+        graph.value({result}).producer = {result - 3};
+    }
+    graph.inputs = {{1}};
+    graph.outputs = {{4}};
+    graph.output_names = {"y"};
+    imported.constants = {{7, 70, 0}, {9, 90, 2}};
+    return imported;
+}
+
+TEST(SavedGraph, KeepsConstantsWithoutElements) {
+    const ImportedGraph restored = restore_graph(saved_graph(graph_without_elements()));
+    ASSERT_EQ(restored.graph.inputs.size(), 1U);
+    EXPECT_EQ(restored.graph.value(restored.graph.inputs[0]).name, "x");
+    ASSERT_EQ(restored.constants.size(), 2U);
+    for (const ImportedConstant& constant : restored.constants) {
+        const ValueData& value = restored.graph.value({constant.own_value});
+        const bool is_large = constant.value == 7;
+        EXPECT_EQ(value.name, is_large ? "large" : "small");
+        EXPECT_EQ(constant.content_hash, is_large ? 70U : 90U);
+        EXPECT_EQ(value.constant.has_value(), !is_large);
+        EXPECT_EQ(value.type.fixed_shape(), Shape({2}));
+    }
+}
+
+TEST(Lower, PlacesConstantsWithoutElements) {
+    struct None : OwnOperators {
+        bool has(const NodeData& /*node*/) const override { return false; }
+        void infer(const NodeData& /*node*/,
+                   std::span<const TensorArg> /*inputs*/,
+                   std::span<ValueFact> /*outputs*/) const override {}
+        bool is_bounded(const NodeData& /*node*/) const override { return false; }
+    };
+    const LoweredGraph lowered =
+        lower(graph_without_elements(), None(), plugin::made<LeatRunShape>());
+    EXPECT_EQ(lowered.steps.size(), 2U);
+    EXPECT_EQ(lowered.places[0].place, Place::kConstant);
+    EXPECT_EQ(lowered.places[0].index, 0);
+    EXPECT_EQ(lowered.places[2].index, 1);
+    EXPECT_FALSE(lowered.facts[0].value.has_value());
+}
+
 // A constant that nobody describes would be packed as another one.
 TEST(SavedGraph, IsCorruptWhereConstantsAreMissing) {
-    ImportedGraph graph;
-    graph.graph.name = "g";
-    graph.constants = {{0, 1}};
+    ImportedGraph graph = graph_without_elements();
+    graph.constants.clear();
     EXPECT_THROW((void)restore_graph(saved_graph(graph)), plugin::Error);
 }
 

@@ -29,8 +29,7 @@ void HostExecutable::write(LeatPlacement to, std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<const HostProgram> HostExecutable::program_of(const LeatRunShape& shape) {
-    return last_program_.of(shape,
-                            [&] { return make_program(graph(), packed_index(), shape, context_); });
+    return last_program_.of(shape, [&] { return make_program(graph(), shape, context_); });
 }
 
 std::unique_ptr<plugin::Requirements> HostExecutable::requirements(const LeatRunShape& shape) {

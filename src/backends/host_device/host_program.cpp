@@ -56,11 +56,10 @@ int64_t device_ticks(const DeviceContext& context) {
 }
 
 std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
-                                                const std::vector<int32_t>& constants,
                                                 const LeatRunShape& shape,
                                                 const DeviceContext& context) {
     auto program = std::make_shared<HostProgram>();
-    program->graph = lowered::lower(graph, context.operators, constants, shape);
+    program->graph = lowered::lower(graph, context.operators, shape);
     const std::vector<lowered::LoweredStep>& steps = program->graph.steps;
     program->steps.reserve(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {

@@ -59,10 +59,9 @@ struct HostProgram {
     std::vector<ProgramStep> steps;
 };
 
-// `constants`: by value, its index among the packed ones or -1. `graph` outlives the program.
+// `graph` outlives the program.
 // Throws what lower() does, and where a kernel refuses the shapes.
 std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
-                                                const std::vector<int32_t>& constants,
                                                 const LeatRunShape& shape,
                                                 const DeviceContext& context);
 

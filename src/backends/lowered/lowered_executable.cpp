@@ -12,10 +12,7 @@ constexpr uint64_t kRowMajorKey = 1;
 }  // namespace
 
 LoweredExecutable::LoweredExecutable(ImportedGraph graph, DeviceMemory memory)
-    : graph_(std::move(graph)),
-      memory_(memory),
-      packed_index_(graph_.graph.values.size(), -1),
-      info_(plugin::made<LeatExecutableInfo>()) {
+    : graph_(std::move(graph)), memory_(memory), info_(plugin::made<LeatExecutableInfo>()) {
     describe_constants();
     info_.domain = memory_.domain;
     info_.constant_count = int32_t(constants_.size());
@@ -29,19 +26,14 @@ LoweredExecutable::LoweredExecutable(ImportedGraph graph, DeviceMemory memory)
 void LoweredExecutable::describe_constants() {
     constants_.reserve(graph_.constants.size());
     constant_pointers_.reserve(graph_.constants.size());
-    for (size_t i = 0; i < graph_.graph.values.size(); ++i) {
-        const std::optional<Tensor>& tensor = graph_.graph.values[i].constant;
-        if (!tensor) {
-            continue;
-        }
-        const ImportedConstant& source = graph_.constants[constants_.size()];
-        packed_index_[i] = int32_t(constants_.size());
+    for (const ImportedConstant& source : graph_.constants) {
+        const TypeInfo& type = graph_.graph.values[size_t(source.own_value)].type;
         LeatPackedConstant& row = constants_.emplace_back(plugin::made<LeatPackedConstant>());
         row.value = source.value;
         row.domain = memory_.domain;
         row.content_hash = source.content_hash;
         row.layout_key = kRowMajorKey;
-        row.bytes = tensor->byte_count();
+        row.bytes = storage_bytes(type.dtype, type.fixed_shape()->element_count()).value_or(0);
         row.alignment_bytes = memory_.alignment_bytes;
         constant_pointers_.push_back(&row);
     }

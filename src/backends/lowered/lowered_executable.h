@@ -24,8 +24,6 @@ class LoweredExecutable : public plugin::Executable {
     LoweredExecutable(ImportedGraph graph, DeviceMemory memory);
 
     const ImportedGraph& graph() const { return graph_; }
-    // By value, its index among the packed constants or -1.
-    const std::vector<int32_t>& packed_index() const { return packed_index_; }
     std::unique_ptr<plugin::Requirements> requirements_of(ProgramNeeds needs) const {
         return std::make_unique<LoweredRequirements>(std::move(needs), memory_);
     }
@@ -37,7 +35,6 @@ class LoweredExecutable : public plugin::Executable {
 
     const ImportedGraph graph_;
     const DeviceMemory memory_;
-    std::vector<int32_t> packed_index_;
     std::vector<LeatPackedConstant> constants_;
     std::vector<const LeatPackedConstant*> constant_pointers_;
     LeatExecutableInfo info_;

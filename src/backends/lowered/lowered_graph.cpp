@@ -26,7 +26,6 @@ class Builder {
   public:
     Builder(const ImportedGraph& source,
             const OwnOperators& operators,
-            const std::vector<int32_t>& constants,
             const LeatRunShape& shape,
             LowerOptions options)
         : source_(source),
@@ -37,12 +36,11 @@ class Builder {
         check_symbols();
         result_.facts.resize(graph_.values.size());
         result_.places.resize(graph_.values.size());
-        for (size_t i = 0; i < graph_.values.size(); ++i) {
-            if (graph_.values[i].constant) {
-                const Tensor& tensor = *graph_.values[i].constant;
-                result_.facts[i] = {TypeInfo::tensor(tensor.dtype(), tensor.shape()), tensor, {}};
-                result_.places[i] = {Place::kConstant, constants[i]};
-            }
+        for (size_t i = 0; i < source.constants.size(); ++i) {
+            const ValueId id{source.constants[i].own_value};
+            const ValueData& value = graph_.value(id);
+            result_.facts[size_t(id.index)] = {value.type, value.constant, {}};
+            place_of(id) = {Place::kConstant, int32_t(i)};
         }
     }
 
@@ -266,10 +264,9 @@ class Builder {
 
 LoweredGraph lower(const ImportedGraph& graph,
                    const OwnOperators& operators,
-                   const std::vector<int32_t>& constants,
                    const LeatRunShape& shape,
                    LowerOptions options) {
-    return Builder(graph, operators, constants, shape, options).build();
+    return Builder(graph, operators, shape, options).build();
 }
 
 }  // namespace leat::lowered

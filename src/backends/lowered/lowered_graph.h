@@ -12,7 +12,7 @@ namespace leat::lowered {
 enum class Place : uint8_t {
     kNone,       // absent
     kKnown,      // a fact: known when the program is made
-    kConstant,   // packed; index among the packed constants
+    kConstant,   // packed; index among the graph's constants
     kInput,      // bound; index among the graph's inputs
     kOutput,     // bound; index among the graph's outputs
     kTransient,  // index among the transients
@@ -67,11 +67,9 @@ struct LowerOptions {
     bool aliases_views = false;
 };
 
-// `constants`: by value, its index among the packed ones or -1. Throws an Error for shapes outside
-// the symbols' bounds and what inference refuses.
+// Throws an Error for shapes outside the symbols' bounds and what inference refuses.
 LoweredGraph lower(const ImportedGraph& graph,
                    const OwnOperators& operators,
-                   const std::vector<int32_t>& constants,
                    const LeatRunShape& shape,
                    LowerOptions options = {});
 

@@ -9,18 +9,24 @@
 namespace leat::lowered {
 namespace {
 
-Tensor copy_of(const LeatTensorView& view) {
+TypeInfo type_of(const LeatTensorView& view) {
     const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
     const auto dtype = DType(view.dtype);
     if (!shape || view.dtype <= 0 || view.dtype >= kDTypeCount || dtype == DType::kString) {
         plugin::invalid_argument("a constant of a type or shape that no graph holds");
     }
-    Result<Tensor> tensor = Tensor::allocate(dtype, *shape);
-    throw_if(tensor.error());
-    if (tensor->byte_count() != view.bytes) {
-        plugin::invalid_argument(fmt::format("a constant of {} bytes; its shape needs {}",
-                                             view.bytes, tensor->byte_count()));
+    const int64_t bytes = storage_bytes(dtype, shape->element_count()).value_or(-1);
+    if (bytes != view.bytes) {
+        plugin::invalid_argument(
+            fmt::format("a constant of {} bytes; its shape needs {}", view.bytes, bytes));
     }
+    return TypeInfo::tensor(dtype, *shape);
+}
+
+Tensor copy_of(const LeatTensorView& view) {
+    const TypeInfo type = type_of(view);
+    Result<Tensor> tensor = Tensor::allocate(type.dtype, *type.fixed_shape());
+    throw_if(tensor.error());
     std::memcpy(tensor->mutable_bytes(), view.data, size_t(view.bytes));
     return *std::move(tensor);
 }
@@ -32,7 +38,9 @@ DimSpec import_dim(const LeatDim& dim, const LeatGraphView& graph) {
     return dim.symbol >= 0 ? DimSpec(graph.symbols[dim.symbol]->name) : DimSpec::unknown();
 }
 
-ValueData import_value(const LeatValueView& view, const LeatGraphView& graph) {
+ValueData import_value(const LeatValueView& view,
+                       const LeatGraphView& graph,
+                       int64_t max_kept_bytes) {
     ValueData value;
     value.name = view.name;
     value.type.dtype = DType(view.dtype);
@@ -44,7 +52,11 @@ ValueData import_value(const LeatValueView& view, const LeatGraphView& graph) {
         }
     }
     if (view.constant != nullptr) {
-        value.constant = copy_of(*view.constant->tensor);
+        const LeatTensorView& tensor = *view.constant->tensor;
+        value.type = type_of(tensor);
+        if (tensor.bytes <= max_kept_bytes) {
+            value.constant = copy_of(tensor);
+        }
     }
     return value;
 }
@@ -97,7 +109,7 @@ NodeData import_node(const LeatNodeView& view) {
     return node;
 }
 
-ImportedGraph import_graph(const LeatGraphView& view) {
+ImportedGraph import_graph(const LeatGraphView& view, int64_t max_kept_bytes) {
     ImportedGraph result;
     result.graph.name = view.name;
     for (int32_t i = 0; i < view.symbol_count; ++i) {
@@ -106,10 +118,10 @@ ImportedGraph import_graph(const LeatGraphView& view) {
     }
     for (const LeatValueView* value : plugin::values_of(view)) {
         if (value->constant != nullptr) {
-            result.constants.push_back(
-                {int32_t(result.graph.values.size()), value->constant->content_hash});
+            const auto number = int32_t(result.graph.values.size());
+            result.constants.push_back({number, value->constant->content_hash, number});
         }
-        result.graph.values.push_back(import_value(*value, view));
+        result.graph.values.push_back(import_value(*value, view, max_kept_bytes));
     }
     for (const LeatNodeView* node_view : plugin::nodes_of(view)) {
         NodeData node = import_node(*node_view);

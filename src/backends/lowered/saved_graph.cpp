@@ -1,5 +1,5 @@
 // Saved executables: a line with a hash and what the text form of a graph does not hold, and then
-// the graph as text.
+// the graph as text. Constants without elements are its last inputs there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace leat::lowered {
 namespace {
 
-constexpr std::string_view kMagic = "leat-lowered-2 ";
+constexpr std::string_view kMagic = "leat-lowered-3 ";
 constexpr size_t kHashDigits = 16;
 
 uint64_t hash_of(std::string_view text) {
@@ -22,6 +22,37 @@ uint64_t hash_of(std::string_view text) {
 
 [[noreturn]] void corrupt(const char* what) {
     throw plugin::Error(kLeatCorrupt, fmt::format("no saved executable: {}", what));
+}
+
+bool is_kept(const ImportedGraph& graph, const ImportedConstant& constant) {
+    return graph.graph.value({constant.own_value}).constant.has_value();
+}
+
+// The constants' numbers in a graph that was read back: those with elements in the order of their
+// values, and then those that are its last inputs, which become constants again.
+void number_constants(ImportedGraph& graph) {
+    std::vector<int32_t> numbers;
+    for (size_t i = 0; i < graph.graph.values.size(); ++i) {
+        if (graph.graph.values[i].constant) {
+            numbers.push_back(int32_t(i));
+        }
+    }
+    const size_t kept = numbers.size();
+    std::vector<ValueId>& inputs = graph.graph.inputs;
+    if (graph.constants.size() < kept || graph.constants.size() - kept > inputs.size()) {
+        corrupt("its constants are others");
+    }
+    const auto first = inputs.end() - std::ptrdiff_t(graph.constants.size() - kept);
+    for (auto input = first; input != inputs.end(); ++input) {
+        if (!graph.graph.value(*input).type.fixed_shape()) {
+            corrupt("a constant has no shape");
+        }
+        numbers.push_back(input->index);
+    }
+    inputs.erase(first, inputs.end());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        graph.constants[i].own_value = numbers[i];
+    }
 }
 
 }  // namespace
@@ -36,11 +67,19 @@ std::string saved_graph(const ImportedGraph& graph) {
         body += fmt::format(" {} {}", pair.input, pair.output);
     }
     body += fmt::format(" {} {}", graph.host_inputs, graph.constants.size());
-    for (const ImportedConstant& constant : graph.constants) {
+    std::vector<ImportedConstant> constants = graph.constants;
+    const auto first_without_elements = std::stable_partition(
+        constants.begin(), constants.end(),
+        [&](const ImportedConstant& constant) { return is_kept(graph, constant); });
+    for (const ImportedConstant& constant : constants) {
         body += fmt::format(" {} {}", constant.value, constant.content_hash);
     }
     body += '\n';
-    body += graph_to_text(graph.graph, -1);
+    GraphData with_inputs = graph.graph;
+    for (auto constant = first_without_elements; constant != constants.end(); ++constant) {
+        with_inputs.inputs.push_back({constant->own_value});
+    }
+    body += graph_to_text(with_inputs, -1);
     return fmt::format("{}{:016x}\n{}", kMagic, hash_of(body), body);
 }
 
@@ -78,13 +117,7 @@ ImportedGraph restore_graph(std::string_view saved) {
         corrupt(graph.error().message().c_str());
     }
     result.graph = std::move(graph->data());
-    const std::vector<ValueData>& values = result.graph.values;
-    const auto constants = std::count_if(values.begin(), values.end(), [](const ValueData& value) {
-        return value.constant.has_value();
-    });
-    if (size_t(constants) != result.constants.size()) {
-        corrupt("its constants are others");
-    }
+    number_constants(result);
     return result;
 }
 

@@ -1,7 +1,6 @@
 #include "backends/vulkan/checked_spirv.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,19 +15,11 @@
 namespace leat::vulkan {
 namespace {
 
+using spirv::append;
 using spirv::for_each_instruction;
 using spirv::Instruction;
 using spirv::op_of;
 using Words = std::vector<uint32_t>;
-
-void append(Words& words, Instruction instruction) {
-    words.insert(words.end(), instruction.begin(), instruction.end());
-}
-
-void append(Words& words, uint32_t op, std::initializer_list<uint32_t> operands) {
-    words.push_back(uint32_t(operands.size() + 1) << 16U | op);
-    words.insert(words.end(), operands);
-}
 
 bool is_global(uint32_t op) {
     return (op >= spirv::kOpTypeVoid && op <= spirv::kOpTypeForwardPointer) ||

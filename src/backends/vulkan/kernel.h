@@ -28,6 +28,10 @@ struct ShaderUse {
     // its texels are four floats where the second has bit i, too, else one.
     uint32_t windows = 0;
     uint32_t vector_windows = 0;
+    // Of the shader's cooperative matrices: the subgroups that hold them, and whether their f16 is
+    // bf16, which GLSL does not have.
+    uint32_t required_subgroup_size = 0;  // 0: any
+    bool has_bfloat16_matrices = false;
 };
 
 // An operand of the node, or scratch that KernelWriter::scratch gave.
@@ -67,6 +71,15 @@ class MeasuredVariants {
                                             const std::array<uint32_t, 3>& extents) const = 0;
 };
 
+// Matrices that the invocations of a subgroup hold together: A [m, k], B [k, n], sums [m, n] in
+// f32.
+struct MatrixShape {
+    uint32_t m = 0;
+    uint32_t n = 0;
+    uint32_t k = 0;
+    bool is_emulated = false;  // for tests: by ordinary instructions
+};
+
 // What kernels may choose by.
 struct KernelLimits {
     bool is_cpu = false;  // register tiles without barriers beat shared memory
@@ -78,6 +91,9 @@ struct KernelLimits {
     int64_t max_window_texels = 0;
     int64_t window_alignment_bytes = 256;
     const MeasuredVariants* measured = nullptr;  // null: shipped choices
+    std::optional<MatrixShape> f16_matrices;
+    std::optional<MatrixShape> bf16_matrices;
+    bool is_fast = false;  // products of f32 may round their operands to f16
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
     bool has_float16 = true;
     bool has_float64 = true;

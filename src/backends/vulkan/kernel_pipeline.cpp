@@ -5,10 +5,60 @@
 #include "backends/vulkan/checked_spirv.h"
 #include "backends/vulkan/device_info.h"
 #include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/matrix_spirv.h"
 #include "backends/vulkan/shader_features.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
+
+namespace {
+
+constexpr uint32_t kFloat16Component = 0;  // VkComponentTypeKHR
+constexpr uint32_t kFloat32Component = 1;
+constexpr uint32_t kBfloat16Component = 1'000'141'000;
+
+// Of several the first one that tiles of kernels are made of (shaders/gemm_matrix_tile.comp).
+std::optional<MatrixShape> matrices_of(const DeviceInfo& info, uint32_t component) {
+    constexpr uint32_t kSubgroupScope = 3;  // VkScopeKHR
+    for (const CooperativeMatrixProperties& shape : info.cooperative_matrix_shapes) {
+        const bool has_types = shape.a_type == component && shape.b_type == component &&
+                               shape.c_type == kFloat32Component &&
+                               shape.result_type == kFloat32Component;
+        const MatrixShape found{shape.m, shape.n, shape.k};
+        if (has_types && shape.scope == kSubgroupScope && fits_tiles(found)) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+// The SPIR-V that the device is given.
+Result<SpirvWords> finished_words(const ShaderUse& shader,
+                                  std::span<const uint32_t> words,
+                                  bool checks_addresses) {
+    SpirvWords result(words.begin(), words.end());
+    if (checks_addresses) {
+        LEAT_ASSIGN_OR_RETURN(result, with_address_checks(result));
+    }
+    if (has_matrices(result)) {
+        LEAT_ASSIGN_OR_RETURN(result, with_khr_matrices(result, shader.has_bfloat16_matrices
+                                                                    ? MatrixNumbers::kBfloat16
+                                                                    : MatrixNumbers::kAsWritten));
+    }
+    return result;
+}
+
+}  // namespace
+
+bool fits_tiles(const MatrixShape& shape) {
+    constexpr uint32_t kMostSums = 256;
+    constexpr MatrixShape kTile{64, 32, 32};  // of a subgroup
+    const auto divides = [](uint32_t part, uint32_t whole) {
+        return part >= 8 && part % 8 == 0 && whole % part == 0;
+    };
+    return divides(shape.m, kTile.m) && divides(shape.n, kTile.n) && divides(shape.k, kTile.k) &&
+           shape.m * shape.n <= kMostSums;
+}
 
 KernelLimits kernel_limits(const DeviceInfo& info) {
     KernelLimits limits;
@@ -23,6 +73,12 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
     if (info.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
         limits.max_window_texels = int64_t(own.maxTexelBufferElements);
         limits.window_alignment_bytes = int64_t(own.minTexelBufferOffsetAlignment);
+    }
+    if (!limits.is_cpu && info.cooperative_matrix.cooperative_matrix != VK_FALSE) {
+        limits.f16_matrices = matrices_of(info, kFloat16Component);
+    }
+    if (limits.f16_matrices && info.bfloat16.cooperative_matrix != VK_FALSE) {
+        limits.bf16_matrices = matrices_of(info, kBfloat16Component);
     }
     limits.has_float16 = info.features12.shaderFloat16 != VK_FALSE;
     limits.has_float64 = info.features.shaderFloat64 != VK_FALSE;
@@ -65,15 +121,12 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
         found.words = *compiled;
     }
     found.windows = shader.windows;
-    if (!checks_addresses) {
-        return maker.make(found, shader.constants);
+    const Result<SpirvWords> words = finished_words(shader, found.words, checks_addresses);
+    if (!words.ok()) {
+        return Status(words.error()).with_node(fmt::format("kernel '{}'", shader.name));
     }
-    Result<SpirvWords> checked = with_address_checks(found.words);
-    if (!checked.ok()) {
-        return std::move(checked).error().with_node(fmt::format("kernel '{}'", shader.name));
-    }
-    found.words = *checked;
-    return maker.make(found, shader.constants);
+    found.words = *words;
+    return maker.make(found, shader.constants, shader.required_subgroup_size);
 }
 
 Result<BoundPipeline> bind_kernel_pipeline(const PipelineMaker& maker,

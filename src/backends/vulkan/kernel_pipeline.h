@@ -10,6 +10,9 @@
 namespace leat::vulkan {
 
 KernelLimits kernel_limits(const DeviceInfo& info);
+// Whether the tiles of kernels with cooperative matrices (shaders/gemm_matrix_tile.comp) are whole
+// numbers of these.
+bool fits_tiles(const MatrixShape& shape);
 
 // The features, separated by commas, that the shader needs and the device lacks; empty if there are
 // none. Errors are those of make_kernel_pipeline(). Compiles source text only where the device

@@ -20,10 +20,13 @@
 #include "conv_subgroup_tile.comp.h"
 #include "epilogue.glsl.h"
 #include "gemm_general.comp.h"
+#include "gemm_matrix_tile.comp.h"
 #include "gemm_problem.glsl.h"
 #include "gemm_shared_tile.comp.h"
+#include "gemm_store.glsl.h"
 #include "gemm_subgroup_tile.comp.h"
 #include "lanes.glsl.h"
+#include "matrix.glsl.h"
 #include "ops/elementwise/attached_text_vulkan.h"
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/element_access.h"
@@ -51,6 +54,7 @@ constexpr NamedText kKernels[] = {{"attention_shared_tile.comp", glsl::attention
                                   {"conv_shared_tile.comp", glsl::conv_shared_tile},
                                   {"conv_subgroup_tile.comp", glsl::conv_subgroup_tile},
                                   {"gemm_general.comp", glsl::gemm_general},
+                                  {"gemm_matrix_tile.comp", glsl::gemm_matrix_tile},
                                   {"gemm_shared_tile.comp", glsl::gemm_shared_tile},
                                   {"gemm_subgroup_tile.comp", glsl::gemm_subgroup_tile},
                                   {"reduce.comp", glsl::reduce},
@@ -62,7 +66,9 @@ constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
                                    {"conv_run.glsl", glsl::conv_run},
                                    {"epilogue.glsl", glsl::epilogue},
                                    {"gemm_problem.glsl", glsl::gemm_problem},
+                                   {"gemm_store.glsl", glsl::gemm_store},
                                    {"lanes.glsl", glsl::lanes},
+                                   {"matrix.glsl", glsl::matrix},
                                    {"prologue.glsl", glsl::prologue},
                                    {"push_block.glsl", glsl::push_block},
                                    {"real_math.glsl", glsl::real_math},

@@ -16,6 +16,10 @@ KernelLimits limits_of(const DeviceInfo& info, const Settings& settings) {
     for (const std::string& feature : settings.lacked_features) {
         remove_feature(feature, limits);
     }
+    limits.is_fast = settings.is_fast;
+    if (settings.emulates_matrices) {
+        limits.f16_matrices = limits.bf16_matrices = MatrixShape{16, 16, 16, true};
+    }
     return limits;
 }
 

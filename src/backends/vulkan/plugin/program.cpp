@@ -385,14 +385,12 @@ class ProgramBuilder {
 }  // namespace
 
 Program make_program(const lowered::ImportedGraph& graph,
-                     const std::vector<int32_t>& constants,
                      const KernelLimits& limits,
                      const LeatRunShape& shape,
                      ProgramOptions options) {
     lowered::LowerOptions lower_options;
     lower_options.aliases_views = true;
-    lowered::LoweredGraph lowered =
-        lowered::lower(graph, NoOperators(), constants, shape, lower_options);
+    lowered::LoweredGraph lowered = lowered::lower(graph, NoOperators(), shape, lower_options);
     const FusedSteps fused = options.fuses ? fuse_steps(graph.graph, lowered, limits)
                                            : single_steps(graph.graph, lowered);
     return ProgramBuilder(graph, limits, std::move(lowered), fused).build();

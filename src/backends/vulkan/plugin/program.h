@@ -45,13 +45,12 @@ struct Program {
     std::vector<uint32_t> step_begins;
 };
 
-// `constants`: by value, its index among the packed ones or -1. Throws an Error where a node has no
-// kernel, or its kernel refuses the shapes.
 struct ProgramOptions {
     bool fuses = true;  // false: each node is a step of its own, to compare with
 };
+
+// Throws an Error where a node has no kernel, or its kernel refuses the shapes.
 Program make_program(const lowered::ImportedGraph& graph,
-                     const std::vector<int32_t>& constants,
                      const KernelLimits& limits,
                      const LeatRunShape& shape,
                      ProgramOptions options = {});

@@ -68,11 +68,12 @@ void parse_validation(const LeatSettings* settings, Settings& parsed) {
     }
 }
 
-void check_precision(const LeatSettings* settings) {
+bool parse_precision(const LeatSettings* settings) {
     const std::string_view text = text_of(settings, "precision");
-    if (!text.empty() && text != "exact") {
-        refuse("precision", text, "exact: no kernel has a variant of lower precision");
+    if (!text.empty() && text != "exact" && text != "fast") {
+        refuse("precision", text, "exact or fast");
     }
+    return text == "fast";
 }
 
 bool parse_staging(const LeatSettings* settings) {
@@ -103,7 +104,7 @@ std::vector<std::string> parse_lacked_features(const LeatSettings* settings) {
 
 Settings parse_settings(const LeatSettings* settings) {
     Settings parsed;
-    check_precision(settings);
+    parsed.is_fast = parse_precision(settings);
     parsed.submit_budget_ns = number_of(settings, "submit_budget_ms", 100) * kNsPerMs;
     if (parsed.submit_budget_ns == 0) {
         refuse("submit_budget_ms", "0", "a number > 0");
@@ -120,13 +121,16 @@ Settings parse_settings(const LeatSettings* settings) {
     parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
     parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
     parsed.lost_submission = number_of(settings, "lose_device_at", 0);
+    parsed.emulates_matrices = is_on(settings, "emulate_matrices");
     parsed.lacked_features = parse_lacked_features(settings);
     return parsed;
 }
 
 const LeatSettingInfo* setting_row(int32_t index) {
     static const LeatSettingInfo kRows[] = {
-        row("precision", "exact", "exact: no kernel computes in fewer bits than its operator says"),
+        row("precision", "exact",
+            "exact, or fast: products of f32 round their operands to f16 where the device has "
+            "matrices of these"),
         row("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
         row("fence_mode", "0", "1: fences instead of timeline semaphores"),
         row("validation", "off", "off, on, synchronization or device: what the layer checks"),
@@ -141,6 +145,8 @@ const LeatSettingInfo* setting_row(int32_t index) {
         row("delay_us", "0", "for tests: time before each submission's work"),
         row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
         row("lose_device_at", "", "for tests: number of the submission that loses the device"),
+        row("emulate_matrices", "0",
+            "for tests: 1: kernels of cooperative matrices by ordinary instructions"),
         row("lack_features", "", "for tests: features of shaders that devices are taken to lack"),
     };
     return index >= 0 && size_t(index) < std::size(kRows) ? &kRows[index] : nullptr;

@@ -12,6 +12,7 @@
 namespace leat::vulkan {
 
 struct Settings {
+    bool is_fast = false;  // as KernelLimits::is_fast
     int64_t submit_budget_ns = 100'000'000;
     bool uses_fences = false;
     bool is_validated = false;
@@ -30,6 +31,7 @@ struct Settings {
     std::chrono::microseconds delay{0};  // before each submission's work
     int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none
     int64_t lost_submission = 0;         // number of the submission that loses its device; 0: none
+    bool emulates_matrices = false;      // as if the device had some of 16 x 16 x 16
     std::vector<std::string> lacked_features;  // names that remove_feature() knows
 };
 

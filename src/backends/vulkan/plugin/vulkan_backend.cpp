@@ -211,6 +211,8 @@ void VulkanBackend::capability(int32_t device,
 std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
                                                            const LeatGraphView& graph,
                                                            const LeatCompileOptions& options) {
+    // Shapes, axes and the like are read to make programs; weights only to be packed.
+    constexpr int64_t kMaxKeptBytes = int64_t{64} << 10;
     LazyDevice& target = device_at(device, "device");
     for (int32_t i = 0; options.layouts != nullptr && i < graph.input_count; ++i) {
         if (options.layouts->inputs[i] != kLeatLayoutRowMajor) {
@@ -218,7 +220,7 @@ std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
         }
     }
     const uint64_t host_inputs = check_graph(graph, target.limits());
-    lowered::ImportedGraph imported = lowered::import_graph(graph);
+    lowered::ImportedGraph imported = lowered::import_graph(graph, kMaxKeptBytes);
     imported.host_inputs = host_inputs;
     auto executable = std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
     executable->warm();

@@ -40,8 +40,7 @@ void VulkanExecutable::write(LeatPlacement to, std::span<const std::byte> bytes)
 
 std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& shape) {
     return last_program_.of(shape, [&] {
-        return std::make_shared<const Program>(
-            make_program(graph(), packed_index(), device_.limits(), shape));
+        return std::make_shared<const Program>(make_program(graph(), device_.limits(), shape));
     });
 }
 
