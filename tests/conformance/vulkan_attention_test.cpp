@@ -190,6 +190,13 @@ TEST_F(VulkanAttention, OfAnyExtents) {
     }
 }
 
+// One of each height, few of each, for the slow leg of validation.
+TEST_F(VulkanAttention, OfEachTile) {
+    for (const int64_t rows : {1, 9, 19}) {
+        expect_like_reference(AttentionCase({{2}, {2}, rows, 37, 8, 12}, DType::kFloat32, 14));
+    }
+}
+
 // The same with checked kernels, and a mask that broadcasts.
 TEST_F(VulkanAttention, StaysInItsOperands) {
     checks_addresses_ = true;
