@@ -171,7 +171,7 @@ void store(GemmProblem problem, Result result, uint row, uint column, uvec4 orig
         addends[j] = 0.0;
     }
     [[dont_unroll]] for (uint r = row; r < end; ++r) {
-        const uint index = (product * result.m + r) * result.n + column;
+        const EpilogueRow along = epilogue_row((product * result.m + r) * result.n + column);
         const uint y_at = origins.w + r * result.y_row + column;
         float scale = result.alpha;
         if (result.scale_period != 0u) {
@@ -182,7 +182,7 @@ void store(GemmProblem problem, Result result, uint row, uint column, uvec4 orig
                is_new ? c_count : 0u, addends);
         [[unroll]] for (uint j = 0u; j < kColumns; ++j) {
             const float value = scale * sums[0][j / 4u][j % 4u];
-            y.at[y_at + j] = epilogue(result.has_c ? value + addends[j] : value, index + j);
+            y.at[y_at + j] = epilogue_along(result.has_c ? value + addends[j] : value, along, j);
         }
         [[unroll]] for (uint i = 1u; i < TILE_ROWS; ++i) {
             sums[i - 1u] = sums[i];

@@ -9,7 +9,7 @@
 #define NOT_A_NUMBER packDouble2x32(uvec2(0u, 0x7ff80000u))
 
 // 2^exponent for normal results.
-double power_of_two(int exponent) {
+double real_power_of_two(int exponent) {
     return packDouble2x32(uvec2(0u, uint(exponent + 1023) << 20));
 }
 
@@ -34,7 +34,7 @@ double real_exp(double x) {
     // In two steps: 2^n alone may be beyond the normal numbers.
     const int exponent = int(n);
     const int first = exponent / 2;
-    return sum * power_of_two(first) * power_of_two(exponent - first);
+    return sum * real_power_of_two(first) * real_power_of_two(exponent - first);
 }
 
 // log(2^n f) = n log(2) + 2 atanh((f - 1) / (f + 1)), f in [sqrt(1/2), sqrt(2)), by its series.

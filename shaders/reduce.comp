@@ -2,10 +2,9 @@
 // are kept give base(i), the others offset(j); neighbouring axes of one kind are one, so there are at
 // most four of each.
 //   operands   0: x, 1: y, dense
-//   scalars    0: results, 1: count of elements of each, 2: kept axes, 3: reduced axes,
-//              4: 1 where elements are bools: the extreme of none is 0 or 1
-//   parameters extents and strides of the kept axes, then of the reduced ones, four of each, in
-//              elements, outermost first
+//   parameters results, count of elements of each, kept axes, reduced axes; 1 where elements are
+//              bools: the extreme of none is 0 or 1; extents and strides of the kept axes, then of the
+//              reduced ones, four of each, in elements, outermost first
 //   constants  0 to 2: see lanes.glsl, 3: f, a kReduce... below, as leat::ReduceKind
 // Sums of floats are sums of short sums, so that errors grow slowly. Any number of workgroups does.
 #version 460
@@ -16,6 +15,8 @@ layout(local_size_x_id = 0) in;
 #include "accumulate.glsl"
 #include "real_math.glsl"
 #include "lanes.glsl"
+#include "prologue.glsl"
+#include "epilogue.glsl"
 
 layout(constant_id = 3) const uint kKind = 0;
 const uint kReduceSum = 0;
@@ -31,7 +32,12 @@ const uint kReduceSumSquare = 9;
 
 const uint kBlock = 64;  // elements of a short sum
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Axes {
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer ReduceProblem {
+    uint results;
+    uint count;
+    uint kept_axes;
+    uint reduced_axes;
+    uint has_bools;
     uvec4 kept_extents;
     uvec4 kept_strides;
     uvec4 reduced_extents;
@@ -58,7 +64,7 @@ WIDE lowest() {
 WIDE highest() {
     return HIGHEST;
 }
-bool is_nan(WIDE x) {
+bool is_no_number(WIDE x) {
     return false;
 }
 #else
@@ -77,7 +83,7 @@ WIDE lowest() {
 WIDE highest() {
     return INFINITY;
 }
-bool is_nan(WIDE x) {
+bool is_no_number(WIDE x) {
     return isnan(x);
 }
 #endif
@@ -93,14 +99,14 @@ struct Row {
 };
 
 WIDE element(Row row, uint j) {
-    return widen(row.x.at[row.base + offset_of(j, row.axes, row.extents, row.strides)]);
+    return loaded(row.x, row.base + offset_of(j, row.axes, row.extents, row.strides));
 }
 
 WIDE extreme(Row row, bool is_max) {
     WIDE best = is_max ? lowest() : highest();
     for (uint j = lane(); j < row.count; j += lane_count()) {
         const WIDE value = element(row, j);
-        best = (is_max ? value > best : value < best) || is_nan(value) ? value : best;
+        best = (is_max ? value > best : value < best) || is_no_number(value) ? value : best;
     }
     return over_row(is_max ? kCombineMax : kCombineMin, best);
 }
@@ -209,27 +215,28 @@ STORED reduce_row(Row row) {
 }
 
 void main() {
-    const uint results = push.scalars[0];
-    Axes axes = Axes(push.parameters);
-    const uvec4 kept_extents = axes.kept_extents;
-    const uvec4 kept_strides = axes.kept_strides;
+    ReduceProblem problem = ReduceProblem(push.parameters);
+    const uint results = problem.results;
+    const uint kept_axes = problem.kept_axes;
+    const uvec4 kept_extents = problem.kept_extents;
+    const uvec4 kept_strides = problem.kept_strides;
     ElementsOut y = ElementsOut(operand(1u));
     Row row;
     row.x = ElementsIn(operand(0u));
-    row.count = push.scalars[1];
-    row.axes = push.scalars[3];
-    row.extents = axes.reduced_extents;
-    row.strides = axes.reduced_strides;
+    row.count = problem.count;
+    row.axes = problem.reduced_axes;
+    row.extents = problem.reduced_extents;
+    row.strides = problem.reduced_strides;
     for (uint i = first_row(); i < results; i += row_step()) {
-        row.base = offset_of(i, push.scalars[2], kept_extents, kept_strides);
+        row.base = offset_of(i, kept_axes, kept_extents, kept_strides);
         STORED result = reduce_row(row);
 #ifdef ELEMENT_U8
-        if (push.scalars[4] != 0u) {
+        if (problem.has_bools != 0u) {
             result = result != STORED(0) ? STORED(1) : STORED(0);
         }
 #endif
         if (is_first_lane()) {
-            y.at[i] = result;
+            y.at[i] = epilogue(widen(result), i);
         }
     }
 }

@@ -1,14 +1,11 @@
 // y = (x - mean) / sqrt(variance + epsilon) * scale + bias over rows of x [rows, columns]:
 // LayerNormalization, and InstanceNormalization, where a row is a channel of an image.
 //   operands   0: x, 1: scale, 2: bias (any address where there is none), 3: y, which may be x,
-//              4: mean and 5: 1 / deviation of each row, f32 (any address where not wanted)
-//   scalars    0: rows, 1: columns, 2: epsilon (float), 3: bit 0: there is a bias, 1: mean is wanted,
-//              2: 1 / deviation is wanted
-//              4: channels, where scale and bias have an element for row % channels; 0: they broadcast
-//                 to the columns
-//              5: normalized axes
-//   parameters extents of the normalized axes, strides of scale, strides of bias, outermost first, in
-//              elements, kMaxRank of each
+//              4: mean and 5: 1 / deviation of each row, f32, where one is wanted
+//   parameters rows, columns, epsilon; bits 0: there is a bias, 1: mean is wanted, 2: 1 / deviation is
+//              wanted; channels, where scale and bias have an element for row % channels, 0: they
+//              broadcast to the columns; normalized axes; extents of the normalized axes, strides of
+//              scale, strides of bias, outermost first, in elements, kMaxRank of each
 //   constants  0 to 2: see lanes.glsl
 // The mean of a first pass is a shift for the second, which finds what the first one missed: so the
 // variance does not cancel, and rows far from zero lose nothing. Any number of workgroups does.
@@ -19,11 +16,19 @@ layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
 #include "lanes.glsl"
+#include "prologue.glsl"
+#include "epilogue.glsl"
 
 const uint kMaxRank = 8;
 const uint kBlock = 64;  // elements of a short sum
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Parameters {
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer NormalizationProblem {
+    uint rows;
+    uint columns;
+    float epsilon;
+    uint wanted;
+    uint channels;
+    uint axes;
     uint extents[kMaxRank];
     uint scale_strides[kMaxRank];
     uint bias_strides[kMaxRank];
@@ -44,7 +49,7 @@ WIDE rough_mean(ElementsIn x, uint base, uint columns) {
     WIDE block = WIDE(0);
     uint in_block = 0u;
     for (uint j = lane(); j < columns; j += lane_count()) {
-        block += widen(x.at[base + j]);
+        block += loaded(x, base + j);
         if (++in_block == kBlock) {
             total += block;
             block = WIDE(0);
@@ -62,7 +67,7 @@ void moments(ElementsIn x, uint base, uint columns, WIDE shift, out WIDE first, 
     WIDE square_block = WIDE(0);
     uint in_block = 0u;
     for (uint j = lane(); j < columns; j += lane_count()) {
-        const WIDE delta = widen(x.at[base + j]) - shift;
+        const WIDE delta = reloaded(x, base + j) - shift;
         block += delta;
         square_block += delta * delta;
         if (++in_block == kBlock) {
@@ -78,25 +83,33 @@ void moments(ElementsIn x, uint base, uint columns, WIDE shift, out WIDE first, 
 }
 
 // Where scale and bias of a row and column lie.
-uvec2 parameter_offsets(uint row, uint column) {
-    if (push.scalars[4] != 0u) {
-        return uvec2(row % push.scalars[4]);
+struct Places {
+    uint channels;
+    uint axes;
+    uvec2 first_strides;  // of the outermost axis
+};
+uvec2 parameter_offsets(NormalizationProblem problem, Places places, uint row, uint column) {
+    if (places.channels != 0u) {
+        return uvec2(row % places.channels);
     }
-    Parameters parameters = Parameters(push.parameters);
     uvec2 offsets = uvec2(0u);
-    for (uint axis = push.scalars[5]; axis-- > 0u;) {
-        const uint index = column % parameters.extents[axis];
-        column /= parameters.extents[axis];
-        offsets += index * uvec2(parameters.scale_strides[axis], parameters.bias_strides[axis]);
+    for (uint axis = places.axes; axis-- > 1u;) {
+        const uint index = column % problem.extents[axis];
+        column /= problem.extents[axis];
+        offsets += index * uvec2(problem.scale_strides[axis], problem.bias_strides[axis]);
     }
-    return offsets;
+    return offsets + column * places.first_strides;
 }
 
 void main() {
-    const uint rows = push.scalars[0];
-    const uint columns = push.scalars[1];
-    const WIDE epsilon = WIDE(uintBitsToFloat(push.scalars[2]));
-    const bool has_bias = (push.scalars[3] & 1u) != 0u;
+    NormalizationProblem problem = NormalizationProblem(push.parameters);
+    const uint rows = problem.rows;
+    const uint columns = problem.columns;
+    const WIDE epsilon = WIDE(problem.epsilon);
+    const uint wanted = problem.wanted;
+    const bool has_bias = (wanted & 1u) != 0u;
+    const Places places = Places(problem.channels, problem.axes,
+                                 uvec2(problem.scale_strides[0], problem.bias_strides[0]));
     ElementsIn x = ElementsIn(operand(0u));
     ElementsIn scale = ElementsIn(operand(1u));
     ElementsIn bias = ElementsIn(operand(2u));
@@ -110,15 +123,16 @@ void main() {
         const WIDE variance = second - missed * missed;
         const WIDE inverse_deviation = WIDE(1) / sqrt(variance + epsilon);
         for (uint j = lane(); j < columns; j += lane_count()) {
-            const uvec2 at = parameter_offsets(row, j);
+            const uvec2 at = parameter_offsets(problem, places, row, j);
             const WIDE offset = has_bias ? widen(bias.at[at.y]) : WIDE(0);
-            const WIDE centred = (widen(x.at[base + j]) - shift) - missed;
-            y.at[base + j] = narrow(centred * inverse_deviation * widen(scale.at[at.x]) + offset);
+            const WIDE centred = (reloaded(x, base + j) - shift) - missed;
+            y.at[base + j] =
+                epilogue(centred * inverse_deviation * widen(scale.at[at.x]) + offset, base + j);
         }
-        if (is_first_lane() && (push.scalars[3] & 2u) != 0u) {
+        if (is_first_lane() && (wanted & 2u) != 0u) {
             FloatsOut(operand(4u)).at[row] = float(shift + missed);
         }
-        if (is_first_lane() && (push.scalars[3] & 4u) != 0u) {
+        if (is_first_lane() && (wanted & 4u) != 0u) {
             FloatsOut(operand(5u)).at[row] = float(inverse_deviation);
         }
     }

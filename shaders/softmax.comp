@@ -1,7 +1,7 @@
 // Softmax, LogSoftmax or Hardmax along one axis of x [outer, extent, inner].
-//   operands  0: x, 1: y, dense; y may be x
-//   scalars   0: rows, outer * inner, 1: extent, 2: inner
-//   constants 0 to 2: see lanes.glsl, 3: kSoftmax, kLogSoftmax or kHardmax
+//   operands   0: x, 1: y, dense; y may be x
+//   parameters rows (outer * inner), extent, inner
+//   constants  0 to 2: see lanes.glsl, 3: kSoftmax, kLogSoftmax or kHardmax
 // Rows that hold +inf or NaN give NaN; all -inf, too. Any number of workgroups does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -11,6 +11,14 @@ layout(local_size_x_id = 0) in;
 #include "accumulate.glsl"
 #include "real_math.glsl"
 #include "lanes.glsl"
+#include "prologue.glsl"
+#include "epilogue.glsl"
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer SoftmaxProblem {
+    uint rows;
+    uint extent;
+    uint inner;
+};
 
 layout(constant_id = 3) const uint kKind = 0;
 const uint kSoftmax = 0;
@@ -33,7 +41,7 @@ float over_row(uint how, float value) {
 WIDE largest_of(ElementsIn x, uint base, uint extent, uint stride) {
     WIDE best = -INFINITY;
     for (uint j = lane(); j < extent; j += lane_count()) {
-        const WIDE value = widen(x.at[base + j * stride]);
+        const WIDE value = loaded(x, base + j * stride);
         best = isnan(value) || value > best ? value : best;
     }
     return over_row(kCombineMax, best);
@@ -44,7 +52,7 @@ WIDE sum_of_exp(ElementsIn x, uint base, uint extent, uint stride, WIDE largest)
     WIDE block = WIDE(0);
     uint in_block = 0u;
     for (uint j = lane(); j < extent; j += lane_count()) {
-        block += real_exp(widen(x.at[base + j * stride]) - largest);
+        block += real_exp(reloaded(x, base + j * stride) - largest);
         if (++in_block == kBlock) {
             total += block;
             block = WIDE(0);
@@ -58,9 +66,9 @@ WIDE sum_of_exp(ElementsIn x, uint base, uint extent, uint stride, WIDE largest)
 // one invocation a row.
 uint first_largest(ElementsIn x, uint base, uint extent, uint stride) {
     uint best = 0u;
-    WIDE largest = widen(x.at[base]);
+    WIDE largest = loaded(x, base);
     for (uint j = 1u; j < extent; ++j) {
-        const WIDE value = widen(x.at[base + j * stride]);
+        const WIDE value = loaded(x, base + j * stride);
         if (value > largest) {
             best = j;
             largest = value;
@@ -70,9 +78,10 @@ uint first_largest(ElementsIn x, uint base, uint extent, uint stride) {
 }
 
 void main() {
-    const uint rows = push.scalars[0];
-    const uint extent = push.scalars[1];
-    const uint inner = push.scalars[2];
+    SoftmaxProblem problem = SoftmaxProblem(push.parameters);
+    const uint rows = problem.rows;
+    const uint extent = problem.extent;
+    const uint inner = problem.inner;
     ElementsIn x = ElementsIn(operand(0u));
     ElementsOut y = ElementsOut(operand(1u));
     for (uint row = first_row(); row < rows; row += row_step()) {
@@ -80,7 +89,7 @@ void main() {
         if (kKind == kHardmax) {
             const uint best = first_largest(x, base, extent, inner);
             for (uint j = 0u; j < extent; ++j) {
-                y.at[base + j * inner] = narrow(WIDE(j == best ? 1 : 0));
+                y.at[base + j * inner] = epilogue(WIDE(j == best ? 1 : 0), base + j * inner);
             }
             continue;
         }
@@ -88,9 +97,10 @@ void main() {
         const WIDE sum = sum_of_exp(x, base, extent, inner, largest);
         const WIDE log_sum = kKind == kLogSoftmax ? real_log(sum) : WIDE(0);
         for (uint j = lane(); j < extent; j += lane_count()) {
-            const WIDE shifted = widen(x.at[base + j * inner]) - largest;
-            y.at[base + j * inner] =
-                narrow(kKind == kLogSoftmax ? shifted - log_sum : real_exp(shifted) / sum);
+            const uint at = base + j * inner;
+            const WIDE shifted = reloaded(x, at) - largest;
+            y.at[at] =
+                epilogue(kKind == kLogSoftmax ? shifted - log_sum : real_exp(shifted) / sum, at);
         }
     }
 }

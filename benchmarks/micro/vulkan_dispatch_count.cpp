@@ -38,6 +38,14 @@ Result<GraphData> after_passes(const Graph& graph, bool rewrites) {
 Result<DispatchCount> count_dispatches(std::string_view network,
                                        const vulkan::KernelLimits& limits) {
     LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(network));
+    Result<DispatchCount> count = count_dispatches(graph, limits);
+    if (!count.ok()) {
+        return std::move(count).error().with_node(std::string(network));
+    }
+    return count;
+}
+
+Result<DispatchCount> count_dispatches(const Graph& graph, const vulkan::KernelLimits& limits) {
     LEAT_ASSIGN_OR_RETURN(const GraphData written, after_passes(graph, false));
     LEAT_ASSIGN_OR_RETURN(const GraphData rewritten, after_passes(graph, true));
     try {
@@ -45,7 +53,7 @@ Result<DispatchCount> count_dispatches(std::string_view network,
                              commands_of(rewritten, limits, false),
                              commands_of(rewritten, limits, true)};
     } catch (const plugin::Error& error) {
-        return unsupported("{}: {}", network, error.what());
+        return unsupported("{}", error.what());
     }
 }
 
@@ -55,6 +63,8 @@ vulkan::KernelLimits cpu_device_limits() {
     limits.subgroup_size = 8;
     limits.max_workgroup_invocations = 1024;
     limits.shared_memory_bytes = 32768;
+    limits.max_window_texels = 134217728;
+    limits.window_alignment_bytes = 16;
     return limits;
 }
 

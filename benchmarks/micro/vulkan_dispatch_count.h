@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backends/vulkan/kernel.h"
+#include "leat/graph.h"
 #include "leat/status.h"
 
 namespace leat::micro {
@@ -20,6 +21,8 @@ struct DispatchCount {
 // the kernels refuse.
 Result<DispatchCount> count_dispatches(std::string_view network,
                                        const vulkan::KernelLimits& limits);
+
+Result<DispatchCount> count_dispatches(const Graph& graph, const vulkan::KernelLimits& limits);
 
 // Of Mesa's lavapipe, and of a large GPU.
 vulkan::KernelLimits cpu_device_limits();

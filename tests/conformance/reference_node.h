@@ -16,6 +16,7 @@ inline Tensor evaluated(const NodeData& node, const std::vector<const Tensor*>& 
     pointers.reserve(operands.size());
     for (size_t i = 0; i < operands.size(); ++i) {
         facts[i].type = TypeInfo::tensor(operands[i]->dtype(), operands[i]->shape());
+        facts[i].value = *operands[i];  // axes and the like decide shapes
         pointers.push_back(&facts[i]);
     }
     std::vector<ValueFact> outputs(1);

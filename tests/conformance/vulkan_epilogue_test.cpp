@@ -5,13 +5,12 @@
 #include "backends/vulkan/glsl_compiler.h"
 #include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/matrix_spirv.h"
-#include "base/round_up.h"
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"
+#include "conformance/vulkan_kernel_run.h"
+#include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/elementwise/element_access.h"
-#include "ops/elementwise/epilogue_vulkan.h"
 #include "ops/elementwise/node_vulkan.h"
-#include "support/vulkan_rig.h"
 
 namespace leat::testing {
 namespace {
@@ -20,29 +19,6 @@ using vulkan::chain_input;
 using vulkan::chain_result;
 using vulkan::ElementwiseChain;
 using vulkan::KernelLimits;
-using vulkan::VulkanRig;
-
-Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
-    Tensor tensor = *Tensor::allocate(dtype, shape);
-    uint64_t state = seed;
-    for (int64_t i = 0; i < shape.element_count(); ++i) {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        store_real(dtype, tensor.mutable_bytes(), i, double(state >> 11) * 0x1p-52 - 1);
-    }
-    return tensor;
-}
-
-NodeData node_of(const char* op_type, size_t inputs, Attributes attributes = {}) {
-    NodeData node;
-    node.op_type = op_type;
-    node.def = find_op("", op_type);
-    node.attributes = std::move(attributes);
-    for (size_t i = 0; i < inputs; ++i) {
-        node.inputs.push_back(ValueId{int32_t(i)});
-    }
-    node.outputs.push_back(ValueId{int32_t(inputs)});
-    return node;
-}
 
 // LeakyRelu((y + by_channel) * dense): a broadcast operand, a dense one and a constant.
 struct Epilogue {
@@ -88,20 +64,6 @@ class VulkanEpilogues : public ::testing::TestWithParam<DType> {
         device_ = *std::move(made);
     }
 
-    // Limits with which the tiles of CPU devices, those of others, matrices and no tiles are
-    // chosen.
-    std::vector<KernelLimits> kinds_of_limits() const {
-        KernelLimits own = vulkan::kernel_limits(device_->info());
-        own.is_cpu = true;
-        KernelLimits shared = own;
-        shared.is_cpu = false;
-        KernelLimits general = shared;
-        general.shared_memory_bytes = 0;
-        KernelLimits matrices = shared;
-        matrices.f16_matrices = matrices.bf16_matrices = vulkan::MatrixShape{16, 16, 16, true};
-        return {own, shared, matrices, general};
-    }
-
     void expect_like_reference(const NodeData& node,
                                const std::vector<Tensor>& inputs,
                                const Shape& addend);
@@ -119,28 +81,17 @@ void VulkanEpilogues::run(const NodeData& node,
                           const Epilogue& epilogue,
                           const KernelLimits& limits,
                           Tensor& y) {
-    auto made = VulkanRig::make_on(device_);
-    ASSERT_TRUE(made.ok()) << made.error().message();
-    VulkanRig& rig = **made;
     std::vector<Tensor> operands = inputs;
     operands.push_back(epilogue.addend);
     operands.push_back(epilogue.factor);
-    std::vector<vulkan::PlacedOperand> places;
     std::vector<TensorArg> args;
     std::vector<DType> types;
-    places.reserve(operands.size());
     args.reserve(operands.size());
     types.reserve(operands.size());
     for (const Tensor& operand : operands) {
-        std::vector<std::byte> bytes(size_t(round_up(operand.byte_count(), int64_t{4})));
-        std::copy_n(operand.bytes(), operand.byte_count(), bytes.begin());
-        places.push_back({rig.add_buffer(int64_t(bytes.size())), 0, operand.byte_count()});
-        rig.write(places.back().buffer, bytes);
         args.push_back(row_major_arg(operand.dtype(), operand.shape(), nullptr));
         types.push_back(operand.dtype());
     }
-    const int64_t y_bytes = round_up(y.byte_count(), int64_t{4});
-    const vulkan::PlacedOperand to{rig.add_buffer(y_bytes), 0, y.byte_count()};
     const TensorArg result = row_major_arg(y.dtype(), y.shape(), nullptr);
     const DType dtype = y.dtype();
     const vulkan::KernelTypes kernel_types{std::span(types).first(inputs.size()),
@@ -148,21 +99,15 @@ void VulkanEpilogues::run(const NodeData& node,
     ASSERT_TRUE(vulkan::takes_epilogue(node, kernel_types));
     const vulkan::KernelChoice choice = choose_kernel(node, kernel_types);
     ASSERT_NE(choice.entry, nullptr) << choice.reason;
-    vulkan::ListWriter writer(rig.list(), limits);
-    writer.begin_node(places, std::span(&to, 1));
     const ElementwiseChain chain = epilogue.chain(inputs.size());
-    const Status written = write_with_epilogue(
-        *choice.entry, {node, std::span(args).first(inputs.size()), std::span(&result, 1)}, chain,
-        writer);
-    ASSERT_TRUE(written.ok()) << written.message();
-    ASSERT_EQ(rig.list().commands().size(), 1U);
-    rig.add_pipeline(writer.shaders()[0]);
-    const auto recording = rig.record();
-    ASSERT_TRUE(recording.ok()) << recording.error().message();
-    const Status status = rig.run(**recording);
-    ASSERT_TRUE(status.ok()) << status.message();
-    const auto found = rig.read<std::byte>(to.buffer, size_t(y_bytes));
-    std::copy_n(found.begin(), y.byte_count(), y.mutable_bytes());
+    const vulkan::KernelNode kernel_node{node, std::span(args).first(inputs.size()),
+                                         std::span(&result, 1)};
+    run_in_one_dispatch(
+        device_, {limits}, operands, std::span(&y, 1), [&](vulkan::KernelWriter& writer) {
+            return write_with_chains(
+                [&](vulkan::KernelWriter& own) { return choice.entry->write(kernel_node, own); },
+                {nullptr, &chain}, writer);
+        });
 }
 
 void VulkanEpilogues::expect_like_reference(const NodeData& node,
@@ -183,7 +128,7 @@ void VulkanEpilogues::expect_like_reference(const NodeData& node,
     const bool is_narrow = bits_of(dtype) == 16;
     tolerance.rtol = dtype == DType::kBfloat16 ? 0.02 : is_narrow ? 0.003 : 1e-5;
     tolerance.atol = is_narrow ? 0.02 : 1e-5;
-    for (const KernelLimits& limits : kinds_of_limits()) {
+    for (const KernelLimits& limits : kinds_of_limits(*device_)) {
         Tensor got = *Tensor::allocate(dtype, plain.shape());
         run(node, inputs, epilogue, limits, got);
         EXPECT_EQ(difference(got, want, tolerance), "")
@@ -262,8 +207,11 @@ TEST_P(VulkanEpilogues, OfMatricesAreSpirv) {
     writer.begin_node(std::span(places).first(4), std::span(places).last(1));
     const vulkan::KernelChoice choice =
         vulkan::choose_kernel(node, {types, std::span(types).first(1)});
-    const Status written = write_with_epilogue(
-        *choice.entry, {node, args, std::span(args).first(1)}, epilogue.chain(2), writer);
+    const vulkan::KernelNode kernel_node{node, args, std::span(args).first(1)};
+    const ElementwiseChain chain = epilogue.chain(2);
+    const Status written = write_with_chains(
+        [&](vulkan::KernelWriter& own) { return choice.entry->write(kernel_node, own); },
+        {nullptr, &chain}, writer);
     ASSERT_TRUE(written.ok()) << written.message();
     const vulkan::ShaderUse& shader = writer.shaders()[0];
     EXPECT_EQ(shader.required_subgroup_size, limits.subgroup_size);

@@ -211,7 +211,26 @@ TEST_F(VulkanFusedGraphs, OperandsWrittenIntoTheirConcat) {
     expect_like_reference(graph);
 }
 
-// Element-wise operators in random order on values of one shape, each read any number of times.
+// a --Add(b)--> v --LayerNormalization--> MatMul --Add(v)--> w --Softmax--> y: the residual v is
+// stored by the normalization's kernel; w is an output, too.
+TEST_F(VulkanFusedGraphs, ProloguesThatAreNeededLater) {
+    Graph graph;
+    const ValueId a = graph.input("a", DType::kFloat32, {3, 30, 24});
+    const ValueId b = graph.input("b", DType::kFloat32, {30, 24});
+    const ValueId v = graph.add("Add", {a, b});
+    const ValueId n = graph.add("LayerNormalization",
+                                {v, weight(graph, "s", {24}, 12), weight(graph, "t", {24}, 13)});
+    const ValueId m = graph.add("MatMul", {n, weight(graph, "w", {24, 24}, 14)});
+    const ValueId w = graph.add("Add", {graph.add("Tanh", {m}), v});
+    graph.output("w", graph.add("Identity", {w}));
+    const ValueId scaled = graph.add("Mul", {w, b});
+    graph.output("y", graph.add("Mul", {graph.add("Softmax", {scaled}), b}));
+    graph.output("z", graph.add("Neg", {scaled}));
+    expect_like_reference(graph);
+}
+
+// Element-wise operators, products and rows in random order on values of one shape, each read any
+// number of times.
 Graph random_graph(uint32_t seed) {
     std::mt19937 random(seed);
     Graph graph;
@@ -231,9 +250,15 @@ Graph random_graph(uint32_t seed) {
     for (int i = 0; i < 24; ++i) {
         const ValueId own =
             values[values.size() - 1 - random() % std::min<size_t>(values.size(), 3)];
-        switch (random() % 5) {
+        switch (random() % 7) {
             case 0:
                 values.push_back(graph.add("MatMul", {own, w}));
+                break;
+            case 5:
+                values.push_back(graph.add("Softmax", {own}));
+                break;
+            case 6:
+                values.push_back(graph.add("LayerNormalization", {own, addends[2]}));
                 break;
             case 1:
                 values.push_back(graph.add(kUnary[random() % std::size(kUnary)], {own}));

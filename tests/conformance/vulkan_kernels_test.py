@@ -42,8 +42,9 @@ SAMPLE = {
     'softmax': 'node/test_softmax_axis_1',
     'strided_copy': 'node/test_transpose_default',
 }
-# No graph has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
-ELSEWHERE = {'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words', 'gemm_matrix_tile', 'gemm_shared_tile'}
+# No graph of ONNX's has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
+ELSEWHERE = {'attention_shared_tile', 'attention_subgroup_tile', 'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words',
+             'gemm_matrix_tile', 'gemm_shared_tile'}
 # No kernel.
 LEFT_OUT = {'address_check'}
 

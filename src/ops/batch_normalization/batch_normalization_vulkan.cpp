@@ -54,7 +54,7 @@ Result<Statistics> write_moments(const KernelNode& node, KernelWriter& writer) {
     const int64_t bytes =
         channels * int64_t(dtype == DType::kFloat64 ? sizeof(double) : sizeof(float));
     const Statistics statistics{writer.scratch(bytes), writer.scratch(bytes)};
-    RowWork work = plan_rows({channels, count}, dtype, writer.limits());
+    LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows({channels, count}, dtype, writer.limits()));
     work.constants.push_back(uint32_t(Task::kMoments));
     dispatch.shader.constants = std::move(work.constants);
     dispatch.groups = work.groups;

@@ -90,7 +90,7 @@ size_t constant_words(const ElementwiseChain& chain) {
 }
 
 Status add_constants(const ElementwiseChain& chain, KernelDispatch& dispatch) {
-    size_t next = kScalars - kMaxChainConstantWords;
+    size_t next = kFirstConstant;
     for (const ChainStep& step : chain.steps) {
         for (const ChainOperand& operand : step.operands) {
             if (operand.kind != ChainOperand::Kind::kConstant) {

@@ -14,7 +14,7 @@ struct BroadcastShape {
     std::array<uint32_t, kMaxRank> inverses{};
     std::array<uint32_t, kMaxRank> shifts{};
     std::array<std::array<uint32_t, kMaxRank>, kMaxChainInputs> strides{};
-    uint32_t rank = 0;  // not a parameter
+    uint32_t rank = 0;
 };
 
 // By input.

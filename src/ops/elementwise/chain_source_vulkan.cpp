@@ -38,8 +38,9 @@ class ChainWriter {
     bool is_unrolled() const { return is_unrolled_; }
     std::string name() const;
     std::string source() const;
-    // Extensions, and the chain as a function of bits.
-    std::string body() const;
+    // What the chain's function needs before it.
+    std::string library() const;
+    std::string chain_function(std::string_view function, size_t scalar) const;
 
   private:
     void note_types();
@@ -49,7 +50,6 @@ class ChainWriter {
     std::string extensions() const;
     std::string functions() const;
     std::string operators() const;
-    std::string chain_function() const;
     std::string buffers() const;
     std::string addresses() const;
     std::string call(const std::vector<std::string>& elements, std::string_view index) const;
@@ -212,14 +212,13 @@ std::string ChainWriter::step_value(const ChainStep& step, bool is_last, size_t&
     return is_last ? result : narrowed(step.result, result);
 }
 
-// Bits of the output of bits of the inputs.
-std::string ChainWriter::chain_function() const {
-    std::string text = fmt::format("{} chain(", bits_type(output_));
+// Bits of the output of bits of the inputs. `scalar`: where the first constant stands.
+std::string ChainWriter::chain_function(std::string_view function, size_t scalar) const {
+    std::string text = fmt::format("{} {}(", bits_type(output_), function);
     for (size_t i = 0; i < chain_.inputs.size(); ++i) {
         text += fmt::format("{} x{}, ", bits_type(chain_.inputs[i].dtype), i);
     }
     text += "uint index) {\n";
-    size_t scalar = 2;
     for (size_t i = 0; i < chain_.steps.size(); ++i) {
         const ChainStep& step = chain_.steps[i];
         const bool is_last = i + 1 == chain_.steps.size();
@@ -378,15 +377,15 @@ std::string ChainWriter::broadcast_loop() const {
 std::string ChainWriter::source() const {
     return fmt::format(
         "#version 460\n{}layout(local_size_x_id = 0) in;\n{}{}{}{}{}void main() {{\n{}{}}}\n",
-        extensions(), glsl::push_block, functions(), operators(), buffers(), chain_function(),
-        addresses(),
+        extensions(), glsl::push_block, functions(), operators(), buffers(),
+        chain_function("chain", kFirstConstant), addresses(),
         has_broadcast() ? broadcast_loop()
         : is_unrolled_  ? unrolled_loop()
                         : dense_loop());
 }
 
-std::string ChainWriter::body() const {
-    return fmt::format("{}{}{}{}", extensions(), functions(), operators(), chain_function());
+std::string ChainWriter::library() const {
+    return fmt::format("{}{}{}", extensions(), functions(), operators());
 }
 
 }  // namespace
@@ -395,10 +394,16 @@ bool is_unrolled(const ElementwiseChain& chain, const std::vector<ChainAccess>& 
     return ChainWriter(chain, accesses).is_unrolled();
 }
 
-ChainText write_chain_body(const ElementwiseChain& chain,
-                           const std::vector<ChainAccess>& accesses) {
+std::string write_chain_library(const ElementwiseChain& chain) {
+    return ChainWriter(chain, {}).library();
+}
+
+ChainText write_chain_function(const ElementwiseChain& chain,
+                               const std::vector<ChainAccess>& accesses,
+                               std::string_view name,
+                               size_t first_constant) {
     const ChainWriter writer(chain, accesses);
-    return {writer.name(), writer.body(), false};
+    return {writer.name(), writer.chain_function(name, first_constant), false};
 }
 
 ChainText write_chain_text(const ElementwiseChain& chain,

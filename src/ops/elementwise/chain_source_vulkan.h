@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/elementwise/chain_vulkan.h"
@@ -24,10 +25,19 @@ bool is_unrolled(const ElementwiseChain& chain, const std::vector<ChainAccess>& 
 // accesses: by input. Constants are in scalars, from 2 on, in the order of steps and operands.
 ChainText write_chain_text(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
 
-// Part of another kernel, after the block of push constants: the function
-//   BITS chain(BITS x0, BITS x1, ..., uint index)
-// of the bits of an element of each input and the element's row-major number.
-ChainText write_chain_body(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
+// Parts of another kernel, after the block of push constants: what functions of chains need, once
+// for all that such a kernel has, and each as a function
+//   BITS NAME(BITS x0, BITS x1, ..., uint index)
+// of the bits of an element of each input and the element's row-major number. Constants are in
+// scalars, from `first_constant` on.
+std::string write_chain_library(const ElementwiseChain& chain);
+ChainText write_chain_function(const ElementwiseChain& chain,
+                               const std::vector<ChainAccess>& accesses,
+                               std::string_view name,
+                               size_t first_constant);
+
+// Where constants begin among the scalars of a kernel.
+constexpr size_t kFirstConstant = kScalars - kMaxChainConstantWords;
 
 // Words that a constant takes.
 inline size_t constant_words(DType dtype) {

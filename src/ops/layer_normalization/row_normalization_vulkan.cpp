@@ -1,7 +1,5 @@
 #include "ops/layer_normalization/row_normalization_vulkan.h"
 
-#include <bit>
-
 #include "base/error.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 
@@ -9,7 +7,13 @@ namespace leat::vulkan {
 namespace {
 
 // As in row_normalization.comp.
-struct Parameters {
+struct NormalizationProblem {
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    float epsilon = 0;
+    uint32_t wanted = 0;
+    uint32_t channels = 0;
+    uint32_t axes = 0;
     std::array<uint32_t, kMaxRank> extents{};
     std::array<uint32_t, kMaxRank> scale_strides{};
     std::array<uint32_t, kMaxRank> bias_strides{};
@@ -24,17 +28,23 @@ void set_strides(const Shape& parameter, int axes, std::array<uint32_t, kMaxRank
     }
 }
 
-Parameters parameters_of(const KernelNode& node, int axes, bool has_bias) {
-    Parameters parameters;
+NormalizationProblem problem_of(const KernelNode& node,
+                                const RowNormalization& normalization,
+                                bool has_bias) {
+    NormalizationProblem problem{uint32_t(normalization.rows), uint32_t(normalization.columns),
+                                 normalization.epsilon, has_bias ? 1U : 0U,
+                                 uint32_t(normalization.channels)};
     const Shape& x = node.inputs[0].shape;
+    const int axes = normalization.normalized_axes;
+    problem.axes = uint32_t(axes);
     for (int axis = 0; axis < axes; ++axis) {
-        parameters.extents[size_t(axis)] = uint32_t(x[x.rank() - axes + axis]);
+        problem.extents[size_t(axis)] = uint32_t(x[x.rank() - axes + axis]);
     }
-    set_strides(node.inputs[1].shape, axes, parameters.scale_strides);
+    set_strides(node.inputs[1].shape, axes, problem.scale_strides);
     if (has_bias) {
-        set_strides(node.inputs[2].shape, axes, parameters.bias_strides);
+        set_strides(node.inputs[2].shape, axes, problem.bias_strides);
     }
-    return parameters;
+    return problem;
 }
 
 }  // namespace
@@ -51,27 +61,22 @@ Status write_row_normalization(const KernelNode& node,
     };
     const bool has_bias = has(node.inputs, 2);
     const DType dtype = node.inputs[0].dtype;
-    const int axes = normalization.normalized_axes;
-    RowWork work = plan_rows({normalization.rows, normalization.columns}, dtype, writer.limits());
-    const Parameters parameters = parameters_of(node, axes, has_bias);
+    LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows({normalization.rows, normalization.columns},
+                                                  dtype, writer.limits()));
+    NormalizationProblem problem = problem_of(node, normalization, has_bias);
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("row_normalization", dtype), std::move(work.constants)};
     dispatch.groups = work.groups;
     dispatch.reads = {input_ref(0), input_ref(1), input_ref(has_bias ? 2 : 1)};
     dispatch.writes = {output_ref(0)};
-    uint32_t wanted = has_bias ? 1 : 0;
-    for (int32_t i = 1; i <= 2; ++i) {
-        const bool is_wanted = has(node.outputs, size_t(i));
-        dispatch.writes.push_back(output_ref(is_wanted ? i : 0));
-        wanted |= is_wanted ? 1U << unsigned(i) : 0U;
+    if (has(node.outputs, 1) || has(node.outputs, 2)) {
+        for (int32_t i = 1; i <= 2; ++i) {
+            const bool is_wanted = has(node.outputs, size_t(i));
+            dispatch.writes.push_back(output_ref(is_wanted ? i : 0));
+            problem.wanted |= is_wanted ? 1U << unsigned(i) : 0U;
+        }
     }
-    dispatch.scalars = {uint32_t(normalization.rows),
-                        uint32_t(normalization.columns),
-                        std::bit_cast<uint32_t>(normalization.epsilon),
-                        wanted,
-                        uint32_t(normalization.channels),
-                        uint32_t(axes)};
-    dispatch.parameters = std::as_bytes(std::span(&parameters, 1));
+    dispatch.parameters = std::as_bytes(std::span(&problem, 1));
     return writer.dispatch(dispatch);
 }
 

@@ -41,6 +41,18 @@ struct AxisGroups {
 };
 
 // As in reduce.comp.
+struct ReduceProblem {
+    uint32_t results = 0;
+    uint32_t count = 0;
+    uint32_t kept_axes = 0;
+    uint32_t reduced_axes = 0;
+    uint32_t has_bools = 0;
+    std::array<uint32_t, kMaxGroups> kept_extents{};
+    std::array<uint32_t, kMaxGroups> kept_strides{};
+    std::array<uint32_t, kMaxGroups> reduced_extents{};
+    std::array<uint32_t, kMaxGroups> reduced_strides{};
+};
+
 struct Axes {
     AxisGroups kept;
     AxisGroups reduced;
@@ -55,14 +67,6 @@ struct Axes {
             groups.append(x[axis], x.element_count(axis + 1, x.rank()));
         }
         return axes;
-    }
-    std::array<uint32_t, 4 * kMaxGroups> parameters() const {
-        std::array<uint32_t, 4 * kMaxGroups> all{};
-        auto* next = all.data();
-        for (const auto& values : {kept.extents, kept.strides, reduced.extents, reduced.strides}) {
-            next = std::copy(values.begin(), values.end(), next);
-        }
-        return all;
     }
 };
 
@@ -105,17 +109,25 @@ Status write_reduce(const KernelNode& node, KernelWriter& writer) {
     const int64_t count = x.shape.element_count() == 0 ? 0 : axes.reduced.element_count();
     const size_t last = axes.reduced.count == 0 ? 0 : axes.reduced.count - 1;
     const bool is_dense = axes.reduced.strides[last] <= 1;
-    RowWork work = plan_rows({results, count, is_dense}, x.dtype, writer.limits());
+    const int64_t iterations = 2 * std::max<int64_t>(axes.reduced.count, 1);
+    LEAT_ASSIGN_OR_RETURN(
+        RowWork work, plan_rows({results, count, is_dense, iterations}, x.dtype, writer.limits()));
     work.constants.push_back(uint32_t(reduce_kind(node.node.op_type)));
-    const auto parameters = axes.parameters();
+    const ReduceProblem problem{uint32_t(results),
+                                uint32_t(count),
+                                axes.kept.count,
+                                axes.reduced.count,
+                                x.dtype == DType::kBool ? 1U : 0U,
+                                axes.kept.extents,
+                                axes.kept.strides,
+                                axes.reduced.extents,
+                                axes.reduced.strides};
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("reduce", x.dtype), std::move(work.constants)};
     dispatch.groups = work.groups;
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
-    dispatch.scalars = {uint32_t(results), uint32_t(count), axes.kept.count, axes.reduced.count,
-                        x.dtype == DType::kBool ? 1U : 0U};
-    dispatch.parameters = std::as_bytes(std::span(parameters));
+    dispatch.parameters = std::as_bytes(std::span(&problem, 1));
     return writer.dispatch(dispatch);
 }
 

@@ -58,25 +58,32 @@ Status check_offsets(const KernelNode& node) {
     return {};
 }
 
-RowWork plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& limits) {
+Result<RowWork> plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& limits) {
     RowWork work;
-    if (!contains(kLaneTypes, dtype) || !wants_lanes(extents, limits)) {
+    const bool is_too_long =
+        limits.is_cpu && extents.columns * extents.iterations > kMostIterations / 2;
+    if (!contains(kLaneTypes, dtype) || !(wants_lanes(extents, limits) || is_too_long)) {
         work.constants = {kWorkgroup, 0, 0};
-        work.groups = groups_for(extents.rows, kWorkgroup, limits);
+        LEAT_ASSIGN_OR_RETURN(work.groups,
+                              groups_with_loops(extents.rows, kWorkgroup,
+                                                extents.columns * extents.iterations, limits));
         return work;
     }
+    constexpr uint32_t kMostLanes = 256;
+    const uint32_t most = std::min(kMostLanes, limits.max_workgroup_invocations);
+    // On CPU devices a barrier costs more than it saves, so more lanes are for long rows alone.
+    const int64_t elements_each =
+        limits.is_cpu ? kMostIterations / 2 / extents.iterations : int64_t{4};
     uint32_t lanes = limits.subgroup_size;
-    if (!limits.is_cpu) {  // there a barrier costs more than it saves
-        constexpr uint32_t kMostLanes = 256;
-        constexpr int64_t kElementsEach = 4;
-        const uint32_t most = std::min(kMostLanes, limits.max_workgroup_invocations);
-        while (lanes * 2 <= most && int64_t(lanes) * kElementsEach < extents.columns) {
-            lanes *= 2;
-        }
+    while (lanes * 2 <= most && int64_t(lanes) * elements_each < extents.columns) {
+        lanes *= 2;
     }
     // Devices with subgroups of several sizes may choose a smaller one than they report.
-    work.constants = {lanes, 1, limits.is_cpu ? 0U : 1U};
-    work.groups = groups_for(extents.rows, 1, limits);
+    const bool has_barrier = !limits.is_cpu || lanes > limits.subgroup_size;
+    work.constants = {lanes, 1, has_barrier ? 1U : 0U};
+    const int64_t share = (extents.columns + lanes - 1) / lanes;
+    LEAT_ASSIGN_OR_RETURN(work.groups,
+                          groups_with_loops(extents.rows, 1, share * extents.iterations, limits));
     return work;
 }
 

@@ -33,7 +33,9 @@ struct RowExtents {
     int64_t columns = 0;
     // The elements of a row follow each other; else those of neighbouring rows do.
     bool is_dense = true;
+    int64_t iterations = 3;  // of loops, for an element
 };
-RowWork plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& limits);
+// unsupported where an invocation would have too many iterations (groups_with_loops).
+Result<RowWork> plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& limits);
 
 }  // namespace leat::vulkan

@@ -35,15 +35,18 @@ Status write_softmax(const KernelNode& node, KernelWriter& writer) {
     const SoftmaxKind kind = kind_of(node.node);
     const int64_t rows = split.outer * split.inner;
     // Hardmax looks for the first of equals, one after the other.
-    const int64_t columns = kind == SoftmaxKind::kHardmax ? 1 : split.extent;
-    RowWork work = plan_rows({rows, columns, split.inner == 1}, x.dtype, writer.limits());
+    const bool is_alone = kind == SoftmaxKind::kHardmax;
+    const RowExtents extents{rows, is_alone ? 1 : split.extent, split.inner == 1,
+                             is_alone ? 2 * split.extent : 3};
+    LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows(extents, x.dtype, writer.limits()));
     work.constants.push_back(uint32_t(kind));
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("softmax", x.dtype), std::move(work.constants)};
     dispatch.groups = work.groups;
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
-    dispatch.scalars = {uint32_t(rows), uint32_t(split.extent), uint32_t(split.inner)};
+    const uint32_t problem[] = {uint32_t(rows), uint32_t(split.extent), uint32_t(split.inner)};
+    dispatch.parameters = std::as_bytes(std::span(problem));
     return writer.dispatch(dispatch);
 }
 

@@ -1,13 +1,10 @@
 #include "backends/vulkan/plugin/fused_groups.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <optional>
 
-#include "ops/elementwise/chain_parameters_vulkan.h"
-#include "ops/elementwise/epilogue_vulkan.h"
-#include "ops/elementwise/node_vulkan.h"
+#include "backends/vulkan/plugin/attention_groups.h"
+#include "backends/vulkan/plugin/group_builder.h"
 #include "ops/transpose/transpose.h"
 
 namespace leat::vulkan {
@@ -15,162 +12,51 @@ namespace {
 
 using lowered::LoweredGraph;
 using lowered::LoweredStep;
-using lowered::Place;
 
 // More would be compiled for longer than they save.
 constexpr size_t kMaxSteps = 64;
-
-bool is_chain_step(const NodeData& node, const LoweredStep& step) {
-    if (!is_elementwise(node) || step.outputs.size() != 1 || step.inputs.empty() ||
-        !step.inputs[0].present()) {
-        return false;
-    }
-    const std::vector<DType> inputs = types_of(step.inputs);
-    const std::vector<DType> outputs = types_of(step.outputs);
-    // Where moves elements that have no arithmetic; chains compute.
-    const auto is_arithmetic = [](DType dtype) {
-        return dtype == DType::kUndefined || chain_refusal(dtype).empty();
-    };
-    const int64_t count = step.outputs[0].shape.element_count();
-    return elementwise_refusal(node, {inputs, outputs}).empty() && count > 0 &&
-           count < kChainCountLimit && std::all_of(inputs.begin(), inputs.end(), is_arithmetic) &&
-           is_arithmetic(outputs[0]);
-}
-
-bool is_anchor(const NodeData& node, const LoweredStep& step) {
-    const std::vector<DType> inputs = types_of(step.inputs);
-    const std::vector<DType> outputs = types_of(step.outputs);
-    return step.outputs.size() == 1 && takes_epilogue(node, {inputs, outputs}) &&
-           step.outputs[0].shape.element_count() < kChainCountLimit;
-}
-
-std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
-                                      const std::vector<TensorArg>& args) {
-    std::vector<GroupOperand> operands;
-    operands.reserve(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-        operands.push_back({values[i], args[i]});
-    }
-    return operands;
-}
 
 FusedGroup alone(const GraphData& graph, const LoweredGraph& lowered, int32_t index) {
     const LoweredStep& step = lowered.steps[size_t(index)];
     const NodeData& node = graph.node(step.node);
     FusedGroup group;
     group.steps = {index};
+    group.anchor = index;
+    group.anchor_inputs = step.inputs;
     group.reads = operands_of(node.inputs, step.inputs);
     group.results = operands_of(node.outputs, step.outputs);
     return group;
 }
-
-// Makes the chain of a group step by step.
-class GroupBuilder {
-  public:
-    GroupBuilder(const GraphData& graph, const LoweredGraph& lowered)
-        : graph_(graph), lowered_(lowered) {}
-
-    // The first step where it is a product or convolution.
-    void add_anchor(const FusedGroup& anchor) {
-        group_ = anchor;
-        group_.is_epilogue = true;
-        const GroupOperand& y = anchor.results[0];
-        group_.chain.inputs.push_back({y.arg.dtype, y.arg.shape, {}});
-        group_.chain.shape = y.arg.shape;
-        own_.emplace(y.value.index, chain_input(0));
-    }
-
-    void add(int32_t index) {
-        const LoweredStep& step = lowered_.steps[size_t(index)];
-        const NodeData& node = graph_.node(step.node);
-        std::vector<ChainOperand> operands;
-        operands.reserve(step.inputs.size());
-        for (size_t i = 0; i < step.inputs.size(); ++i) {
-            if (step.inputs[i].present()) {
-                operands.push_back(operand_of(node.inputs[i], step.inputs[i]));
-            }
-        }
-        const std::vector<DType> inputs = types_of(step.inputs);
-        const std::vector<DType> outputs = types_of(step.outputs);
-        append_steps(node, {inputs, outputs}, operands, group_.chain.steps);
-        group_.chain.shape = step.outputs[0].shape;
-        group_.chain.output = output_ref(0);
-        group_.steps.push_back(index);
-        group_.results = operands_of(node.outputs, step.outputs);
-        own_.insert_or_assign(node.outputs[0].index, chain_result(group_.chain.steps.size() - 1));
-    }
-
-    bool fits(bool has_anchor) const {
-        const size_t most = has_anchor ? 1 + kMaxEpilogueInputs : kMaxChainInputs;
-        return group_.chain.inputs.size() <= most &&
-               constant_words(group_.chain) <= kMaxChainConstantWords;
-    }
-
-    const FusedGroup& group() const { return group_; }
-
-  private:
-    ChainOperand operand_of(ValueId value, const TensorArg& arg) {
-        const auto [at, is_new] = own_.try_emplace(value.index);
-        if (!is_new) {
-            return at->second;
-        }
-        if (arg.data != nullptr && arg.shape.element_count() == 1) {
-            at->second = {ChainOperand::Kind::kConstant, arg.dtype};
-            std::memcpy(&at->second.bits, arg.data, size_t(bits_of(arg.dtype)) / 8);
-            return at->second;
-        }
-        at->second = chain_input(group_.chain.inputs.size());
-        group_.chain.inputs.push_back(
-            {arg.dtype, arg.shape, input_ref(int32_t(group_.reads.size()))});
-        group_.reads.push_back({value, arg});
-        return at->second;
-    }
-
-    const GraphData& graph_;
-    const LoweredGraph& lowered_;
-    FusedGroup group_;
-    std::map<int32_t, ChainOperand> own_;  // by value: what it is in the chain
-};
 
 class GroupFinder {
   public:
     GroupFinder(const GraphData& graph, const LoweredGraph& lowered, const KernelLimits& limits)
         : graph_(graph),
           lowered_(lowered),
+          uses_(graph, lowered),
           views_(graph, lowered, limits),
-          places_(place_operands(graph, lowered, views_)),
-          uses_(lowered.transients.size()),
-          is_copied_(lowered.transients.size()),
+          attention_(find_attention(uses_, views_, limits)),
           is_taken_(lowered.steps.size()) {
-        for (size_t s = 0; s < lowered.steps.size(); ++s) {
-            for (const ValueId value : node_of(int32_t(s)).inputs) {
-                if (const std::optional<size_t> transient = transient_of(value)) {
-                    uses_[*transient].push_back(int32_t(s));
-                }
-            }
+        std::vector<uint32_t> reads_views(lowered.steps.size());
+        for (const AttentionGroup& group : attention_) {
+            reads_views[size_t(group.scores.anchor)] = 0b11;
+            reads_views[size_t(group.context)] = 0b10;
         }
-        for (const lowered::LoweredOutput& output : lowered.outputs) {
-            const std::optional<size_t> transient = transient_of(ValueId{output.value});
-            if (output.is_copied && transient) {
-                is_copied_[*transient] = true;
-            }
-        }
+        views_.plan_reads(std::move(reads_views));
+        places_ = place_operands(graph, lowered, views_);
     }
 
     FusedSteps find() {
         std::vector<FusedGroup> groups;
+        for (const AttentionGroup& attention : attention_) {
+            add(attention_group(attention), groups);
+        }
         for (size_t s = 0; s < lowered_.steps.size(); ++s) {
             if (is_taken_[s] || places_.is_done[s]) {
                 continue;
             }
-            FusedGroup group =
-                views_.is_movement(int32_t(s)) ? copies_of(int32_t(s)) : group_from(int32_t(s));
-            for (const int32_t step : group.steps) {
-                is_taken_[size_t(step)] = true;
-            }
-            if (!group.steps.empty()) {
-                groups.push_back(std::move(group));
-            }
+            add(views_.is_movement(int32_t(s)) ? copies_of(int32_t(s)) : group_from(int32_t(s)),
+                groups);
         }
         // What a step reads from outside its group was there before the step, so before the last.
         std::sort(groups.begin(), groups.end(), [](const FusedGroup& a, const FusedGroup& b) {
@@ -180,14 +66,37 @@ class GroupFinder {
     }
 
   private:
-    const LoweredStep& step(int32_t index) const { return lowered_.steps[size_t(index)]; }
-    const NodeData& node_of(int32_t index) const { return graph_.node(step(index).node); }
+    const LoweredStep& step(int32_t index) const { return uses_.step(index); }
+    const NodeData& node_of(int32_t index) const { return uses_.node_of(index); }
 
-    std::optional<size_t> transient_of(ValueId value) const {
-        const bool has_memory =
-            value.valid() && lowered_.places[size_t(value.index)].place == Place::kTransient;
-        return has_memory ? std::optional(size_t(lowered_.places[size_t(value.index)].index))
-                          : std::nullopt;
+    void add(FusedGroup group, std::vector<FusedGroup>& groups) {
+        for (const int32_t step : group.steps) {
+            is_taken_[size_t(step)] = true;
+        }
+        if (!group.steps.empty()) {
+            groups.push_back(std::move(group));
+        }
+    }
+
+    // V follows the operands of the first product.
+    FusedGroup attention_group(const AttentionGroup& attention) const {
+        FusedGroup group = attention.scores;
+        const AttentionReads reads = attention_reads(attention, uses_, views_);
+        group.is_attention = true;
+        group.reads[0] = reads.q;
+        group.reads[1] = reads.k_transposed;
+        group.reads.insert(group.reads.begin() + 2, reads.v);
+        group.anchor_inputs = {reads.q.arg, reads.k_transposed.arg, reads.v.arg};
+        for (size_t i = 1; i < group.chain.inputs.size(); ++i) {
+            ++group.chain.inputs[i].operand.index;
+        }
+        group.steps.push_back(attention.softmax);
+        group.steps.push_back(attention.context);
+        group.results =
+            operands_of(node_of(attention.context).outputs, step(attention.context).outputs);
+        group.strided_result = step(attention.context).outputs[0];
+        add_transpose(group, attention.context);
+        return group;
     }
 
     // The step alone, reading views in place.
@@ -199,6 +108,7 @@ class GroupFinder {
                 read.value = view->root;
                 read.first_element = view->first_element;
                 read.arg.strides = view->strides;
+                group.anchor_inputs[i].strides = view->strides;
             }
         }
         return group;
@@ -225,22 +135,24 @@ class GroupFinder {
 
     FusedGroup group_from(int32_t first) const {
         FusedGroup group = longest_from(first);
-        add_transpose(group);
+        if (group.anchor >= 0) {
+            add_transpose(group, group.anchor);
+        }
         return group;
     }
 
     // A product stores its result transposed where nobody needs it otherwise; rows stay dense.
-    void add_transpose(FusedGroup& group) const {
-        const LoweredStep& product = step(group.steps[0]);
-        const std::optional<size_t> result = transient_of(group.results[0].value);
-        if (node_of(group.steps[0]).op_type != "MatMul" || !result || is_copied_[*result] ||
-            uses_[*result].size() != 1) {
+    void add_transpose(FusedGroup& group, int32_t product) const {
+        const ValueId result = group.results[0].value;
+        if (node_of(product).op_type != "MatMul" || uses_.readers(result).size() != 1 ||
+            uses_.is_copied(result)) {
             return;
         }
-        const int32_t reader = uses_[*result][0];
+        const LoweredStep& own = step(product);
+        const int32_t reader = uses_.readers(result)[0];
         const NodeData& node = node_of(reader);
         if (!views_.is_movement(reader) || node.op_type != "Transpose" ||
-            node.inputs[0] != group.results[0].value || !views_.is_stored(node.outputs[0]) ||
+            node.inputs[0] != result || !views_.is_stored(node.outputs[0]) ||
             views_.view_readers(node.inputs[0]) != 1) {
             return;
         }
@@ -249,10 +161,10 @@ class GroupFinder {
         const auto permutation = transpose_permutation(node, rank);
         const auto is_matrix = [](const TensorArg& arg) { return arg.shape.rank() >= 2; };
         if (!permutation.ok() || rank < 3 || (*permutation)[size_t(rank - 1)] != rank - 1 ||
-            !std::all_of(product.inputs.begin(), product.inputs.end(), is_matrix)) {
+            !std::all_of(own.inputs.begin(), own.inputs.end(), is_matrix)) {
             return;
         }
-        group.strided_result = product.outputs[0];
+        group.strided_result = own.outputs[0];
         for (size_t axis = 0; axis < size_t(rank); ++axis) {
             group.strided_result->strides[size_t((*permutation)[axis])] = y.strides[axis];
         }
@@ -262,89 +174,46 @@ class GroupFinder {
 
     // The longest group that begins with the step.
     FusedGroup longest_from(int32_t first) const {
-        const bool has_anchor = is_anchor(node_of(first), step(first));
         FusedGroup best = alone_on_views(first);
-        if (!has_anchor && !is_chain_step(node_of(first), step(first))) {
+        GroupBuilder builder(uses_);
+        if (has_epilogues(node_of(first), step(first))) {
+            builder.add_anchor(best);
+        } else if (is_chain_step(node_of(first), step(first))) {
+            builder.add(first);
+        } else {
             return best;
         }
-        GroupBuilder builder(graph_, lowered_);
-        if (has_anchor) {
-            builder.add_anchor(best);
-        } else {
-            builder.add(first);
-        }
-        while (builder.group().steps.size() < kMaxSteps) {
-            const std::vector<int32_t>& steps = builder.group().steps;
-            const int32_t next = next_reader(steps);
-            if (next < 0 || !can_join(steps, next)) {
-                break;
-            }
-            builder.add(next);
-            if (!builder.fits(has_anchor)) {
-                break;
-            }
-            if (is_closed(builder.group(), has_anchor)) {
-                best = builder.group();
+        while (builder.steps().size() < kMaxSteps && add_next(builder) && builder.fits()) {
+            if (std::optional<FusedGroup> group = builder.closed()) {
+                best = *std::move(group);
             }
         }
         return best;
     }
 
-    // The first step after these that reads a value of theirs; -1: none.
-    int32_t next_reader(const std::vector<int32_t>& steps) const {
-        int32_t next = -1;
-        for (const int32_t member : steps) {
-            const std::optional<size_t> transient = transient_of(node_of(member).outputs[0]);
-            for (const int32_t user : transient ? uses_[*transient] : std::vector<int32_t>()) {
-                if (user > steps.back() && (next < 0 || user < next)) {
-                    next = user;
-                }
-            }
-        }
-        return next;
-    }
-
-    // Elements of all results have the same numbers, and none is read under another shape.
-    bool can_join(const std::vector<int32_t>& steps, int32_t candidate) const {
-        if (is_taken_[size_t(candidate)] || !is_chain_step(node_of(candidate), step(candidate)) ||
-            step(candidate).outputs[0].shape != step(steps[0]).outputs[0].shape) {
+    bool add_next(GroupBuilder& builder) const {
+        const int32_t next = builder.next_reader();
+        if (next < 0 || is_taken_[size_t(next)]) {
             return false;
         }
-        for (const ValueId input : node_of(candidate).inputs) {
-            for (const int32_t member : steps) {
-                const ValueId result = node_of(member).outputs[0];
-                const std::optional<size_t> transient = transient_of(result);
-                if (input != result && transient && transient_of(input) == transient) {
-                    return false;
-                }
-            }
+        if (builder.continues(next)) {
+            builder.add(next);
+            return true;
         }
+        if (!builder.begins_with_chain(next)) {
+            return false;
+        }
+        builder.add_anchor(alone_on_views(next));
         return true;
-    }
-
-    // Only the last result is read outside, and an epilogue gives elements of the kernel's type.
-    bool is_closed(const FusedGroup& group, bool has_anchor) const {
-        const std::vector<int32_t>& steps = group.steps;
-        if (has_anchor && step(steps.back()).outputs[0].dtype != step(steps[0]).outputs[0].dtype) {
-            return false;
-        }
-        return std::all_of(steps.begin(), steps.end() - 1, [&](int32_t member) {
-            const std::optional<size_t> transient = transient_of(node_of(member).outputs[0]);
-            return transient && !is_copied_[*transient] &&
-                   std::all_of(uses_[*transient].begin(), uses_[*transient].end(),
-                               [&](int32_t user) {
-                                   return std::binary_search(steps.begin(), steps.end(), user);
-                               });
-        });
     }
 
     const GraphData& graph_;
     const LoweredGraph& lowered_;
+    StepUses uses_;
     MovedViews views_;
+    std::vector<AttentionGroup> attention_;
     ConcatPlaces places_;
-    std::vector<std::vector<int32_t>> uses_;  // by transient: the steps that read it
-    std::vector<bool> is_copied_;             // by transient: into an output, after all steps
-    std::vector<bool> is_taken_;              // by step
+    std::vector<bool> is_taken_;  // by step
 };
 
 }  // namespace

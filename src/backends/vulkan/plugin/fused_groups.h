@@ -1,8 +1,10 @@
-// Groups of a lowered graph's steps that run as one: chains of element-wise operators, and products
-// or convolutions with the operators that follow.
+// Groups of a lowered graph's steps that run as one: chains of element-wise operators, and other
+// steps with the operators that follow or come before.
 //
 //     x --Conv--> a --Add(r)--> b --Relu--> y        one group: Conv with the epilogue Add, Relu
+//     x --Add(r)--> a --Softmax--> y                 one group: Softmax with the prologue Add
 //     x --Mul--> a --Sigmoid--> b --Mul(a)--> y      one group: a chain
+//     q --MatMul(k^T)--> a --Softmax--> b --MatMul(v)--> y    one group: attention
 //     x --MatMul--> a --Transpose--> y               one group: the product stores y
 //
 // Values between the steps of a group are read by no other step and have no memory. What only moves
@@ -29,23 +31,28 @@ struct GroupOperand {
 };
 
 struct FusedGroup {
-    // Of the lowered graph, ascending; the group runs where the last one stands. A group of one
-    // step without a chain is the step as it is.
+    // Of the lowered graph, ascending; the group runs where the last one stands.
     std::vector<int32_t> steps;
-    // What the steps compute; for a product or convolution, those after the first one, as its
-    // epilogue (ops/elementwise/epilogue_vulkan.h). Its operands are input_ref() of `reads`.
+    // The step whose kernel the group is; -1: the group is a chain. With an anchor the chains are
+    // those of ops/elementwise/attached_chains_vulkan.h, empty where there is none.
+    int32_t anchor = -1;
+    std::vector<TensorArg> anchor_inputs;
+    // With attention (attention_groups.h) the anchor is the product that gives scores, its chain
+    // theirs; inputs are those of the anchor and V.
+    bool is_attention = false;
+    ElementwiseChain prologue;
     ElementwiseChain chain;
-    bool is_epilogue = false;  // steps[0] is no step of the chain
-    // Inputs of steps[0] where that is no step of the chain, then those of the chain.
+    // Inputs of the anchor, then those of the chains, whose operands are input_ref() of these. With
+    // a prologue its input 0 is the first, in the place of the anchor's.
     std::vector<GroupOperand> reads;
-    // Outputs of the last step.
+    // Outputs of the last step; then the prologue's result, where others need it.
     std::vector<GroupOperand> results;
-    // Output 0 of steps[0] as its kernel stores it, where that is not dense.
+    // What a product or attention stores as its kernel has it, where that is not dense.
     std::optional<TensorArg> strided_result;
     // A step that only moves elements: by result that is stored, the view of reads[0] that it is.
     std::vector<StridedView> copies;
 
-    bool has_chain() const { return !chain.steps.empty(); }
+    bool stores_prologue() const { return !prologue.steps.empty() && results.size() > 1; }
 };
 
 // As KernelTypes has them.

@@ -79,6 +79,10 @@ MovedViews::MovedViews(const GraphData& graph,
             add_reshaped(graph.nodes[n]);
         }
     }
+}
+
+void MovedViews::plan_reads(std::vector<uint32_t> reads_views) {
+    reads_views_ = std::move(reads_views);
     note_reads();
     note_view_reads();
 }
@@ -166,7 +170,8 @@ const StridedView* MovedViews::operand_view(int32_t step, size_t input) const {
         return nullptr;
     }
     if (node.op_type == "MatMul") {
-        return is_fast_in_product(lowered, input, *view) ? view : nullptr;
+        const bool reads_any = (reads_views_[size_t(step)] >> input & 1U) != 0;
+        return reads_any || is_fast_in_product(lowered, input, *view) ? view : nullptr;
     }
     // Copies move several elements at once, from addresses that are multiples of these.
     const int64_t offset_bytes = view->first_element * bits_of(lowered.inputs[input].dtype) / 8;

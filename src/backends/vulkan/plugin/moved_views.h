@@ -27,10 +27,15 @@ struct StridedView {
 
 class MovedViews {
   public:
-    // `graph` and `lowered` outlive it.
+    // Finds the views. `graph` and `lowered` outlive it.
     MovedViews(const GraphData& graph,
                const lowered::LoweredGraph& lowered,
                const KernelLimits& limits);
+
+    // Decides which operands are read in place and so which views are stored, which the functions
+    // below tell. Bit i of an element of `reads_views`, by step: its kernel reads input i as any
+    // view.
+    void plan_reads(std::vector<uint32_t> reads_views);
 
     // Null where the value is no view.
     const StridedView* view_of(ValueId value) const {
@@ -63,6 +68,7 @@ class MovedViews {
     bool is_cpu_;
     std::vector<std::optional<StridedView>> views_;  // by value
     std::vector<bool> is_movement_;                  // by step
+    std::vector<uint32_t> reads_views_;              // by step: bits of inputs
     std::vector<bool> is_read_;                      // by transient: from its own memory
     std::vector<int32_t> view_readers_;              // by value
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,7 +12,8 @@
 #include "backends/vulkan/plugin/failure.h"
 #include "backends/vulkan/plugin/fused_groups.h"
 #include "base/error.h"
-#include "ops/elementwise/epilogue_vulkan.h"
+#include "ops/attention/attention_vulkan.h"
+#include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
 
 namespace leat::vulkan {
@@ -228,23 +230,42 @@ class ProgramBuilder {
         const Operands reads = operands_of(group.reads);
         const Operands writes = operands_of(group.results);
         begin_step(name_of(group), reads, writes);
-        const lowered::LoweredStep& first = program_.lowered.steps[size_t(group.steps[0])];
-        const NodeData& node = graph_.node(first.node);
         if (!group.copies.empty()) {
             throw_if(write_copies(group).with_node(program_.step_names.back()));
-        } else if (group.has_chain() && !group.is_epilogue) {
+        } else if (group.anchor < 0) {
             throw_if(write_elementwise_chain(group.chain, writer_)
                          .with_node(program_.step_names.back()));
         } else {
-            const std::vector<TensorArg> inputs =
-                args_of(std::span(group.reads).first(node.inputs.size()));
-            std::vector<TensorArg> outputs = first.outputs;
-            if (group.strided_result) {
-                outputs[0] = *group.strided_result;
-            }
-            write_node(node, inputs, outputs, group.has_chain() ? &group.chain : nullptr);
+            write_anchor(group);
         }
         end_uses(args_of(group.reads), args_of(group.results), reads, writes);
+    }
+
+    void write_anchor(const FusedGroup& group) {
+        const lowered::LoweredStep& anchor = program_.lowered.steps[size_t(group.anchor)];
+        std::vector<TensorArg> outputs = anchor.outputs;
+        if (group.strided_result) {
+            outputs[0] = *group.strided_result;
+        }
+        AttachedChains chains;
+        chains.prologue = group.prologue.steps.empty() ? nullptr : &group.prologue;
+        chains.epilogue = group.chain.steps.empty() ? nullptr : &group.chain;
+        if (group.stores_prologue()) {
+            chains.stored = output_ref(1);
+        }
+        if (group.is_attention) {
+            const std::vector<TensorArg>& inputs = group.anchor_inputs;
+            const AttentionArgs args{inputs[0], inputs[1], inputs[2], outputs[0]};
+            const auto write = [&](KernelWriter& writer) { return write_attention(args, writer); };
+            write_chained(write, chains);
+            return;
+        }
+        write_node(graph_.node(anchor.node), group.anchor_inputs, outputs, chains);
+    }
+
+    void write_chained(const std::function<Status(KernelWriter&)>& write,
+                       const AttachedChains& chains) {
+        throw_if(write_with_chains(write, chains, writer_).with_node(program_.step_names.back()));
     }
 
     // Each result is a view of the one operand.
@@ -277,7 +298,7 @@ class ProgramBuilder {
     void write_node(const NodeData& node,
                     std::span<const TensorArg> inputs,
                     std::span<const TensorArg> outputs,
-                    const ElementwiseChain* epilogue = nullptr) {
+                    const AttachedChains& chains = {}) {
         const std::vector<DType> input_types = types_of(inputs);
         const std::vector<DType> output_types = types_of(outputs);
         const KernelChoice choice = choose_kernel(node, {input_types, output_types});
@@ -286,10 +307,10 @@ class ProgramBuilder {
                                 fmt::format("{}: {}", node.label(), choice.reason));
         }
         const KernelNode kernel_node{node, inputs, outputs};
-        Status status = epilogue == nullptr
-                            ? choice.entry->write(kernel_node, writer_)
-                            : write_with_epilogue(*choice.entry, kernel_node, *epilogue, writer_);
-        throw_if(std::move(status).with_node(program_.step_names.back()));
+        const auto write = [&](KernelWriter& writer) {
+            return choice.entry->write(kernel_node, writer);
+        };
+        write_chained(write, chains);
     }
 
     void end_uses(std::span<const TensorArg> inputs,
