@@ -282,6 +282,40 @@ Graph random_graph(uint32_t seed) {
     return graph;
 }
 
+// Mesa's software device ends all loops of an invocation after 65,535 iterations.
+TEST_F(VulkanFusedGraphs, LongRows) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 700'000});
+    graph.output("y", graph.add("Softmax", {x}));
+    graph.output("mean", graph.add("ReduceMean", {x}));
+    expect_like_reference(graph);
+}
+
+TEST_F(VulkanFusedGraphs, ManyShortProductsOfOneInvocation) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {64, 1'000});
+    const ValueId w = weight(graph, "w", {1'000, 4}, 7);
+    const ValueId tiled =
+        graph.add("Tile", {x, graph.constant("repeats", *Tensor::from<int64_t>({2}, {1'250, 1}))});
+    graph.output("y", graph.add("MatMul", {tiled, w}));
+    expect_like_reference(graph, 1e-4F);
+}
+
+TEST_F(VulkanFusedGraphs, RefuseLoopsThatTheDeviceWouldEnd) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 70'000});
+    const ValueId axis = graph.constant("axis", *Tensor::from<int64_t>({1}, {1}));
+    graph.output("y", graph.add("CumSum", {x, axis}));
+    const auto got = results_on(graph, "vulkan:0");
+    if (!got.ok() && got.error().code() == StatusCode::kNotFound) {
+        GTEST_SKIP() << got.error().message();
+    }
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.error().code(), StatusCode::kUnsupported);
+    EXPECT_NE(got.error().message().find("70009 iterations"), std::string::npos)
+        << got.error().message();
+}
+
 TEST_F(VulkanFusedGraphs, RandomOnes) {
     for (uint32_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);
