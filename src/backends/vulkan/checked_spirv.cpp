@@ -142,6 +142,16 @@ class Rewriter {
                 append(result, spirv::kOpCapability, {capability});
             }
         }
+        // The checks' atomics are of the whole device.
+        const uint32_t vulkan_model[] = {2U << 16U | spirv::kOpCapability,
+                                         spirv::kVulkanMemoryModel};
+        for_each_instruction(words_, [&](Instruction instruction) {
+            if (std::equal(instruction.begin(), instruction.end(), std::begin(vulkan_model),
+                           std::end(vulkan_model))) {
+                append(result, spirv::kOpCapability, {spirv::kVulkanMemoryModelDeviceScope});
+            }
+            return op_of(instruction) != spirv::kOpMemoryModel;
+        });
     }
 
     void note_unique_type(Instruction instruction) {

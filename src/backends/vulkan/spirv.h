@@ -84,6 +84,8 @@ enum Capability : uint32_t {
     kInt8 = 39,
     kBfloat16Type = 5116,
     kBfloat16CooperativeMatrix = 5118,
+    kVulkanMemoryModel = 5345,
+    kVulkanMemoryModelDeviceScope = 5346,
     kCooperativeMatrixNV = 5357,
     kCooperativeMatrixKHR = 6022,
 };
