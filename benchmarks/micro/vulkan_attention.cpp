@@ -158,39 +158,32 @@ Status write_divided(Commands& commands) {
 
 class Bench {
   public:
-    static Result<Bench> open(std::string_view name) {
-        Bench bench;
-        LEAT_ASSIGN_OR_RETURN(bench.device_, open_device(name));
-        LEAT_ASSIGN_OR_RETURN(bench.queue_,
-                              Queue::create(bench.device_, bench.device_->families().compute));
-        LEAT_ASSIGN_OR_RETURN(bench.maker_, PipelineMaker::create(bench.device_));
-        return bench;
-    }
-    KernelLimits limits() const { return kernel_limits(device_->info()); }
+    explicit Bench(BenchmarkDevice opened) : own_(std::move(opened)) {}
+    KernelLimits limits() const { return kernel_limits(own_.device->info()); }
 
     // Recorded, and run once, because a CPU device translates a kernel at its first dispatch.
     struct Recorded {
-        std::vector<OwnedPipeline> pipelines;
+        KernelPipelines pipelines;
         std::vector<Arena> memory;
         std::unique_ptr<Recording> recording;
     };
     Result<Recorded> record(const Commands& commands) const;
-    Result<double> time(Recorded& recorded) const { return time_run(*queue_, *recorded.recording); }
+    Result<double> time(Recorded& recorded) const {
+        return time_run(*own_.queue, *recorded.recording);
+    }
 
   private:
     Status add_memory(int64_t size_bytes,
                       Recorded& recorded,
                       std::vector<BufferPlace>& places) const;
 
-    std::shared_ptr<Device> device_;
-    std::shared_ptr<Queue> queue_;
-    std::unique_ptr<PipelineMaker> maker_;
+    BenchmarkDevice own_;
 };
 
 Status Bench::add_memory(int64_t size_bytes,
                          Recorded& recorded,
                          std::vector<BufferPlace>& places) const {
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device_, size_bytes));
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, size_bytes));
     LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, size_bytes}));
     if (arena.is_mapped()) {
         std::mt19937 random(1);
@@ -205,14 +198,8 @@ Status Bench::add_memory(int64_t size_bytes,
 
 Result<Bench::Recorded> Bench::record(const Commands& commands) const {
     Recorded recorded;
-    std::vector<BoundPipeline> pipelines;
-    for (const ShaderUse& shader : commands.writer.shaders()) {
-        LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
-        LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
-                              bind_kernel_pipeline(*maker_, shader, pipeline.get()));
-        pipelines.push_back(bound);
-        recorded.pipelines.push_back(std::move(pipeline));
-    }
+    LEAT_ASSIGN_OR_RETURN(recorded.pipelines,
+                          KernelPipelines::make(*own_.maker, commands.writer.shaders()));
     std::vector<BufferPlace> places;
     if (!commands.writer.scratch_buffers().empty()) {
         return unsupported("scratch of kernels");
@@ -220,9 +207,10 @@ Result<Bench::Recorded> Bench::record(const Commands& commands) const {
     for (const int64_t bytes : commands.sizes_bytes) {
         LEAT_RETURN_IF_ERROR(add_memory(bytes, recorded, places));
     }
-    LEAT_ASSIGN_OR_RETURN(recorded.recording,
-                          Recording::record(queue_, commands.list, plan_barriers(commands.list),
-                                            {maker_->layout(), places, pipelines}));
+    LEAT_ASSIGN_OR_RETURN(
+        recorded.recording,
+        Recording::record(own_.queue, commands.list, plan_barriers(commands.list),
+                          {own_.maker->layout(), places, recorded.pipelines.bound}));
     LEAT_RETURN_IF_ERROR(time(recorded).error());
     return recorded;
 }
@@ -278,7 +266,8 @@ Status measure(const Bench& bench, const Extents& extents, int64_t rounds) {
 }
 
 Status measure_all(std::string_view device, int64_t rounds) {
-    LEAT_ASSIGN_OR_RETURN(const Bench bench, Bench::open(device));
+    LEAT_ASSIGN_OR_RETURN(BenchmarkDevice opened, BenchmarkDevice::open(device));
+    const Bench bench(std::move(opened));
     fmt::print("{:>5} {:>5} {:>5} {:>5} {:>10} {:>10} {:>10} {:>8} {:>12} {:>10}\n", "heads",
                "rows", "keys", "depth", "commands", "divided us", "fused us", "ratio", "rounds",
                "addresses");
@@ -295,18 +284,10 @@ Status measure_all(std::string_view device, int64_t rounds) {
 }  // namespace
 }  // namespace leat::vulkan
 
-int main(int argc, char** argv) {
+int main(int count, char** words) {
     std::string_view device = "0";
     int64_t rounds = 9;
     const leat::vulkan::BenchmarkOption options[] = {{"--device", &device}, {"--rounds", &rounds}};
-    leat::Status status =
-        leat::vulkan::parse_options(std::span(argv, size_t(argc)).subspan(1), options);
-    if (status.ok()) {
-        status = leat::vulkan::measure_all(device, rounds);
-    }
-    if (!status.ok()) {
-        fmt::print(stderr, "vulkan_attention: {}\n", status.message());
-        return 1;
-    }
-    return 0;
+    return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options,
+                                       [&] { return leat::vulkan::measure_all(device, rounds); });
 }

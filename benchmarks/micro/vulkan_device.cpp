@@ -12,16 +12,9 @@
 #include "base/monotonic_clock.h"
 
 namespace leat::vulkan {
+namespace {
 
-Result<std::shared_ptr<Device>> open_device(std::string_view name) {
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
-                          Instance::create(std::move(loader)));
-    LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
-    LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
-    return Device::create(instance, devices[index]);
-}
-
+// Some options may have been set where it fails.
 Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> options) {
     std::vector<std::string_view> names;
     names.reserve(options.size());
@@ -48,6 +41,51 @@ Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> op
         }
     }
     return Status();
+}
+
+}  // namespace
+
+Result<BenchmarkDevice> BenchmarkDevice::open(std::string_view name) {
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
+                          Instance::create(std::move(loader)));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
+    LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
+    BenchmarkDevice opened;
+    LEAT_ASSIGN_OR_RETURN(opened.device, Device::create(instance, devices[index]));
+    LEAT_ASSIGN_OR_RETURN(opened.queue,
+                          Queue::create(opened.device, opened.device->families().compute));
+    LEAT_ASSIGN_OR_RETURN(opened.maker, PipelineMaker::create(opened.device));
+    return opened;
+}
+
+Result<KernelPipelines> KernelPipelines::make(const PipelineMaker& maker,
+                                              std::span<const ShaderUse> shaders) {
+    KernelPipelines pipelines;
+    pipelines.owned.reserve(shaders.size());
+    pipelines.bound.reserve(shaders.size());
+    for (const ShaderUse& shader : shaders) {
+        LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(maker, shader));
+        LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
+                              bind_kernel_pipeline(maker, shader, pipeline.get()));
+        pipelines.bound.push_back(bound);
+        pipelines.owned.push_back(std::move(pipeline));
+    }
+    return pipelines;
+}
+
+int run_benchmark(std::span<char*> words,
+                  std::span<const BenchmarkOption> options,
+                  const std::function<Status()>& measure) {
+    Status status = parse_options(words.subspan(1), options);
+    if (status.ok()) {
+        status = measure();
+    }
+    if (!status.ok()) {
+        const std::string_view path = words[0];
+        fmt::print(stderr, "{}: {}\n", path.substr(path.rfind('/') + 1), status.message());
+    }
+    return status.ok() ? 0 : 1;
 }
 
 Result<double> time_run(Queue& queue, Recording& recording) {

@@ -128,7 +128,7 @@ class Matrices {
 struct Candidate {
     std::string name;
     const Matrices* matrices = nullptr;
-    std::vector<OwnedPipeline> pipelines;
+    KernelPipelines pipelines;
     std::vector<Arena> scratch;
     std::unique_ptr<Recording> recording;
     double least_ns = std::numeric_limits<double>::max();
@@ -142,17 +142,10 @@ struct Candidate {
 
 class Bench {
   public:
-    static Result<Bench> open(std::string_view name) {
-        Bench bench;
-        LEAT_ASSIGN_OR_RETURN(bench.device_, open_device(name));
-        LEAT_ASSIGN_OR_RETURN(bench.queue_,
-                              Queue::create(bench.device_, bench.device_->families().compute));
-        LEAT_ASSIGN_OR_RETURN(bench.maker_, PipelineMaker::create(bench.device_));
-        return bench;
-    }
+    explicit Bench(BenchmarkDevice opened) : own_(std::move(opened)) {}
 
-    const std::shared_ptr<Device>& device() const { return device_; }
-    uint32_t lanes() const { return device_->info().properties11.subgroupSize; }
+    const std::shared_ptr<Device>& device() const { return own_.device; }
+    uint32_t lanes() const { return own_.device->info().properties11.subgroupSize; }
 
     Result<Candidate> make_text(std::string name,
                                 std::string text,
@@ -170,9 +163,7 @@ class Bench {
                   std::span<const ScratchBuffer> scratch,
                   Candidate& candidate) const;
 
-    std::shared_ptr<Device> device_;
-    std::shared_ptr<Queue> queue_;
-    std::unique_ptr<PipelineMaker> maker_;
+    BenchmarkDevice own_;
 };
 
 // Buffers 0, 1 and 2 of the list are A, B and Y, the others scratch.
@@ -180,16 +171,7 @@ Status Bench::record(const CommandList& list,
                      std::span<const ShaderUse> shaders,
                      std::span<const ScratchBuffer> scratch,
                      Candidate& candidate) const {
-    std::vector<BoundPipeline> pipelines;
-    pipelines.reserve(shaders.size());
-    candidate.pipelines.reserve(shaders.size());
-    for (const ShaderUse& shader : shaders) {
-        LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
-        LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
-                              bind_kernel_pipeline(*maker_, shader, pipeline.get()));
-        pipelines.push_back(bound);
-        candidate.pipelines.push_back(std::move(pipeline));
-    }
+    LEAT_ASSIGN_OR_RETURN(candidate.pipelines, KernelPipelines::make(*own_.maker, shaders));
     std::vector<BufferPlace> places(3);
     for (size_t i = 0; i < places.size(); ++i) {
         LEAT_ASSIGN_OR_RETURN(places[i], candidate.matrices->place(i));
@@ -197,14 +179,15 @@ Status Bench::record(const CommandList& list,
     places.reserve(places.size() + scratch.size());
     candidate.scratch.reserve(scratch.size());
     for (const ScratchBuffer& buffer : scratch) {
-        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device_, buffer.size_bytes));
+        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, buffer.size_bytes));
         LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, buffer.size_bytes}));
         places.push_back(place);
         candidate.scratch.push_back(std::move(arena));
     }
-    LEAT_ASSIGN_OR_RETURN(candidate.recording,
-                          Recording::record(queue_, list, plan_barriers(list),
-                                            {maker_->layout(), places, pipelines}));
+    LEAT_ASSIGN_OR_RETURN(
+        candidate.recording,
+        Recording::record(own_.queue, list, plan_barriers(list),
+                          {own_.maker->layout(), places, candidate.pipelines.bound}));
     // Once untimed, because this device translates a kernel at its first dispatch.
     candidate.matrices->clear_result();
     LEAT_RETURN_IF_ERROR(run(candidate));
@@ -254,7 +237,7 @@ Result<Candidate> Bench::make_product(std::string name, const Matrices& matrices
     for (size_t i = 0; i < operands.size(); ++i) {
         operands[i] = {list.add_buffer(matrices.bytes(i)), 0, matrices.bytes(i)};
     }
-    ListWriter writer(list, kernel_limits(device_->info()));
+    ListWriter writer(list, kernel_limits(own_.device->info()));
     writer.begin_node(std::span(operands).first(2), std::span(operands).last(1));
     LEAT_RETURN_IF_ERROR(write_gemm(
         problem, {DType::kFloat32, input_ref(0), input_ref(1), {}, output_ref(0)}, writer));
@@ -269,7 +252,7 @@ Status Bench::run(Candidate& candidate) const {
     const int64_t begin_ns = monotonic_ns();
     const int64_t begin_cpu_ns = process_cpu_ns();
     LEAT_ASSIGN_OR_RETURN(const uint64_t point, candidate.recording->replay());
-    LEAT_RETURN_IF_ERROR(queue_->wait(point, kForever).error());
+    LEAT_RETURN_IF_ERROR(own_.queue->wait(point, kForever).error());
     candidate.least_ns = std::min(candidate.least_ns, double(monotonic_ns() - begin_ns));
     candidate.least_cpu_ns =
         std::min(candidate.least_cpu_ns, double(process_cpu_ns() - begin_cpu_ns));
@@ -368,7 +351,8 @@ Status measure_weights(const Bench& bench, int64_t rounds) {
 }
 
 Status measure(const Arguments& arguments) {
-    LEAT_ASSIGN_OR_RETURN(const Bench bench, Bench::open(arguments.device));
+    LEAT_ASSIGN_OR_RETURN(BenchmarkDevice opened, BenchmarkDevice::open(arguments.device));
+    const Bench bench(std::move(opened));
     fmt::print("{} ({})\n", bench.device()->info().name, bench.device()->info().driver);
     LEAT_RETURN_IF_ERROR(measure_weights(bench, arguments.rounds));
     return measure_sweep(bench, arguments);
@@ -384,14 +368,6 @@ int main(int count, char** words) {
         {"--rounds", &arguments.rounds},
         {"--match", &arguments.match},
     };
-    leat::Status status =
-        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
-    if (status.ok()) {
-        status = leat::vulkan::measure(arguments);
-    }
-    if (!status.ok()) {
-        fmt::print(stderr, "vulkan_gemm: {}\n", status.message());
-        return 1;
-    }
-    return 0;
+    return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options,
+                                       [&] { return leat::vulkan::measure(arguments); });
 }

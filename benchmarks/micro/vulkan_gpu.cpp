@@ -54,8 +54,7 @@ struct Prepared {
     Case measured;
     CommandList list;
     std::vector<Arena> arenas;  // by buffer of the list
-    std::vector<OwnedPipeline> pipelines;
-    std::vector<BoundPipeline> bound;      // the same
+    KernelPipelines pipelines;
     std::unique_ptr<Recording> recording;  // goes before what it uses
     double least_us = std::numeric_limits<double>::max();
 };
@@ -92,12 +91,11 @@ std::vector<std::byte> random_numbers(int64_t size_bytes) {
 
 class Preparer {
   public:
-    explicit Preparer(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+    explicit Preparer(const BenchmarkDevice& opened) : own_(opened) {}
 
     Result<std::unique_ptr<Prepared>> prepare(const Case& measured) {
-        if (maker_ == nullptr) {
-            LEAT_ASSIGN_OR_RETURN(maker_, PipelineMaker::create(queue_->device()));
-            LEAT_ASSIGN_OR_RETURN(ring_, StagingRing::create(queue_));
+        if (ring_ == nullptr) {
+            LEAT_ASSIGN_OR_RETURN(ring_, StagingRing::create(own_.queue));
         }
         auto prepared = std::make_unique<Prepared>();
         prepared->measured = measured;
@@ -113,8 +111,8 @@ class Preparer {
         options.submit_budget_ns = std::numeric_limits<int64_t>::max();
         LEAT_ASSIGN_OR_RETURN(
             prepared->recording,
-            Recording::record(queue_, prepared->list, plan_barriers(prepared->list, options),
-                              {maker_->layout(), places, prepared->bound}));
+            Recording::record(own_.queue, prepared->list, plan_barriers(prepared->list, options),
+                              {own_.maker->layout(), places, prepared->pipelines.bound}));
         return prepared;
     }
 
@@ -122,7 +120,7 @@ class Preparer {
     Result<PlacedOperand> add_buffer(Prepared& prepared, int64_t size_bytes) {
         ArenaOptions options;
         options.segment_bytes = round_up(size_bytes, kArenaAlignmentBytes);
-        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), size_bytes, options));
+        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, size_bytes, options));
         prepared.arenas.push_back(std::move(arena));
         return PlacedOperand{prepared.list.add_buffer(size_bytes), 0, size_bytes};
     }
@@ -138,7 +136,8 @@ class Preparer {
             LEAT_ASSIGN_OR_RETURN(const PlacedOperand input, add_buffer(prepared, size_bytes));
             LEAT_ASSIGN_OR_RETURN(const uint64_t point,
                                   ring_->upload(numbers, prepared.arenas.back(), 0));
-            LEAT_RETURN_IF_ERROR(queue_->wait(point, std::numeric_limits<int64_t>::max()).error());
+            LEAT_RETURN_IF_ERROR(
+                own_.queue->wait(point, std::numeric_limits<int64_t>::max()).error());
             inputs.push_back(input);
         }
         LEAT_ASSIGN_OR_RETURN(const PlacedOperand output, add_buffer(prepared, size_bytes));
@@ -169,7 +168,7 @@ class Preparer {
         if (choice.entry == nullptr) {
             return unsupported("{}: {}", node.op_type, choice.reason);
         }
-        ListWriter writer(prepared.list, kernel_limits(queue_->device()->info()));
+        ListWriter writer(prepared.list, kernel_limits(own_.device->info()));
         for (int64_t i = 0; i < prepared.measured.repeats; ++i) {
             writer.begin_node(inputs, {&output, 1});
             LEAT_RETURN_IF_ERROR(choice.entry->write({node, args, args.first(1)}, writer));
@@ -178,21 +177,15 @@ class Preparer {
             ArenaOptions options;
             options.segment_bytes = round_up(scratch.size_bytes, kArenaAlignmentBytes);
             LEAT_ASSIGN_OR_RETURN(Arena arena,
-                                  Arena::allocate(queue_->device(), scratch.size_bytes, options));
+                                  Arena::allocate(own_.device, scratch.size_bytes, options));
             prepared.arenas.push_back(std::move(arena));
         }
-        for (const ShaderUse& shader : writer.shaders()) {
-            LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
-            LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
-                                  bind_kernel_pipeline(*maker_, shader, pipeline.get()));
-            prepared.bound.push_back(bound);
-            prepared.pipelines.push_back(std::move(pipeline));
-        }
+        LEAT_ASSIGN_OR_RETURN(prepared.pipelines,
+                              KernelPipelines::make(*own_.maker, writer.shaders()));
         return Status();
     }
 
-    std::shared_ptr<Queue> queue_;
-    std::unique_ptr<PipelineMaker> maker_;
+    const BenchmarkDevice& own_;
     std::unique_ptr<StagingRing> ring_;
 };
 
@@ -211,10 +204,8 @@ void print(const Device& device, const std::vector<std::unique_ptr<Prepared>>& c
 }
 
 Status measure(const Arguments& arguments) {
-    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, open_device(arguments.device));
-    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Queue> queue,
-                          Queue::create(device, device->families().compute));
-    Preparer preparer(queue);
+    LEAT_ASSIGN_OR_RETURN(const BenchmarkDevice opened, BenchmarkDevice::open(arguments.device));
+    Preparer preparer(opened);
     std::vector<std::unique_ptr<Prepared>> cases;
     for (const Case& measured : cases_of(arguments)) {
         LEAT_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> prepared, preparer.prepare(measured));
@@ -222,11 +213,11 @@ Status measure(const Arguments& arguments) {
     }
     for (int64_t round = 0; round <= arguments.rounds; ++round) {
         for (const std::unique_ptr<Prepared>& prepared : cases) {
-            LEAT_ASSIGN_OR_RETURN(const double us, time_run(*queue, *prepared->recording));
+            LEAT_ASSIGN_OR_RETURN(const double us, time_run(*opened.queue, *prepared->recording));
             prepared->least_us = round == 0 ? prepared->least_us : std::min(prepared->least_us, us);
         }
     }
-    print(*device, cases);
+    print(*opened.device, cases);
     return Status();
 }
 
@@ -241,14 +232,6 @@ int main(int count, char** words) {
         {"--dispatches", &arguments.dispatches}, {"--repeats", &arguments.repeats},
         {"--rounds", &arguments.rounds},
     };
-    leat::Status status =
-        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
-    if (status.ok()) {
-        status = leat::vulkan::measure(arguments);
-    }
-    if (!status.ok()) {
-        fmt::print(stderr, "vulkan_gpu: {}\n", status.message());
-        return 1;
-    }
-    return 0;
+    return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options,
+                                       [&] { return leat::vulkan::measure(arguments); });
 }

@@ -125,10 +125,8 @@ void print(const Device& device, const Recording& recording, const Minima& minim
 }
 
 Status measure(const Arguments& arguments) {
-    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, open_device(arguments.device));
-    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Queue> queue,
-                          Queue::create(device, device->families().compute));
-    LEAT_ASSIGN_OR_RETURN(const auto maker, PipelineMaker::create(device));
+    LEAT_ASSIGN_OR_RETURN(const BenchmarkDevice opened, BenchmarkDevice::open(arguments.device));
+    const auto& [device, queue, maker] = opened;
     LEAT_ASSIGN_OR_RETURN(const Shader shader, find_shader("elementwise_unary"));
     constexpr uint32_t kConstants[] = {uint32_t(kElements), 0};
     LEAT_ASSIGN_OR_RETURN(const OwnedPipeline pipeline, maker->make(shader, kConstants));
@@ -169,14 +167,6 @@ int main(int count, char** words) {
         {"--device", &arguments.device},
         {"--rounds", &arguments.rounds},
     };
-    leat::Status status =
-        leat::vulkan::parse_options(std::span(words, size_t(count)).subspan(1), options);
-    if (status.ok()) {
-        status = leat::vulkan::measure(arguments);
-    }
-    if (!status.ok()) {
-        fmt::print(stderr, "vulkan_replay: {}\n", status.message());
-        return 1;
-    }
-    return 0;
+    return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options,
+                                       [&] { return leat::vulkan::measure(arguments); });
 }

@@ -50,14 +50,13 @@ Result<Program> program_of(std::string_view network, const KernelLimits& limits)
 // A program on a device, each of its buffers in memory of its own.
 class Steps {
   public:
-    Steps(std::shared_ptr<Queue> queue, const Program& program)
-        : queue_(std::move(queue)),
+    Steps(BenchmarkDevice opened, const Program& program)
+        : own_(std::move(opened)),
           program_(program),
           least_ns_(program.list.commands().size(), std::numeric_limits<int64_t>::max()) {}
 
     Status prepare() {
-        LEAT_ASSIGN_OR_RETURN(maker_, PipelineMaker::create(queue_->device()));
-        LEAT_RETURN_IF_ERROR(make_pipelines());
+        LEAT_ASSIGN_OR_RETURN(pipelines_, KernelPipelines::make(*own_.maker, program_.shaders));
         LEAT_RETURN_IF_ERROR(allocate());
         LEAT_ASSIGN_OR_RETURN(recording_, record(false));
         LEAT_ASSIGN_OR_RETURN(timed_, record(true));
@@ -66,8 +65,8 @@ class Steps {
 
     Status measure(int64_t rounds) {
         for (int64_t round = 0; round <= rounds; ++round) {
-            LEAT_ASSIGN_OR_RETURN(const double us, time_run(*queue_, *recording_));
-            LEAT_RETURN_IF_ERROR(time_run(*queue_, *timed_).error());
+            LEAT_ASSIGN_OR_RETURN(const double us, time_run(*own_.queue, *recording_));
+            LEAT_RETURN_IF_ERROR(time_run(*own_.queue, *timed_).error());
             LEAT_ASSIGN_OR_RETURN(const std::vector<CommandTime> times, timed_->times());
             if (round == 0) {
                 continue;  // the driver translates
@@ -98,19 +97,6 @@ class Steps {
     }
 
   private:
-    Status make_pipelines() {
-        pipelines_.reserve(program_.shaders.size());
-        bound_.reserve(program_.shaders.size());
-        for (const ShaderUse& shader : program_.shaders) {
-            LEAT_ASSIGN_OR_RETURN(OwnedPipeline pipeline, make_kernel_pipeline(*maker_, shader));
-            pipelines_.push_back(std::move(pipeline));
-            LEAT_ASSIGN_OR_RETURN(const BoundPipeline bound,
-                                  bind_kernel_pipeline(*maker_, shader, pipelines_.back().get()));
-            bound_.push_back(bound);
-        }
-        return Status();
-    }
-
     Status allocate() {
         const size_t count = program_.list.buffer_count();
         arenas_.reserve(count);
@@ -119,7 +105,7 @@ class Steps {
             const int64_t bytes = std::max<int64_t>(1, program_.list.buffer_bytes(BufferId(i)));
             ArenaOptions options;
             options.segment_bytes = round_up(bytes, kArenaAlignmentBytes);
-            LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), bytes, options));
+            LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, bytes, options));
             arenas_.push_back(std::move(arena));
             LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arenas_.back(), {0, bytes}));
             places_.push_back(place);
@@ -134,17 +120,17 @@ class Steps {
             const BufferId buffer = list.add_buffer(round_up(arenas_[i].size_bytes(), 4));
             LEAT_RETURN_IF_ERROR(list.add(Fill{buffer, {0, list.buffer_bytes(buffer)}, 0}));
         }
-        LEAT_ASSIGN_OR_RETURN(
-            const std::unique_ptr<Recording> recording,
-            Recording::record(queue_, list, plan_barriers(list), {maker_->layout(), places_, {}}));
-        return time_run(*queue_, *recording).error();
+        LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<Recording> recording,
+                              Recording::record(own_.queue, list, plan_barriers(list),
+                                                {own_.maker->layout(), places_, {}}));
+        return time_run(*own_.queue, *recording).error();
     }
 
     Result<std::unique_ptr<Recording>> record(bool writes_times) const {
         BarrierPlanOptions options;
         options.submit_budget_ns = std::numeric_limits<int64_t>::max();
-        return Recording::record(queue_, program_.list, plan_barriers(program_.list, options),
-                                 {maker_->layout(), places_, bound_, writes_times});
+        return Recording::record(own_.queue, program_.list, plan_barriers(program_.list, options),
+                                 {own_.maker->layout(), places_, pipelines_.bound, writes_times});
     }
 
     std::string kernel_of(uint32_t command) const {
@@ -156,11 +142,9 @@ class Steps {
         return std::holds_alternative<Copy>(action) ? "copy" : "fill";
     }
 
-    std::shared_ptr<Queue> queue_;
+    BenchmarkDevice own_;
     const Program& program_;
-    std::unique_ptr<PipelineMaker> maker_;
-    std::vector<OwnedPipeline> pipelines_;
-    std::vector<BoundPipeline> bound_;
+    KernelPipelines pipelines_;
     std::vector<Arena> arenas_;
     std::vector<BufferPlace> places_;
     std::unique_ptr<Recording> recording_;  // goes before what it uses
@@ -169,19 +153,11 @@ class Steps {
     double least_us_ = std::numeric_limits<double>::max();
 };
 
-Status run(std::span<char*> words) {
-    std::string_view device_name = "0";
-    std::string_view network = "squeezenet1_1";
-    int64_t rounds = 20;
-    const BenchmarkOption options[] = {
-        {"--device", &device_name}, {"--network", &network}, {"--rounds", &rounds}};
-    LEAT_RETURN_IF_ERROR(parse_options(words, options));
-    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, open_device(device_name));
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Queue> queue,
-                          Queue::create(device, device->families().compute));
+Status measure(std::string_view device_name, std::string_view network, int64_t rounds) {
+    LEAT_ASSIGN_OR_RETURN(BenchmarkDevice opened, BenchmarkDevice::open(device_name));
     LEAT_ASSIGN_OR_RETURN(const Program program,
-                          program_of(network, kernel_limits(device->info())));
-    Steps steps(std::move(queue), program);
+                          program_of(network, kernel_limits(opened.device->info())));
+    Steps steps(std::move(opened), program);
     LEAT_RETURN_IF_ERROR(steps.prepare());
     LEAT_RETURN_IF_ERROR(steps.measure(rounds));
     steps.print();
@@ -191,10 +167,13 @@ Status run(std::span<char*> words) {
 }  // namespace
 }  // namespace leat::vulkan
 
-int main(int argc, char** argv) {
-    const leat::Status status = leat::vulkan::run(std::span(argv + 1, size_t(argc - 1)));
-    if (!status.ok()) {
-        fmt::print(stderr, "vulkan_steps: {}\n", status.message());
-    }
-    return status.ok() ? 0 : 1;
+int main(int count, char** words) {
+    std::string_view device = "0";
+    std::string_view network = "squeezenet1_1";
+    int64_t rounds = 20;
+    const leat::vulkan::BenchmarkOption options[] = {
+        {"--device", &device}, {"--network", &network}, {"--rounds", &rounds}};
+    return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options, [&] {
+        return leat::vulkan::measure(device, network, rounds);
+    });
 }

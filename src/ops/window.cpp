@@ -8,6 +8,7 @@ namespace leat {
 
 namespace {
 
+// 0 for negative `a`.
 int64_t divide_up(int64_t a, int64_t b) {
     return a <= 0 ? 0 : (a - 1) / b + 1;
 }

@@ -123,16 +123,8 @@ AttentionArgs AttentionCase::args(const Shape& y) const {
             row_major_arg(dtype, v.shape(), nullptr), row_major_arg(dtype, y, nullptr)};
 }
 
-class VulkanAttention : public ::testing::Test {
+class VulkanAttention : public VulkanTest<::testing::Test> {
   protected:
-    void SetUp() override {
-        auto made = vulkan::make_test_device();
-        if (!made.ok()) {
-            GTEST_SKIP() << made.error().message();
-        }
-        device_ = *std::move(made);
-    }
-
     // By windows, by addresses, and in shared memory.
     std::vector<KernelLimits> kinds() const {
         const std::vector<KernelLimits> kinds = kinds_of_limits(*device_);
@@ -147,8 +139,6 @@ class VulkanAttention : public ::testing::Test {
         tolerance.atol = 2e-6;
         expect_like_reference(wanted, tolerance);
     }
-
-    std::shared_ptr<vulkan::Device> device_;
     bool checks_addresses_ = false;
 };
 

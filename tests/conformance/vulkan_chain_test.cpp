@@ -9,6 +9,7 @@
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"
+#include "conformance/vulkan_kernel_run.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/node_vulkan.h"
 #include "support/vulkan_rig.h"
@@ -53,23 +54,14 @@ NodeData node_of(const ChainNode& chain_node) {
     return node;
 }
 
-class VulkanChains : public ::testing::Test {
+class VulkanChains : public VulkanTest<::testing::Test> {
   protected:
-    void SetUp() override {
-        auto made = vulkan::make_test_device();
-        if (!made.ok()) {
-            GTEST_SKIP() << made.error().message();
-        }
-        device_ = *std::move(made);
-    }
     // The chain's output of elements of `dtype`.
     Tensor run(ElementwiseChain& chain, const std::vector<Tensor>& inputs, DType dtype);
     // The chain in one dispatch gives what its nodes give one by one.
     void expect_like_reference(const std::vector<ChainNode>& nodes,
                                const std::vector<Tensor>& inputs,
                                double rtol = 1e-6);
-
-    std::shared_ptr<vulkan::Device> device_;
 };
 
 Tensor VulkanChains::run(ElementwiseChain& chain, const std::vector<Tensor>& inputs, DType dtype) {

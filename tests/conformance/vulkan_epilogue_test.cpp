@@ -54,16 +54,8 @@ struct Epilogue {
     }
 };
 
-class VulkanEpilogues : public ::testing::TestWithParam<DType> {
+class VulkanEpilogues : public VulkanTest<::testing::TestWithParam<DType>> {
   protected:
-    void SetUp() override {
-        auto made = vulkan::make_test_device();
-        if (!made.ok()) {
-            GTEST_SKIP() << made.error().message();
-        }
-        device_ = *std::move(made);
-    }
-
     void expect_like_reference(const NodeData& node,
                                const std::vector<Tensor>& inputs,
                                const Shape& addend);
@@ -72,8 +64,6 @@ class VulkanEpilogues : public ::testing::TestWithParam<DType> {
              const Epilogue& epilogue,
              const KernelLimits& limits,
              Tensor& y);
-
-    std::shared_ptr<vulkan::Device> device_;
 };
 
 void VulkanEpilogues::run(const NodeData& node,

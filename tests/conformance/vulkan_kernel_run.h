@@ -2,6 +2,8 @@
 // reference kernels.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,6 +15,21 @@
 #include "support/vulkan_rig.h"
 
 namespace leat::testing {
+
+// Tests on a device, skipped where there is none. `Test`: ::testing::Test, or with parameters.
+template <class Test>
+class VulkanTest : public Test {
+  protected:
+    void SetUp() override {
+        auto made = vulkan::make_test_device();
+        if (!made.ok()) {
+            GTEST_SKIP() << made.error().message();
+        }
+        device_ = *std::move(made);
+    }
+
+    std::shared_ptr<vulkan::Device> device_;
+};
 
 // Reals in [low, high); integers between, and bools.
 Tensor random_tensor(

@@ -135,20 +135,10 @@ RowCase::RowCase(const RowNode& row, DType dtype, uint32_t seed, const ChainPlac
     place_inputs(epilogue, operands);
 }
 
-class VulkanRowChains : public ::testing::TestWithParam<DType> {
+class VulkanRowChains : public VulkanTest<::testing::TestWithParam<DType>> {
   protected:
-    void SetUp() override {
-        auto made = vulkan::make_test_device();
-        if (!made.ok()) {
-            GTEST_SKIP() << made.error().message();
-        }
-        device_ = *std::move(made);
-    }
-
     void expect_like_reference(const RowNode& row, uint32_t seed);
     void expect_like_reference(const RowNode& row, uint32_t seed, const ChainPlaces& places);
-
-    std::shared_ptr<vulkan::Device> device_;
 };
 
 void VulkanRowChains::expect_like_reference(const RowNode& row, uint32_t seed) {

@@ -15,6 +15,7 @@
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/gemm_micro.h"
 #include "base/parts.h"
+#include "base/round_up.h"
 
 namespace leat::cpu {
 
@@ -51,10 +52,6 @@ struct TileBlocks {
 // Tiles [begin, end), at least one, of products after one another, each of panel blocks, each of
 // row blocks.
 TileBlocks blocks_of_tiles(const GemmBlocking& blocking, int64_t begin, int64_t end);
-
-inline int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 // Estimated time of 2mnk floating-point operations on one worker.
 double gemm_cost_ns(double flops);

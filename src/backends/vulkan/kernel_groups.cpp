@@ -4,13 +4,10 @@
 
 #include "backends/vulkan/kernel.h"
 #include "base/error.h"
+#include "base/round_up.h"
 
 namespace leat::vulkan {
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 // Each element has this many iterations, that of the loop over elements included.
 std::array<uint32_t, 3> groups_of(int64_t count,

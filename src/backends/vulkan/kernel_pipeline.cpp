@@ -32,20 +32,23 @@ std::optional<MatrixShape> matrices_of(const DeviceInfo& info, uint32_t componen
     return std::nullopt;
 }
 
-// The SPIR-V that the device is given.
-Result<SpirvWords> finished_words(const ShaderUse& shader,
-                                  std::span<const uint32_t> words,
-                                  bool checks_addresses) {
-    SpirvWords result(words.begin(), words.end());
+// The SPIR-V that the device is given: `words` themselves where nothing changes in them, else what
+// `rewritten` holds then.
+Result<std::span<const uint32_t>> finished_words(const ShaderUse& shader,
+                                                 std::span<const uint32_t> words,
+                                                 bool checks_addresses,
+                                                 SpirvWords& rewritten) {
     if (checks_addresses) {
-        LEAT_ASSIGN_OR_RETURN(result, with_address_checks(result));
+        LEAT_ASSIGN_OR_RETURN(rewritten, with_address_checks(words));
+        words = rewritten;
     }
-    if (has_matrices(result)) {
-        LEAT_ASSIGN_OR_RETURN(result, with_khr_matrices(result, shader.has_bfloat16_matrices
-                                                                    ? MatrixNumbers::kBfloat16
-                                                                    : MatrixNumbers::kAsWritten));
+    if (has_matrices(words)) {
+        LEAT_ASSIGN_OR_RETURN(rewritten, with_khr_matrices(words, shader.has_bfloat16_matrices
+                                                                      ? MatrixNumbers::kBfloat16
+                                                                      : MatrixNumbers::kAsWritten));
+        words = rewritten;
     }
-    return result;
+    return words;
 }
 
 }  // namespace
@@ -121,7 +124,8 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
         found.words = *compiled;
     }
     found.windows = shader.windows;
-    const Result<SpirvWords> words = finished_words(shader, found.words, checks_addresses);
+    SpirvWords rewritten;
+    const auto words = finished_words(shader, found.words, checks_addresses, rewritten);
     if (!words.ok()) {
         return Status(words.error()).with_node(fmt::format("kernel '{}'", shader.name));
     }

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/round_up.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/matmul/gemm_vulkan.h"
 
@@ -44,27 +45,11 @@ constexpr uint32_t kManyTileRows = 16;
 constexpr uint32_t kFewLaneColumns = 8;
 constexpr uint32_t kManyLaneColumns = 16;
 
-uint32_t divide_up(uint32_t a, uint32_t b) {
-    return (a + b - 1) / b;
-}
-
 int64_t extent_from_last(const TensorArg& arg, int from_last) {
     return arg.shape[arg.shape.rank() - from_last];
 }
 uint32_t stride_from_last(const TensorArg& arg, int from_last) {
     return uint32_t(arg.strides[size_t(arg.shape.rank() - from_last)]);
-}
-
-// Strides along the batch axes of y; 0 where the operand broadcasts.
-std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, int batch_rank) {
-    std::array<uint32_t, kMaxRank> strides{};
-    const int own = arg.shape.rank() - 2;
-    const auto lead = size_t(batch_rank - own);
-    for (int axis = 0; axis < own; ++axis) {
-        strides[lead + size_t(axis)] =
-            arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
-    }
-    return strides;
 }
 
 AttentionProblem problem_of(const AttentionArgs& args) {
@@ -93,36 +78,26 @@ AttentionProblem problem_of(const AttentionArgs& args) {
     return problem;
 }
 
-bool is_whole(uint32_t stride) {
-    return stride % 4 == 0;
-}
-
 // Texels of four floats begin at every row that is read.
 bool has_vectors(const AttentionProblem& problem) {
     const auto are_whole = [&](const std::array<uint32_t, kMaxRank>& strides) {
-        return std::all_of(strides.begin(), strides.end(), is_whole);
+        return std::all_of(strides.begin(), strides.end(), is_whole_texels);
     };
-    return is_whole(problem.q_row) && is_whole(problem.k_key) && is_whole(problem.v_key) &&
-           are_whole(problem.q_batch) && are_whole(problem.k_batch) && are_whole(problem.v_batch);
-}
-
-// Bytes of floats from the first to the last one that is read.
-int64_t bytes_of(const AttentionProblem& problem,
-                 int64_t last_element,
-                 const std::array<uint32_t, kMaxRank>& batch_strides) {
-    for (size_t axis = 0; axis < problem.batch_rank; ++axis) {
-        last_element += int64_t(problem.batch_extents[axis] - 1) * batch_strides[axis];
-    }
-    return (last_element + 1) * int64_t(sizeof(float));
+    return is_whole_texels(problem.q_row) && is_whole_texels(problem.k_key) &&
+           is_whole_texels(problem.v_key) && are_whole(problem.q_batch) &&
+           are_whole(problem.k_batch) && are_whole(problem.v_batch);
 }
 
 std::array<int64_t, 3> window_bytes(const AttentionProblem& problem) {
     const auto rows = [](uint32_t count, uint32_t stride, uint32_t columns) {
         return int64_t(count - 1) * stride + columns - 1;
     };
-    return {bytes_of(problem, rows(problem.rows, problem.q_row, problem.depth), problem.q_batch),
-            bytes_of(problem, rows(problem.keys, problem.k_key, problem.depth), problem.k_batch),
-            bytes_of(problem, rows(problem.keys, problem.v_key, problem.columns), problem.v_batch)};
+    const std::span extents = std::span(problem.batch_extents).first(problem.batch_rank);
+    return {
+        bytes_of_floats(rows(problem.rows, problem.q_row, problem.depth), extents, problem.q_batch),
+        bytes_of_floats(rows(problem.keys, problem.k_key, problem.depth), extents, problem.k_batch),
+        bytes_of_floats(rows(problem.keys, problem.v_key, problem.columns), extents,
+                        problem.v_batch)};
 }
 
 bool can_have_windows(const AttentionProblem& problem, const KernelLimits& limits) {
@@ -177,8 +152,8 @@ std::string subgroup_refusal(const AttentionProblem& problem,
     if (dtype != DType::kFloat32) {
         return fmt::format("elements {} on a CPU device", name_of(dtype));
     }
-    if (!is_whole(problem.depth) || !is_whole(problem.columns) || problem.q_depth != 1 ||
-        problem.k_depth != 1 || problem.v_column != 1) {
+    if (!is_whole_texels(problem.depth) || !is_whole_texels(problem.columns) ||
+        problem.q_depth != 1 || problem.k_depth != 1 || problem.v_column != 1) {
         return "rows that are no whole vectors";
     }
     // Several groups of columns would each compute the scores again: then the commands that the
@@ -211,10 +186,6 @@ KernelDispatch base_dispatch(const AttentionProblem& problem) {
                             int64_t(problem.batch_count) / kFlopsPerNs;
     return dispatch;
 }
-
-// Copying an operand that cannot be a window costs less than windows gain where each element is
-// used this often.
-constexpr uint32_t kUsesWorthCopy = 32;
 
 bool has_windows(const AttentionProblem& problem, const KernelWriter& writer) {
     if (!can_have_windows(problem, writer.limits())) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/round_up.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/movement_vulkan.h"
 #include "ops/type_checks.h"
@@ -13,10 +14,6 @@ namespace leat::vulkan {
 namespace {
 
 constexpr uint32_t kWorkgroup = 64;
-
-uint32_t divide_up(uint32_t a, uint32_t b) {
-    return (a + b - 1) / b;
-}
 
 // All but the shader; `parameters` outlive it.
 KernelDispatch base_dispatch(const GemmProblem& problem,
@@ -98,44 +95,29 @@ constexpr SubgroupTile kSubgroupTiles[kGemmVariants] = {
     {8, SubgroupTile::Access::kVectors},   {16, SubgroupTile::Access::kVectors},
     {16, SubgroupTile::Access::kShifted}};
 
-bool is_whole(uint32_t stride) {
-    return stride % 4 == 0;
-}
-
 // Texels of four floats: every row of A begins with one and is made of whole ones; the same of B.
 bool has_vectors_of_a(const GemmProblem& problem) {
     const std::span batches = std::span(problem.a_batch).first(problem.batch_rank);
-    return problem.a_k == 1 && is_whole(problem.k) && is_whole(problem.a_row) &&
-           std::all_of(batches.begin(), batches.end(), is_whole);
+    return problem.a_k == 1 && is_whole_texels(problem.k) && is_whole_texels(problem.a_row) &&
+           std::all_of(batches.begin(), batches.end(), is_whole_texels);
 }
 bool has_vectors_of_b(const GemmProblem& problem) {
     const std::span batches = std::span(problem.b_batch).first(problem.batch_rank);
-    return is_whole(problem.n) && is_whole(problem.b_k) &&
-           std::all_of(batches.begin(), batches.end(), is_whole);
+    return is_whole_texels(problem.n) && is_whole_texels(problem.b_k) &&
+           std::all_of(batches.begin(), batches.end(), is_whole_texels);
 }
 
-// Bytes from the first element of an operand to its last one.
-int64_t bytes_of(const GemmProblem& problem,
-                 int64_t last_element,
-                 const std::array<uint32_t, kMaxRank>& batch_strides) {
-    for (size_t axis = 0; axis < problem.batch_rank; ++axis) {
-        last_element += int64_t(problem.batch_extents[axis] - 1) * batch_strides[axis];
-    }
-    return (last_element + 1) * int64_t(sizeof(float));
-}
+// Bytes of operands from their first element to their last one.
 int64_t a_bytes(const GemmProblem& problem) {
-    return bytes_of(problem,
-                    int64_t(problem.m - 1) * problem.a_row + int64_t(problem.k - 1) * problem.a_k,
-                    problem.a_batch);
+    return bytes_of_floats(
+        int64_t(problem.m - 1) * problem.a_row + int64_t(problem.k - 1) * problem.a_k,
+        std::span(problem.batch_extents).first(problem.batch_rank), problem.a_batch);
 }
 int64_t b_bytes(const GemmProblem& problem) {
-    return bytes_of(problem, int64_t(problem.k - 1) * problem.b_k + (problem.n - 1),
-                    problem.b_batch);
+    return bytes_of_floats(int64_t(problem.k - 1) * problem.b_k + (problem.n - 1),
+                           std::span(problem.batch_extents).first(problem.batch_rank),
+                           problem.b_batch);
 }
-
-// Tensors that lie elsewhere in each run become windows by a copy, which costs less than the
-// product gains where each element is used this often.
-constexpr uint32_t kUsesWorthCopy = 32;
 
 bool can_have(SubgroupTile tile,
               const GemmProblem& problem,
@@ -341,6 +323,26 @@ Status make_b_dense(GemmProblem& problem, GemmOperands& operands, KernelWriter& 
 }
 
 }  // namespace
+
+std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, int batch_rank) {
+    std::array<uint32_t, kMaxRank> strides{};
+    const int own = std::max(arg.shape.rank() - 2, 0);
+    const auto lead = size_t(batch_rank - own);
+    for (int axis = 0; axis < own; ++axis) {
+        strides[lead + size_t(axis)] =
+            arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
+    }
+    return strides;
+}
+
+int64_t bytes_of_floats(int64_t last_element,
+                        std::span<const uint32_t> batch_extents,
+                        std::span<const uint32_t> batch_strides) {
+    for (size_t axis = 0; axis < batch_extents.size(); ++axis) {
+        last_element += int64_t(batch_extents[axis] - 1) * batch_strides[axis];
+    }
+    return (last_element + 1) * int64_t(sizeof(float));
+}
 
 bool has_subgroup_tiles(const KernelLimits& limits) {
     constexpr uint32_t kBroadcastLanes = 8;

@@ -65,6 +65,23 @@ std::vector<std::byte> parameters_of(const Problem& problem, std::span<const flo
     return bytes;
 }
 
+// What batches of matrices have in common, those of attention too.
+
+// Strides along the batch axes of an operand [batch..., rows, columns], or of a vector, which has
+// none, in elements; 0 where it broadcasts.
+std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, int batch_rank);
+// From the first float of a batch to the last one, whose place in its own matrix is `last_element`.
+int64_t bytes_of_floats(int64_t last_element,
+                        std::span<const uint32_t> batch_extents,
+                        std::span<const uint32_t> batch_strides);
+// Whether as many floats are texels of four.
+inline bool is_whole_texels(uint32_t floats) {
+    return floats % 4 == 0;
+}
+// Tensors that lie elsewhere in each run become windows by a copy, which costs less than windows
+// gain where each element is used this often.
+inline constexpr uint32_t kUsesWorthCopy = 32;
+
 // Tiles of a result, which shaders of products and of convolutions share.
 //   registers of a subgroup, on CPU devices: kLaneColumns columns a lane, 8 or 16 rows
 //   shared memory of a workgroup, on others (gemm_shared_tile.comp):  kSharedTile squared

@@ -26,18 +26,6 @@ std::string refuse_gemm(const NodeData& node, const KernelTypes& types) {
     return refuse_matmul(node, types);
 }
 
-// Strides of an operand along the batch axes, in elements; 0 where it broadcasts.
-std::array<uint32_t, kMaxRank> batch_strides(const TensorArg& arg, const Shape& batch) {
-    std::array<uint32_t, kMaxRank> strides{};
-    const int own = std::max(arg.shape.rank() - 2, 0);
-    const auto lead = size_t(batch.rank() - own);
-    for (int axis = 0; axis < own; ++axis) {
-        strides[lead + size_t(axis)] =
-            arg.shape[axis] == 1 ? 0 : uint32_t(arg.strides[size_t(axis)]);
-    }
-    return strides;
-}
-
 // Operands may be views with any strides; columns of y are dense.
 Status write_matmul(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
@@ -59,8 +47,8 @@ Status write_matmul(const KernelNode& node, KernelWriter& writer) {
     problem.b_column = b.shape.rank() == 1 ? 1 : stride_of(b, 1);
     problem.batch_count = uint32_t(geometry.batch_count());
     problem.batch_rank = uint32_t(geometry.batch.rank());
-    problem.a_batch = batch_strides(a, geometry.batch);
-    problem.b_batch = batch_strides(b, geometry.batch);
+    problem.a_batch = batch_strides(a, int(problem.batch_rank));
+    problem.b_batch = batch_strides(b, int(problem.batch_rank));
     bool is_b_shared = true;
     for (size_t axis = 0; axis < problem.batch_rank; ++axis) {
         problem.batch_extents[axis] = uint32_t(geometry.batch[int(axis)]);
@@ -68,7 +56,7 @@ Status write_matmul(const KernelNode& node, KernelWriter& writer) {
     }
     if (!y.is_row_major()) {
         problem.y_row = stride_of(y, 2);
-        problem.y_batch = batch_strides(y, geometry.batch);
+        problem.y_batch = batch_strides(y, int(problem.batch_rank));
     }
     // One matrix b for all of a dense a: the rows of all products are those of one.
     const int64_t a_elements = a.shape.element_count();
