@@ -254,6 +254,53 @@ TEST_F(VulkanRuntime, TunesOnRequestOnlyAndKeepsTheChoice) {
     EXPECT_EQ(choices(), kept);
 }
 
+// x --> Conv 3x3, stride --> Relu --> y, as tiles of 16 output channels.
+Graph convolution_graph(int64_t stride) {
+    std::vector<float> weights(size_t{16} * 8 * 9);
+    for (size_t i = 0; i < weights.size(); ++i) {
+        weights[i] = float(i * 37 % 101) / 50 - 1;
+    }
+    Graph graph("convolution");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 8, 14, 14});
+    const ValueId w = graph.constant("w", *Tensor::from<float>({16, 8, 3, 3}, weights));
+    const ValueId y = graph.add("Conv", {x, w},
+                                {{"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                                 {"strides", std::vector<int64_t>{stride, stride}}});
+    graph.output("y", graph.add("Relu", {y}));
+    return graph;
+}
+
+std::vector<float> convolved(const std::string& cache_dir, int64_t stride) {
+    const Runtime runtime(vulkan_options({{"cache_dir", cache_dir}}));
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    options.fallback = Fallback::kForbid;
+    auto compiled = runtime.compile(convolution_graph(stride), options);
+    if (!compiled.ok()) {
+        ADD_FAILURE() << compiled.error().message();
+        return {};
+    }
+    auto request = compiled->make_request();
+    std::vector<float> x(size_t{8} * 14 * 14);
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = float(i * 53 % 97) / 48 - 1;
+    }
+    expect_ok(request->bind("x", Shape{1, 8, 14, 14}, std::span<const float>(x)));
+    expect_ok(request->run());
+    const auto y = request->get<float>("y");
+    return {y.begin(), y.end()};
+}
+
+TEST_F(VulkanRuntime, KernelsThatAreReducedBeforeTheyAreKeptGiveTheSameBits) {
+    const std::string folder = folder_.path().string();
+    for (const int64_t stride : {1, 2}) {
+        const std::vector<float> wanted = convolved("", stride);
+        ASSERT_EQ(wanted.size(), size_t(16 * 14 * 14 / (stride * stride)));
+        EXPECT_EQ(convolved(folder, stride), wanted) << "just reduced, stride " << stride;
+        EXPECT_EQ(convolved(folder, stride), wanted) << "kept, stride " << stride;
+    }
+}
+
 TEST_F(VulkanRuntime, AFolderThatCannotBeWrittenIsAWarning) {
     const fs::path file = folder_.path() / "file";
     write_contents(file, "no folder");

@@ -10,6 +10,7 @@
 
 #include "backends/vulkan/disk_cache.h"
 #include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/spirv_reduction.h"
 #include "support/scratch_folder.h"
 
 namespace leat::vulkan {
@@ -198,6 +199,47 @@ TEST_F(VulkanDiskCache, CompilesAgainWhatIsNoSpirv) {
     EXPECT_THAT(lines_[0], HasSubstr("no SPIR-V"));
     EXPECT_EQ(*compile_glsl_cached("empty", kShader, open().get()), *compiled);
     EXPECT_THAT(lines_, SizeIs(1));
+}
+
+// Words of a text whose loop is unrolled when they are reduced.
+const char* const kLoop = R"(#version 460
+#extension GL_EXT_control_flow_attributes : require
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Sums { uint sums[]; };
+void main() {
+    uint parts[4];
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+        parts[i] = sums[i] * i;
+    }
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+        sums[i] = parts[3 - i];
+    }
+}
+)";
+
+bool has_loop(std::span<const uint32_t> words) {
+    constexpr uint32_t kHeaderWords = 5;
+    constexpr uint32_t kOpLoopMerge = 246;
+    size_t at = kHeaderWords;
+    while (at < words.size() && (words[at] & 0xffff) != kOpLoopMerge) {
+        at += words[at] >> 16;
+    }
+    return at < words.size();
+}
+
+TEST_F(VulkanDiskCache, KeepsReducedWordsApart) {
+    const auto cache = open();
+    const auto compiled = compile_glsl_cached("loop", kLoop, cache.get());
+    const auto reduced = compile_glsl_cached("loop", kLoop, cache.get(), SpirvForm::kReduced);
+    ASSERT_TRUE(compiled.ok() && reduced.ok());
+    EXPECT_TRUE(has_loop(*compiled));
+    EXPECT_FALSE(has_loop(*reduced));
+    EXPECT_NE(spirv_key(kLoop), spirv_key(kLoop, SpirvForm::kReduced));
+    EXPECT_EQ(*compile_glsl_cached("loop", kLoop, open().get()), *compiled);
+    EXPECT_EQ(*compile_glsl_cached("loop", kLoop, open().get(), SpirvForm::kReduced), *reduced);
+    EXPECT_THAT(lines_, IsEmpty());
+    const std::vector<uint32_t> none = {1, 2, 3};
+    EXPECT_EQ(reduced_spirv(none).error().code(), StatusCode::kInternal);
 }
 
 TEST_F(VulkanDiskCache, KeepsNoErrors) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backends/vulkan/disk_cache.h"
+#include "backends/vulkan/spirv_reduction.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -27,9 +28,9 @@ struct CacheEntry {
 // What was compiled, until the process ends or the plugin is unloaded.
 class TextTable {
   public:
-    std::shared_ptr<CacheEntry> entry(const std::string& source) {
+    std::shared_ptr<CacheEntry> entry(const std::string& source, SpirvForm form) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        std::shared_ptr<CacheEntry>& entry = entries_[source];
+        std::shared_ptr<CacheEntry>& entry = entries_[{form, source}];
         if (entry == nullptr) {
             entry = std::make_shared<CacheEntry>();
         }
@@ -38,7 +39,7 @@ class TextTable {
 
   private:
     std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<CacheEntry>> entries_;
+    std::map<std::pair<SpirvForm, std::string>, std::shared_ptr<CacheEntry>> entries_;
 };
 
 // The library's tables of built-in symbols. Apart from the texts: where all of these come from a
@@ -123,38 +124,46 @@ Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source
     return words;
 }
 
-std::string spirv_key(const std::string& source) {
-    return fmt::format("glslang {}.{}.{}{}, use {}\n{}", GLSLANG_VERSION_MAJOR,
+std::string spirv_key(const std::string& source, SpirvForm form) {
+    const std::string reduction = form == SpirvForm::kReduced
+                                      ? fmt::format(", reduced by {}", spirv_reduction_version())
+                                      : "";
+    return fmt::format("glslang {}.{}.{}{}, use {}{}\n{}", GLSLANG_VERSION_MAJOR,
                        GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH, GLSLANG_VERSION_FLAVOR,
-                       kCompilerUse, source);
+                       kCompilerUse, reduction, source);
 }
 
 Result<SpirvWords> compile_glsl_cached(std::string_view name,
                                        const std::string& source,
-                                       DiskCache* cache) {
-    if (cache == nullptr) {
-        return compile_glsl(name, source);
-    }
-    const std::string key = spirv_key(source);
-    if (const std::optional<std::string> bytes = cache->load(kCacheKind, key)) {
+                                       DiskCache* cache,
+                                       SpirvForm form) {
+    const std::string key = cache == nullptr ? "" : spirv_key(source, form);
+    if (const auto bytes = cache == nullptr ? std::nullopt : cache->load(kCacheKind, key)) {
         if (std::optional<SpirvWords> words = words_in(*bytes)) {
             return *std::move(words);
         }
         cache->report_unusable(kCacheKind, key, "it holds no SPIR-V");
     }
     LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl(name, source));
-    cache->store(kCacheKind, key,
-                 {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)});
+    if (form == SpirvForm::kReduced) {
+        LEAT_ASSIGN_OR_RETURN(words, reduced_spirv(words));
+    }
+    if (cache != nullptr) {
+        cache->store(
+            kCacheKind, key,
+            {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)});
+    }
     return words;
 }
 
 Result<std::shared_ptr<const SpirvWords>> compile_glsl_once(std::string_view name,
                                                             const std::string& source,
-                                                            DiskCache* cache) {
-    const std::shared_ptr<CacheEntry> entry = texts().entry(source);
+                                                            DiskCache* cache,
+                                                            SpirvForm form) {
+    const std::shared_ptr<CacheEntry> entry = texts().entry(source, form);
     const std::lock_guard<std::mutex> lock(entry->mutex);
     if (entry->words == nullptr) {
-        LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl_cached(name, source, cache));
+        LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl_cached(name, source, cache, form));
         entry->words = std::make_shared<const SpirvWords>(std::move(words));
     }
     return entry->words;

@@ -20,19 +20,26 @@ using SpirvWords = std::vector<uint32_t>;
 // 70 ms longer.
 Result<SpirvWords> compile_glsl(std::string_view name, const std::string& source);
 
-// What the words of a text depend on: the text, the compiler and how it is called.
-std::string spirv_key(const std::string& source);
+enum class SpirvForm : uint8_t {
+    kCompiled,  // as glslang writes it
+    kReduced,   // reduced_spirv() of that
+};
+
+// What the words of a text depend on: the text, the form, the compiler and how it is called.
+std::string spirv_key(const std::string& source, SpirvForm form = SpirvForm::kCompiled);
 
 // The same, but the words may come from the cache, and go there. Words that are no SPIR-V are
 // compiled again. `cache` may be null.
 Result<SpirvWords> compile_glsl_cached(std::string_view name,
                                        const std::string& source,
-                                       DiskCache* cache);
+                                       DiskCache* cache,
+                                       SpirvForm form = SpirvForm::kCompiled);
 
-// The same, but each text is compiled or loaded once in the process, also if several threads ask
-// for it.
+// The same, but each text is compiled or loaded once in the process for a form, also if several
+// threads ask for it.
 Result<std::shared_ptr<const SpirvWords>> compile_glsl_once(std::string_view name,
                                                             const std::string& source,
-                                                            DiskCache* cache = nullptr);
+                                                            DiskCache* cache = nullptr,
+                                                            SpirvForm form = SpirvForm::kCompiled);
 
 }  // namespace leat::vulkan

@@ -120,7 +120,11 @@ Result<OwnedPipeline> make_kernel_pipeline(const PipelineMaker& maker,
     if (shader.source.empty()) {
         LEAT_ASSIGN_OR_RETURN(found, find_shader(shader.name));
     } else {
-        LEAT_ASSIGN_OR_RETURN(compiled, compile_glsl_once(shader.name, shader.source, disk));
+        // Checks are written into words as they were compiled.
+        const bool is_reduced = shader.has_deep_loops && disk != nullptr && !checks_addresses &&
+                                maker.translates_each_time();
+        const SpirvForm form = is_reduced ? SpirvForm::kReduced : SpirvForm::kCompiled;
+        LEAT_ASSIGN_OR_RETURN(compiled, compile_glsl_once(shader.name, shader.source, disk, form));
         found.words = *compiled;
     }
     found.windows = shader.windows;

@@ -125,6 +125,10 @@ Result<OwnedPipeline> PipelineMaker::make(const Shader& shader,
     return OwnedPipeline(device_->handle(), handle, device_->calls().DestroyPipeline);
 }
 
+bool PipelineMaker::translates_each_time() const {
+    return device_->info().kind == DeviceKind::kCpu;
+}
+
 void PipelineMaker::save() const {
     if (kept_ != nullptr) {
         kept_->save();

@@ -36,6 +36,9 @@ class PipelineMaker {
     // Of pipelines whose shader has these windows: set 0 is pushed, the push constants are those of
     // layout(). Made once; errors as make().
     Result<VkPipelineLayout> layout_of(uint32_t windows) const;
+    // Whether the device's driver keeps nothing of a pipeline but its machine code, and so reads
+    // its SPIR-V in each process (Mesa's software device): then shorter SPIR-V pays.
+    bool translates_each_time() const;
     // Keeps on the disk, if there is one, what the driver has of the pipelines that were made.
     void save() const;
 

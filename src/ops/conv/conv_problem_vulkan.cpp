@@ -78,6 +78,7 @@ ConvShader shader_of(const ConvProblem& problem,
     shader.use = {shader_name(tile, problem.window.stride[2], has_windows), {lanes}};
     shader.use.windows = has_windows ? kXAndW : 0;
     shader.use.vector_windows = tile.has_runs ? kXAndW : 0;
+    shader.use.has_deep_loops = true;
     shader.groups =
         subgroup_tile_groups({problem.out_channels, problem.positions(), problem.groups}, limits);
     shader.groups[1] = (problem.out_channels + tile.rows - 1) / tile.rows;
