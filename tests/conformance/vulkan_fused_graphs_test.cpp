@@ -48,6 +48,7 @@ class VulkanFusedGraphs : public ::testing::Test {
     Result<std::vector<Floats>> results_on(const Graph& graph, const char* device) {
         CompileOptions options;
         options.devices = device;
+        options.fallback = Fallback::kForbid;
         Result<CompiledGraph> compiled = runtime_.compile(graph, options);
         if (!compiled.ok()) {
             return compiled.error();
@@ -288,6 +289,9 @@ TEST_F(VulkanFusedGraphs, LongRows) {
     const ValueId x = graph.input("x", DType::kFloat32, {1, 700'000});
     graph.output("y", graph.add("Softmax", {x}));
     graph.output("mean", graph.add("ReduceMean", {x}));
+    const ValueId image = graph.input("image", DType::kFloat32, {2, 3, 300, 250});
+    graph.output("pooled", graph.add("GlobalAveragePool", {image}));
+    graph.output("largest", graph.add("GlobalMaxPool", {image}));
     expect_like_reference(graph);
 }
 

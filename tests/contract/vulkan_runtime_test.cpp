@@ -167,6 +167,28 @@ TEST_F(VulkanRuntime, NodesThatNeedWhatTheDeviceLacksRunOnTheCpu) {
     EXPECT_THAT(request.get<double>("z"), ElementsAre(2, 3));
 }
 
+// x --Relu--> CumSum --> y: a software device ends the loops of 70,000 steps, a GPU does not.
+TEST_F(VulkanRuntime, NodesOfShapesThatTheDeviceRefusesRunOnTheCpu) {
+    constexpr int64_t kCount = 70'000;
+    Graph graph("steps");
+    const ValueId x = graph.input("x", DType::kFloat32, {kCount});
+    const ValueId axis = graph.constant("axis", *Tensor::from<int64_t>({}, {0}));
+    graph.output("y", graph.add("CumSum", {graph.add("Relu", {x}), axis}));
+    const Runtime runtime(vulkan_options({{"cache_dir", ""}}));
+    CompileOptions options;
+    options.devices = "vulkan:0,cpu";
+    options.fallback = Fallback::kAllow;
+    const auto compiled = runtime.compile(graph, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_THAT(compiled->report().summary(), HasSubstr("vulkan:0"));
+    EXPECT_THAT(compiled->report().fallbacks, ::testing::Each(HasSubstr("iterations")));
+    Request request = *compiled->make_request();
+    const std::vector<float> ones(kCount, 1.0F);
+    ASSERT_TRUE(request.bind("x", std::span<const float>(ones)).ok());
+    expect_ok(request.run());
+    EXPECT_EQ(request.get<float>("y").back(), float(kCount));
+}
+
 TEST_F(VulkanRuntime, KeepsKernelsInTheFolderOfItsSetting) {
     const std::string folder = folder_.path().string();
     EXPECT_THAT(run_and_log({{"cache_dir", folder}}), IsEmpty());
@@ -295,7 +317,7 @@ TEST_F(VulkanRuntime, KernelsThatAreReducedBeforeTheyAreKeptGiveTheSameBits) {
     const std::string folder = folder_.path().string();
     for (const int64_t stride : {1, 2}) {
         const std::vector<float> wanted = convolved("", stride);
-        ASSERT_EQ(wanted.size(), size_t(16 * 14 * 14 / (stride * stride)));
+        ASSERT_EQ(wanted.size(), size_t{16} * 14 * 14 / size_t(stride * stride));
         EXPECT_EQ(convolved(folder, stride), wanted) << "just reduced, stride " << stride;
         EXPECT_EQ(convolved(folder, stride), wanted) << "kept, stride " << stride;
     }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/pool/pool.h"
+#include "ops/reduce/reduce_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 #include "ops/type_checks.h"
 #include "ops/window_vulkan.h"
@@ -77,6 +78,20 @@ std::optional<KernelDispatch> runs_of(const TensorArg& x,
     return dispatch;
 }
 
+bool is_global(const NodeData& node) {
+    return node.op_type == "GlobalMaxPool" || node.op_type == "GlobalAveragePool";
+}
+
+// A global pool whose windows have more taps than an invocation may have iterations: lanes share
+// each window as they share the rows of reductions.
+Status reduce_planes(const TensorArg& x, PoolKind kind, KernelWriter& writer) {
+    constexpr uint32_t kBatchAndChannels = 3;
+    const uint32_t every_axis = (1U << uint32_t(x.shape.rank())) - 1;
+    return write_reduction(x, every_axis & ~kBatchAndChannels,
+                           kind == PoolKind::kAverage ? ReduceKind::kMean : ReduceKind::kMax,
+                           writer);
+}
+
 Status write_pool(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
     const TensorArg& x = node.inputs[0];
@@ -103,8 +118,12 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
                        {kWorkgroup, pool.kind == PoolKind::kAverage ? 1U : 0U}};
     const auto [d, h, w] = window.taps;
     const int64_t iterations = d * (1 + h * (int64_t{1} + w));
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(y.shape.element_count(), kWorkgroup,
-                                                             iterations, writer.limits()));
+    const auto groups =
+        groups_with_loops(y.shape.element_count(), kWorkgroup, iterations, writer.limits());
+    if (!groups.ok() && is_global(node.node)) {
+        return reduce_planes(x, pool.kind, writer);
+    }
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups);
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0), output_ref(has_indices ? 1 : 0)};
     dispatch.scalars = {uint32_t(pool.batch * pool.channels),

@@ -1,7 +1,8 @@
+#include "ops/reduce/reduce_vulkan.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ops/reduce/reduce.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 #include "ops/type_checks.h"
 
@@ -99,20 +100,39 @@ Result<uint32_t> axes_of(const KernelNode& node) {
 
 Status write_reduce(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
-    const TensorArg& x = node.inputs[0];
-    const int64_t results = node.outputs[0].shape.element_count();
-    if (results == 0) {
+    if (node.outputs[0].shape.element_count() == 0) {
         return {};
     }
     LEAT_ASSIGN_OR_RETURN(const uint32_t mask, axes_of(node));
-    const Axes axes = Axes::make(x.shape, mask);
+    return write_reduction(node.inputs[0], mask, reduce_kind(node.node.op_type), writer);
+}
+
+constexpr KernelEntry kKernels[] = {{"ReduceSum", refuse_reduce, write_reduce},
+                                    {"ReduceMean", refuse_reduce, write_reduce},
+                                    {"ReduceMax", refuse_reduce, write_reduce},
+                                    {"ReduceMin", refuse_reduce, write_reduce},
+                                    {"ReduceProd", refuse_reduce, write_reduce},
+                                    {"ReduceL1", refuse_reduce, write_reduce},
+                                    {"ReduceL2", refuse_reduce, write_reduce},
+                                    {"ReduceLogSum", refuse_reduce, write_reduce},
+                                    {"ReduceLogSumExp", refuse_reduce, write_reduce},
+                                    {"ReduceSumSquare", refuse_reduce, write_reduce}};
+
+}  // namespace
+
+Status write_reduction(const TensorArg& x,
+                       uint32_t axes_mask,
+                       ReduceKind kind,
+                       KernelWriter& writer) {
+    const Axes axes = Axes::make(x.shape, axes_mask);
+    const int64_t results = axes.kept.element_count();
     const int64_t count = x.shape.element_count() == 0 ? 0 : axes.reduced.element_count();
     const size_t last = axes.reduced.count == 0 ? 0 : axes.reduced.count - 1;
     const bool is_dense = axes.reduced.strides[last] <= 1;
     const int64_t iterations = 2 * std::max<int64_t>(axes.reduced.count, 1);
     LEAT_ASSIGN_OR_RETURN(
         RowWork work, plan_rows({results, count, is_dense, iterations}, x.dtype, writer.limits()));
-    work.constants.push_back(uint32_t(reduce_kind(node.node.op_type)));
+    work.constants.push_back(uint32_t(kind));
     const ReduceProblem problem{uint32_t(results),
                                 uint32_t(count),
                                 axes.kept.count,
@@ -131,18 +151,6 @@ Status write_reduce(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {{"ReduceSum", refuse_reduce, write_reduce},
-                                    {"ReduceMean", refuse_reduce, write_reduce},
-                                    {"ReduceMax", refuse_reduce, write_reduce},
-                                    {"ReduceMin", refuse_reduce, write_reduce},
-                                    {"ReduceProd", refuse_reduce, write_reduce},
-                                    {"ReduceL1", refuse_reduce, write_reduce},
-                                    {"ReduceL2", refuse_reduce, write_reduce},
-                                    {"ReduceLogSum", refuse_reduce, write_reduce},
-                                    {"ReduceLogSumExp", refuse_reduce, write_reduce},
-                                    {"ReduceSumSquare", refuse_reduce, write_reduce}};
-
-}  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> reduce_vulkan_kernels() {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/lowered/plugin_graph.h"
-#include "backends/vulkan/plugin/node_features.h"
+#include "backends/vulkan/plugin/node_probe.h"
 
 namespace leat::vulkan {
 namespace {
@@ -71,7 +71,7 @@ uint32_t check_node(const LeatGraphView& graph,
     }
     const uint32_t host_inputs = imported.def->shape_inputs | choice.entry->host_inputs;
     if (std::string reason =
-            feature_refusal({graph, node, imported, *choice.entry, host_inputs}, limits);
+            probe_node({graph, node, imported, *choice.entry, host_inputs}, limits);
         !reason.empty()) {
         refuse(std::move(reason));
     }
