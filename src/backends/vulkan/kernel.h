@@ -32,8 +32,8 @@ struct ShaderUse {
     // bf16, which GLSL does not have.
     uint32_t required_subgroup_size = 0;  // 0: any
     bool has_bfloat16_matrices = false;
-    // Loops in loops that are unrolled: where a driver reads SPIR-V anew in each process, the words of
-    // `source` are worth being reduced before they are kept (spirv_reduction.h).
+    // Loops in loops that are unrolled: where a driver reads SPIR-V anew in each process, the words
+    // of `source` are worth being reduced before they are kept (spirv_reduction.h).
     bool has_deep_loops = false;
 };
 
