@@ -37,6 +37,9 @@ leat::CustomOperator clamp_operator() {
         return leat::Status();
     };
     clamp.kernels["cpu"] = kernel;
+    // The same for devices of Vulkan, in GLSL.
+    clamp.device_kernels["vulkan"] =
+        "void run(uint i) { write_out0(i, clamp(read_in0(i), -attr_limit, attr_limit)); }";
     return clamp;
 }
 

@@ -111,6 +111,14 @@ const CustomOpDef& custom_of(const NodeData& node) {
     return static_cast<const CustomOpDef&>(*node.def);
 }
 
+void add_defaults(NodeData& node) {
+    for (const AttributeSpec& spec : custom_of(node).schema.attributes) {
+        if (spec.default_value) {
+            node.attributes.try_emplace(spec.name, *spec.default_value);
+        }
+    }
+}
+
 const AttributeValue* NodeOfCustom::attribute(std::string_view attribute_name) const {
     if (const auto own = node_.attributes.find(attribute_name); own != node_.attributes.end()) {
         return &own->second;

@@ -40,6 +40,9 @@ const CustomOpDef* find_custom(const OpDef* def);
 // Precondition: the node is one of a custom operator.
 const CustomOpDef& custom_of(const NodeData& node);
 
+// Gives the node the defaults of attributes that it does not have, for who does not see the schema.
+void add_defaults(NodeData& node);
+
 // The node as callbacks see it. Both are borrowed.
 class NodeOfCustom final : public OperatorNode {
   public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "graph/plugin_attribute.h"
 #include "leat/plugin_backend.h"
 
 namespace leat {
@@ -179,41 +180,10 @@ Status PluginGraph::add_node(const NodeData& node) {
 Result<const LeatAttributeView*> PluginGraph::attribute_of(const std::string& name,
                                                            const AttributeValue& value) {
     LeatAttributeView* row = add_row(attributes_);
-    row->name = name.c_str();
-    row->count = 1;
-    if (const auto* number = std::get_if<int64_t>(&value)) {
-        row->kind = kLeatAttributeInts;
-        row->ints = number;
-    } else if (const auto* real = std::get_if<float>(&value)) {
-        row->kind = kLeatAttributeFloats;
-        row->floats = real;
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-        row->kind = kLeatAttributeStrings;
-        row->strings = texts_.emplace_back(1, text->c_str()).data();
-    } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
-        row->kind = kLeatAttributeTensor;
+    *row = plugin_attribute(name, value, texts_.emplace_back());
+    if (const auto* tensor = std::get_if<Tensor>(&value)) {
         LEAT_ASSIGN_OR_RETURN(const PluginConstants::Entry* entry, constant_memory_.of(*tensor));
         row->tensor = tensor_of(*tensor, *entry);
-    } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
-        row->kind = kLeatAttributeInts;
-        row->is_list = 1;
-        row->count = int64_t(numbers->size());
-        row->ints = numbers->data();
-    } else if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
-        row->kind = kLeatAttributeFloats;
-        row->is_list = 1;
-        row->count = int64_t(reals->size());
-        row->floats = reals->data();
-    } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
-        std::vector<const char*>& list = texts_.emplace_back();
-        list.reserve(texts->size());
-        for (const std::string& one : *texts) {
-            list.push_back(one.c_str());
-        }
-        row->kind = kLeatAttributeStrings;
-        row->is_list = 1;
-        row->count = int64_t(list.size());
-        row->strings = list.data();
     }
     return row;
 }

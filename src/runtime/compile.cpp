@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "custom/custom_op_def.h"
 #include "graph/inference.h"
 #include "graph/operator_source.h"
 #include "passes/pipeline.h"
@@ -33,17 +34,23 @@ Status check_capabilities(const GraphData& graph, const Backend& backend) {
         .with_found(fmt::format("{}", fmt::join(refused, "; ")));
 }
 
-// Nodes that the table does not know get the Runtime's operators, which live as long as it.
+// Nodes that the table does not know get the Runtime's operators, which live as long as it, and
+// the defaults of their attributes, because backends do not see schemas.
 Status define_operators(GraphData& graph, const OperatorSource& operators) {
     for (NodeData& node : graph.nodes) {
-        if (node.dead || node.def != nullptr || node.domain.empty()) {
+        if (node.dead || node.domain.empty()) {
             continue;
         }
-        Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
-        if (!found.ok()) {
-            return std::move(found).error().with_node(node.label()).with_file(graph.file);
+        if (node.def == nullptr) {
+            Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
+            if (!found.ok()) {
+                return std::move(found).error().with_node(node.label()).with_file(graph.file);
+            }
+            node.def = *found;
         }
-        node.def = *found;
+        if (custom::find_custom(node.def) != nullptr) {
+            custom::add_defaults(node);
+        }
     }
     return {};
 }

@@ -18,15 +18,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Three times x, so that results tell which kernel ran.
-LeatCode run_thrice(int32_t /*input_count*/,
+// x times "factor" and 3, so that results tell which kernel ran.
+LeatCode run_thrice(const LeatNodeView* node,
+                    int32_t /*input_count*/,
                     const LeatTensorView* const* inputs,
                     int32_t /*output_count*/,
                     LeatTensorView* const* outputs) {
     const auto* x = static_cast<const float*>(inputs[0]->data);
     auto* y = static_cast<float*>(outputs[0]->data);
+    if (node->attribute_count != 1 || std::strcmp(node->attributes[0]->name, "factor") != 0) {
+        return kLeatInvalidArgument;
+    }
+    const float factor = 3 * node->attributes[0]->floats[0];
     for (size_t i = 0; i < size_t(inputs[0]->bytes) / sizeof(float); ++i) {
-        y[i] = 3 * x[i];
+        y[i] = factor * x[i];
     }
     return kLeatOk;
 }
@@ -89,8 +94,8 @@ TEST(CustomOnDevice, RunsTheKernelThatWasGivenForIt) {
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     EXPECT_THAT(compiled->report().fallbacks, IsEmpty());
     EXPECT_EQ(compiled->report().nodes_per_backend.at("sim"), 3);
-    EXPECT_THAT(run(*compiled, {1, -1}), ElementsAre(3, 0));
-    EXPECT_THAT(run(*compiled, {1, 2, 3}), ElementsAre(3, 6, 9));
+    EXPECT_THAT(run(*compiled, {1, -1}), ElementsAre(6, 0));
+    EXPECT_THAT(run(*compiled, {1, 2, 3}), ElementsAre(6, 12, 18));
     // A second graph finds it registered.
     EXPECT_TRUE(runtime.compile(chain(), on_sim(Fallback::kForbid)).ok());
 }
@@ -114,14 +119,11 @@ TEST(CustomOnDevice, StaysOnTheHostWhereTheBackendRefusesTheKernel) {
     EXPECT_THAT(run(*compiled, {4}), ElementsAre(8));
 }
 
-// The simulated device's kernels cannot see attributes.
-TEST(CustomOnDevice, StaysOnTheHostWithAttributesThatTheDeviceIgnores) {
+TEST(CustomOnDevice, SeesAttributes) {
     const Runtime runtime = runtime_with(operator_with(sim_kernel()));
-    const auto compiled = runtime.compile(chain({{"factor", 5.0F}}), on_sim());
+    const auto compiled = runtime.compile(chain({{"factor", 5.0F}}), on_sim(Fallback::kForbid));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-    ASSERT_THAT(compiled->report().fallbacks, SizeIs(1));
-    EXPECT_THAT(compiled->report().fallbacks[0], HasSubstr("attributes"));
-    EXPECT_THAT(run(*compiled, {4}), ElementsAre(20));
+    EXPECT_THAT(run(*compiled, {4}), ElementsAre(60));
 }
 
 TEST(CustomOnDevice, OfAKernelForTheDeviceAloneNeedsTheDevice) {
@@ -130,7 +132,7 @@ TEST(CustomOnDevice, OfAKernelForTheDeviceAloneNeedsTheDevice) {
     const Runtime runtime = runtime_with(std::move(scale));
     const auto compiled = runtime.compile(chain(), on_sim());
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-    EXPECT_THAT(run(*compiled, {2}), ElementsAre(6));
+    EXPECT_THAT(run(*compiled, {2}), ElementsAre(12));
     EXPECT_THAT(runtime.compile(chain()).error().message(), HasSubstr("no kernel"));
 }
 

@@ -127,8 +127,8 @@ void HostInstance::run_non_zero_step(size_t index, const std::vector<LeatBinding
 void HostInstance::run_step(size_t index, const std::vector<LeatBinding>& outputs) {
     const lowered::LoweredStep& args = args_[index];
     const ProgramStep& step = program_->steps[index];
-    if (step.custom != nullptr) {
-        run_custom(*step.custom, args.inputs, args.outputs);
+    if (step.custom) {
+        run_custom(*step.custom, graph_.node(args.node), args.inputs, args.outputs);
     } else if (step.kernel != nullptr) {
         std::byte* scratch = step.scratch < 0 ? nullptr : transients_[size_t(step.scratch)];
         lowered::throw_if(context_.team.run(*step.kernel, {args.inputs, args.outputs, scratch},

@@ -1,5 +1,7 @@
 #include "backends/host_device/host_program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -65,9 +67,12 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
     for (size_t i = 0; i < steps.size(); ++i) {
         const NodeData& node = graph.graph.node(steps[i].node);
         ProgramStep& step = program->steps.emplace_back();
-        step.custom = context.operators.find(node.domain, node.op_type);
+        step.custom = context.operators.kernel_of(node);
+        if (!step.custom && context.operators.is_registered(node)) {
+            throw plugin::Error(kLeatNotFound, fmt::format("{} has no kernel here", node.label()));
+        }
         const bool has_kernel =
-            step.custom == nullptr && !is_non_zero(node) && node.def->reference != nullptr;
+            !step.custom && !is_non_zero(node) && node.def->reference != nullptr;
         if (has_kernel) {
             step.kernel = prepare_kernel(node, steps[i], program->graph.facts, context);
         }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/backend.h"
@@ -46,9 +47,9 @@ struct DeviceContext {
 constexpr int64_t kNsPerTick = 2;
 int64_t device_ticks(const DeviceContext& context);
 
-// All null: the step copies input 0 (a view, such as Reshape) or is NonZero.
+// All empty: the step copies input 0 (a view, such as Reshape) or is NonZero.
 struct ProgramStep {
-    std::shared_ptr<const CustomOperator> custom;
+    std::optional<KernelBlob> custom;
     std::unique_ptr<HostKernel> kernel;
     int32_t scratch = -1;        // its transient; -1: it needs none
     int64_t scratch_stride = 0;  // bytes from a worker's scratch to the next one's

@@ -5,26 +5,20 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "backends/host_device/kernel_blob.h"
-#include "backends/lowered/lowered_graph.h"
+#include "backends/lowered/registered_operators.h"
 #include "graph/op_def.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::host_device {
 
-struct CustomOperator {
-    LeatOperator schema{};  // its texts are gone
-    KernelBlob kernel{};
-    bool has_kernel() const { return kernel.run != nullptr; }
-};
-
-class Operators final : public lowered::OwnOperators {
+class Operators final : public lowered::RegisteredOperators {
   public:
     bool has(const NodeData& node) const override;
     void infer(const NodeData& node,
@@ -32,20 +26,18 @@ class Operators final : public lowered::OwnOperators {
                std::span<ValueFact> outputs) const override;
     bool is_bounded(const NodeData& node) const override;
 
-    void add(const LeatOperator& schema);
     // Throws where the operator is not registered or the bytes are no KernelBlob.
     void add_kernel(std::string_view domain, std::string_view op_type, std::string_view blob);
-    // Null if there is none.
-    std::shared_ptr<const CustomOperator> find(std::string_view domain,
-                                               std::string_view op_type) const;
+    // Nothing where the node's operator has no kernel.
+    std::optional<KernelBlob> kernel_of(const NodeData& node) const;
 
   private:
-    using Key = std::pair<std::string, std::string>;
     mutable std::mutex mutex_;
-    std::map<Key, CustomOperator> operators_;
+    std::map<std::pair<std::string, std::string>, KernelBlob> kernels_;  // by domain and op_type
 };
 
-void run_custom(const CustomOperator& custom,
+void run_custom(const KernelBlob& kernel,
+                const NodeData& node,
                 std::span<const TensorArg> inputs,
                 std::span<const TensorArg> outputs);
 

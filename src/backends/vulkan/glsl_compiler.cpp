@@ -4,6 +4,7 @@
 #include <glslang/Public/resource_limits_c.h>
 #include <glslang/build_info.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -91,9 +92,26 @@ glslang_input_t input_of(const std::string& source) {
     return input;
 }
 
+// The messages of a log in one line, without those that only count the others.
+std::string messages_of(std::string_view log) {
+    std::string messages;
+    while (!log.empty()) {
+        const size_t end = std::min(log.find('\n'), log.size());
+        std::string_view line = log.substr(0, end);
+        log.remove_prefix(std::min(end + 1, log.size()));
+        line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+        const bool counts = line.find("compilation terminated") != std::string_view::npos ||
+                            line.find("compilation errors") != std::string_view::npos;
+        if (!line.empty() && !counts) {
+            messages.append(messages.empty() ? "" : "; ").append(line);
+        }
+    }
+    return messages.empty() ? "no message" : messages;
+}
+
 Status refused(std::string_view name, const char* log) {
     return invalid_argument("the source of kernel '{}' does not compile", name)
-        .with_found(log == nullptr ? "no message" : log);
+        .with_found(messages_of(log == nullptr ? "" : log));
 }
 
 }  // namespace

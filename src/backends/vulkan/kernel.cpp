@@ -6,6 +6,15 @@
 
 namespace leat::vulkan {
 
+std::vector<DType> types_of(std::span<const TensorArg> args) {
+    std::vector<DType> types;
+    types.reserve(args.size());
+    for (const TensorArg& arg : args) {
+        types.push_back(arg.dtype);
+    }
+    return types;
+}
+
 KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types) {
     KernelChoice choice;
     for (const std::span<const KernelEntry> table : all_kernels()) {

@@ -140,11 +140,19 @@ struct KernelNode {
     std::span<const TensorArg> outputs;  // the same
 };
 
+// True for a node of leat's operator, and not for a program's of the same name.
+inline bool is_own(const NodeData& node, std::string_view op_type) {
+    return node.def != nullptr && node.op_type == op_type;
+}
+
 // Element types of a node's operands; kUndefined where one is absent.
 struct KernelTypes {
     std::span<const DType> inputs;
     std::span<const DType> outputs;
 };
+
+// As KernelTypes has them.
+std::vector<DType> types_of(std::span<const TensorArg> args);
 
 struct KernelEntry {
     std::string_view op_type;

@@ -35,7 +35,7 @@ GroupOperand in_place(ValueId value, const TensorArg& arg, const MovedViews& vie
 bool is_product(const StepUses& uses, int32_t index) {
     const LoweredStep& step = uses.step(index);
     const auto is_matrix = [](const TensorArg& arg) { return arg.shape.rank() >= 2; };
-    return uses.node_of(index).op_type == "MatMul" &&
+    return is_own(uses.node_of(index), "MatMul") &&
            std::all_of(step.inputs.begin(), step.inputs.end(), is_matrix);
 }
 
@@ -51,7 +51,7 @@ bool is_softmax_of_rows(const StepUses& uses, int32_t index) {
     const NodeData& node = uses.node_of(index);
     const int rank = uses.step(index).inputs[0].shape.rank();
     const int64_t axis = node.attr("axis", int64_t{-1});
-    return node.op_type == "Softmax" && node.epilogue.empty() && (axis == -1 || axis == rank - 1);
+    return is_own(node, "Softmax") && node.epilogue.empty() && (axis == -1 || axis == rank - 1);
 }
 
 // The product with as much of the chain behind it as ends in a Softmax.

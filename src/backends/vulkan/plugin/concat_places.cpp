@@ -21,8 +21,7 @@ class ConcatPlacer {
     ConcatPlaces place() {
         for (size_t s = 0; s < lowered_.steps.size(); ++s) {
             const NodeData& node = graph_.node(lowered_.steps[s].node);
-            const bool is_concat = node.op_type == "Concat" && node.domain.empty();
-            places_.is_done[s] = is_concat && place_operands_of(int32_t(s), node);
+            places_.is_done[s] = is_own(node, "Concat") && place_operands_of(int32_t(s), node);
         }
         return std::move(places_);
     }

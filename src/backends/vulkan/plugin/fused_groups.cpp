@@ -144,16 +144,15 @@ class GroupFinder {
     // A product stores its result transposed where nobody needs it otherwise; rows stay dense.
     void add_transpose(FusedGroup& group, int32_t product) const {
         const ValueId result = group.results[0].value;
-        if (node_of(product).op_type != "MatMul" || uses_.readers(result).size() != 1 ||
+        if (!is_own(node_of(product), "MatMul") || uses_.readers(result).size() != 1 ||
             uses_.is_copied(result)) {
             return;
         }
         const LoweredStep& own = step(product);
         const int32_t reader = uses_.readers(result)[0];
         const NodeData& node = node_of(reader);
-        if (!views_.is_movement(reader) || node.op_type != "Transpose" ||
-            node.inputs[0] != result || !views_.is_stored(node.outputs[0]) ||
-            views_.view_readers(node.inputs[0]) != 1) {
+        if (!views_.is_movement(reader) || !is_own(node, "Transpose") || node.inputs[0] != result ||
+            !views_.is_stored(node.outputs[0]) || views_.view_readers(node.inputs[0]) != 1) {
             return;
         }
         const TensorArg& y = step(reader).outputs[0];
@@ -217,15 +216,6 @@ class GroupFinder {
 };
 
 }  // namespace
-
-std::vector<DType> types_of(std::span<const TensorArg> args) {
-    std::vector<DType> types;
-    types.reserve(args.size());
-    for (const TensorArg& arg : args) {
-        types.push_back(arg.dtype);
-    }
-    return types;
-}
 
 FusedSteps fuse_steps(const GraphData& graph,
                       const LoweredGraph& lowered,

@@ -55,9 +55,6 @@ struct FusedGroup {
     bool stores_prologue() const { return !prologue.steps.empty() && results.size() > 1; }
 };
 
-// As KernelTypes has them.
-std::vector<DType> types_of(std::span<const TensorArg> args);
-
 struct FusedSteps {
     // Every step of the graph is in one group, or has nothing to do; in an order in which they may
     // run.

@@ -48,8 +48,8 @@ int64_t elements_of_invocation(const LoweredStep& step) {
 }  // namespace
 
 bool is_chain_step(const NodeData& node, const LoweredStep& step) {
-    if (!is_elementwise(node) || step.outputs.size() != 1 || step.inputs.empty() ||
-        !step.inputs[0].present()) {
+    if (node.def == nullptr || !is_elementwise(node) || step.outputs.size() != 1 ||
+        step.inputs.empty() || !step.inputs[0].present()) {
         return false;
     }
     const std::vector<DType> inputs = types_of(step.inputs);
@@ -67,15 +67,16 @@ bool is_chain_step(const NodeData& node, const LoweredStep& step) {
 bool has_epilogues(const NodeData& node, const LoweredStep& step) {
     const std::vector<DType> inputs = types_of(step.inputs);
     const std::vector<DType> outputs = types_of(step.outputs);
-    return step.outputs.size() == 1 && takes_epilogue(node, {inputs, outputs}) &&
+    return node.def != nullptr && step.outputs.size() == 1 &&
+           takes_epilogue(node, {inputs, outputs}) &&
            step.outputs[0].shape.element_count() < kChainCountLimit;
 }
 
 bool has_prologues(const NodeData& node, const LoweredStep& step) {
     const std::vector<DType> inputs = types_of(step.inputs);
     const std::vector<DType> outputs = types_of(step.outputs);
-    return step.outputs.size() == 1 && takes_prologue(node, {inputs, outputs}) &&
-           step.outputs[0].shape.element_count() > 0 &&
+    return node.def != nullptr && step.outputs.size() == 1 &&
+           takes_prologue(node, {inputs, outputs}) && step.outputs[0].shape.element_count() > 0 &&
            (rows_of(step) >= kRowsWorthPrologue ||
             step.inputs[0].shape.element_count() <= kElementsOfAnyRows);
 }

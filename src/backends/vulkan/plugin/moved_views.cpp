@@ -100,8 +100,7 @@ StridedView MovedViews::base_of(ValueId value, const TensorArg& arg) const {
 bool MovedViews::add_views(int32_t step) {
     const LoweredStep& lowered = lowered_.steps[size_t(step)];
     const NodeData& node = node_of(step);
-    const bool moves =
-        node.op_type == "Transpose" || node.op_type == "Split" || node.op_type == "Slice";
+    const bool moves = is_own(node, "Transpose") || is_own(node, "Split") || is_own(node, "Slice");
     if (!moves || !std::all_of(lowered.outputs.begin(), lowered.outputs.end(), is_viewable)) {
         return false;
     }
@@ -169,13 +168,13 @@ const StridedView* MovedViews::operand_view(int32_t step, size_t input) const {
     if (view == nullptr) {
         return nullptr;
     }
-    if (node.op_type == "MatMul") {
+    if (is_own(node, "MatMul")) {
         const bool reads_any = (reads_views_[size_t(step)] >> input & 1U) != 0;
         return reads_any || is_fast_in_product(lowered, input, *view) ? view : nullptr;
     }
     // Copies move several elements at once, from addresses that are multiples of these.
     const int64_t offset_bytes = view->first_element * bits_of(lowered.inputs[input].dtype) / 8;
-    return node.op_type == "Concat" && offset_bytes % kOperandAlignmentBytes == 0 ? view : nullptr;
+    return is_own(node, "Concat") && offset_bytes % kOperandAlignmentBytes == 0 ? view : nullptr;
 }
 
 void MovedViews::note_reads() {

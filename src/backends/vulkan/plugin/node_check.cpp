@@ -54,7 +54,7 @@ uint64_t graph_inputs_in(const LeatGraphView& graph, const LeatNodeView& node, u
 
 uint32_t check_node(const LeatGraphView& graph,
                     const LeatNodeView& node,
-                    const KernelLimits& limits) {
+                    const NodeChecks& checks) {
     if (node.subgraph_count != 0) {
         refuse(fmt::format("no control flow: {} has the body {} of {} nodes", node.op_type,
                            node.subgraphs[0]->name, node.subgraphs[0]->graph->node_count));
@@ -62,26 +62,28 @@ uint32_t check_node(const LeatGraphView& graph,
     const std::vector<DType> inputs = types_of(graph, plugin::inputs_of(node));
     const std::vector<DType> outputs = types_of(graph, plugin::outputs_of(node));
     const NodeData imported = lowered::import_node(node);
-    if (imported.def == nullptr) {
-        refuse(fmt::format("operator {}.{} is unknown", imported.domain, imported.op_type));
+    const KernelTypes types{inputs, outputs};
+    const NodeKernel kernel = find_kernel(imported, types, checks.operators);
+    if (kernel.write == nullptr) {
+        refuse(kernel.reason);
     }
-    const KernelChoice choice = choose_kernel(imported, {inputs, outputs});
-    if (choice.entry == nullptr) {
-        refuse(choice.reason);
+    std::string reason;
+    if (kernel.custom != nullptr) {
+        reason = custom_refusal(*kernel.custom, imported, types, checks.limits, checks.disk);
     }
-    const uint32_t host_inputs = imported.def->shape_inputs | choice.entry->host_inputs;
-    if (std::string reason =
-            probe_node({graph, node, imported, *choice.entry, host_inputs}, limits);
-        !reason.empty()) {
+    if (reason.empty()) {
+        reason = probe_node({graph, node, imported, kernel, checks.operators}, checks.limits);
+    }
+    if (!reason.empty()) {
         refuse(std::move(reason));
     }
-    return host_inputs;
+    return kernel.host_inputs;
 }
 
-uint64_t check_graph(const LeatGraphView& graph, const KernelLimits& limits) {
+uint64_t check_graph(const LeatGraphView& graph, const NodeChecks& checks) {
     uint64_t host_inputs = 0;
     for (const LeatNodeView* node : plugin::nodes_of(graph)) {
-        host_inputs |= graph_inputs_in(graph, *node, check_node(graph, *node, limits));
+        host_inputs |= graph_inputs_in(graph, *node, check_node(graph, *node, checks));
     }
     return host_inputs;
 }

@@ -50,6 +50,17 @@ class DryWriter final : public KernelWriter {
     std::string reason_;
 };
 
+std::vector<TensorArg> args_of(std::span<const ValueFact> facts) {
+    std::vector<TensorArg> args(facts.size());
+    for (size_t i = 0; i < facts.size(); ++i) {
+        if (facts[i].type.dtype != DType::kUndefined) {
+            args[i] = row_major_arg(facts[i].type.dtype, *facts[i].type.fixed_shape(),
+                                    facts[i].value ? facts[i].value->bytes() : nullptr);
+        }
+    }
+    return args;
+}
+
 constexpr int64_t kSymbolExtent = 2;
 
 // What a node's kernel would be given, with numbers in place of those that come with the run.
@@ -70,6 +81,7 @@ class NodeFacts {
     std::optional<Shape> shape_of(const LeatValueView& value);
     std::optional<Tensor> host_value(const LeatValueView& view, const Shape& shape);
     bool find_inputs();
+    bool infer();
 
     const CheckedNode& checked_;
     int64_t stand_in_;
@@ -133,24 +145,36 @@ bool NodeFacts::find_inputs() {
             return false;
         }
         inputs_[i].type = TypeInfo::tensor(DType(view.dtype), *shape);
-        if (i < 32 && (checked_.host_inputs >> i & 1U) != 0) {
+        if (i < 32 && (checked_.kernel.host_inputs >> i & 1U) != 0) {
             inputs_[i].value = host_value(view, *shape);
         }
     }
     return true;
 }
 
-bool NodeFacts::find() {
-    if (!find_inputs()) {
-        return false;
+bool NodeFacts::infer() {
+    if (checked_.kernel.custom != nullptr) {
+        try {
+            checked_.operators.infer(checked_.node, args_of(inputs_), outputs_);
+            return true;
+        } catch (const plugin::Error&) {
+            return false;  // the program's inference may not take what is made up
+        }
     }
     std::vector<const ValueFact*> given;
     given.reserve(inputs_.size());
     for (const ValueFact& fact : inputs_) {
         given.push_back(fact.type.dtype == DType::kUndefined ? nullptr : &fact);
     }
+    return infer_node(checked_.node, given, outputs_).ok();
+}
+
+bool NodeFacts::find() {
+    if (!find_inputs()) {
+        return false;
+    }
     outputs_.resize(size_t(checked_.view.output_count));
-    if (!infer_node(checked_.node, given, outputs_).ok()) {
+    if (!infer()) {
         return false;
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -163,22 +187,11 @@ bool NodeFacts::find() {
     return true;
 }
 
-std::vector<TensorArg> args_of(std::span<const ValueFact> facts) {
-    std::vector<TensorArg> args(facts.size());
-    for (size_t i = 0; i < facts.size(); ++i) {
-        if (facts[i].type.dtype != DType::kUndefined) {
-            args[i] = row_major_arg(facts[i].type.dtype, *facts[i].type.fixed_shape(),
-                                    facts[i].value ? facts[i].value->bytes() : nullptr);
-        }
-    }
-    return args;
-}
-
 std::string refusal_of(const CheckedNode& checked,
                        const NodeFacts& facts,
                        const KernelLimits& limits) {
     DryWriter writer(limits);
-    const Status written = checked.entry.write(
+    const Status written = checked.kernel.write(
         {checked.node, args_of(facts.inputs()), args_of(facts.outputs())}, writer);
     // Other errors are the node's own, which whoever makes its program tells with its name.
     const bool is_refused =

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/plugin/custom_operators.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {
@@ -13,9 +13,9 @@ namespace leat::vulkan {
 struct CheckedNode {
     const LeatGraphView& graph;
     const LeatNodeView& view;
-    const NodeData& node;      // the view's, imported
-    const KernelEntry& entry;  // that takes the node
-    uint32_t host_inputs = 0;  // bit i: input i is read on the host before the run
+    const NodeData& node;  // the view's, imported
+    const NodeKernel& kernel;
+    const CustomOperators& operators;
 };
 
 // Why the device cannot run the node; empty if it can. The kernel writes its commands for the

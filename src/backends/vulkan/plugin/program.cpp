@@ -19,16 +19,6 @@
 namespace leat::vulkan {
 namespace {
 
-// The backend adds no operators to leat's.
-class NoOperators final : public lowered::OwnOperators {
-  public:
-    bool has(const NodeData& /*node*/) const override { return false; }
-    void infer(const NodeData& /*node*/,
-               std::span<const TensorArg> /*inputs*/,
-               std::span<ValueFact> /*outputs*/) const override {}
-    bool is_bounded(const NodeData& /*node*/) const override { return false; }
-};
-
 int64_t bytes_of(const TensorArg& arg) {
     return arg.present() ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0) : 0;
 }
@@ -98,10 +88,12 @@ class ProgramBuilder {
   public:
     ProgramBuilder(const lowered::ImportedGraph& graph,
                    const KernelLimits& limits,
+                   const CustomOperators& operators,
                    lowered::LoweredGraph lowered,
                    const FusedSteps& fused)
         : source_(graph),
           graph_(graph.graph),
+          operators_(operators),
           fused_(fused),
           edges_(program_.edges),
           writer_(program_.list, limits) {
@@ -301,15 +293,13 @@ class ProgramBuilder {
                     const AttachedChains& chains = {}) {
         const std::vector<DType> input_types = types_of(inputs);
         const std::vector<DType> output_types = types_of(outputs);
-        const KernelChoice choice = choose_kernel(node, {input_types, output_types});
-        if (choice.entry == nullptr) {
+        const NodeKernel kernel = find_kernel(node, {input_types, output_types}, operators_);
+        if (kernel.write == nullptr) {
             throw plugin::Error(kLeatUnsupported,
-                                fmt::format("{}: {}", node.label(), choice.reason));
+                                fmt::format("{}: {}", node.label(), kernel.reason));
         }
         const KernelNode kernel_node{node, inputs, outputs};
-        const auto write = [&](KernelWriter& writer) {
-            return choice.entry->write(kernel_node, writer);
-        };
+        const auto write = [&](KernelWriter& writer) { return kernel.write(kernel_node, writer); };
         write_chained(write, chains);
     }
 
@@ -373,6 +363,7 @@ class ProgramBuilder {
 
     const lowered::ImportedGraph& source_;
     const GraphData& graph_;
+    const CustomOperators& operators_;
     const FusedSteps& fused_;
     Program program_;
     StepEdges edges_;
@@ -388,12 +379,14 @@ Program make_program(const lowered::ImportedGraph& graph,
                      const KernelLimits& limits,
                      const LeatRunShape& shape,
                      ProgramOptions options) {
+    const CustomOperators none;
+    const CustomOperators& operators = options.operators == nullptr ? none : *options.operators;
     lowered::LowerOptions lower_options;
     lower_options.aliases_views = true;
-    lowered::LoweredGraph lowered = lowered::lower(graph, NoOperators(), shape, lower_options);
+    lowered::LoweredGraph lowered = lowered::lower(graph, operators, shape, lower_options);
     const FusedSteps fused = options.fuses ? fuse_steps(graph.graph, lowered, limits)
                                            : single_steps(graph.graph, lowered);
-    return ProgramBuilder(graph, limits, std::move(lowered), fused).build();
+    return ProgramBuilder(graph, limits, operators, std::move(lowered), fused).build();
 }
 
 }  // namespace leat::vulkan

@@ -10,6 +10,7 @@
 #include "backends/lowered/lowered_graph.h"
 #include "backends/vulkan/command_list.h"
 #include "backends/vulkan/kernel.h"
+#include "backends/vulkan/plugin/custom_operators.h"
 #include "leat/plugin.h"
 
 namespace leat::vulkan {
@@ -46,6 +47,7 @@ struct Program {
 };
 
 struct ProgramOptions {
+    const CustomOperators* operators = nullptr;  // null: leat's alone
     bool fuses = true;  // false: each node is a step of its own, to compare with
 };
 

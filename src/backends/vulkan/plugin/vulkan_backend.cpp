@@ -137,10 +137,16 @@ class VulkanBackend final : public queues::QueuedBackend {
                                                 const LeatGraphView& graph,
                                                 const LeatCompileOptions& options) override;
     std::unique_ptr<plugin::Executable> load(int32_t device, std::string_view saved) override {
-        return std::make_unique<VulkanExecutable>(device_at(device, "device"), host_,
+        return std::make_unique<VulkanExecutable>(device_at(device, "device"), operators_, host_,
                                                   lowered::restore_graph(saved));
     }
     LeatClockSample clock_correlation(int32_t device) override;
+    void register_operator(const LeatOperator& custom) override { operators_.add(custom); }
+    void register_kernel(std::string_view domain,
+                         std::string_view op_type,
+                         std::string_view blob) override {
+        operators_.add_kernel(domain, op_type, blob);
+    }
 
   private:
     queues::Queues& queues() override { return *queues_; }
@@ -155,6 +161,9 @@ class VulkanBackend final : public queues::QueuedBackend {
         }
         return *devices_[device];
     }
+    NodeChecks checks_of(const LazyDevice& device) const {
+        return {device.limits(), operators_, cache_.get()};
+    }
     // Each device has one domain, of the same number.
     LazyDevice& device_at(int32_t index, const char* what) const {
         if (index < 0 || size_t(index) >= devices_.size()) {
@@ -166,6 +175,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     plugin::Host host_;
     Settings settings_;
     std::unique_ptr<DiskCache> cache_;  // null: none
+    CustomOperators operators_;
     std::vector<std::unique_ptr<LazyDevice>> devices_;
     std::vector<std::unique_ptr<MeasuredVariants>> tuners_;  // by device, as the next
     std::vector<std::unique_ptr<DeviceTable>> tables_;
@@ -204,7 +214,7 @@ void VulkanBackend::capability(int32_t device,
                                const LeatGraphView& graph,
                                const LeatNodeView& node,
                                LeatNodeCapability& capability) {
-    capability.host_inputs = check_node(graph, node, device_at(device, "device").limits());
+    capability.host_inputs = check_node(graph, node, checks_of(device_at(device, "device")));
     capability.layouts = kLeatLayoutRowMajor;
 }
 
@@ -219,10 +229,11 @@ std::unique_ptr<plugin::Executable> VulkanBackend::compile(int32_t device,
             throw plugin::Error(kLeatUnsupported, "vulkan reads row-major operands only");
         }
     }
-    const uint64_t host_inputs = check_graph(graph, target.limits());
+    const uint64_t host_inputs = check_graph(graph, checks_of(target));
     lowered::ImportedGraph imported = lowered::import_graph(graph, kMaxKeptBytes);
     imported.host_inputs = host_inputs;
-    auto executable = std::make_unique<VulkanExecutable>(target, host_, std::move(imported));
+    auto executable =
+        std::make_unique<VulkanExecutable>(target, operators_, host_, std::move(imported));
     executable->warm();
     return executable;
 }

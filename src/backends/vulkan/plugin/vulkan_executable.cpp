@@ -11,10 +11,12 @@
 namespace leat::vulkan {
 
 VulkanExecutable::VulkanExecutable(LazyDevice& device,
+                                   const CustomOperators& operators,
                                    plugin::Host host,
                                    lowered::ImportedGraph graph)
     : LoweredExecutable(std::move(graph), {kArenaAlignmentBytes, device.domain()}),
       device_(device),
+      operators_(operators),
       host_(host) {}
 
 void VulkanExecutable::warm() {
@@ -40,7 +42,8 @@ void VulkanExecutable::write(LeatPlacement to, std::span<const std::byte> bytes)
 
 std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& shape) {
     return last_program_.of(shape, [&] {
-        return std::make_shared<const Program>(make_program(graph(), device_.limits(), shape));
+        return std::make_shared<const Program>(
+            make_program(graph(), device_.limits(), shape, {.operators = &operators_}));
     });
 }
 

@@ -10,10 +10,13 @@
 
 namespace leat::vulkan {
 
-// Thread-safe. The device outlives it.
+// Thread-safe. Device and operators outlive it.
 class VulkanExecutable final : public lowered::LoweredExecutable {
   public:
-    VulkanExecutable(LazyDevice& device, plugin::Host host, lowered::ImportedGraph graph);
+    VulkanExecutable(LazyDevice& device,
+                     const CustomOperators& operators,
+                     plugin::Host host,
+                     lowered::ImportedGraph graph);
 
     // Begins to make the pipelines, if they follow from the graph alone. Errors are left to link().
     void warm();
@@ -26,6 +29,7 @@ class VulkanExecutable final : public lowered::LoweredExecutable {
     std::shared_ptr<const Program> program_of(const LeatRunShape& shape);
 
     LazyDevice& device_;
+    const CustomOperators& operators_;
     plugin::Host host_;
     lowered::LastProgram<Program> last_program_;
 };
