@@ -14,6 +14,7 @@ layout(local_size_x = 16, local_size_y = 16) in;
 #include "window.glsl"
 #include "conv_problem.glsl"
 #include "epilogue.glsl"
+#include "conv_store.glsl"
 
 const uint kTile = 64;
 const uint kDepth = 16;
@@ -58,22 +59,6 @@ void load_values(ConvProblem problem, Window window, uint group, uint begin, uin
     }
 }
 
-void store(ConvProblem problem, uint row, uint group, uint number, uint plane, WIDE value) {
-    if (row >= problem.out_channels || number >= problem.batch * plane) {
-        return;
-    }
-    const uint channel = group * problem.out_channels + row;
-    if (problem.has_scale != 0u) {
-        value *= WIDE(problem.scale[channel]);
-    }
-    if (problem.has_bias != 0u) {
-        value += widen(ElementsIn(operand(2u)).at[channel]);
-    }
-    const uint image = number / plane * problem.groups * problem.out_channels;
-    const uint y_at = (image + channel) * plane + number % plane;
-    ElementsOut(operand(3u)).at[y_at] = epilogue(value, y_at);
-}
-
 void main() {
     ConvProblem problem = ConvProblem(push.parameters);
     const Window window = problem.window;
@@ -101,7 +86,7 @@ void main() {
         }
         [[unroll]] for (uint i = 0u; i < kOwn * kOwn; ++i) {
             const uint number = gl_WorkGroupID.x * kTile + own.x + i % kOwn * 16u;
-            store(problem, first_row + own.y + i / kOwn * 16u, group, number, plane,
+            store(problem, group, uvec2(number, first_row + own.y + i / kOwn * 16u),
                   sums[i / kOwn][i % kOwn]);
         }
     }

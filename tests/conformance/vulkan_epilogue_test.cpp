@@ -155,6 +155,11 @@ TEST_P(VulkanEpilogues, OfConvolutions) {
         {random_tensor(GetParam(), {2, 3, 9, 11}, 8), random_tensor(GetParam(), {18, 3, 3, 3}, 9),
          random_tensor(GetParam(), {18}, 10)},
         {18, 1, 1});
+    // Enough for tiles of matrices.
+    expect_like_reference(node_of("Conv", 2),
+                          {random_tensor(GetParam(), {1, 5, 9, 11}, 17),
+                           random_tensor(GetParam(), {33, 5, 3, 3}, 18)},
+                          {33, 1, 1});
 }
 
 // A product of matrices, and groups of too few channels for tiles.

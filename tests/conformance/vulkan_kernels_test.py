@@ -43,7 +43,7 @@ SAMPLE = {
     'strided_copy': 'node/test_transpose_default',
 }
 # No graph of ONNX's has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
-ELSEWHERE = {'attention_shared_tile', 'attention_subgroup_tile', 'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words',
+ELSEWHERE = {'attention_shared_tile', 'attention_subgroup_tile', 'conv_matrix_tile', 'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words',
              'gemm_matrix_tile', 'gemm_shared_tile'}
 # No kernel.
 LEFT_OUT = {'address_check'}

@@ -5,6 +5,7 @@
 
 #include "backends/vulkan/kernel_pipeline.h"
 #include "backends/vulkan/list_writer.h"
+#include "ops/conv/conv_problem_vulkan.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/matmul/gemm_vulkan.h"
 #include "support/vulkan_rig.h"
@@ -167,6 +168,138 @@ INSTANTIATE_TEST_SUITE_P(
     MatrixTile,
     ::testing::Combine(::testing::Values(DType::kFloat16, DType::kBfloat16, DType::kFloat32),
                        ::testing::Range(0, int(std::size(kProducts)))),
+    [](const auto& test) {
+        return fmt::format("{}_{}", name_of(std::get<0>(test.param)), std::get<1>(test.param));
+    });
+
+// ---- Convolutions ----
+
+struct Convolution {
+    WindowParameters window;
+    uint32_t batch = 1;
+    uint32_t groups = 1;
+    uint32_t in_channels = 1;  // of a group, as the next
+    uint32_t out_channels = 1;
+};
+
+ConvProblem problem_of(const Convolution& convolution) {
+    ConvProblem problem;
+    problem.window = convolution.window;
+    problem.batch = convolution.batch;
+    problem.groups = convolution.groups;
+    problem.in_channels = convolution.in_channels;
+    problem.out_channels = convolution.out_channels;
+    problem.has_bias = 1;
+    problem.has_scale = 1;
+    return problem;
+}
+
+// The row-major number's indices.
+std::array<int64_t, 3> indices_of(int64_t number, const WindowParameters::Numbers& extents) {
+    return {number / (int64_t{extents[1]} * extents[2]), number / extents[2] % extents[1],
+            number % extents[2]};
+}
+
+// Element `index` of y before scale and bias, from its definition.
+double sum_of(const ConvProblem& problem,
+              const std::vector<double>& x,
+              const std::vector<double>& w,
+              int64_t index) {
+    const WindowParameters& window = problem.window;
+    const int64_t plane = int64_t{window.y_extents[0]} * window.y_extents[1] * window.y_extents[2];
+    const int64_t taps = int64_t{window.taps[0]} * window.taps[1] * window.taps[2];
+    const int64_t channels = int64_t{problem.groups} * problem.out_channels;
+    const std::array<int64_t, 3> at = indices_of(index % plane, window.y_extents);
+    const int64_t channel = index / plane % channels;
+    const int64_t image = index / plane / channels;
+    double sum = 0;
+    for (int64_t i = 0; i < problem.in_channels * taps; ++i) {
+        const std::array<int64_t, 3> tap = indices_of(i % taps, window.taps);
+        int64_t place =
+            (image * problem.groups + channel / problem.out_channels) * problem.in_channels +
+            i / taps;
+        bool is_inside = true;
+        for (size_t axis = 0; axis < 3; ++axis) {
+            const int64_t position = at[axis] * window.stride[axis] +
+                                     tap[axis] * window.dilation[axis] - window.pad_begin[axis];
+            is_inside = is_inside && position >= 0 && position < window.x_extents[axis];
+            place = place * window.x_extents[axis] + position;
+        }
+        sum += is_inside ? x[size_t(place)] * w[size_t(channel * problem.in_channels * taps + i)]
+                         : 0.0;
+    }
+    return sum;
+}
+
+// 2 w x + bias, by matrices.
+void expect_convolution(const std::shared_ptr<Device>& device,
+                        DType dtype,
+                        const ConvProblem& problem) {
+    const auto made = VulkanRig::make_on(device);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    VulkanRig& rig = **made;
+    const size_t channels = size_t{problem.groups} * problem.out_channels;
+    const std::vector<double> x = small_integers(size_t(problem.x_elements()), 1);
+    const std::vector<double> w = small_integers(size_t(problem.w_elements()), 2);
+    const std::vector<double> bias = small_integers(channels, 3);
+    const auto results = size_t(problem.y_elements());
+    std::vector<PlacedOperand> places;
+    places.reserve(4);
+    for (const size_t count : {x.size(), w.size(), bias.size(), results}) {
+        const int64_t bytes = *storage_bytes(dtype, int64_t(count));
+        places.push_back({rig.add_buffer(bytes), 0, bytes});
+    }
+    rig.write(places[0].buffer, stored(dtype, x));
+    rig.write(places[1].buffer, stored(dtype, w));
+    rig.write(places[2].buffer, stored(dtype, bias));
+    const std::vector<float> scale(channels, 2);
+    ListWriter writer(rig.list(), emulating_limits(*device));
+    writer.begin_node(std::span(places).first(3), std::span(places).last(1));
+    const Status written = write_conv(
+        problem, {dtype, input_ref(0), input_ref(1), input_ref(2), output_ref(0), scale}, writer);
+    ASSERT_TRUE(written.ok()) << written.message();
+    ASSERT_EQ(writer.shaders().size(), 1U);
+    EXPECT_EQ(writer.shaders()[0].name,
+              fmt::format("conv_matrix_tile_{}_emulated", name_of(dtype)));
+    rig.add_pipeline(writer.shaders()[0]);
+    const auto recording = rig.record();
+    ASSERT_TRUE(recording.ok()) << recording.error().message();
+    ASSERT_TRUE(rig.run(**recording).ok());
+
+    const auto plane = int64_t(results / channels / problem.batch);
+    std::vector<double> wanted(results);
+    for (size_t i = 0; i < results; ++i) {
+        const size_t channel = i / size_t(plane) % channels;
+        wanted[i] = 2 * sum_of(problem, x, w, int64_t(i)) + bias[channel];
+    }
+    const auto bytes = rig.read<std::byte>(places[3].buffer, size_t(places[3].size_bytes));
+    EXPECT_EQ(loaded(dtype, bytes, results), loaded(dtype, stored(dtype, wanted), results));
+}
+
+// extents of x and y, taps, stride, dilation, padding before and after
+constexpr Convolution kConvolutions[] = {
+    // Lines of weights of whole eights; rows of y that are no whole units; two images.
+    {{{1, 9, 11}, {1, 9, 11}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, 2, 1, 8, 40},
+    // Groups, strides and dilation; lines of 45; more channels than a tile has.
+    {{{1, 13, 20}, {1, 5, 9}, {1, 3, 3}, {1, 2, 2}, {1, 2, 1}, {0, 0, 0}, {0, 0, 0}}, 1, 2, 5, 136},
+    // Three axes, and a kernel of one that does not read every position.
+    {{{3, 5, 7}, {3, 4, 6}, {3, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 0, 0}, {1, 0, 0}}, 1, 1, 3, 33},
+    {{{1, 12, 15}, {1, 6, 8}, {1, 1, 1}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}}, 1, 1, 40, 33},
+};
+
+class ConvMatrixTile : public ::testing::TestWithParam<std::tuple<DType, int>> {};
+
+TEST_P(ConvMatrixTile, GivesTheConvolution) {
+    LEAT_DEVICE_OR_SKIP(device);
+    const auto [dtype, number] = GetParam();
+    expect_convolution(device, dtype, problem_of(kConvolutions[number]));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Convolutions,
+    ConvMatrixTile,
+    ::testing::Combine(::testing::Values(DType::kFloat16, DType::kBfloat16, DType::kFloat32),
+                       ::testing::Range(0, int(std::size(kConvolutions)))),
     [](const auto& test) {
         return fmt::format("{}_{}", name_of(std::get<0>(test.param)), std::get<1>(test.param));
     });

@@ -77,7 +77,8 @@ Words words_of(std::string_view name) {
 }
 
 TEST(MatrixSpirv, SaysWhatEachTypeIsAndWhereItLies) {
-    for (const char* name : {"gemm_matrix_tile_f16", "gemm_matrix_tile_f32"}) {
+    for (const char* name : {"conv_matrix_tile_f16", "conv_matrix_tile_f32", "gemm_matrix_tile_f16",
+                             "gemm_matrix_tile_f32"}) {
         SCOPED_TRACE(name);
         const Words words = words_of(name);
         EXPECT_TRUE(has_matrices(words));

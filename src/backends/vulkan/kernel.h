@@ -96,7 +96,7 @@ struct KernelLimits {
     const MeasuredVariants* measured = nullptr;  // null: shipped choices
     std::optional<MatrixShape> f16_matrices;
     std::optional<MatrixShape> bf16_matrices;
-    bool is_fast = false;  // products of f32 may round their operands to f16
+    bool is_fast = false;  // products and convolutions of f32 may round their operands to f16
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
     bool has_float16 = true;
     bool has_float64 = true;

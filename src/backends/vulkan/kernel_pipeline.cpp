@@ -17,7 +17,7 @@ constexpr uint32_t kFloat16Component = 0;  // VkComponentTypeKHR
 constexpr uint32_t kFloat32Component = 1;
 constexpr uint32_t kBfloat16Component = 1'000'141'000;
 
-// Of several the first one that tiles of kernels are made of (shaders/gemm_matrix_tile.comp).
+// Of several the first one that tiles of kernels are made of (shaders/matrix_tile.glsl).
 std::optional<MatrixShape> matrices_of(const DeviceInfo& info, uint32_t component) {
     constexpr uint32_t kSubgroupScope = 3;  // VkScopeKHR
     for (const CooperativeMatrixProperties& shape : info.cooperative_matrix_shapes) {

@@ -10,7 +10,7 @@
 namespace leat::vulkan {
 
 KernelLimits kernel_limits(const DeviceInfo& info);
-// Whether the tiles of kernels with cooperative matrices (shaders/gemm_matrix_tile.comp) are whole
+// Whether the tiles of kernels with cooperative matrices (shaders/matrix_tile.glsl) are whole
 // numbers of these.
 bool fits_tiles(const MatrixShape& shape);
 

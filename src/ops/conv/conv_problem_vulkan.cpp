@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/matmul/gemm_vulkan.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 
 namespace leat::vulkan {
@@ -137,9 +137,30 @@ int64_t general_iterations(const ConvProblem& problem) {
     return int64_t(problem.in_channels) * (1 + d * (1 + h * (int64_t{1} + w)));
 }
 
+// Weights times x under the windows; none where the device has no matrices for that.
+std::optional<ConvShader> matrix_tile(const ConvProblem& problem,
+                                      const ConvOperands& operands,
+                                      const KernelLimits& limits) {
+    const int64_t depth = problem.in_channels * volume(problem.window.taps);
+    const MatrixProduct product{
+        {problem.out_channels, problem.positions(), problem.groups}, depth, operands.dtype};
+    if (!fits_matrix_tile(product, limits)) {
+        return std::nullopt;
+    }
+    const bool is_whole = is_whole_units(uint32_t(depth)) && operands.w.offset_bytes % 16 == 0;
+    const uint32_t constants[] = {uint32_t(is_whole)};
+    const KernelDispatch tile =
+        matrix_tile_dispatch("conv_matrix_tile", product, constants, limits);
+    return ConvShader{tile.shader, tile.groups};
+}
+
 Result<ConvShader> choose_shader(const ConvProblem& problem,
-                                 DType dtype,
+                                 const ConvOperands& operands,
                                  const KernelLimits& limits) {
+    const DType dtype = operands.dtype;
+    if (std::optional<ConvShader> tile = matrix_tile(problem, operands, limits)) {
+        return *std::move(tile);
+    }
     if (has_subgroup_tiles(limits) && dtype == DType::kFloat32) {
         if (std::optional<ConvShader> tile = choose_tile(problem, limits)) {
             return *std::move(tile);
@@ -181,7 +202,7 @@ std::string conv_variant_shader(uint32_t variant, uint32_t stride) {
 Status write_conv(const ConvProblem& problem, const ConvOperands& operands, KernelWriter& writer) {
     const std::vector<std::byte> parameters = parameters_of(problem, operands.scale);
     LEAT_ASSIGN_OR_RETURN(const ConvShader shader,
-                          choose_shader(problem, operands.dtype, writer.limits()));
+                          choose_shader(problem, operands, writer.limits()));
     KernelDispatch dispatch;
     dispatch.shader = shader.use;
     dispatch.groups = shader.groups;

@@ -12,11 +12,13 @@
 #include "backends/vulkan/shaders.h"
 #include "base/error.h"
 #include "conv_general.comp.h"
+#include "conv_matrix_tile.comp.h"
 #include "conv_problem.glsl.h"
 #include "conv_run.glsl.h"
 #include "conv_run_depthwise.comp.h"
 #include "conv_run_tile.comp.h"
 #include "conv_shared_tile.comp.h"
+#include "conv_store.glsl.h"
 #include "conv_subgroup_tile.comp.h"
 #include "epilogue.glsl.h"
 #include "gemm_general.comp.h"
@@ -27,6 +29,7 @@
 #include "gemm_subgroup_tile.comp.h"
 #include "lanes.glsl.h"
 #include "matrix.glsl.h"
+#include "matrix_tile.glsl.h"
 #include "ops/elementwise/attached_text_vulkan.h"
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/element_access.h"
@@ -50,6 +53,7 @@ struct NamedText {
 constexpr NamedText kKernels[] = {{"attention_shared_tile.comp", glsl::attention_shared_tile},
                                   {"attention_subgroup_tile.comp", glsl::attention_subgroup_tile},
                                   {"conv_general.comp", glsl::conv_general},
+                                  {"conv_matrix_tile.comp", glsl::conv_matrix_tile},
                                   {"conv_run_depthwise.comp", glsl::conv_run_depthwise},
                                   {"conv_run_tile.comp", glsl::conv_run_tile},
                                   {"conv_shared_tile.comp", glsl::conv_shared_tile},
@@ -65,11 +69,13 @@ constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
                                    {"attention_problem.glsl", glsl::attention_problem},
                                    {"conv_problem.glsl", glsl::conv_problem},
                                    {"conv_run.glsl", glsl::conv_run},
+                                   {"conv_store.glsl", glsl::conv_store},
                                    {"epilogue.glsl", glsl::epilogue},
                                    {"gemm_problem.glsl", glsl::gemm_problem},
                                    {"gemm_store.glsl", glsl::gemm_store},
                                    {"lanes.glsl", glsl::lanes},
                                    {"matrix.glsl", glsl::matrix},
+                                   {"matrix_tile.glsl", glsl::matrix_tile},
                                    {"prologue.glsl", glsl::prologue},
                                    {"push_block.glsl", glsl::push_block},
                                    {"real_math.glsl", glsl::real_math},

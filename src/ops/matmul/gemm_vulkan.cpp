@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/round_up.h"
 #include "ops/elementwise/element_access.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
 #include "ops/type_checks.h"
 
@@ -202,44 +203,8 @@ Status write_shared_tile(const GemmProblem& problem,
     return writer.dispatch(dispatch);
 }
 
-// Tiles of cooperative matrices (gemm_matrix_tile.comp): workgroups of 8 subgroups.
-constexpr uint32_t kMatrixTile = 128;
-
-std::optional<MatrixShape> matrices_for(DType dtype, const KernelLimits& limits) {
-    switch (dtype) {
-        case DType::kFloat16:
-            return limits.f16_matrices;
-        case DType::kBfloat16:
-            return limits.bf16_matrices;
-        case DType::kFloat32:
-            return limits.is_fast ? limits.f16_matrices : std::nullopt;
-        default:
-            return std::nullopt;
-    }
-}
-
-uint32_t matrix_tile_invocations(const KernelLimits& limits) {
-    return 8 * limits.subgroup_size;
-}
-
-std::array<uint32_t, 3> matrix_tile_groups(const GemmProblem& problem, const KernelLimits& limits) {
-    return {divide_up(problem.n, kMatrixTile), divide_up(problem.m, kMatrixTile),
-            std::min(problem.batch_count, limits.max_groups[2])};
-}
-
-bool fits_matrix_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
-    constexpr uint32_t kLeastExtent = 32;  // of smaller ones most of a tile stays empty
-    constexpr uint32_t kSharedBytes = 28672;
-    // Mesa's software device ends loops after 65,535 iterations of an invocation, as emulation has
-    // many.
-    constexpr uint32_t kMostEmulatedSteps = 512;
-    const std::optional<MatrixShape> matrices = matrices_for(dtype, limits);
-    return matrices && (!matrices->is_emulated || problem.k <= kMostEmulatedSteps) &&
-           limits.subgroup_size >= 8 &&
-           std::min({problem.m, problem.n, problem.k}) >= kLeastExtent &&
-           limits.max_workgroup_invocations >= matrix_tile_invocations(limits) &&
-           limits.shared_memory_bytes >= kSharedBytes &&
-           are_possible(matrix_tile_groups(problem, limits), limits);
+MatrixProduct matrix_product(const GemmProblem& problem, DType dtype) {
+    return {result_of(problem), problem.k, dtype};
 }
 
 // How a matrix tile is read: in lines, which are rows of the operand or its columns.
@@ -256,14 +221,13 @@ struct LineStrides {
 TileLines lines_of(const LineStrides& strides,
                    std::span<const uint32_t> batches,
                    const OperandRef& operand) {
-    const auto is_eights = [](uint32_t elements) { return elements % 8 == 0; };
     TileLines lines;
     lines.is_by_column = strides.column != 1 && strides.row == 1;
     const uint32_t dense = lines.is_by_column ? strides.row : strides.column;
     const uint32_t stride = lines.is_by_column ? strides.column : strides.row;
     const uint32_t length = lines.is_by_column ? strides.rows : strides.columns;
-    lines.is_whole = dense == 1 && is_eights(stride) && is_eights(length) &&
-                     std::all_of(batches.begin(), batches.end(), is_eights) &&
+    lines.is_whole = dense == 1 && is_whole_units(stride) && is_whole_units(length) &&
+                     std::all_of(batches.begin(), batches.end(), is_whole_units) &&
                      operand.offset_bytes % 16 == 0;
     return lines;
 }
@@ -271,30 +235,18 @@ TileLines lines_of(const LineStrides& strides,
 Status write_matrix_tile(const GemmProblem& problem,
                          const GemmOperands& operands,
                          KernelWriter& writer) {
-    const KernelLimits& limits = writer.limits();
-    const MatrixShape matrices = *matrices_for(operands.dtype, limits);
     const TileLines a = lines_of({problem.a_row, problem.a_k, problem.m, problem.k},
                                  std::span(problem.a_batch).first(problem.batch_rank), operands.a);
     const TileLines b = lines_of({problem.b_k, problem.b_column, problem.k, problem.n},
                                  std::span(problem.b_batch).first(problem.batch_rank), operands.b);
+    const uint32_t lines[] = {uint32_t(a.is_whole), uint32_t(b.is_whole), uint32_t(a.is_by_column),
+                              uint32_t(b.is_by_column)};
     const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
     KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
-    ShaderUse& shader = dispatch.shader;
-    shader.name = fmt::format("gemm_matrix_tile_{}{}", name_of(operands.dtype),
-                              matrices.is_emulated ? "_emulated" : "");
-    shader.constants = {matrix_tile_invocations(limits),
-                        matrices.m,
-                        matrices.n,
-                        matrices.k,
-                        uint32_t(a.is_by_column),
-                        uint32_t(b.is_by_column),
-                        uint32_t(a.is_whole),
-                        uint32_t(b.is_whole)};
-    if (!matrices.is_emulated) {
-        shader.required_subgroup_size = limits.subgroup_size;
-        shader.has_bfloat16_matrices = operands.dtype == DType::kBfloat16;
-    }
-    dispatch.groups = matrix_tile_groups(problem, limits);
+    const KernelDispatch tile = matrix_tile_dispatch(
+        "gemm_matrix_tile", matrix_product(problem, operands.dtype), lines, writer.limits());
+    dispatch.shader = tile.shader;
+    dispatch.groups = tile.groups;
     return writer.dispatch(dispatch);
 }
 
@@ -387,7 +339,7 @@ Status write_gemm(const GemmProblem& problem, const GemmOperands& operands, Kern
         make_y_dense(own);
     }
     const KernelLimits& limits = writer.limits();
-    if (fits_matrix_tile(own, places.dtype, limits)) {
+    if (fits_matrix_tile(matrix_product(own, places.dtype), limits)) {
         return write_matrix_tile(own, places, writer);
     }
     const bool is_worth_copy = limits.is_cpu && own.b_column != 1 && own.batch_count == 1 &&

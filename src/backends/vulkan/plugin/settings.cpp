@@ -129,7 +129,8 @@ Settings parse_settings(const LeatSettings* settings) {
 const LeatSettingInfo* setting_row(int32_t index) {
     static const LeatSettingInfo kRows[] = {
         row("precision", "exact",
-            "exact, or fast: products of f32 round their operands to f16 where the device has "
+            "exact, or fast: products and convolutions of f32 round their operands to f16 where "
+            "the device has "
             "matrices of these"),
         row("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
         row("fence_mode", "0", "1: fences instead of timeline semaphores"),

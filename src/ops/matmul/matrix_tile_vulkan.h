@@ -1,0 +1,37 @@
+// Tiles of cooperative matrices (shaders/matrix_tile.glsl), which kernels of products and of
+// convolutions share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ops/matmul/gemm_vulkan.h"
+
+namespace leat::vulkan {
+
+// A batch of results, each the sums of `depth` products an element.
+struct MatrixProduct {
+    TiledResult result;
+    int64_t depth = 0;
+    DType dtype = DType::kFloat32;
+};
+
+// Whether the device has matrices for the type, and the product is worth tiles of them.
+bool fits_matrix_tile(const MatrixProduct& product, const KernelLimits& limits);
+
+// Shader and workgroups, the rest is the caller's. `stem`: "gemm_matrix_tile"; constants: those
+// behind the tile's own. Precondition: fits_matrix_tile().
+KernelDispatch matrix_tile_dispatch(std::string_view stem,
+                                    const MatrixProduct& product,
+                                    std::span<const uint32_t> constants,
+                                    const KernelLimits& limits);
+
+// Whether a tile's line is read eight elements at a time where these are what is from line to line,
+// a line's length, and where products of the batch begin.
+inline bool is_whole_units(uint32_t elements) {
+    return elements % 8 == 0;
+}
+
+}  // namespace leat::vulkan
