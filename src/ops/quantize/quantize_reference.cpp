@@ -1,0 +1,98 @@
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "ops/quantize/quantize.h"
+
+namespace leat {
+namespace {
+
+double rounded_to(DType dtype, double value) {
+    alignas(double) std::array<std::byte, sizeof(double)> element{};
+    store_real(dtype, element.data(), 0, value);
+    return load_real(dtype, element.data(), 0);
+}
+
+bool is_present(const ReferenceArgs& args, size_t i) {
+    return i < args.inputs.size() && args.inputs[i].present();
+}
+
+constexpr DTypeSet kSmallReals = kQuantizedTypes & kSmallFloatTypes;
+
+// Element i of y from a quotient; zero: 0 where there is none.
+void store_quantized(
+    const TensorArg& y, int64_t i, double quotient, double zero, const NarrowOptions& options) {
+    if (contains(kSmallReals, y.dtype)) {
+        const double shift = y.dtype == DType::kFloat4E2M1 ? zero : 0;
+        store_real(y.dtype, y.data, i, quotient + shift, options);
+    } else {
+        const bool is_nan = std::isnan(quotient);
+        store_real(
+            y.dtype, y.data, i,
+            is_nan ? -std::numeric_limits<double>::infinity() : std::nearbyint(quotient) + zero);
+    }
+}
+
+}  // namespace
+
+Status quantize_linear_reference(const ReferenceArgs& args) {
+    const TensorArg& x = args.inputs[0];
+    const TensorArg& scale = args.inputs[1];
+    const TensorArg& y = args.outputs[0];
+    LEAT_ASSIGN_OR_RETURN(const ScaleGrid grid, ScaleGrid::make(args.node, x.shape, scale.shape));
+    const DType precision = quotient_type(args.node, scale.dtype);
+    NarrowOptions options;
+    options.saturate = args.node.attr("saturate", int64_t{1}) != 0;
+    const bool has_zero = is_present(args, 2);
+    for (int64_t i = 0; i < y.shape.element_count(); ++i) {
+        const int64_t k = grid.index(i);
+        const double above = rounded_to(precision, load_real(x.dtype, x.data, i));
+        const double below = rounded_to(precision, load_real(scale.dtype, scale.data, k));
+        const double zero = has_zero ? load_real(y.dtype, args.inputs[2].data, k) : 0;
+        store_quantized(y, i, rounded_to(precision, above / below), zero, options);
+    }
+    return {};
+}
+
+Status dequantize_linear_reference(const ReferenceArgs& args) {
+    const TensorArg& x = args.inputs[0];
+    const TensorArg& scale = args.inputs[1];
+    const TensorArg& y = args.outputs[0];
+    LEAT_ASSIGN_OR_RETURN(const ScaleGrid grid, ScaleGrid::make(args.node, x.shape, scale.shape));
+    const bool has_zero = is_present(args, 2);
+    for (int64_t i = 0; i < y.shape.element_count(); ++i) {
+        const int64_t k = grid.index(i);
+        const double zero = has_zero ? load_real(x.dtype, args.inputs[2].data, k) : 0;
+        // Both operands are exact in double, and so is their difference.
+        const auto difference = float(load_real(x.dtype, x.data, i) - zero);
+        const float factor = float(load_real(scale.dtype, scale.data, k));
+        store_real(y.dtype, y.data, i, double(difference * factor));
+    }
+    return {};
+}
+
+Status dynamic_quantize_linear_reference(const ReferenceArgs& args) {
+    const float* x = args.inputs[0].as<const float>();
+    const TensorArg& y = args.outputs[0];
+    const int64_t count = y.shape.element_count();
+    float lowest = 0;
+    float highest = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        lowest = x[i] < lowest ? x[i] : lowest;
+        highest = x[i] > highest ? x[i] : highest;
+    }
+    const DynamicScale dynamic = dynamic_scale(lowest, highest);
+    for (int64_t i = 0; i < count; ++i) {
+        store_quantized(y, i, double(x[i] / dynamic.scale), double(dynamic.zero), {});
+    }
+    if (args.outputs.size() > 1 && args.outputs[1].present()) {
+        *args.outputs[1].as<float>() = dynamic.scale;
+    }
+    if (args.outputs.size() > 2 && args.outputs[2].present()) {
+        *args.outputs[2].as<uint8_t>() = dynamic.zero;
+    }
+    return {};
+}
+
+}  // namespace leat
