@@ -27,18 +27,22 @@ bool differ(const DimSpec& a, const DimSpec& b) {
     return a.is_fixed() && b.is_fixed() && a.extent() != b.extent();
 }
 
-Status check_operands(const InferContext& context) {
-    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kMatMulTypes, "A"));
-    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kMatMulTypes, "B"));
-    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
-    for (int i = 0; i < 2; ++i) {
-        if (context.input(i).rank() == 0) {
-            return invalid_argument("input {} must not be a scalar", i == 0 ? "A" : "B")
-                .with_found(context.input(i).to_string())
+Status check_ranks(const TypeInfo& a, const TypeInfo& b) {
+    for (const TypeInfo* operand : {&a, &b}) {
+        if (operand->rank() == 0) {
+            return invalid_argument("input {} must not be a scalar", operand == &a ? "A" : "B")
+                .with_found(operand->to_string())
                 .with_needed("rank 1 or more");
         }
     }
     return {};
+}
+
+Status check_operands(const InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kMatMulTypes, "A"));
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kMatMulTypes, "B"));
+    LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
+    return check_ranks(context.input(0), context.input(1));
 }
 
 // The batch axes of the result, with room for two more.
@@ -68,25 +72,7 @@ Result<std::vector<DimSpec>> matmul_batch(const std::vector<DimSpec>& a,
 Status infer_matmul(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_operands(context));
     const TypeInfo& a = context.input(0);
-    const TypeInfo& b = context.input(1);
-    if (!a.dims || !b.dims) {
-        context.set_output(0, a.dtype, std::nullopt);
-        return {};
-    }
-    const size_t a_rank = a.dims->size();
-    const size_t b_rank = b.dims->size();
-    const DimSpec& a_k = a.dims->back();
-    const DimSpec& b_k = b_rank == 1 ? b.dims->front() : (*b.dims)[b_rank - 2];
-    if (differ(a_k, b_k)) {
-        return mismatch(a, b, a_k, b_k);
-    }
-    LEAT_ASSIGN_OR_RETURN(std::vector<DimSpec> dims, matmul_batch(*a.dims, *b.dims));
-    if (a_rank > 1) {
-        dims.push_back((*a.dims)[a_rank - 2]);
-    }
-    if (b_rank > 1) {
-        dims.push_back(b.dims->back());
-    }
+    LEAT_ASSIGN_OR_RETURN(auto dims, matmul_dims(a, context.input(1)));
     context.set_output(0, a.dtype, std::move(dims));
     return {};
 }
@@ -155,25 +141,6 @@ Cost gemm_cost(const NodeData& node,
             moved_bytes(inputs, outputs)};
 }
 
-// Rows of the result are rows of a matrix a, or products of a batch.
-bool matmul_gives_rows(const ShardArgs& args) {
-    const TensorArg& a = args.inputs[0];
-    const TensorArg& b = args.inputs[1];
-    if (a.shape.rank() == 2 && b.shape.rank() <= 2) {
-        return rows_of_first_input(args);
-    }
-    // The batch axes of the operands broadcast, a column b counts as one matrix for all.
-    const int rank = std::max(a.shape.rank(), b.shape.rank());
-    const auto fits = [&](size_t i) {
-        const TensorArg& operand = args.inputs[i];
-        const bool has_axis_0 = operand.shape.rank() == rank && rank >= 3;
-        return args.parts[i] == ShardPart::kRows
-                   ? has_axis_0
-                   : args.parts[i] == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
-    };
-    return rank >= 3 && fits(0) && fits(1);
-}
-
 bool gemm_gives_rows(const ShardArgs& args) {
     const bool transposes_a = args.node.attr("transA", int64_t{0}) != 0;
     const bool has_c = args.inputs.size() > 2;
@@ -196,6 +163,48 @@ Strides batch_strides(const Shape& operand, const Shape& batch) {
 }
 
 }  // namespace
+
+Result<std::optional<std::vector<DimSpec>>> matmul_dims(const TypeInfo& a, const TypeInfo& b) {
+    using Dims = std::optional<std::vector<DimSpec>>;
+    LEAT_RETURN_IF_ERROR(check_ranks(a, b));
+    if (!a.dims || !b.dims) {
+        return Dims();
+    }
+    const size_t a_rank = a.dims->size();
+    const size_t b_rank = b.dims->size();
+    const DimSpec& a_k = a.dims->back();
+    const DimSpec& b_k = b_rank == 1 ? b.dims->front() : (*b.dims)[b_rank - 2];
+    if (differ(a_k, b_k)) {
+        return mismatch(a, b, a_k, b_k);
+    }
+    LEAT_ASSIGN_OR_RETURN(std::vector<DimSpec> dims, matmul_batch(*a.dims, *b.dims));
+    if (a_rank > 1) {
+        dims.push_back((*a.dims)[a_rank - 2]);
+    }
+    if (b_rank > 1) {
+        dims.push_back(b.dims->back());
+    }
+    return Dims(std::move(dims));
+}
+
+// Rows of the result are rows of a matrix a, or products of a batch.
+bool matmul_gives_rows(const ShardArgs& args) {
+    const TensorArg& a = args.inputs[0];
+    const TensorArg& b = args.inputs[1];
+    if (a.shape.rank() == 2 && b.shape.rank() <= 2) {
+        return rows_of_first_input(args);
+    }
+    // The batch axes of the operands broadcast, a column b counts as one matrix for all.
+    const int rank = std::max(a.shape.rank(), b.shape.rank());
+    const auto fits = [&](size_t i) {
+        const TensorArg& operand = args.inputs[i];
+        const bool has_axis_0 = operand.shape.rank() == rank && rank >= 3;
+        return args.parts[i] == ShardPart::kRows
+                   ? has_axis_0
+                   : args.parts[i] == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
+    };
+    return rank >= 3 && fits(0) && fits(1);
+}
 
 MatMulGeometry MatMulGeometry::make(const Shape& a, const Shape& b) {
     MatMulGeometry geometry;

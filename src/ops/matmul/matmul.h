@@ -11,10 +11,18 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "graph/op_def.h"
 
 namespace leat {
+
+// The extents of a product of these operands; nullopt where a rank is unknown.
+Result<std::optional<std::vector<DimSpec>>> matmul_dims(const TypeInfo& a, const TypeInfo& b);
+
+// OpDef::gives_rows of a product of inputs 0 and 1.
+bool matmul_gives_rows(const ShardArgs& args);
 
 // One MatMul as a batch of plain products. Strides are in matrices: 0 where the operand broadcasts.
 struct MatMulGeometry {

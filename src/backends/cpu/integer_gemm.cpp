@@ -1,0 +1,232 @@
+#include "backends/cpu/integer_gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "ops/matmul_integer/requantize.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/integer_gemm.cpp"
+#include "backends/cpu/simd.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace leat::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using DI = hn::ScalableTag<int32_t>;
+using VI = hn::Vec<DI>;
+using DF = hn::RebindToFloat<DI>;
+using VF = hn::Vec<DF>;
+constexpr DI kInts;
+constexpr DF kFloats;
+constexpr int64_t kLanes = int64_t(hn::MaxLanes(DI()));
+// Pairs of k, as the multiply-add of 16-bit integers takes them.
+constexpr int64_t kGroup = 2;
+#if HWY_TARGET == HWY_SCALAR
+constexpr int64_t kColumns = 16;
+constexpr int64_t kRows = 4;
+constexpr std::string_view kName = "gemm_i8_4x16_plain";
+constexpr double kMacsPerNs = 1;
+#elif HWY_TARGET == HWY_AVX3
+constexpr int64_t kColumns = 2 * kLanes;
+constexpr int64_t kRows = 12;  // 24 sums, two vectors of b, a pair of a, a product
+constexpr std::string_view kName = "gemm_i8_12x32";
+constexpr double kMacsPerNs = 90;
+#else
+constexpr int64_t kColumns = 2 * kLanes;
+constexpr int64_t kRows = 5;
+constexpr std::string_view kName = kLanes == 8 ? "gemm_i8_5x16" : "gemm_i8_5x8";
+constexpr double kMacsPerNs = 45;
+#endif
+static_assert(kColumns <= kMaxIntegerColumns && kRows <= kMaxIntegerRows);
+
+#if HWY_TARGET == HWY_SCALAR
+void multiply(const std::byte* a,
+              int64_t a_row_bytes,
+              int64_t rows,
+              const int8_t* b,
+              int64_t groups,
+              int32_t* sums) {
+    for (int64_t r = 0; r < rows; ++r, a += a_row_bytes, sums += kColumns) {
+        std::fill_n(sums, kColumns, 0);
+        const auto* pairs = reinterpret_cast<const int16_t*>(a);
+        for (int64_t g = 0; g < groups; ++g) {
+            const int8_t* pair = b + g * kColumns * kGroup;
+            for (int64_t j = 0; j < kColumns; ++j) {
+                const int32_t sum = pairs[2 * g] * pair[2 * j] + pairs[2 * g + 1] * pair[2 * j + 1];
+                sums[j] = int32_t(uint32_t(sums[j]) + uint32_t(sum));
+            }
+        }
+    }
+}
+#else
+template <int64_t kCallRows>
+void multiply_rows(
+    const std::byte* a, int64_t a_row_bytes, const int8_t* b, int64_t groups, int32_t* sums) {
+    using DS = hn::RepartitionToNarrow<DI>;
+    const DS shorts;
+    const hn::Rebind<int8_t, DS> bytes;
+    VI sum[kCallRows][2];
+    VI other[kCallRows][2];  // targets that add even and odd products apart
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < kCallRows; ++r) {
+        sum[r][0] = sum[r][1] = hn::Zero(kInts);
+        other[r][0] = other[r][1] = hn::Zero(kInts);
+    }
+    for (int64_t g = 0; g < groups; ++g) {
+        const auto b0 = hn::PromoteTo(shorts, hn::LoadU(bytes, b));
+        const auto b1 = hn::PromoteTo(shorts, hn::LoadU(bytes, b + 2 * kLanes));
+        b += kColumns * kGroup;
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kCallRows; ++r) {
+            int32_t pair = 0;
+            std::memcpy(&pair, a + r * a_row_bytes, sizeof(pair));
+            const auto factor = hn::BitCast(shorts, hn::Set(kInts, pair));
+            sum[r][0] = hn::ReorderWidenMulAccumulate(kInts, b0, factor, sum[r][0], other[r][0]);
+            sum[r][1] = hn::ReorderWidenMulAccumulate(kInts, b1, factor, sum[r][1], other[r][1]);
+        }
+        a += kGroup * int64_t{sizeof(int16_t)};
+    }
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < kCallRows; ++r) {
+        hn::StoreU(hn::RearrangeToOddPlusEven(sum[r][0], other[r][0]), kInts, sums + r * kColumns);
+        hn::StoreU(hn::RearrangeToOddPlusEven(sum[r][1], other[r][1]), kInts,
+                   sums + r * kColumns + kLanes);
+    }
+}
+
+using MultiplyRows = void (*)(const std::byte*, int64_t, const int8_t*, int64_t, int32_t*);
+template <size_t... kIndices>
+constexpr std::array<MultiplyRows, sizeof...(kIndices)> calls_by_rows(
+    std::index_sequence<kIndices...> /*indices*/) {
+    return {multiply_rows<int64_t(kIndices) + 1>...};
+}
+
+void multiply(const std::byte* a,
+              int64_t a_row_bytes,
+              int64_t rows,
+              const int8_t* b,
+              int64_t groups,
+              int32_t* sums) {
+    static constexpr auto kCalls = calls_by_rows(std::make_index_sequence<size_t(kRows)>());
+    kCalls[size_t(rows) - 1](a, a_row_bytes, b, groups, sums);
+}
+#endif
+
+void pack_a(const ByteMatrix& a, int64_t rows, int64_t k, std::byte* packed, int32_t* sums) {
+    const int64_t padded = (k + kGroup - 1) / kGroup * kGroup;
+    auto* to = reinterpret_cast<int16_t*>(packed);
+    for (int64_t r = 0; r < rows; ++r, to += padded) {
+        const uint8_t* from = a.data + r * a.other_stride;
+        const int64_t stride = a.k_stride;
+        int32_t sum = 0;
+        if (stride == 1) {
+            for (int64_t i = 0; i < k; ++i) {
+                to[i] = int16_t(from[i] ^ a.flip);
+                sum += to[i];
+            }
+        } else {
+            for (int64_t i = 0; i < k; ++i) {
+                to[i] = int16_t(from[i * stride] ^ a.flip);
+                sum += to[i];
+            }
+        }
+        std::fill(to + k, to + padded, int16_t{0});
+        sums[r] = sum;
+    }
+}
+
+void pack_panel(const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, int32_t* sums) {
+    std::fill_n(sums, kColumns, 0);
+    std::memset(packed, 0, size_t((k + kGroup - 1) / kGroup * kGroup * kColumns));
+    const int64_t stride = b.other_stride;
+    for (int64_t i = 0; i < k; ++i) {
+        const uint8_t* from = b.data + i * b.k_stride;
+        int8_t* to = packed + i / kGroup * kGroup * kColumns + i % kGroup;
+        for (int64_t j = 0; j < count; ++j) {
+            const auto element = int8_t(from[j * stride] ^ b.flip);
+            to[j * kGroup] = element;
+            sums[j] += element;
+        }
+    }
+}
+
+void correct_sums(int32_t* sums,
+                  int32_t k,
+                  int32_t a_zero,
+                  int32_t a_sum,
+                  const int32_t* b_zeros,
+                  const int32_t* b_sums) {
+    // sum (a - za)(b - zb) = sum a b - za (sum b - k zb) - zb sum a, all modulo 2^32.
+    for (int64_t j = 0; j < kColumns; ++j) {
+        const auto b_zero = uint32_t(b_zeros[j]);
+        const uint32_t column = uint32_t(b_sums[j]) - uint32_t(k) * b_zero;
+        sums[j] = int32_t(uint32_t(sums[j]) - uint32_t(a_zero) * column - b_zero * uint32_t(a_sum));
+    }
+}
+
+template <class T>
+HWY_INLINE void requantize_columns(const int32_t* sums, const Requantization& how, T* to) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t j = 0; j < kColumns; ++j) {
+        const auto bias = uint32_t(how.bias == nullptr ? 0 : how.bias[j]);
+        to[j] = requantize<T>(int32_t(uint32_t(sums[j]) + bias), how.factors[j], how.zero);
+    }
+#else
+    const hn::Rebind<T, DI> narrow;
+    const VF low = hn::Set(kFloats, float(int(std::numeric_limits<T>::min()) - how.zero));
+    const VF high = hn::Set(kFloats, float(int(std::numeric_limits<T>::max()) - how.zero));
+    const VI zero = hn::Set(kInts, how.zero);
+    for (int64_t j = 0; j < kColumns; j += kLanes) {
+        VI sum = hn::LoadU(kInts, sums + j);
+        if (how.bias != nullptr) {
+            sum = hn::Add(sum, hn::LoadU(kInts, how.bias + j));
+        }
+        const VF value = hn::Mul(hn::ConvertTo(kFloats, sum), hn::LoadU(kFloats, how.factors + j));
+        const VF above = hn::IfThenElse(hn::Gt(value, low), value, low);
+        const VF limited = hn::IfThenElse(hn::Lt(above, high), above, high);
+        const VI rounded = hn::Add(hn::NearestInt(limited), zero);
+        hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, to + j);
+    }
+#endif
+}
+
+void requantize_sums(const int32_t* sums, const Requantization& how, uint8_t* bytes) {
+    if (how.is_signed) {
+        requantize_columns<int8_t>(sums, how, reinterpret_cast<int8_t*>(bytes));
+    } else {
+        requantize_columns<uint8_t>(sums, how, bytes);
+    }
+}
+
+}  // namespace
+
+const IntegerGemm* select_integer_gemm() {
+    static constexpr IntegerGemm kGemm{kName,           kColumns,     kRows,          kGroup,
+                                       sizeof(int16_t), kMacsPerNs,   multiply,       pack_a,
+                                       pack_panel,      correct_sums, requantize_sums};
+    return &kGemm;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace leat::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace leat::cpu {
+
+HWY_EXPORT(select_integer_gemm);
+
+const IntegerGemm& integer_gemm() {
+    static const IntegerGemm& gemm = *HWY_DYNAMIC_DISPATCH(select_integer_gemm)();
+    return gemm;
+}
+
+}  // namespace leat::cpu
+#endif  // HWY_ONCE
