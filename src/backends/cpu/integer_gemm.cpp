@@ -142,11 +142,33 @@ void pack_a(const ByteMatrix& a, int64_t rows, int64_t k, std::byte* packed, int
     }
 }
 
+// Pairs of dense rows; the compiler makes vectors of it.
+int64_t pack_pairs(
+    const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, int32_t* __restrict sums) {
+    const unsigned flip = b.flip;
+    int64_t i = 0;
+    for (; i + kGroup <= k; i += kGroup) {
+        const uint8_t* __restrict first = b.data + i * b.k_stride;
+        const uint8_t* __restrict second = first + b.k_stride;
+        auto* __restrict to = reinterpret_cast<uint16_t*>(packed + i * kColumns);
+        for (int64_t j = 0; j < count; ++j) {
+            const auto low = uint8_t(first[j] ^ flip);
+            const auto high = uint8_t(second[j] ^ flip);
+            to[j] = uint16_t(low | high << 8);
+            sums[j] += int8_t(low) + int8_t(high);
+        }
+        std::fill(to + count, to + kColumns, uint16_t{0});
+    }
+    return i;
+}
+
 void pack_panel(const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, int32_t* sums) {
     std::fill_n(sums, kColumns, 0);
-    std::memset(packed, 0, size_t((k + kGroup - 1) / kGroup * kGroup * kColumns));
     const int64_t stride = b.other_stride;
-    for (int64_t i = 0; i < k; ++i) {
+    const int64_t begin = stride == 1 ? pack_pairs(b, count, k, packed, sums) : 0;
+    const int64_t end = (k + kGroup - 1) / kGroup * kGroup;
+    std::memset(packed + begin * kColumns, 0, size_t((end - begin) * kColumns));
+    for (int64_t i = begin; i < k; ++i) {
         const uint8_t* from = b.data + i * b.k_stride;
         int8_t* to = packed + i / kGroup * kGroup * kColumns + i % kGroup;
         for (int64_t j = 0; j < count; ++j) {

@@ -9,8 +9,10 @@
 // Types: f16, bf16, f32, f64. The reference accumulates in double.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "graph/op_def.h"
 #include "ops/window.h"
@@ -21,6 +23,18 @@ inline constexpr std::string_view kWeightScale = "leat.weight_scale";  // floats
 
 // The factors of the output channels; empty: all are 1.
 std::span<const float> weight_scale(const NodeData& conv);
+
+// The extents of a convolution of x with w; nullopt where both ranks are unknown.
+Result<std::optional<std::vector<DimSpec>>> conv_dims(const NodeData& node,
+                                                      const TypeInfo& x,
+                                                      const TypeInfo& w);
+// Error unless the bias has an element for each output channel of w, as far as is known.
+Status check_conv_bias(const TypeInfo& bias, const TypeInfo& w);
+
+// OpDef::cost of a convolution with these weights.
+Cost conv_cost(const TensorArg& w,
+               std::span<const TensorArg> inputs,
+               std::span<const TensorArg> outputs);
 
 // One Conv of fixed shapes.
 struct ConvGeometry {

@@ -1,0 +1,342 @@
+// ConvInteger and QLinearConv on the integer tile, with weights as its rows and positions of y as
+// its columns: what the windows of a panel of positions read is copied into a matrix [taps,
+// positions], and positions outside x become the zero point of x. Constant weights are packed once.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backends/cpu/cpu_kernel.h"
+#include "backends/cpu/integer_gemm.h"
+#include "base/parts.h"
+#include "base/round_up.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/matmul_integer/requantize.h"
+
+namespace leat {
+namespace cpu {
+namespace {
+
+constexpr int64_t kLine = 64;
+
+struct IntegerConv {
+    QuantizedConvOperands operands;
+    ConvGeometry geometry;
+    DType x = DType::kUint8;
+    DType w = DType::kUint8;
+    DType y = DType::kInt32;
+
+    int64_t rows() const { return geometry.out_channels_per_group(); }  // of a group
+    int64_t positions() const { return geometry.window.output_count(); }
+    int64_t k() const { return geometry.in_channels_per_group() * geometry.window.kernel_count(); }
+    // One tap at each position of x: x is the matrix.
+    bool is_pointwise() const {
+        const WindowGeometry& window = geometry.window;
+        return window.kernel_count() == 1 && window.input == window.output &&
+               window.stride == Extents{1, 1, 1} && window.pad_begin == Extents{};
+    }
+};
+
+class IntegerConvKernel final : public CpuKernel {
+  public:
+    IntegerConvKernel(const IntegerConv& conv, std::shared_ptr<const std::byte> packed);
+    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+
+  private:
+    // One group of one image.
+    struct Weights {
+        const std::byte* rows;
+        const int32_t* sums;
+    };
+    struct Panel {
+        int64_t first;  // position of y
+        int64_t count;
+        const int8_t* packed;
+        std::array<int32_t, kMaxIntegerColumns> sums;
+    };
+    void run_tile(const KernelArgs& args, int64_t tile) const;
+    Weights bind_weights(const KernelArgs& args, int64_t group) const;
+    void bind_panel(const KernelArgs& args, int64_t image, int64_t group, Panel& panel) const;
+    // Rows of `columns` bytes that begin at `to`, for all channels and taps.
+    void copy_windows(const uint8_t* x, uint8_t x_zero, const Panel& panel, uint8_t* to) const;
+    void copy_segment(const uint8_t* x,
+                      uint8_t x_zero,
+                      int64_t position,
+                      int64_t count,
+                      const Extents& tap,
+                      uint8_t* to) const;
+    void finish_row(const KernelArgs& args,
+                    const Panel& panel,
+                    int64_t image,
+                    int64_t channel,
+                    int32_t w_sum,
+                    int32_t* sums) const;
+    bool has(const KernelArgs& args, int input) const {
+        return input >= 0 && size_t(input) < args.inputs.size() &&
+               args.inputs[size_t(input)].present();
+    }
+    // The element of a channel, or the only one; 0 where the operand is absent.
+    template <class T>
+    T parameter(const KernelArgs& args, int input, int64_t channel) const {
+        if (!has(args, input)) {
+            return T{};
+        }
+        const TensorArg& arg = args.inputs[size_t(input)];
+        return arg.as<const T>()[arg.shape.element_count() == 1 ? 0 : channel];
+    }
+
+    const IntegerGemm& gemm_ = integer_gemm();
+    IntegerConv conv_;
+    std::shared_ptr<const std::byte> packed_;  // null: weights are read at run time
+    int64_t panel_blocks_ = 1;
+    // Bytes from the beginning of the scratch memory.
+    int64_t sums_at_ = 0;
+    int64_t panel_at_ = 0;
+    int64_t windows_at_ = 0;
+    int64_t weights_at_ = 0;
+    int64_t weight_sums_at_ = 0;
+};
+
+IntegerConvKernel::IntegerConvKernel(const IntegerConv& conv,
+                                     std::shared_ptr<const std::byte> packed)
+    : conv_(conv), packed_(std::move(packed)) {
+    const int64_t k = conv.k();
+    const int64_t panels = std::max<int64_t>(1, gemm_.panels(conv.positions()));
+    const double macs = double(conv.rows()) * double(k) * double(gemm_.columns);
+    // Copying and packing a byte takes about 0.3 ns.
+    const double panel_ns = macs / gemm_.macs_per_ns + 0.3 * double(k * gemm_.columns) + 100;
+    const auto wanted_panels = std::max<int64_t>(1, int64_t(20e3 / panel_ns));
+    panel_blocks_ = divide_up(panels, std::min(wanted_panels, panels));
+    const int64_t planes = conv.geometry.batch * conv.geometry.groups;
+    kernel_name = gemm_.name;
+    tile_count = std::max<int64_t>(1, planes * panel_blocks_);
+    cost_ns = panel_ns * double(planes * panels);
+    allows_in_place = false;
+    panel_at_ = sums_at_ + gemm_.max_rows * gemm_.columns * int64_t{sizeof(int32_t)};
+    windows_at_ = panel_at_ + round_up(gemm_.panel_bytes(k), kLine);
+    weights_at_ = windows_at_ + (conv.is_pointwise() ? 0 : round_up(k * gemm_.columns, kLine));
+    weight_sums_at_ =
+        weights_at_ +
+        (packed_ != nullptr ? 0 : round_up(conv.rows() * gemm_.a_row_bytes(k), kLine));
+    scratch_bytes =
+        weight_sums_at_ + (packed_ != nullptr ? 0 : conv.rows() * int64_t{sizeof(int32_t)});
+}
+
+Status IntegerConvKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const {
+    if (conv_.geometry.batch * conv_.positions() * conv_.rows() == 0) {
+        return {};
+    }
+    for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
+        run_tile(args, tile);
+    }
+    return {};
+}
+
+IntegerConvKernel::Weights IntegerConvKernel::bind_weights(const KernelArgs& args,
+                                                           int64_t group) const {
+    const int64_t k = conv_.k();
+    const int64_t rows = conv_.rows();
+    if (packed_ != nullptr) {
+        const int64_t all = conv_.geometry.out_channels * gemm_.a_row_bytes(k);
+        return {
+            packed_.get() + group * rows * gemm_.a_row_bytes(k),
+            reinterpret_cast<const int32_t*>(packed_.get() + round_up(all, kLine)) + group * rows};
+    }
+    const auto* w = args.inputs[size_t(conv_.operands.w)].as<const uint8_t>() + group * rows * k;
+    auto* sums = reinterpret_cast<int32_t*>(args.scratch + weight_sums_at_);
+    gemm_.pack_a({w, 1, k, flip_to_unsigned(conv_.w)}, rows, k, args.scratch + weights_at_, sums);
+    return {args.scratch + weights_at_, sums};
+}
+
+void IntegerConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
+    const int64_t block = tile % panel_blocks_;
+    const int64_t plane = tile / panel_blocks_;
+    const int64_t group = plane % conv_.geometry.groups;
+    const int64_t image = plane / conv_.geometry.groups;
+    const int64_t panels = gemm_.panels(conv_.positions());
+    const int64_t k = conv_.k();
+    const int64_t row_bytes = gemm_.a_row_bytes(k);
+    const int64_t rows = conv_.rows();
+    const Weights weights = bind_weights(args, group);
+    auto* sums = reinterpret_cast<int32_t*>(args.scratch + sums_at_);
+    Panel panel{};
+    for (int64_t i = part_begin(panels, panel_blocks_, block);
+         i < part_begin(panels, panel_blocks_, block + 1); ++i) {
+        panel.first = i * gemm_.columns;
+        panel.count = std::min(gemm_.columns, conv_.positions() - panel.first);
+        bind_panel(args, image, group, panel);
+        for (int64_t r = 0; r < rows; r += gemm_.max_rows) {
+            const int64_t count = std::min(gemm_.max_rows, rows - r);
+            gemm_.multiply(weights.rows + r * row_bytes, row_bytes, count, panel.packed,
+                           gemm_.groups(k), sums);
+            for (int64_t j = 0; j < count; ++j) {
+                finish_row(args, panel, image, group * rows + r + j, weights.sums[r + j],
+                           sums + j * gemm_.columns);
+            }
+        }
+    }
+}
+
+void IntegerConvKernel::bind_panel(const KernelArgs& args,
+                                   int64_t image,
+                                   int64_t group,
+                                   Panel& panel) const {
+    const ConvGeometry& geometry = conv_.geometry;
+    const int64_t plane = geometry.window.input_count();
+    const int64_t channel = image * geometry.in_channels + group * geometry.in_channels_per_group();
+    const auto* x = args.inputs[size_t(conv_.operands.x)].as<const uint8_t>() + channel * plane;
+    auto* packed = reinterpret_cast<int8_t*>(args.scratch + panel_at_);
+    ByteMatrix matrix{x + panel.first, plane, 1, flip_to_signed(conv_.x)};
+    if (!conv_.is_pointwise()) {
+        auto* windows = reinterpret_cast<uint8_t*>(args.scratch + windows_at_);
+        copy_windows(x, parameter<uint8_t>(args, conv_.operands.x_zero, 0), panel, windows);
+        matrix.data = windows;
+        matrix.k_stride = gemm_.columns;
+    }
+    gemm_.pack_panel(matrix, panel.count, conv_.k(), packed, panel.sums.data());
+    panel.packed = packed;
+}
+
+void IntegerConvKernel::copy_windows(const uint8_t* x,
+                                     uint8_t x_zero,
+                                     const Panel& panel,
+                                     uint8_t* to) const {
+    const WindowGeometry& window = conv_.geometry.window;
+    const int64_t width = window.output[2];
+    for (int64_t t = 0; t < window.kernel_count(); ++t, to += gemm_.columns) {
+        const Extents tap{t / (window.kernel[1] * window.kernel[2]),
+                          t / window.kernel[2] % window.kernel[1], t % window.kernel[2]};
+        // Parts of rows of y.
+        for (int64_t i = 0; i < panel.count;) {
+            const int64_t position = panel.first + i;
+            const int64_t count = std::min(panel.count - i, width - position % width);
+            copy_segment(x, x_zero, position, count, tap, to + i);
+            i += count;
+        }
+    }
+}
+
+void IntegerConvKernel::copy_segment(const uint8_t* x,
+                                     uint8_t x_zero,
+                                     int64_t position,
+                                     int64_t count,
+                                     const Extents& tap,
+                                     uint8_t* to) const {
+    const WindowGeometry& window = conv_.geometry.window;
+    const int64_t width = window.output[2];
+    const int64_t height = window.output[1];
+    const Extents begin{position / (width * height), position / width % height, position % width};
+    Extents origin{};
+    for (size_t axis = 0; axis < origin.size(); ++axis) {
+        origin[axis] = window.origin(int(axis), begin[axis]) + tap[axis] * window.dilation[axis];
+    }
+    IndexRange inside = taps_inside(origin[2], window.stride[2], count, window.input[2]);
+    if (origin[0] < 0 || origin[0] >= window.input[0] || origin[1] < 0 ||
+        origin[1] >= window.input[1] || inside.count() == 0) {
+        inside = {0, 0};
+    }
+    const int64_t stride = window.stride[2];
+    const int64_t row_bytes = gemm_.columns * window.kernel_count();
+    const uint8_t* from =
+        x + (origin[0] * window.input[1] + origin[1]) * window.input[2] + origin[2];
+    for (int64_t c = 0; c < conv_.geometry.in_channels_per_group(); ++c, to += row_bytes) {
+        std::fill(to, to + inside.begin, x_zero);
+        if (stride == 1) {
+            std::copy(from + inside.begin, from + inside.end, to + inside.begin);
+        } else {
+            for (int64_t i = inside.begin; i < inside.end; ++i) {
+                to[i] = from[i * stride];
+            }
+        }
+        std::fill(to + inside.end, to + count, x_zero);
+        from += window.input_count();
+    }
+}
+
+void IntegerConvKernel::finish_row(const KernelArgs& args,
+                                   const Panel& panel,
+                                   int64_t image,
+                                   int64_t channel,
+                                   int32_t w_sum,
+                                   int32_t* sums) const {
+    const QuantizedConvOperands& operands = conv_.operands;
+    std::array<int32_t, kMaxIntegerColumns> numbers{};
+    numbers.fill(packed_b_zero(conv_.x, parameter<uint8_t>(args, operands.x_zero, 0)));
+    gemm_.correct_sums(sums, int32_t(conv_.k()),
+                       packed_a_zero(conv_.w, parameter<uint8_t>(args, operands.w_zero, channel)),
+                       w_sum, numbers.data(), panel.sums.data());
+    const int64_t at =
+        (image * conv_.geometry.out_channels + channel) * conv_.positions() + panel.first;
+    if (conv_.y == DType::kInt32) {
+        std::copy_n(sums, panel.count, args.outputs[0].as<int32_t>() + at);
+        return;
+    }
+    std::array<float, kMaxIntegerColumns> factors{};
+    factors.fill(requantize_factor(parameter<float>(args, operands.x_scale, 0),
+                                   parameter<float>(args, operands.w_scale, channel),
+                                   parameter<float>(args, operands.y_scale, 0)));
+    numbers.fill(parameter<int32_t>(args, operands.bias, channel));
+    Requantization how;
+    how.factors = factors.data();
+    how.bias = numbers.data();
+    how.is_signed = conv_.y == DType::kInt8;
+    how.zero = how.is_signed ? int32_t{parameter<int8_t>(args, operands.y_zero, 0)}
+                             : int32_t{parameter<uint8_t>(args, operands.y_zero, 0)};
+    std::array<uint8_t, kMaxIntegerColumns> bytes{};
+    gemm_.requantize_sums(sums, how, bytes.data());
+    std::copy_n(bytes.data(), panel.count, args.outputs[0].as<uint8_t>() + at);
+}
+
+// Rows of all groups and then their sums; null where the weights are not constant.
+Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
+                                                      const IntegerConv& conv) {
+    const auto input = size_t(conv.operands.w);
+    const Tensor* source = context.constants[input];
+    const int64_t k = conv.k();
+    const int64_t rows = conv.geometry.out_channels;
+    if (source == nullptr || rows * k == 0) {
+        return std::shared_ptr<const std::byte>();
+    }
+    const IntegerGemm& gemm = integer_gemm();
+    const int64_t sums_at = round_up(rows * gemm.a_row_bytes(k), kLine);
+    const auto pack = [&](const Tensor& tensor, std::byte* packed) {
+        gemm.pack_a(
+            {reinterpret_cast<const uint8_t*>(tensor.bytes()), 1, k, flip_to_unsigned(conv.w)},
+            rows, k, packed, reinterpret_cast<int32_t*>(packed + sums_at));
+    };
+    const std::string key = fmt::format("rows_i8 {} rows={} k={}", gemm.name, rows, k);
+    LEAT_ASSIGN_OR_RETURN(
+        auto packed,
+        context.weights.get_or_pack(*source, key, sums_at + rows * int64_t{sizeof(int32_t)}, pack));
+    context.packed_inputs |= uint64_t{1} << input;
+    return packed;
+}
+
+Result<std::unique_ptr<CpuKernel>> make_integer_conv(PrepareContext& context) {
+    IntegerConv conv;
+    conv.operands = QuantizedConvOperands::of(context.node);
+    const TensorArg& x = context.inputs[size_t(conv.operands.x)];
+    const TensorArg& w = context.inputs[size_t(conv.operands.w)];
+    const TensorArg& y = context.outputs[0];
+    if (!x.is_row_major() || !w.is_row_major() || !y.is_row_major()) {
+        return std::unique_ptr<CpuKernel>();
+    }
+    LEAT_ASSIGN_OR_RETURN(conv.geometry,
+                          ConvGeometry::make(context.node, x.shape, w.shape, y.shape));
+    conv.x = x.dtype;
+    conv.w = w.dtype;
+    conv.y = y.dtype;
+    LEAT_ASSIGN_OR_RETURN(auto packed, pack_weights(context, conv));
+    return std::unique_ptr<CpuKernel>(std::make_unique<IntegerConvKernel>(conv, std::move(packed)));
+}
+
+constexpr std::array<CpuKernelEntry, 2> kKernels = {
+    {{"ConvInteger", &make_integer_conv}, {"QLinearConv", &make_integer_conv}}};
+
+}  // namespace
+}  // namespace cpu
+
+std::span<const cpu::CpuKernelEntry> conv_integer_cpu_kernels() {
+    return cpu::kKernels;
+}
+
+}  // namespace leat
