@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/round_up.h"
+#include "ops/conv/conv_problem_vulkan.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/matmul_integer/requantize_vulkan.h"
+#include "ops/reduce/row_kernel_vulkan.h"
+
+namespace leat {
+namespace vulkan {
+namespace {
+
+constexpr uint32_t kWorkgroup = 64;
+constexpr int64_t kTileChannels = 4;
+
+std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*/) {
+    return {};
+}
+
+bool has_input(const KernelNode& node, int i) {
+    return i >= 0 && size_t(i) < node.inputs.size() && node.inputs[size_t(i)].present();
+}
+
+// One for each output channel, not for all.
+bool is_by_channel(const KernelNode& node, int i) {
+    return has_input(node, i) && node.inputs[size_t(i)].shape.element_count() != 1;
+}
+
+Status write_sums(const KernelNode& node,
+                  const QuantizedConvOperands& operands,
+                  const ConvGeometry& geometry,
+                  const OperandRef& sums,
+                  KernelWriter& writer) {
+    const ConvProblem problem{WindowParameters::make(geometry.window), uint32_t(geometry.batch),
+                              uint32_t(geometry.groups), uint32_t(geometry.in_channels_per_group()),
+                              uint32_t(geometry.out_channels_per_group())};
+    const Extents& taps = geometry.window.kernel;
+    const int64_t iterations =
+        geometry.in_channels_per_group() * (1 + taps[0] * (1 + taps[1] * (1 + taps[2])));
+    const int64_t tiles = geometry.batch * geometry.groups *
+                          divide_up(geometry.out_channels_per_group(), kTileChannels) *
+                          geometry.window.output_count();
+    const bool has_x_zero = has_input(node, operands.x_zero);
+    const bool has_w_zero = has_input(node, operands.w_zero);
+    KernelDispatch dispatch;
+    dispatch.shader = {"integer_conv",
+                       {kWorkgroup, uint32_t(node.inputs[size_t(operands.x)].dtype),
+                        uint32_t(node.inputs[size_t(operands.w)].dtype)}};
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(tiles, kWorkgroup, iterations, writer.limits()));
+    dispatch.reads = {input_ref(operands.x), input_ref(operands.w),
+                      input_ref(has_x_zero ? operands.x_zero : operands.x),
+                      input_ref(has_w_zero ? operands.w_zero : operands.w)};
+    dispatch.writes = {sums};
+    dispatch.parameters = std::as_bytes(std::span(&problem, 1));
+    dispatch.scalars = {has_x_zero ? 1U : 0U, !has_w_zero                            ? 0U
+                                              : is_by_channel(node, operands.w_zero) ? 2U
+                                                                                     : 1U};
+    return writer.dispatch(dispatch);
+}
+
+Status write_quantized_conv(const KernelNode& node, KernelWriter& writer) {
+    LEAT_RETURN_IF_ERROR(check_offsets(node));
+    const TensorArg& y = node.outputs[0];
+    const int64_t count = y.shape.element_count();
+    if (count == 0) {
+        return {};
+    }
+    const auto operands = QuantizedConvOperands::of(node.node);
+    LEAT_ASSIGN_OR_RETURN(const ConvGeometry geometry,
+                          ConvGeometry::make(node.node, node.inputs[size_t(operands.x)].shape,
+                                             node.inputs[size_t(operands.w)].shape, y.shape));
+    const bool keeps_sums = operands.y_zero < 0;
+    const int64_t sum_bytes = count * int64_t{sizeof(int32_t)};
+    const OperandRef sums = keeps_sums ? output_ref(0) : writer.scratch(sum_bytes);
+    if (geometry.in_channels == 0 || geometry.window.input_count() == 0) {
+        LEAT_RETURN_IF_ERROR(writer.fill(sums, sum_bytes, 0));
+    } else {
+        LEAT_RETURN_IF_ERROR(write_sums(node, operands, geometry, sums, writer));
+    }
+    if (keeps_sums) {
+        return {};
+    }
+    Requantization how;
+    how.count = count;
+    how.rows = geometry.out_channels;
+    how.columns = geometry.window.output_count();
+    how.b_scale_by_row = is_by_channel(node, operands.w_scale);
+    how.has_bias = has_input(node, operands.bias);
+    how.y = y.dtype;
+    return write_requantization(how,
+                                {sums, input_ref(operands.x_scale), input_ref(operands.w_scale),
+                                 input_ref(operands.y_scale), input_ref(operands.y_zero),
+                                 input_ref(operands.bias), output_ref(0)},
+                                writer);
+}
+
+constexpr KernelEntry kKernels[] = {{"ConvInteger", refuse_nothing, write_quantized_conv},
+                                    {"QLinearConv", refuse_nothing, write_quantized_conv}};
+
+}  // namespace
+}  // namespace vulkan
+
+std::span<const vulkan::KernelEntry> conv_integer_vulkan_kernels() {
+    return vulkan::kKernels;
+}
+
+}  // namespace leat
