@@ -26,52 +26,19 @@ const bool kIsBByColumn = false;
 #include "matrix_tile.glsl"
 
 uint group;  // at hand
-
-// x under depth k of the windows from `number` on, eight of them. Windows in a row of y are steps
-// along a row of x.
-uvec4 values_at(ConvProblem problem, uint k, uint number) {
-    const Window window = problem.window;
-    const uint taps = volume(window.taps);
-    const uint plane = volume(window.y_extents);
-    const uint count = problem.batch * plane;
-    uvec4 unit = uvec4(0u);
-    if (k >= problem.in_channels * taps) {
-        return unit;
-    }
-    const ivec3 tap = ivec3(position_of(k % taps, window.taps) * window.dilation);
-    uint row_left = 0u;
-    uint channel = 0u;
-    ivec3 position = ivec3(0);
-    for (uint i = 0u; i < 8u && number + i < count; ++i) {
-        if (row_left == 0u) {
-            const uvec3 at = position_of((number + i) % plane, window.y_extents);
-            row_left = window.y_extents.z - at.z;
-            position = window_origin(window, at) + tap;
-            channel = ((number + i) / plane * problem.groups + group) * problem.in_channels + k / taps;
-        }
-        if (all(lessThan(uvec3(position), window.x_extents))) {
-            const uint at = channel * volume(window.x_extents) + number_of(uvec3(position), window.x_extents);
-            unit[i / 2u] |= half_at(operand(0u), at) << (i % 2u * 16u);
-        }
-        position.z += int(window.stride.z);
-        --row_left;
-    }
-    return unit;
-}
+const uint outside_bits = 0;
+const uint flipped_bits = 0;
+#include "window_tile.glsl"
 
 void load_tiles(uvec2 corner, uint depth) {
     ConvProblem problem = ConvProblem(push.parameters);
     const uint line = problem.in_channels * volume(problem.window.taps);
     load_tile(Lines(operand(1u), group * problem.out_channels * line, line, 1u, problem.out_channels, line),
-              uvec2(corner.y, depth), kDepth / 8u, kIsAWhole, 0u);
-    const uint units = kTile / 8u;
-    for (uint i = gl_LocalInvocationIndex; i < kUnits; i += gl_WorkGroupSize.x) {
-        tiles[kTileUnits + i / units * kTileStride + i % units] =
-            values_at(problem, depth + i / units, corner.x + i % units * 8u);
-    }
+              uvec2(corner.y, depth), kDepth / kUnitNumbers, kIsAWhole, 0u);
+    load_values(problem, corner.x, depth);
 }
 
-void store_result(uvec2 at, float sum) {
+void store_result(uvec2 at, SUM sum) {
     store(ConvProblem(push.parameters), group, at, sum);
 }
 

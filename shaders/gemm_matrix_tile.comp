@@ -32,21 +32,21 @@ void load_tiles(uvec2 corner, uint depth) {
     GemmProblem problem = GemmProblem(push.parameters);
     if (kIsAByColumn) {
         load_tile(Lines(operand(0u), origins.x, problem.a_k, problem.a_row, problem.k, problem.m),
-                  uvec2(depth, corner.y), kTile / 8u, kIsAWhole, 0u);
+                  uvec2(depth, corner.y), kTile / kUnitNumbers, kIsAWhole, 0u);
     } else {
         load_tile(Lines(operand(0u), origins.x, problem.a_row, problem.a_k, problem.m, problem.k),
-                  uvec2(corner.y, depth), kDepth / 8u, kIsAWhole, 0u);
+                  uvec2(corner.y, depth), kDepth / kUnitNumbers, kIsAWhole, 0u);
     }
     if (kIsBByColumn) {
         load_tile(Lines(operand(1u), origins.y, problem.b_column, problem.b_k, problem.n, problem.k),
-                  uvec2(corner.x, depth), kDepth / 8u, kIsBWhole, kTileUnits);
+                  uvec2(corner.x, depth), kDepth / kUnitNumbers, kIsBWhole, kTileUnits);
     } else {
         load_tile(Lines(operand(1u), origins.y, problem.b_k, problem.b_column, problem.k, problem.n),
-                  uvec2(depth, corner.x), kTile / 8u, kIsBWhole, kTileUnits);
+                  uvec2(depth, corner.x), kTile / kUnitNumbers, kIsBWhole, kTileUnits);
     }
 }
 
-void store_result(uvec2 at, float sum) {
+void store_result(uvec2 at, SUM sum) {
     store(GemmProblem(push.parameters), origins, product, at, sum);
 }
 

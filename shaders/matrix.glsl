@@ -1,7 +1,7 @@
 // Products of small matrices that the invocations of a subgroup hold together: A of kMatrixM x
-// kMatrixK and B of kMatrixK x kMatrixN numbers of 16 bits, sums of kMatrixM x kMatrixN floats.
-// A and B come from `tiles`, eight numbers an element; a line of an operand's tile is dense in one
-// of its axes. Sums go to `results`.
+// kMatrixK and B of kMatrixK x kMatrixN numbers of 16 bits, or with -DELEMENT_I8 signed bytes, sums of
+// kMatrixM x kMatrixN floats or ints. A and B come from `tiles`, kUnitNumbers numbers an element; a line
+// of an operand's tile is dense in one of its axes. Sums go to `results`.
 //
 // Built for GL_NV_cooperative_matrix, which src/backends/vulkan/matrix_spirv.h makes
 // SPV_KHR_cooperative_matrix of. With -DEMULATED by ordinary instructions, for devices without.
@@ -9,10 +9,20 @@ layout(constant_id = 1) const uint kMatrixM = 16;
 layout(constant_id = 2) const uint kMatrixN = 16;
 layout(constant_id = 3) const uint kMatrixK = 16;
 
+#ifdef ELEMENT_I8
+#define SUM int
+const uint kUnitNumbers = 16;
+#else
+#define SUM float
+const uint kUnitNumbers = 8;
+#endif
+const uint kWordNumbers = kUnitNumbers / 4;
+const uint kNumberBits = 32 / kWordNumbers;
+
 const uint kTileUnits = 640;      // of an operand
 const uint kMatrixResults = 256;  // of a subgroup: at least kMatrixM x kMatrixN
 shared uvec4 tiles[2 * kTileUnits];
-shared float results[8 * kMatrixResults];
+shared SUM results[8 * kMatrixResults];
 
 #ifdef EMULATED
 #define UNROLL [[dont_unroll]]  // software devices would take minutes to translate it
@@ -27,18 +37,20 @@ struct Corner {
 };
 const uint kOwnSums = kMatrixResults / 8;  // of an invocation of a subgroup of 8 or more
 struct Sums {
-    float at[kOwnSums];
+    SUM at[kOwnSums];
 };
 
-float number_at(Corner corner, uint row, uint column) {
+SUM number_at(Corner corner, uint row, uint column) {
     const uint line = corner.is_by_column ? column : row;
     const uint place = corner.is_by_column ? row : column;
-    const uint word = tiles[corner.unit + line * corner.stride + place / 8u][place % 8u / 2u];
-    const uint bits = place % 2u == 0u ? word & 0xffffu : word >> 16;
-#ifdef ELEMENT_BF16
-    return uintBitsToFloat(bits << 16);
+    const uint word = tiles[corner.unit + line * corner.stride + place / kUnitNumbers][place % kUnitNumbers / kWordNumbers];
+    const int first_bit = int(place % kWordNumbers * kNumberBits);
+#if defined ELEMENT_I8
+    return bitfieldExtract(int(word), first_bit, int(kNumberBits));
+#elif defined ELEMENT_BF16
+    return uintBitsToFloat(bitfieldExtract(word, first_bit, int(kNumberBits)) << 16);
 #else
-    return unpackHalf2x16(bits).x;
+    return unpackHalf2x16(bitfieldExtract(word, first_bit, int(kNumberBits))).x;
 #endif
 }
 
@@ -48,7 +60,7 @@ uint matrix_lane() {
 
 void clear(out Sums sums) {
     UNROLL for (uint i = 0u; i < kOwnSums; ++i) {
-        sums.at[i] = 0.0;
+        sums.at[i] = SUM(0);
     }
 }
 
@@ -80,13 +92,21 @@ void keep(Sums sums, uint first) {
 #define KEEP(sums, first) keep(sums, first)
 #else
 #extension GL_NV_cooperative_matrix : require
+#ifdef ELEMENT_I8
+#extension GL_NV_integer_cooperative_matrix : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#define MATRIX_A icoopmatNV<8, gl_ScopeSubgroup, kMatrixM, kMatrixK>
+#define MATRIX_B icoopmatNV<8, gl_ScopeSubgroup, kMatrixK, kMatrixN>
+#define MATRIX_SUM icoopmatNV<32, gl_ScopeSubgroup, kMatrixM, kMatrixN>
+#else
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#define UNROLL [[unroll]]
 #define MATRIX_A fcoopmatNV<16, gl_ScopeSubgroup, kMatrixM, kMatrixK>
 #define MATRIX_B fcoopmatNV<16, gl_ScopeSubgroup, kMatrixK, kMatrixN>
 #define MATRIX_SUM fcoopmatNV<32, gl_ScopeSubgroup, kMatrixM, kMatrixN>
+#endif
+#define UNROLL [[unroll]]
 #define LOAD(matrix, unit, stride, is_by_column) coopMatLoadNV(matrix, tiles, unit, stride, is_by_column)
-#define CLEAR(sums) sums = MATRIX_SUM(0.0)
+#define CLEAR(sums) sums = MATRIX_SUM(SUM(0))
 #define MULTIPLY_ADD(a, b, sums) sums = coopMatMulAddNV(a, b, sums)
 #define KEEP(sums, first) coopMatStoreNV(sums, results, first, kMatrixN, false)
 #endif

@@ -1,30 +1,32 @@
 // Products of tiles in shared memory by matrices of a subgroup (matrix.glsl): what shaders with
 // cooperative matrices have in common. A workgroup of 8 subgroups computes 128 x 128 elements of a
 // result, each subgroup 64 x 32 of them, from tiles of A and B, 32 deep. Numbers of 16 bits are
-// multiplied as they are; those of 32 bits are rounded to f16 before, finite ones to finite ones.
-// After accumulate.glsl and matrix.glsl, and after the shader has said of A and B whether their tiles
+// multiplied as they are; those of 32 bits are rounded to f16 before, finite ones to finite ones. Bytes
+// are signed ones; unsigned ones are such less 128, which the shader has to know.
+// After matrix.glsl, and after the shader has said of A and B whether their tiles
 // are dense along the depth or across it: A along its rows, B along its columns:
 //   kIsAByColumn, kIsBByColumn
 // Then the shader has
 //   load_tiles     of the tile whose first column and row are `corner`, from `depth` on
-//   store_result   column and row of an element of the result, which may lie outside of it
+//   store_result   column and row of an element of the result, which may lie outside of it; of bytes
+//                  row_sums and column_sums of the tile's rows and columns are known then
 void load_tiles(uvec2 corner, uint depth);
-void store_result(uvec2 at, float sum);
+void store_result(uvec2 at, SUM sum);
 
-// Eight numbers of a line of A at a time: lines begin at multiples of 16 bytes and have whole eights.
+// A whole unit of a line of A at a time: lines begin at multiples of 16 bytes and are whole units.
 layout(constant_id = 4) const bool kIsAWhole = false;
 
 const uint kTile = 128;  // rows of A's tile, columns of B's
 const uint kDepth = 32;
-const uint kUnits = kTile * kDepth / 8;  // of a tile
+const uint kUnits = kTile * kDepth / kUnitNumbers;  // of a tile
 // Of a subgroup.
 const uint kOwnRows = 64;
 const uint kOwnColumns = 32;
 const uint kRowMatrices = kOwnRows / kMatrixM;
 const uint kColumnMatrices = kOwnColumns / kMatrixN;
 // From line to line; one more unit than there is, so that lines begin in other banks.
-const uint kDepthStride = kDepth / 8 + 1;
-const uint kTileStride = kTile / 8 + 1;
+const uint kDepthStride = kDepth / kUnitNumbers + 1;
+const uint kTileStride = kTile / kUnitNumbers + 1;
 
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer UnitsIn {
     uvec4 at[];
@@ -43,20 +45,30 @@ uvec4 whole_unit(uvec2 address, uint first) {
     const vec4 high = uintBitsToFloat(UnitsIn(address).at[first / 4u + 1u]);
     return uvec4(pack(low.x, low.y), pack(low.z, low.w), pack(high.x, high.y), pack(high.z, high.w));
 }
-uint half_at(uvec2 address, uint element) {
+uint bits_at(uvec2 address, uint element) {
     return pack(FloatsIn(address).at[element], 0.0);
 }
 #else
-layout(buffer_reference, scalar, buffer_reference_align = 2) readonly buffer HalvesIn {
+#ifdef ELEMENT_I8
+layout(buffer_reference, scalar, buffer_reference_align = 1) readonly buffer NumbersIn {
+    uint8_t at[];
+};
+#else
+layout(buffer_reference, scalar, buffer_reference_align = 2) readonly buffer NumbersIn {
     uint16_t at[];
 };
+#endif
 uvec4 whole_unit(uvec2 address, uint first) {
-    return UnitsIn(address).at[first / 8u];
+    return UnitsIn(address).at[first / kUnitNumbers];
 }
-uint half_at(uvec2 address, uint element) {
-    return uint(HalvesIn(address).at[element]);
+uint bits_at(uvec2 address, uint element) {
+    return uint(NumbersIn(address).at[element]);
 }
 #endif
+
+void put(inout uvec4 unit, uint i, uint bits) {
+    unit[i / kWordNumbers] |= bits << (i % kWordNumbers * kNumberBits);
+}
 
 // An operand as lines of numbers: `line` of `line_count`, `place` of `place_count` in it.
 struct Lines {
@@ -66,7 +78,15 @@ struct Lines {
     uint place_stride;
     uint line_count;
     uint place_count;
+#ifdef ELEMENT_I8
+    uint flipped;  // of a number: 0x80 makes signed bytes of unsigned ones
+#endif
 };
+#ifdef ELEMENT_I8
+#define FLIPPED(lines) (lines.flipped)
+#else
+#define FLIPPED(lines) 0u
+#endif
 
 // Numbers outside are 0, which adds nothing.
 uvec4 unit_at(Lines lines, uint line, uint place, bool is_whole) {
@@ -76,23 +96,48 @@ uvec4 unit_at(Lines lines, uint line, uint place, bool is_whole) {
     }
     const uint first = lines.origin + line * lines.line_stride;
     if (is_whole) {
-        return whole_unit(lines.address, first + place);
+        return whole_unit(lines.address, first + place) ^ FLIPPED(lines) * 0x1010101u;
     }
-    for (uint i = 0u; i < 8u && place + i < lines.place_count; ++i) {
-        const uint bits = half_at(lines.address, first + (place + i) * lines.place_stride);
-        unit[i / 2u] |= bits << (i % 2u * 16u);
+    for (uint i = 0u; i < kUnitNumbers && place + i < lines.place_count; ++i) {
+        put(unit, i, bits_at(lines.address, first + (place + i) * lines.place_stride) ^ FLIPPED(lines));
     }
     return unit;
 }
 
-// Lines and places of the tile from `corner` on, `units` of eight in each line.
+// Lines and places of the tile from `corner` on, `units` in each line.
 void load_tile(Lines lines, uvec2 corner, uint units, bool is_whole, uint first) {
     for (uint i = gl_LocalInvocationIndex; i < kUnits; i += gl_WorkGroupSize.x) {
         const uvec2 at = uvec2(i / units, i % units);
         tiles[first + at.x * (units + 1u) + at.y] =
-            unit_at(lines, corner.x + at.x, corner.y + at.y * 8u, is_whole);
+            unit_at(lines, corner.x + at.x, corner.y + at.y * kUnitNumbers, is_whole);
     }
 }
+
+#ifdef ELEMENT_I8
+// Sums of the rows of A and of the columns of B, for zero points.
+shared int row_sums[kTile];
+shared int column_sums[kTile];
+
+int byte_at(uint unit, uint place) {
+    return bitfieldExtract(int(tiles[unit + place / 16u][place % 16u / 4u]), int(place % 4u * 8u), 8);
+}
+
+int sum_of_depth(uint first, uint line, bool is_along) {
+    int sum = 0;
+    UNROLL for (uint k = 0u; k < kDepth; ++k) {
+        sum += is_along ? byte_at(first + line * kDepthStride, k) : byte_at(first + k * kTileStride, line);
+    }
+    return sum;
+}
+
+// Each sum is always the same invocation's.
+void add_sums(bool is_first) {
+    for (uint i = gl_LocalInvocationIndex; i < kTile; i += gl_WorkGroupSize.x) {
+        row_sums[i] = (is_first ? 0 : row_sums[i]) + sum_of_depth(0u, i, !kIsAByColumn);
+        column_sums[i] = (is_first ? 0 : column_sums[i]) + sum_of_depth(kTileUnits, i, kIsBByColumn);
+    }
+}
+#endif
 
 // A B of a depth of k.
 void multiply_tiles(uvec2 corner, uint depth_end) {
@@ -104,23 +149,26 @@ void multiply_tiles(uvec2 corner, uint depth_end) {
     for (uint depth = 0u; depth < depth_end; depth += kDepth) {
         load_tiles(corner, depth);
         barrier();
+#ifdef ELEMENT_I8
+        add_sums(depth == 0u);
+#endif
         UNROLL for (uint k = 0u; k < kDepth; k += kMatrixK) {
             MATRIX_B b[kColumnMatrices];
             UNROLL for (uint c = 0u; c < kColumnMatrices; ++c) {
                 const uint column = own.x + c * kMatrixN;
                 if (kIsBByColumn) {
-                    LOAD(b[c], kTileUnits + column * kDepthStride + k / 8u, kDepthStride, true);
+                    LOAD(b[c], kTileUnits + column * kDepthStride + k / kUnitNumbers, kDepthStride, true);
                 } else {
-                    LOAD(b[c], kTileUnits + k * kTileStride + column / 8u, kTileStride, false);
+                    LOAD(b[c], kTileUnits + k * kTileStride + column / kUnitNumbers, kTileStride, false);
                 }
             }
             UNROLL for (uint r = 0u; r < kRowMatrices; ++r) {
                 const uint row = own.y + r * kMatrixM;
                 MATRIX_A a;
                 if (kIsAByColumn) {
-                    LOAD(a, k * kTileStride + row / 8u, kTileStride, true);
+                    LOAD(a, k * kTileStride + row / kUnitNumbers, kTileStride, true);
                 } else {
-                    LOAD(a, row * kDepthStride + k / 8u, kDepthStride, false);
+                    LOAD(a, row * kDepthStride + k / kUnitNumbers, kDepthStride, false);
                 }
                 UNROLL for (uint c = 0u; c < kColumnMatrices; ++c) {
                     MULTIPLY_ADD(a, b[c], sums[r * kColumnMatrices + c]);

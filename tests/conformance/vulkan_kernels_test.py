@@ -49,7 +49,7 @@ SAMPLE = {
 }
 # No graph of ONNX's has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
 ELSEWHERE = {'attention_shared_tile', 'attention_subgroup_tile', 'conv_matrix_tile', 'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words',
-             'gemm_matrix_tile', 'gemm_shared_tile'}
+             'gemm_matrix_tile', 'gemm_shared_tile', 'integer_conv_tile', 'integer_product_tile'}
 # No kernel.
 LEFT_OUT = {'address_check'}
 

@@ -5,6 +5,8 @@
 
 #include "backends/vulkan/kernel_pipeline.h"
 #include "backends/vulkan/list_writer.h"
+#include "conformance/reference_node.h"
+#include "conformance/vulkan_kernel_run.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/matmul/gemm_vulkan.h"
@@ -303,6 +305,114 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
         return fmt::format("{}_{}", name_of(std::get<0>(test.param)), std::get<1>(test.param));
     });
+
+// ---- Bytes ----
+
+using testing::random_tensor;
+
+// Every element that the type has.
+Tensor random_bytes(DType dtype, const Shape& shape, uint64_t seed) {
+    const double low = dtype == DType::kInt8 ? -128 : 0;
+    return random_tensor(dtype, shape, seed, low, low + 256);
+}
+
+// The node's sums by matrices of bytes, against the reference kernel: not one may differ.
+void expect_sums(const std::shared_ptr<Device>& device,
+                 const NodeData& node,
+                 std::span<const Tensor> inputs,
+                 std::string_view shader) {
+    std::vector<TensorArg> args;
+    std::vector<DType> types;
+    std::vector<const Tensor*> operands;
+    args.reserve(inputs.size());
+    types.reserve(inputs.size());
+    operands.reserve(inputs.size());
+    for (const Tensor& input : inputs) {
+        args.push_back(row_major_arg(input.dtype(), input.shape(), nullptr));
+        types.push_back(input.dtype());
+        operands.push_back(&input);
+    }
+    const Tensor want = testing::evaluated(node, operands);
+    const DType sums = want.dtype();
+    const KernelChoice choice = choose_kernel(node, {types, std::span(&sums, 1)});
+    ASSERT_NE(choice.entry, nullptr) << choice.reason;
+    KernelLimits limits = kernel_limits(device->info());
+    limits.i8_matrices = MatrixShape{16, 16, 32, true};
+    // The shader that is meant: others would give the same.
+    CommandList list;
+    std::vector<PlacedOperand> places;
+    places.reserve(inputs.size() + 1);
+    for (const Tensor& input : inputs) {
+        places.push_back({list.add_buffer(input.byte_count()), 0, input.byte_count()});
+    }
+    places.push_back({list.add_buffer(want.byte_count()), 0, want.byte_count()});
+    const TensorArg result = row_major_arg(sums, want.shape(), nullptr);
+    const KernelNode kernel_node{node, args, std::span(&result, 1)};
+    ListWriter writer(list, limits);
+    writer.begin_node(std::span(places).first(inputs.size()), std::span(places).last(1));
+    ASSERT_TRUE(choice.entry->write(kernel_node, writer).ok());
+    EXPECT_EQ(writer.shaders()[0].name, shader);
+
+    Tensor got = *Tensor::allocate(sums, want.shape());
+    testing::run_in_one_dispatch(
+        device, {limits}, inputs, std::span(&got, 1),
+        [&](KernelWriter& own) { return choice.entry->write(kernel_node, own); });
+    const auto found = got.data<int32_t>();
+    const auto wanted = want.data<int32_t>();
+    EXPECT_EQ(std::vector<int32_t>(found.begin(), found.end()),
+              std::vector<int32_t>(wanted.begin(), wanted.end()));
+}
+
+class ByteTile : public ::testing::TestWithParam<std::tuple<DType, DType>> {};
+
+TEST_P(ByteTile, GivesTheProduct) {
+    LEAT_DEVICE_OR_SKIP(device);
+    const auto [a, b] = GetParam();
+    const NodeData node = testing::node_of("MatMulInteger", 4);
+    constexpr const char* kShader = "integer_product_tile_i8_emulated";
+    // Zero points for each row and column, a broadcast batch, nothing whole.
+    expect_sums(device, node,
+                std::vector<Tensor>{random_bytes(a, {3, 133, 45}, 1), random_bytes(b, {45, 35}, 2),
+                                    random_bytes(a, {3, 133, 1}, 3), random_bytes(b, {1, 35}, 4)},
+                kShader);
+    // One for all; lines of whole units.
+    expect_sums(device, node,
+                std::vector<Tensor>{random_bytes(a, {64, 48}, 5), random_bytes(b, {2, 48, 144}, 6),
+                                    random_bytes(a, {}, 7), random_bytes(b, {}, 8)},
+                kShader);
+    expect_sums(device, testing::node_of("MatMulInteger", 2),
+                std::vector<Tensor>{random_bytes(a, {64, 48}, 5), random_bytes(b, {2, 48, 144}, 6)},
+                kShader);
+}
+
+TEST_P(ByteTile, GivesTheConvolution) {
+    LEAT_DEVICE_OR_SKIP(device);
+    const auto [x, w] = GetParam();
+    constexpr const char* kShader = "integer_conv_tile_i8_emulated";
+    // Padding counts as x's zero point; groups, strides, a zero point for each output channel.
+    expect_sums(
+        device,
+        testing::node_of("ConvInteger", 4,
+                         {{"group", int64_t{2}},
+                          {"pads", std::vector<int64_t>{1, 2, 1, 0}},
+                          {"strides", std::vector<int64_t>{1, 2}}}),
+        std::vector<Tensor>{random_bytes(x, {2, 10, 9, 14}, 1), random_bytes(w, {66, 5, 3, 3}, 2),
+                            random_bytes(x, {}, 3), random_bytes(w, {66}, 4)},
+        kShader);
+    expect_sums(
+        device, testing::node_of("ConvInteger", 2, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}),
+        std::vector<Tensor>{random_bytes(x, {1, 16, 7, 8}, 5), random_bytes(w, {33, 16, 3, 3}, 6)},
+        kShader);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types,
+                         ByteTile,
+                         ::testing::Combine(::testing::Values(DType::kInt8, DType::kUint8),
+                                            ::testing::Values(DType::kInt8, DType::kUint8)),
+                         [](const auto& test) {
+                             return fmt::format("{}_{}", name_of(std::get<0>(test.param)),
+                                                name_of(std::get<1>(test.param)));
+                         });
 
 }  // namespace
 }  // namespace leat::vulkan

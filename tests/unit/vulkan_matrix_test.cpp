@@ -135,6 +135,27 @@ TEST(MatrixSpirv, MakesBfloat16OfF16) {
     EXPECT_THAT(found.extensions, ElementsAre("SPV_KHR_bfloat16", "SPV_KHR_cooperative_matrix"));
 }
 
+// A, B, C and the result: all are signed.
+TEST(MatrixSpirv, SaysThatBytesAreSigned) {
+    constexpr uint32_t kAllSigned = 0b1111;
+    for (const char* name : {"integer_conv_tile_i8", "integer_product_tile_i8"}) {
+        SCOPED_TRACE(name);
+        const auto result = with_khr_matrices(words_of(name), MatrixNumbers::kAsWritten);
+        ASSERT_TRUE(result.ok()) << result.error().message();
+        const Matrices found = matrices_in(*result);
+        EXPECT_EQ(found.old_instructions, 0U);
+        EXPECT_TRUE(found.is_bound_kept);
+        ASSERT_EQ(found.products.size(), 1U);
+        ASSERT_EQ(found.products[0].size(), 7U) << "with operands";
+        EXPECT_EQ(found.products[0][6], kAllSigned);
+        EXPECT_THAT(found.capabilities,
+                    IsSupersetOf({uint32_t(spirv::kCooperativeMatrixKHR), uint32_t(spirv::kInt8)}));
+    }
+    const auto real =
+        with_khr_matrices(words_of("gemm_matrix_tile_f16"), MatrixNumbers::kAsWritten);
+    EXPECT_EQ(matrices_in(*real).products[0].size(), 6U);
+}
+
 TEST(MatrixSpirv, LeavesOtherInstructionsAlone) {
     const Words words = words_of("gemm_shared_tile_f16");
     EXPECT_FALSE(has_matrices(words));
@@ -203,6 +224,14 @@ TEST(KernelLimits, HaveTheShapesOfMatricesThatFitTiles) {
     EXPECT_FALSE(limits.bf16_matrices.has_value()) << "the feature is missing";
     info.bfloat16.cooperative_matrix = VK_TRUE;
     EXPECT_TRUE(kernel_limits(info).bf16_matrices.has_value());
+    constexpr uint32_t kInt8 = 3;
+    constexpr uint32_t kInt32 = 5;
+    EXPECT_FALSE(kernel_limits(info).i8_matrices.has_value());
+    add(32, kInt8, kInt32);
+    info.cooperative_matrix_shapes.back().saturating_accumulation = VK_TRUE;
+    EXPECT_FALSE(kernel_limits(info).i8_matrices.has_value()) << "its sums do not wrap";
+    add(32, kInt8, kInt32);
+    EXPECT_TRUE(kernel_limits(info).i8_matrices.has_value());
     info.cooperative_matrix.cooperative_matrix = VK_FALSE;
     EXPECT_FALSE(kernel_limits(info).f16_matrices.has_value());
 }

@@ -75,7 +75,7 @@ class MeasuredVariants {
 };
 
 // Matrices that the invocations of a subgroup hold together: A [m, k], B [k, n], sums [m, n] in
-// f32.
+// f32, of integers in i32.
 struct MatrixShape {
     uint32_t m = 0;
     uint32_t n = 0;
@@ -96,6 +96,7 @@ struct KernelLimits {
     const MeasuredVariants* measured = nullptr;  // null: shipped choices
     std::optional<MatrixShape> f16_matrices;
     std::optional<MatrixShape> bf16_matrices;
+    std::optional<MatrixShape> i8_matrices;  // signed bytes, sums of i32
     bool is_fast = false;  // products and convolutions of f32 may round their operands to f16
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
     bool has_float16 = true;

@@ -15,15 +15,19 @@ namespace {
 
 constexpr uint32_t kFloat16Component = 0;  // VkComponentTypeKHR
 constexpr uint32_t kFloat32Component = 1;
+constexpr uint32_t kInt8Component = 3;
+constexpr uint32_t kInt32Component = 5;
 constexpr uint32_t kBfloat16Component = 1'000'141'000;
 
 // Of several the first one that tiles of kernels are made of (shaders/matrix_tile.glsl).
-std::optional<MatrixShape> matrices_of(const DeviceInfo& info, uint32_t component) {
+std::optional<MatrixShape> matrices_of(const DeviceInfo& info,
+                                       uint32_t component,
+                                       uint32_t sums = kFloat32Component) {
     constexpr uint32_t kSubgroupScope = 3;  // VkScopeKHR
     for (const CooperativeMatrixProperties& shape : info.cooperative_matrix_shapes) {
         const bool has_types = shape.a_type == component && shape.b_type == component &&
-                               shape.c_type == kFloat32Component &&
-                               shape.result_type == kFloat32Component;
+                               shape.c_type == sums && shape.result_type == sums &&
+                               shape.saturating_accumulation == VK_FALSE;
         const MatrixShape found{shape.m, shape.n, shape.k};
         if (has_types && shape.scope == kSubgroupScope && fits_tiles(found)) {
             return found;
@@ -79,6 +83,7 @@ KernelLimits kernel_limits(const DeviceInfo& info) {
     }
     if (!limits.is_cpu && info.cooperative_matrix.cooperative_matrix != VK_FALSE) {
         limits.f16_matrices = matrices_of(info, kFloat16Component);
+        limits.i8_matrices = matrices_of(info, kInt8Component, kInt32Component);
     }
     if (limits.f16_matrices && info.bfloat16.cooperative_matrix != VK_FALSE) {
         limits.bf16_matrices = matrices_of(info, kBfloat16Component);

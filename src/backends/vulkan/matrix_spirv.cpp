@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "backends/vulkan/spirv.h"
@@ -76,8 +77,13 @@ class Rewriter {
 
     void note(Instruction words) {
         const uint32_t op = op_of(words);
-        if (op == spirv::kOpTypeCooperativeMatrixNV) {
+        if (op == spirv::kOpTypeInt && words[3] != 0) {
+            signed_types_.insert(words[1]);
+        } else if (op == spirv::kOpTypeCooperativeMatrixNV) {
             uses_[words[1]] = std::nullopt;
+            if (signed_types_.count(words[2]) != 0) {
+                signed_types_.insert(words[1]);
+            }
         } else if (op == spirv::kOpConstantTrue || op == spirv::kOpConstantFalse) {
             layouts_[words[2]] = op == spirv::kOpConstantTrue ? 1 : 0;
         } else if (may_give_matrix(op)) {
@@ -192,7 +198,7 @@ class Rewriter {
                 write_access(words, {spirv::kOpCooperativeMatrixStoreKHR, 3}, result);
                 return;
             case spirv::kOpCooperativeMatrixMulAddNV:
-                append_as(words, spirv::kOpCooperativeMatrixMulAddKHR, result);
+                write_product(words, result);
                 return;
             case spirv::kOpCooperativeMatrixLengthNV:
                 append_as(words, spirv::kOpCooperativeMatrixLengthKHR, result);
@@ -205,6 +211,23 @@ class Rewriter {
     static void append_as(Instruction words, uint32_t op, Words& result) {
         append(result, words);
         result[result.size() - words.size()] = uint32_t(words.size()) << 16U | op;
+    }
+
+    // What the older extension tells by the types, the newer one by bits of the product
+    // ("Cooperative Matrix Operands": A, B, C and the result are signed integers).
+    void write_product(Instruction words, Words& result) const {
+        std::vector<uint32_t> operands(words.begin() + 1, words.end());
+        uint32_t signs = signed_types_.count(words[1]) != 0 ? 0b1000U : 0U;
+        for (size_t i = 0; i < 3; ++i) {
+            const bool is_signed = signed_types_.count(types_of_ids_.at(words[3 + i])) != 0;
+            signs |= is_signed ? 1U << i : 0U;
+        }
+        if (signs != 0) {
+            operands.push_back(signs);
+        }
+        result.push_back(uint32_t(operands.size() + 1) << 16U |
+                         spirv::kOpCooperativeMatrixMulAddKHR);
+        result.insert(result.end(), operands.begin(), operands.end());
     }
 
     struct Access {
@@ -221,6 +244,7 @@ class Rewriter {
     const std::span<const uint32_t> words_;
     const MatrixNumbers numbers_;
     const uint32_t first_constant_;
+    std::set<uint32_t> signed_types_;  // integers, and matrices of them
     std::map<uint32_t, uint32_t> types_of_ids_;
     std::map<uint32_t, std::optional<Use>> uses_;
     std::map<uint32_t, uint32_t> layouts_;  // by the id of a truth

@@ -3,7 +3,8 @@
 //
 // Both say the same, but for what the older extension leaves open: SPV_KHR_cooperative_matrix wants
 // to know of a type whether it is A, B or a sum, which follows here from the products that its
-// values take part in, and has the layout of matrices in memory as a number instead of a truth.
+// values take part in, and of a product which of its integers are signed; and it has the layout of
+// matrices in memory as a number instead of a truth.
 #pragma once
 
 #include <cstdint>

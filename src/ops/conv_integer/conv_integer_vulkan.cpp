@@ -4,6 +4,7 @@
 #include "base/round_up.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "ops/conv_integer/conv_integer.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 #include "ops/matmul_integer/requantize_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 
@@ -27,6 +28,30 @@ bool is_by_channel(const KernelNode& node, int i) {
     return has_input(node, i) && node.inputs[size_t(i)].shape.element_count() != 1;
 }
 
+// Without parameters and operands.
+Result<KernelDispatch> choose_kernel(const ConvProblem& problem,
+                                     DType x,
+                                     DType w,
+                                     const KernelLimits& limits) {
+    const auto [d, h, v] = problem.window.taps;
+    const uint32_t depth = problem.in_channels * d * h * v;
+    const MatrixProduct product{
+        {problem.out_channels, problem.positions(), problem.groups}, depth, DType::kInt8};
+    if (fits_matrix_tile(product, limits)) {
+        const uint32_t constants[] = {is_whole_units_of_bytes(depth) ? 1U : 0U, uint32_t(x),
+                                      uint32_t(w)};
+        return matrix_tile_dispatch("integer_conv_tile", product, constants, limits);
+    }
+    const int64_t iterations = int64_t{problem.in_channels} * (1 + d * (1 + h * (int64_t{1} + v)));
+    const int64_t tiles = int64_t{problem.positions()} * problem.groups *
+                          divide_up(int64_t{problem.out_channels}, kTileChannels);
+    KernelDispatch dispatch;
+    dispatch.shader = {"integer_conv", {kWorkgroup, uint32_t(x), uint32_t(w)}};
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(tiles, kWorkgroup, iterations, limits));
+    return dispatch;
+}
+
 Status write_sums(const KernelNode& node,
                   const QuantizedConvOperands& operands,
                   const ConvGeometry& geometry,
@@ -35,20 +60,11 @@ Status write_sums(const KernelNode& node,
     const ConvProblem problem{WindowParameters::make(geometry.window), uint32_t(geometry.batch),
                               uint32_t(geometry.groups), uint32_t(geometry.in_channels_per_group()),
                               uint32_t(geometry.out_channels_per_group())};
-    const Extents& taps = geometry.window.kernel;
-    const int64_t iterations =
-        geometry.in_channels_per_group() * (1 + taps[0] * (1 + taps[1] * (1 + taps[2])));
-    const int64_t tiles = geometry.batch * geometry.groups *
-                          divide_up(geometry.out_channels_per_group(), kTileChannels) *
-                          geometry.window.output_count();
     const bool has_x_zero = has_input(node, operands.x_zero);
     const bool has_w_zero = has_input(node, operands.w_zero);
-    KernelDispatch dispatch;
-    dispatch.shader = {"integer_conv",
-                       {kWorkgroup, uint32_t(node.inputs[size_t(operands.x)].dtype),
-                        uint32_t(node.inputs[size_t(operands.w)].dtype)}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
-                          groups_with_loops(tiles, kWorkgroup, iterations, writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(KernelDispatch dispatch,
+                          choose_kernel(problem, node.inputs[size_t(operands.x)].dtype,
+                                        node.inputs[size_t(operands.w)].dtype, writer.limits()));
     dispatch.reads = {input_ref(operands.x), input_ref(operands.w),
                       input_ref(has_x_zero ? operands.x_zero : operands.x),
                       input_ref(has_w_zero ? operands.w_zero : operands.w)};

@@ -41,6 +41,7 @@
 #include "shifted_texels.glsl.h"
 #include "softmax.comp.h"
 #include "window.glsl.h"
+#include "window_tile.glsl.h"
 
 namespace leat::vulkan {
 namespace {
@@ -80,7 +81,8 @@ constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
                                    {"push_block.glsl", glsl::push_block},
                                    {"real_math.glsl", glsl::real_math},
                                    {"shifted_texels.glsl", glsl::shifted_texels},
-                                   {"window.glsl", glsl::window}};
+                                   {"window.glsl", glsl::window},
+                                   {"window_tile.glsl", glsl::window_tile}};
 
 template <size_t kCount>
 const NamedText* find_text(const NamedText (&texts)[kCount], std::string_view name) {

@@ -18,6 +18,8 @@ std::optional<MatrixShape> matrices_for(DType dtype, const KernelLimits& limits)
             return limits.f16_matrices;
         case DType::kBfloat16:
             return limits.bf16_matrices;
+        case DType::kInt8:
+            return limits.i8_matrices;
         case DType::kFloat32:
             return limits.is_fast ? limits.f16_matrices : std::nullopt;
         default:
@@ -38,7 +40,7 @@ std::array<uint32_t, 3> groups_of(const TiledResult& result, const KernelLimits&
 
 bool fits_matrix_tile(const MatrixProduct& product, const KernelLimits& limits) {
     constexpr int64_t kLeastExtent = 32;  // of smaller ones most of a tile stays empty
-    constexpr uint32_t kSharedBytes = 28672;
+    constexpr uint32_t kSharedBytes = 29696;  // of bytes, which have the most
     // Mesa's software device ends loops after 65,535 iterations of an invocation, as emulation has
     // many.
     constexpr int64_t kMostEmulatedSteps = 512;

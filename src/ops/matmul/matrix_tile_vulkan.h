@@ -15,7 +15,7 @@ namespace leat::vulkan {
 struct MatrixProduct {
     TiledResult result;
     int64_t depth = 0;
-    DType dtype = DType::kFloat32;
+    DType dtype = DType::kFloat32;  // kInt8 for unsigned bytes, too
 };
 
 // Whether the device has matrices for the type, and the product is worth tiles of them.
@@ -28,10 +28,13 @@ KernelDispatch matrix_tile_dispatch(std::string_view stem,
                                     std::span<const uint32_t> constants,
                                     const KernelLimits& limits);
 
-// Whether a tile's line is read eight elements at a time where these are what is from line to line,
-// a line's length, and where products of the batch begin.
+// Whether a tile's line is read 16 bytes at a time where so many elements are what is from line to
+// line, a line's length, or where products of the batch begin.
 inline bool is_whole_units(uint32_t elements) {
     return elements % 8 == 0;
+}
+inline bool is_whole_units_of_bytes(uint32_t elements) {
+    return elements % 16 == 0;
 }
 
 }  // namespace leat::vulkan

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/round_up.h"
 #include "ops/elementwise/element_access.h"
-#include "ops/matmul/gemm_vulkan.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 #include "ops/matmul_integer/matmul_integer.h"
 #include "ops/matmul_integer/requantize_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"
@@ -64,6 +64,43 @@ Status check_scales(const KernelNode& node, const QuantizedOperands& operands) {
     return {};
 }
 
+// Tiles of matrices of signed bytes; without parameters and operands, as the next.
+KernelDispatch tiles_of(const GemmProblem& problem,
+                        const MatrixProduct& product,
+                        const TensorArg& a,
+                        const TensorArg& b,
+                        const KernelLimits& limits) {
+    const auto is_whole = [&](uint32_t line, const std::array<uint32_t, kMaxRank>& batch) {
+        const auto begins = std::span(batch).first(problem.batch_rank);
+        return is_whole_units_of_bytes(line) &&
+               std::all_of(begins.begin(), begins.end(), is_whole_units_of_bytes);
+    };
+    const uint32_t constants[] = {is_whole(problem.k, problem.a_batch) ? 1U : 0U,
+                                  is_whole(problem.n, problem.b_batch) ? 1U : 0U, uint32_t(a.dtype),
+                                  uint32_t(b.dtype)};
+    return matrix_tile_dispatch("integer_product_tile", product, constants, limits);
+}
+
+Result<KernelDispatch> choose_kernel(const GemmProblem& problem,
+                                     const TensorArg& a,
+                                     const TensorArg& b,
+                                     const KernelLimits& limits) {
+    const MatrixProduct product{
+        {problem.m, problem.n, problem.batch_count}, problem.k, DType::kInt8};
+    if (fits_matrix_tile(product, limits)) {
+        return tiles_of(problem, product, a, b, limits);
+    }
+    const bool has_words = problem.k % kTile == 0 && problem.n % kTile == 0;
+    const int64_t tiles = divide_up(int64_t{problem.m}, kTile) *
+                          divide_up(int64_t{problem.n}, kTile) * int64_t{problem.batch_count};
+    const int64_t steps = has_words ? problem.k / kTile : problem.k;
+    KernelDispatch dispatch;
+    dispatch.shader = {"integer_product",
+                       {kWorkgroup, uint32_t(a.dtype), uint32_t(b.dtype), has_words ? 1U : 0U}};
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(tiles, kWorkgroup, steps, limits));
+    return dispatch;
+}
+
 Status write_sums(const KernelNode& node,
                   const QuantizedOperands& operands,
                   const MatMulGeometry& geometry,
@@ -82,21 +119,12 @@ Status write_sums(const KernelNode& node,
     for (int axis = 0; axis < geometry.batch.rank(); ++axis) {
         problem.batch_extents[size_t(axis)] = uint32_t(geometry.batch[axis]);
     }
-    const bool has_words = geometry.k % kTile == 0 && geometry.n % kTile == 0;
-    const int64_t tiles =
-        divide_up(geometry.m, kTile) * divide_up(geometry.n, kTile) * geometry.batch_count();
     const ZeroPoints a_zeros = zero_points(node, operands.a_zero, geometry, true);
     const ZeroPoints b_zeros = zero_points(node, operands.b_zero, geometry, false);
     problem.c_batch = a_zeros.batch;
     problem.y_batch = b_zeros.batch;
     const std::vector<std::byte> parameters = parameters_of(problem, {});
-    KernelDispatch dispatch;
-    dispatch.shader = {"integer_product",
-                       {kWorkgroup, uint32_t(a.dtype), uint32_t(b.dtype), has_words ? 1U : 0U}};
-    LEAT_ASSIGN_OR_RETURN(
-        dispatch.groups,
-        groups_with_loops(tiles, kWorkgroup, has_words ? geometry.k / kTile : geometry.k,
-                          writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(KernelDispatch dispatch, choose_kernel(problem, a, b, writer.limits()));
     dispatch.reads = {input_ref(operands.a), input_ref(operands.b),
                       input_ref(a_zeros.count == 0 ? operands.a : operands.a_zero),
                       input_ref(b_zeros.count == 0 ? operands.b : operands.b_zero)};

@@ -19,6 +19,7 @@ KernelLimits limits_of(const DeviceInfo& info, const Settings& settings) {
     limits.is_fast = settings.is_fast;
     if (settings.emulates_matrices) {
         limits.f16_matrices = limits.bf16_matrices = MatrixShape{16, 16, 16, true};
+        limits.i8_matrices = MatrixShape{16, 16, 32, true};
     }
     return limits;
 }

@@ -130,8 +130,7 @@ const LeatSettingInfo* setting_row(int32_t index) {
     static const LeatSettingInfo kRows[] = {
         row("precision", "exact",
             "exact, or fast: products and convolutions of f32 round their operands to f16 where "
-            "the device has "
-            "matrices of these"),
+            "the device has matrices of these"),
         row("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
         row("fence_mode", "0", "1: fences instead of timeline semaphores"),
         row("validation", "off", "off, on, synchronization or device: what the layer checks"),
