@@ -2,14 +2,14 @@
 // DynamicQuantizeLinear: QuantizeLinear to u8 with the scale and zero point that suit x, which are
 // results, too.
 //
-// QuantizeLinear-25. x: f16, bf16, f32, i32; y: i8, u8, i16, u16, i4, u4, i2, u2, the 8-bit
-// floating
-//   types but e8m0, f4e2m1: the type of the zero point, else of attribute output_dtype, else u8.
-// DequantizeLinear-25. x: the types of y above, and i32; y: f16, bf16, f32: that of attribute
+// QuantizeLinear-25. x: f16, bf16, f32, i32. y: i8, u8, i16, u16, i4, u4, i2, u2, f8 but e8m0,
+//   f4e2m1: the type of the zero point, else of attribute output_dtype, else u8.
+// DequantizeLinear-25. x: the types of y above, and i32. y: f16, bf16, f32: that of attribute
 //   output_dtype, else of the scale.
-//   scale: f16, bf16, f32, e8m0; zero: as the quantized tensor, absent: 0. Both have one shape: one
+// scale: f16, bf16, f32, e8m0. zero: as the quantized tensor; absent: 0. Both have one shape: one
 //   element; one for each index of attribute axis; or, with attribute block_size, the shape of x
-//   with ceil(extent / block_size) along the axis. Everything is row-major.
+//   with ceil(extent / block_size) along the axis.
+// Layouts: x and y any but of packed types, the others row-major.
 // DynamicQuantizeLinear-11. x f32, y u8, scale f32 [], zero u8 [].
 // Numerics: the quotient is rounded to attribute precision, else to the type of the scale (f32 for
 // e8m0), then to an integer, half to even; the sum saturates. NaN, of which the standard says
