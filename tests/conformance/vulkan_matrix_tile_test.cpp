@@ -9,7 +9,7 @@
 #include "conformance/vulkan_kernel_run.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "ops/elementwise/element_access.h"
-#include "ops/matmul/gemm_vulkan.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {
@@ -305,6 +305,58 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
         return fmt::format("{}_{}", name_of(std::get<0>(test.param)), std::get<1>(test.param));
     });
+
+// ---- Where they were measured ----
+
+// An answer for one kernel.
+class Chosen final : public MeasuredVariants {
+  public:
+    Chosen(std::string_view kernel, uint32_t variant) : kernel_(kernel), variant_(variant) {}
+    std::optional<uint32_t> fastest(std::string_view kernel,
+                                    const std::array<uint32_t, 3>& extents) const override {
+        asked_ = extents;
+        return kernel == kernel_ ? std::optional(variant_) : std::nullopt;
+    }
+    const std::array<uint32_t, 3>& asked() const { return asked_; }
+
+  private:
+    std::string_view kernel_;
+    uint32_t variant_;
+    mutable std::array<uint32_t, 3> asked_{};
+};
+
+// The shader of a product [40, 50] of depth 60 in f16, for which no device is needed.
+std::string shader_by(const MeasuredVariants& measured) {
+    KernelLimits limits;
+    limits.f16_matrices = MatrixShape{16, 16, 16};
+    limits.max_workgroup_invocations = 1024;
+    limits.shared_memory_bytes = 49152;
+    limits.measured = &measured;
+    CommandList list;
+    std::vector<PlacedOperand> places;
+    places.reserve(3);
+    for (const int64_t elements : {40 * 60, 60 * 50, 40 * 50}) {
+        places.push_back({list.add_buffer(2 * elements), 0, 2 * elements});
+    }
+    ListWriter writer(list, limits);
+    writer.begin_node(std::span(places).first(2), std::span(places).last(1));
+    GemmProblem problem;
+    problem.m = 40;
+    problem.n = problem.b_k = 50;
+    problem.k = problem.a_row = 60;
+    const Status written = write_gemm(
+        problem, {DType::kFloat16, input_ref(0), input_ref(1), {}, output_ref(0)}, writer);
+    EXPECT_TRUE(written.ok()) << written.message();
+    return writer.shaders()[0].name;
+}
+
+TEST(MeasuredMatrixTile, IsTakenUnlessItWasSlower) {
+    const Chosen matrices("gemm_matrix_tile_f16", kMatrices);
+    EXPECT_EQ(shader_by(matrices), "gemm_matrix_tile_f16");
+    EXPECT_EQ(matrices.asked(), (std::array<uint32_t, 3>{40, 50, 60}));
+    EXPECT_EQ(shader_by(Chosen("gemm_matrix_tile_f16", kNoMatrices)), "gemm_shared_tile_f16");
+    EXPECT_EQ(shader_by(Chosen("gemm_matrix_tile_bf16", kNoMatrices)), "gemm_matrix_tile_f16");
+}
 
 // ---- Bytes ----
 

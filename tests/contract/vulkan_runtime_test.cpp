@@ -138,6 +138,16 @@ class VulkanRuntime : public ::testing::Test {
         }
         return found;
     }
+    // What files of tuned variants hold.
+    std::vector<std::string> choices() const {
+        std::vector<std::string> texts;
+        for (const fs::path& file : files()) {
+            if (file.filename().string().rfind("variant", 0) == 0) {
+                texts.push_back(contents_of(file));
+            }
+        }
+        return texts;
+    }
 
     ScratchFolder folder_;
 };
@@ -258,15 +268,6 @@ void expect_doubled(std::map<std::string, std::string, std::less<>> settings) {
 
 TEST_F(VulkanRuntime, TunesOnRequestOnlyAndKeepsTheChoice) {
     const std::string folder = folder_.path().string();
-    const auto choices = [&] {
-        std::vector<std::string> names;
-        for (const fs::path& file : files()) {
-            if (file.filename().string().rfind("variant", 0) == 0) {
-                names.push_back(contents_of(file));
-            }
-        }
-        return names;
-    };
     expect_doubled({{"cache_dir", folder}});
     EXPECT_THAT(choices(), IsEmpty());
     expect_doubled({{"cache_dir", folder}, {"tune", "1"}});
@@ -274,6 +275,30 @@ TEST_F(VulkanRuntime, TunesOnRequestOnlyAndKeepsTheChoice) {
     EXPECT_THAT(kept, ElementsAre(HasSubstr("gemm 32 32 32 ")));
     expect_doubled({{"cache_dir", folder}});
     EXPECT_EQ(choices(), kept);
+}
+
+// Matrices that are emulated are never faster.
+TEST_F(VulkanRuntime, MeasuresWhetherTilesOfMatricesAreWorthIt) {
+    Graph graph("sums");
+    const ValueId x = graph.input("x", DType::kInt8, {64, 64});
+    const std::vector<int8_t> twos(size_t{64} * 64, 2);
+    const ValueId w = graph.constant("w", *Tensor::from<int8_t>({64, 64}, twos));
+    graph.output("y", graph.add("MatMulInteger", {x, w}));
+    const Runtime runtime(vulkan_options(
+        {{"cache_dir", folder_.path().string()}, {"emulate_matrices", "1"}, {"tune", "1"}}));
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    options.fallback = Fallback::kForbid;
+    auto compiled = runtime.compile(graph, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    auto request = compiled->make_request();
+    ASSERT_TRUE(request.ok()) << request.error().message();
+    const std::vector<int8_t> ones(size_t{64} * 64, 1);
+    expect_ok(request->bind("x", Shape{64, 64}, std::span<const int8_t>(ones)));
+    expect_ok(request->run());
+    EXPECT_THAT(request->get<int32_t>("y"), ::testing::Each(128));
+    EXPECT_THAT(choices(),
+                ElementsAre(HasSubstr("integer_product_tile_i8 64 64 64 integer_product")));
 }
 
 // x --> Conv 3x3, stride --> Relu --> y, as tiles of 16 output channels.

@@ -142,15 +142,16 @@ std::optional<ConvShader> matrix_tile(const ConvProblem& problem,
                                       const ConvOperands& operands,
                                       const KernelLimits& limits) {
     const int64_t depth = problem.in_channels * volume(problem.window.taps);
-    const MatrixProduct product{
-        {problem.out_channels, problem.positions(), problem.groups}, depth, operands.dtype};
+    const MatrixProduct product{"conv_matrix_tile",
+                                {problem.out_channels, problem.positions(), problem.groups},
+                                depth,
+                                operands.dtype};
     if (!fits_matrix_tile(product, limits)) {
         return std::nullopt;
     }
     const bool is_whole = is_whole_units(uint32_t(depth)) && operands.w.offset_bytes % 16 == 0;
     const uint32_t constants[] = {uint32_t(is_whole)};
-    const KernelDispatch tile =
-        matrix_tile_dispatch("conv_matrix_tile", product, constants, limits);
+    const KernelDispatch tile = matrix_tile_dispatch(product, constants, limits);
     return ConvShader{tile.shader, tile.groups};
 }
 

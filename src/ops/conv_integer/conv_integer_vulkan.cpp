@@ -35,12 +35,14 @@ Result<KernelDispatch> choose_kernel(const ConvProblem& problem,
                                      const KernelLimits& limits) {
     const auto [d, h, v] = problem.window.taps;
     const uint32_t depth = problem.in_channels * d * h * v;
-    const MatrixProduct product{
-        {problem.out_channels, problem.positions(), problem.groups}, depth, DType::kInt8};
+    const MatrixProduct product{"integer_conv_tile",
+                                {problem.out_channels, problem.positions(), problem.groups},
+                                depth,
+                                DType::kInt8};
     if (fits_matrix_tile(product, limits)) {
         const uint32_t constants[] = {is_whole_units_of_bytes(depth) ? 1U : 0U, uint32_t(x),
                                       uint32_t(w)};
-        return matrix_tile_dispatch("integer_conv_tile", product, constants, limits);
+        return matrix_tile_dispatch(product, constants, limits);
     }
     const int64_t iterations = int64_t{problem.in_channels} * (1 + d * (1 + h * (int64_t{1} + v)));
     const int64_t tiles = int64_t{problem.positions()} * problem.groups *

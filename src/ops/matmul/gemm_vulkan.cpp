@@ -204,7 +204,7 @@ Status write_shared_tile(const GemmProblem& problem,
 }
 
 MatrixProduct matrix_product(const GemmProblem& problem, DType dtype) {
-    return {result_of(problem), problem.k, dtype};
+    return {"gemm_matrix_tile", result_of(problem), problem.k, dtype};
 }
 
 // How a matrix tile is read: in lines, which are rows of the operand or its columns.
@@ -243,8 +243,8 @@ Status write_matrix_tile(const GemmProblem& problem,
                               uint32_t(b.is_by_column)};
     const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
     KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
-    const KernelDispatch tile = matrix_tile_dispatch(
-        "gemm_matrix_tile", matrix_product(problem, operands.dtype), lines, writer.limits());
+    const KernelDispatch tile =
+        matrix_tile_dispatch(matrix_product(problem, operands.dtype), lines, writer.limits());
     dispatch.shader = tile.shader;
     dispatch.groups = tile.groups;
     return writer.dispatch(dispatch);

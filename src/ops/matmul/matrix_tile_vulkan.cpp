@@ -36,10 +36,24 @@ std::array<uint32_t, 3> groups_of(const TiledResult& result, const KernelLimits&
             std::min(result.batch, limits.max_groups[2])};
 }
 
+bool is_measured_slower(const MatrixProduct& product, const KernelLimits& limits) {
+    if (limits.measured == nullptr) {
+        return false;
+    }
+    const std::optional<uint32_t> fastest = limits.measured->fastest(
+        matrix_tile_name(product.stem, product.dtype),
+        {product.result.rows, product.result.columns, uint32_t(product.depth)});
+    return fastest == kNoMatrices;
+}
+
 }  // namespace
 
+std::string matrix_tile_name(std::string_view stem, DType dtype) {
+    return fmt::format("{}_{}", stem, name_of(dtype));
+}
+
 bool fits_matrix_tile(const MatrixProduct& product, const KernelLimits& limits) {
-    constexpr int64_t kLeastExtent = 32;  // of smaller ones most of a tile stays empty
+    constexpr int64_t kLeastExtent = 32;      // of smaller ones most of a tile stays empty
     constexpr uint32_t kSharedBytes = 29696;  // of bytes, which have the most
     // Mesa's software device ends loops after 65,535 iterations of an invocation, as emulation has
     // many.
@@ -52,18 +66,19 @@ bool fits_matrix_tile(const MatrixProduct& product, const KernelLimits& limits) 
                kLeastExtent &&
            limits.max_workgroup_invocations >= invocations(limits) &&
            limits.shared_memory_bytes >= kSharedBytes &&
-           are_possible(groups_of(result, limits), limits);
+           are_possible(groups_of(result, limits), limits) && !is_measured_slower(product, limits);
 }
 
-KernelDispatch matrix_tile_dispatch(std::string_view stem,
-                                    const MatrixProduct& product,
+KernelDispatch matrix_tile_dispatch(const MatrixProduct& product,
                                     std::span<const uint32_t> constants,
                                     const KernelLimits& limits) {
     const MatrixShape matrices = *matrices_for(product.dtype, limits);
     KernelDispatch dispatch;
     ShaderUse& shader = dispatch.shader;
-    shader.name = fmt::format("{}_{}{}", stem, name_of(product.dtype),
-                              matrices.is_emulated ? "_emulated" : "");
+    shader.name = matrix_tile_name(product.stem, product.dtype);
+    if (matrices.is_emulated) {
+        shader.name += "_emulated";
+    }
     shader.constants = {invocations(limits), matrices.m, matrices.n, matrices.k};
     shader.constants.insert(shader.constants.end(), constants.begin(), constants.end());
     if (!matrices.is_emulated) {

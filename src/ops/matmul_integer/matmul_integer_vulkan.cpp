@@ -78,15 +78,17 @@ KernelDispatch tiles_of(const GemmProblem& problem,
     const uint32_t constants[] = {is_whole(problem.k, problem.a_batch) ? 1U : 0U,
                                   is_whole(problem.n, problem.b_batch) ? 1U : 0U, uint32_t(a.dtype),
                                   uint32_t(b.dtype)};
-    return matrix_tile_dispatch("integer_product_tile", product, constants, limits);
+    return matrix_tile_dispatch(product, constants, limits);
 }
 
 Result<KernelDispatch> choose_kernel(const GemmProblem& problem,
                                      const TensorArg& a,
                                      const TensorArg& b,
                                      const KernelLimits& limits) {
-    const MatrixProduct product{
-        {problem.m, problem.n, problem.batch_count}, problem.k, DType::kInt8};
+    const MatrixProduct product{"integer_product_tile",
+                                {problem.m, problem.n, problem.batch_count},
+                                problem.k,
+                                DType::kInt8};
     if (fits_matrix_tile(product, limits)) {
         return tiles_of(problem, product, a, b, limits);
     }

@@ -133,7 +133,8 @@ class KernelTrial {
         const OneVariant chosen(variant);
         const std::vector<ShaderUse> shaders = write(&chosen, list);
         const std::string& name = shaders[0].name;
-        if (name == kernel_.shader_name(variant)) {
+        const std::string begin = kernel_.shader_name(variant);
+        if (name.compare(0, begin.size(), begin) == 0) {
             contestants_.push_back({variant, record(list, shaders), name == shipped, 0});
         }
     }

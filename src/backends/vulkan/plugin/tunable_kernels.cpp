@@ -1,9 +1,12 @@
 #include "backends/vulkan/plugin/tunable_kernels.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/error.h"
+#include "base/round_up.h"
 #include "ops/conv/conv_problem_vulkan.h"
-#include "ops/matmul/gemm_vulkan.h"
+#include "ops/matmul/matrix_tile_vulkan.h"
 
 namespace leat::vulkan {
 namespace {
@@ -70,14 +73,96 @@ Status write_conv_trial(const ProblemExtents& extents, KernelWriter& writer) {
                       {DType::kFloat32, input_ref(0), input_ref(1), {}, output_ref(0)}, writer);
 }
 
-constexpr TunableKernel kKernels[] = {
-    {kGemmKernel, kGemmVariants, gemm_variant_shader, gemm_bytes, write_gemm_problem},
-    {kConvKernels[0], kConvVariants, conv_shader<1>, conv_bytes<1>, write_conv_trial<1>},
-    {kConvKernels[1], kConvVariants, conv_shader<2>, conv_bytes<2>, write_conv_trial<2>}};
+// A node whose products are tiles of cooperative matrices, or what they are without.
+struct MatrixTrial {
+    std::string_view op_type;
+    bool is_conv = false;
+    DType dtype = DType::kFloat16;
+    std::string_view stem;
+    std::string_view without;  // the shader
+};
+constexpr MatrixTrial kMatrixTrials[] = {
+    {"MatMul", false, DType::kFloat16, "gemm_matrix_tile", "gemm_shared_tile_f16"},
+    {"MatMul", false, DType::kBfloat16, "gemm_matrix_tile", "gemm_shared_tile_bf16"},
+    {"MatMul", false, DType::kFloat32, "gemm_matrix_tile", "gemm_shared_tile_f32"},
+    {"Conv", true, DType::kFloat16, "conv_matrix_tile", "conv_shared_tile_f16"},
+    {"Conv", true, DType::kBfloat16, "conv_matrix_tile", "conv_shared_tile_bf16"},
+    {"Conv", true, DType::kFloat32, "conv_matrix_tile", "conv_shared_tile_f32"},
+    {"MatMulInteger", false, DType::kInt8, "integer_product_tile", "integer_product"},
+    {"ConvInteger", true, DType::kInt8, "integer_conv_tile", "integer_conv"},
+};
+
+// Of rows, columns and depth: two inputs, then the result. A convolution has a column of three
+// taps.
+std::array<TensorArg, 3> operands_of(const MatrixTrial& trial, const ProblemExtents& extents) {
+    const auto [m, n, k] = extents;
+    constexpr int64_t kTaps = 3;
+    const int64_t channels = divide_up(int64_t{k}, kTaps);
+    const DType sums = trial.dtype == DType::kInt8 ? DType::kInt32 : trial.dtype;
+    if (trial.is_conv) {
+        return {row_major_arg(trial.dtype, {1, channels, kTaps, n}, nullptr),
+                row_major_arg(trial.dtype, {m, channels, kTaps, 1}, nullptr),
+                row_major_arg(sums, {1, m, 1, n}, nullptr)};
+    }
+    return {row_major_arg(trial.dtype, {m, k}, nullptr),
+            row_major_arg(trial.dtype, {k, n}, nullptr), row_major_arg(sums, {m, n}, nullptr)};
+}
+
+Status write_trial(const MatrixTrial& trial, const ProblemExtents& extents, KernelWriter& writer) {
+    const std::array<TensorArg, 3> operands = operands_of(trial, extents);
+    NodeData node;
+    node.op_type = trial.op_type;
+    node.def = find_op("", trial.op_type);
+    const std::vector<DType> types = types_of(operands);
+    const KernelChoice choice =
+        choose_kernel(node, {std::span(types).first(2), std::span(types).last(1)});
+    if (choice.entry == nullptr) {
+        return unsupported("{}: {}", trial.op_type, choice.reason);
+    }
+    return choice.entry->write({node, std::span(operands).first(2), std::span(operands).last(1)},
+                               writer);
+}
+
+TunableKernel tunable(const MatrixTrial& trial) {
+    TunableKernel kernel;
+    kernel.name = matrix_tile_name(trial.stem, trial.dtype);
+    kernel.variant_count = kMatrixVariants;
+    kernel.shader_name = [name = kernel.name, &trial](uint32_t variant) {
+        return variant == kMatrices ? name : std::string(trial.without);
+    };
+    kernel.operand_bytes = [&trial](const ProblemExtents& extents) {
+        std::vector<int64_t> bytes;
+        bytes.reserve(3);
+        for (const TensorArg& operand : operands_of(trial, extents)) {
+            const int64_t size = *storage_bytes(operand.dtype, operand.shape.element_count());
+            bytes.push_back(round_up(size, kFloatBytes));
+        }
+        return bytes;
+    };
+    kernel.write = [&trial](const ProblemExtents& extents, KernelWriter& writer) {
+        return write_trial(trial, extents, writer);
+    };
+    return kernel;
+}
+
+std::vector<TunableKernel> all_kernels_with_variants() {
+    std::vector<TunableKernel> kernels = {{std::string(kGemmKernel), kGemmVariants,
+                                           gemm_variant_shader, gemm_bytes, write_gemm_problem},
+                                          {std::string(kConvKernels[0]), kConvVariants,
+                                           conv_shader<1>, conv_bytes<1>, write_conv_trial<1>},
+                                          {std::string(kConvKernels[1]), kConvVariants,
+                                           conv_shader<2>, conv_bytes<2>, write_conv_trial<2>}};
+    kernels.reserve(kernels.size() + std::size(kMatrixTrials));
+    for (const MatrixTrial& trial : kMatrixTrials) {
+        kernels.push_back(tunable(trial));
+    }
+    return kernels;
+}
 
 }  // namespace
 
 std::span<const TunableKernel> tunable_kernels() {
+    static const std::vector<TunableKernel> kKernels = all_kernels_with_variants();
     return kKernels;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/vulkan/tuned_variants.h"
@@ -12,13 +12,14 @@
 namespace leat::vulkan {
 
 struct TunableKernel {
-    std::string_view name;  // as it asks MeasuredVariants
+    std::string name;  // as it asks MeasuredVariants
     uint32_t variant_count = 0;
-    std::string (*shader_name)(uint32_t variant) = nullptr;  // names its variant
-    // A problem: bytes of its inputs, of floats, then of its output.
-    std::vector<int64_t> (*operand_bytes)(const ProblemExtents& extents) = nullptr;
+    // Names a variant: its shader's name, or what this begins with.
+    std::function<std::string(uint32_t variant)> shader_name;
+    // A problem: bytes of its inputs, then of its output; multiples of 4.
+    std::function<std::vector<int64_t>(const ProblemExtents& extents)> operand_bytes;
     // Its one dispatch, by what the writer's limits have as measured.
-    Status (*write)(const ProblemExtents& extents, KernelWriter& writer) = nullptr;
+    std::function<Status(const ProblemExtents& extents, KernelWriter& writer)> write;
 };
 
 std::span<const TunableKernel> tunable_kernels();
