@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "backends/cpu/integer_quads.h"
 #include "ops/matmul_integer/requantize.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -119,61 +121,87 @@ void multiply(const std::byte* a,
 }
 #endif
 
+// kGroupK: the group of the packed form; T: elements of packed a.
+template <int64_t kGroupK, class T>
 void pack_a(const ByteMatrix& a, int64_t rows, int64_t k, std::byte* packed, int32_t* sums) {
-    const int64_t padded = (k + kGroup - 1) / kGroup * kGroup;
-    auto* to = reinterpret_cast<int16_t*>(packed);
+    const int64_t padded = (k + kGroupK - 1) / kGroupK * kGroupK;
+    auto* __restrict to = reinterpret_cast<T*>(packed);
+    const unsigned flip = a.flip;
     for (int64_t r = 0; r < rows; ++r, to += padded) {
-        const uint8_t* from = a.data + r * a.other_stride;
+        const uint8_t* __restrict from = a.data + r * a.other_stride;
         const int64_t stride = a.k_stride;
         int32_t sum = 0;
         if (stride == 1) {
             for (int64_t i = 0; i < k; ++i) {
-                to[i] = int16_t(from[i] ^ a.flip);
-                sum += to[i];
+                to[i] = T(uint8_t(from[i] ^ flip));
+                sum += int32_t{to[i]};
             }
         } else {
             for (int64_t i = 0; i < k; ++i) {
-                to[i] = int16_t(from[i * stride] ^ a.flip);
-                sum += to[i];
+                to[i] = T(uint8_t(from[i * stride] ^ flip));
+                sum += int32_t{to[i]};
             }
         }
-        std::fill(to + k, to + padded, int16_t{0});
+        std::fill(to + k, to + padded, T{0});
         sums[r] = sum;
     }
 }
 
-// Pairs of dense rows; the compiler makes vectors of it.
-int64_t pack_pairs(
+// Dense rows; the compiler makes vectors of the loops.
+template <int64_t kGroupK>
+void pack_dense(
     const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, int32_t* __restrict sums) {
+    using Group = std::conditional_t<kGroupK == 2, uint16_t, uint32_t>;
     const unsigned flip = b.flip;
+    const int64_t stride = b.k_stride;
     int64_t i = 0;
-    for (; i + kGroup <= k; i += kGroup) {
-        const uint8_t* __restrict first = b.data + i * b.k_stride;
-        const uint8_t* __restrict second = first + b.k_stride;
-        auto* __restrict to = reinterpret_cast<uint16_t*>(packed + i * kColumns);
+    for (; i + kGroupK <= k; i += kGroupK) {
+        const uint8_t* __restrict rows = b.data + i * stride;
+        auto* __restrict to = reinterpret_cast<Group*>(packed + i * kColumns);
         for (int64_t j = 0; j < count; ++j) {
-            const auto low = uint8_t(first[j] ^ flip);
-            const auto high = uint8_t(second[j] ^ flip);
-            to[j] = uint16_t(low | high << 8);
-            sums[j] += int8_t(low) + int8_t(high);
+            Group group = 0;
+            int32_t sum = 0;
+#pragma GCC unroll 4
+            for (int64_t t = 0; t < kGroupK; ++t) {
+                const auto element = uint8_t(rows[t * stride + j] ^ flip);
+                group = Group(group | Group(element) << (8 * t));
+                sum += int8_t(element);
+            }
+            to[j] = group;
+            sums[j] += sum;
         }
-        std::fill(to + count, to + kColumns, uint16_t{0});
+        std::fill(to + count, to + kColumns, Group{0});
     }
-    return i;
+    if (i == k) {
+        return;
+    }
+    auto* __restrict to = reinterpret_cast<Group*>(packed + i * kColumns);
+    std::fill_n(to, kColumns, Group{0});
+    for (int64_t t = 0; i + t < k; ++t) {
+        const uint8_t* __restrict row = b.data + (i + t) * stride;
+        for (int64_t j = 0; j < count; ++j) {
+            const auto element = uint8_t(row[j] ^ flip);
+            to[j] = Group(to[j] | Group(element) << (8 * t));
+            sums[j] += int8_t(element);
+        }
+    }
 }
 
+template <int64_t kGroupK>
 void pack_panel(const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, int32_t* sums) {
     std::fill_n(sums, kColumns, 0);
     const int64_t stride = b.other_stride;
-    const int64_t begin = stride == 1 ? pack_pairs(b, count, k, packed, sums) : 0;
-    const int64_t end = (k + kGroup - 1) / kGroup * kGroup;
-    std::memset(packed + begin * kColumns, 0, size_t((end - begin) * kColumns));
-    for (int64_t i = begin; i < k; ++i) {
+    if (stride == 1) {
+        pack_dense<kGroupK>(b, count, k, packed, sums);
+        return;
+    }
+    std::memset(packed, 0, size_t((k + kGroupK - 1) / kGroupK * kGroupK * kColumns));
+    for (int64_t i = 0; i < k; ++i) {
         const uint8_t* from = b.data + i * b.k_stride;
-        int8_t* to = packed + i / kGroup * kGroup * kColumns + i % kGroup;
+        int8_t* to = packed + i / kGroupK * kGroupK * kColumns + i % kGroupK;
         for (int64_t j = 0; j < count; ++j) {
             const auto element = int8_t(from[j * stride] ^ b.flip);
-            to[j * kGroup] = element;
+            to[j * kGroupK] = element;
             sums[j] += element;
         }
     }
@@ -230,9 +258,27 @@ void requantize_sums(const int32_t* sums, const Requantization& how, uint8_t* by
 }  // namespace
 
 const IntegerGemm* select_integer_gemm() {
-    static constexpr IntegerGemm kGemm{kName,           kColumns,     kRows,          kGroup,
-                                       sizeof(int16_t), kMacsPerNs,   multiply,       pack_a,
-                                       pack_panel,      correct_sums, requantize_sums};
+    static constexpr IntegerGemm kGemm{kName,
+                                       kColumns,
+                                       kRows,
+                                       kGroup,
+                                       sizeof(int16_t),
+                                       kMacsPerNs,
+                                       multiply,
+                                       pack_a<kGroup, int16_t>,
+                                       pack_panel<kGroup>,
+                                       correct_sums,
+                                       requantize_sums};
+#if HWY_TARGET == HWY_AVX3 && LEAT_HAS_QUADS
+    static_assert(kColumns == kQuadColumns);
+    static constexpr IntegerGemm kQuads{
+        "gemm_i8_12x32_vnni", kColumns,     kQuadRows,      kQuad,
+        sizeof(uint8_t),      180,          multiply_quads, pack_a<kQuad, uint8_t>,
+        pack_panel<kQuad>,    correct_sums, requantize_sums};
+    if (has_quads()) {
+        return &kQuads;
+    }
+#endif
     return &kGemm;
 }
 

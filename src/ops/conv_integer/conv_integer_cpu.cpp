@@ -18,6 +18,39 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
+// Two moves of half that overlap where the count is no power of two.
+template <size_t kBytes>
+void copy_overlapping(const uint8_t* from, uint8_t* to, int64_t count) {
+    std::array<uint8_t, kBytes> first{};
+    std::array<uint8_t, kBytes> last{};
+    std::memcpy(first.data(), from, kBytes);
+    std::memcpy(last.data(), from + count - kBytes, kBytes);
+    std::memcpy(to, first.data(), kBytes);
+    std::memcpy(to + count - kBytes, last.data(), kBytes);
+}
+
+// At most a panel's columns; a call of the C library takes longer.
+void copy_short(const uint8_t* from, uint8_t* to, int64_t count) {
+    static_assert(kMaxIntegerColumns <= 32);
+    if (count >= 16) {
+        copy_overlapping<16>(from, to, count);
+    } else if (count >= 8) {
+        copy_overlapping<8>(from, to, count);
+    } else if (count >= 4) {
+        copy_overlapping<4>(from, to, count);
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            to[i] = from[i];
+        }
+    }
+}
+
+void fill_short(uint8_t* to, int64_t count, uint8_t value) {
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = value;
+    }
+}
+
 struct IntegerConv {
     QuantizedConvOperands operands;
     ConvGeometry geometry;
@@ -239,15 +272,19 @@ void IntegerConvKernel::copy_segment(const uint8_t* x,
     const uint8_t* from =
         x + (origin[0] * window.input[1] + origin[1]) * window.input[2] + origin[2];
     for (int64_t c = 0; c < conv_.geometry.in_channels_per_group(); ++c, to += row_bytes) {
-        std::fill(to, to + inside.begin, x_zero);
+        if (inside.begin > 0) {
+            fill_short(to, inside.begin, x_zero);
+        }
         if (stride == 1) {
-            std::copy(from + inside.begin, from + inside.end, to + inside.begin);
+            copy_short(from + inside.begin, to + inside.begin, inside.count());
         } else {
             for (int64_t i = inside.begin; i < inside.end; ++i) {
                 to[i] = from[i * stride];
             }
         }
-        std::fill(to + inside.end, to + count, x_zero);
+        if (inside.end < count) {
+            fill_short(to + inside.end, count - inside.end, x_zero);
+        }
         from += window.input_count();
     }
 }
