@@ -221,30 +221,77 @@ void correct_sums(int32_t* sums,
     }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// saturate(round(factor sum) + zero) for a vector of columns.
+template <class T>
+struct Requantizer {
+    explicit Requantizer(int32_t y_zero)
+        : low(hn::Set(kFloats, float(int(std::numeric_limits<T>::min()) - y_zero))),
+          high(hn::Set(kFloats, float(int(std::numeric_limits<T>::max()) - y_zero))),
+          zero(hn::Set(kInts, y_zero)) {}
+    HWY_INLINE void store(VI sum, VF factor, T* to) const {
+        const hn::Rebind<T, DI> narrow;
+        const VF value = hn::Mul(hn::ConvertTo(kFloats, sum), factor);
+        const VF above = hn::IfThenElse(hn::Gt(value, low), value, low);
+        const VF limited = hn::IfThenElse(hn::Lt(above, high), above, high);
+        hn::StoreU(hn::DemoteTo(narrow, hn::Add(hn::NearestInt(limited), zero)), narrow, to);
+    }
+    VF low;
+    VF high;
+    VI zero;
+};
+#endif
+
 template <class T>
 HWY_INLINE void requantize_columns(const int32_t* sums, const Requantization& how, T* to) {
 #if HWY_TARGET == HWY_SCALAR
     for (int64_t j = 0; j < kColumns; ++j) {
-        const auto bias = uint32_t(how.bias == nullptr ? 0 : how.bias[j]);
-        to[j] = requantize<T>(int32_t(uint32_t(sums[j]) + bias), how.factors[j], how.zero);
+        to[j] = requantize<T>(sums[j], how.factors[j], how.zero);
     }
 #else
-    const hn::Rebind<T, DI> narrow;
-    const VF low = hn::Set(kFloats, float(int(std::numeric_limits<T>::min()) - how.zero));
-    const VF high = hn::Set(kFloats, float(int(std::numeric_limits<T>::max()) - how.zero));
-    const VI zero = hn::Set(kInts, how.zero);
+    const Requantizer<T> requantizer(how.zero);
     for (int64_t j = 0; j < kColumns; j += kLanes) {
-        VI sum = hn::LoadU(kInts, sums + j);
-        if (how.bias != nullptr) {
-            sum = hn::Add(sum, hn::LoadU(kInts, how.bias + j));
-        }
-        const VF value = hn::Mul(hn::ConvertTo(kFloats, sum), hn::LoadU(kFloats, how.factors + j));
-        const VF above = hn::IfThenElse(hn::Gt(value, low), value, low);
-        const VF limited = hn::IfThenElse(hn::Lt(above, high), above, high);
-        const VI rounded = hn::Add(hn::NearestInt(limited), zero);
-        hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, to + j);
+        requantizer.store(hn::LoadU(kInts, sums + j), hn::LoadU(kFloats, how.factors + j), to + j);
     }
 #endif
+}
+
+template <class T>
+HWY_INLINE void finish_bytes(const int32_t* sums,
+                             const int32_t* b_sums,
+                             const RowFinish& how,
+                             T* to) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t j = 0; j < kColumns; ++j) {
+        const uint32_t sum =
+            uint32_t(sums[j]) - uint32_t(how.a_zero) * uint32_t(b_sums[j]) + uint32_t(how.shift);
+        to[j] = requantize<T>(int32_t(sum), how.factor, how.y_zero);
+    }
+#else
+    const Requantizer<T> requantizer(how.y_zero);
+    const VF factor = hn::Set(kFloats, how.factor);
+    const VI a_zero = hn::Set(kInts, how.a_zero);
+    const VI shift = hn::Set(kInts, how.shift);
+    for (int64_t j = 0; j < kColumns; j += kLanes) {
+        const VI moved = hn::Mul(a_zero, hn::LoadU(kInts, b_sums + j));
+        const VI sum = hn::Add(hn::Sub(hn::LoadU(kInts, sums + j), moved), shift);
+        requantizer.store(sum, factor, to + j);
+    }
+#endif
+}
+
+void finish_row(const int32_t* sums, const int32_t* b_sums, const RowFinish& how, std::byte* to) {
+    if (how.y == DType::kUint8) {
+        finish_bytes(sums, b_sums, how, reinterpret_cast<uint8_t*>(to));
+    } else if (how.y == DType::kInt8) {
+        finish_bytes(sums, b_sums, how, reinterpret_cast<int8_t*>(to));
+    } else {
+        auto* __restrict results = reinterpret_cast<int32_t*>(to);
+        for (int64_t j = 0; j < kColumns; ++j) {
+            results[j] = int32_t(uint32_t(sums[j]) - uint32_t(how.a_zero) * uint32_t(b_sums[j]) +
+                                 uint32_t(how.shift));
+        }
+    }
 }
 
 void requantize_sums(const int32_t* sums, const Requantization& how, uint8_t* bytes) {
@@ -257,29 +304,29 @@ void requantize_sums(const int32_t* sums, const Requantization& how, uint8_t* by
 
 }  // namespace
 
-const IntegerGemm* select_integer_gemm() {
-    static constexpr IntegerGemm kGemm{kName,
-                                       kColumns,
-                                       kRows,
-                                       kGroup,
-                                       sizeof(int16_t),
-                                       kMacsPerNs,
-                                       multiply,
-                                       pack_a<kGroup, int16_t>,
-                                       pack_panel<kGroup>,
-                                       correct_sums,
-                                       requantize_sums};
+std::span<const IntegerGemm> select_integer_gemms() {
+    static constexpr IntegerGemm kPairs{kName,
+                                        kColumns,
+                                        kRows,
+                                        kGroup,
+                                        sizeof(int16_t),
+                                        kMacsPerNs,
+                                        multiply,
+                                        pack_a<kGroup, int16_t>,
+                                        pack_panel<kGroup>,
+                                        correct_sums,
+                                        requantize_sums,
+                                        finish_row};
 #if HWY_TARGET == HWY_AVX3 && LEAT_HAS_QUADS
     static_assert(kColumns == kQuadColumns);
-    static constexpr IntegerGemm kQuads{
-        "gemm_i8_12x32_vnni", kColumns,     kQuadRows,      kQuad,
-        sizeof(uint8_t),      180,          multiply_quads, pack_a<kQuad, uint8_t>,
-        pack_panel<kQuad>,    correct_sums, requantize_sums};
-    if (has_quads()) {
-        return &kQuads;
-    }
+    static constexpr IntegerGemm kAll[] = {
+        {"gemm_i8_12x32_vnni", kColumns, kQuadRows, kQuad, sizeof(uint8_t), 180, multiply_quads,
+         pack_a<kQuad, uint8_t>, pack_panel<kQuad>, correct_sums, requantize_sums, finish_row},
+        kPairs};
+    return std::span(kAll).subspan(has_quads() ? 0 : 1);
+#else
+    return {&kPairs, 1};
 #endif
-    return &kGemm;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -289,11 +336,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace leat::cpu {
 
-HWY_EXPORT(select_integer_gemm);
+HWY_EXPORT(select_integer_gemms);
 
-const IntegerGemm& integer_gemm() {
-    static const IntegerGemm& gemm = *HWY_DYNAMIC_DISPATCH(select_integer_gemm)();
-    return gemm;
+std::span<const IntegerGemm> integer_gemms() {
+    static const std::span<const IntegerGemm> kGemms = HWY_DYNAMIC_DISPATCH(select_integer_gemms)();
+    return kGemms;
 }
 
 }  // namespace leat::cpu

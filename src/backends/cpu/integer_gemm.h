@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "leat/dtype.h"
@@ -48,10 +49,25 @@ struct ByteMatrix {
 // How requantize_sums ends a row of sums.
 struct Requantization {
     const float* factors = nullptr;  // by column
-    const int32_t* bias = nullptr;   // by column; null: none
     int32_t zero = 0;
     bool is_signed = false;
 };
+
+// How finish_row ends a row of sums whose columns share b_zero and scales: sum - a_zero b_sum +
+// shift, then saturate(round(factor sum) + y_zero) unless y is i32.
+struct RowFinish {
+    int32_t a_zero = 0;
+    int32_t shift = 0;
+    float factor = 0;
+    int32_t y_zero = 0;
+    DType y = DType::kInt32;
+};
+// RowFinish::shift: k a_zero b_zero - b_zero a_sum + bias, modulo 2^32.
+constexpr int32_t row_shift(
+    int64_t k, int32_t a_zero, int32_t b_zero, int32_t a_sum, int32_t bias) {
+    const uint32_t both = uint32_t(k) * uint32_t(a_zero) - uint32_t(a_sum);
+    return int32_t(both * uint32_t(b_zero) + uint32_t(bias));
+}
 
 struct IntegerGemm {
     std::string_view name;
@@ -86,13 +102,22 @@ struct IntegerGemm {
                             const Requantization& requantization,
                             uint8_t* bytes);
 
+    // The same for a row whose columns have all but b_sums in common; to: elements of RowFinish::y.
+    void (*finish_row)(const int32_t* sums,
+                       const int32_t* b_sums,
+                       const RowFinish& how,
+                       std::byte* to);
+
     int64_t groups(int64_t k) const { return (k + group - 1) / group; }
     int64_t a_row_bytes(int64_t k) const { return groups(k) * group * a_element_bytes; }
     int64_t panel_bytes(int64_t k) const { return groups(k) * group * columns; }
     int64_t panels(int64_t n) const { return (n + columns - 1) / columns; }
 };
 
-// The best for this machine.
-const IntegerGemm& integer_gemm();
+// Those that this machine can run, the best first.
+std::span<const IntegerGemm> integer_gemms();
+inline const IntegerGemm& integer_gemm() {
+    return integer_gemms().front();
+}
 
 }  // namespace leat::cpu

@@ -80,11 +80,26 @@ class IntegerConvKernel final : public CpuKernel {
         const std::byte* rows;
         const int32_t* sums;
     };
+    // Neighbouring positions in a row of y.
+    struct Segment {
+        Extents begin;
+        int64_t column;  // of the panel
+        int64_t count;
+    };
     struct Panel {
         int64_t first;  // position of y
         int64_t count;
         const int8_t* packed;
         std::array<int32_t, kMaxIntegerColumns> sums;
+        std::array<Segment, kMaxIntegerColumns> segments;
+        size_t segment_count;
+    };
+    // What all channels of a run have in common.
+    struct Common {
+        int32_t x_zero;  // packed
+        int32_t y_zero;
+        float x_scale;
+        float y_scale;
     };
     void run_tile(const KernelArgs& args, int64_t tile) const;
     Weights bind_weights(const KernelArgs& args, int64_t group) const;
@@ -93,16 +108,18 @@ class IntegerConvKernel final : public CpuKernel {
     void copy_windows(const uint8_t* x, uint8_t x_zero, const Panel& panel, uint8_t* to) const;
     void copy_segment(const uint8_t* x,
                       uint8_t x_zero,
-                      int64_t position,
-                      int64_t count,
+                      const Segment& segment,
                       const Extents& tap,
                       uint8_t* to) const;
+    void find_segments(Panel& panel) const;
+    Common common_of(const KernelArgs& args) const;
     void finish_row(const KernelArgs& args,
+                    const Common& common,
                     const Panel& panel,
                     int64_t image,
                     int64_t channel,
                     int32_t w_sum,
-                    int32_t* sums) const;
+                    const int32_t* sums) const;
     bool has(const KernelArgs& args, int input) const {
         return input >= 0 && size_t(input) < args.inputs.size() &&
                args.inputs[size_t(input)].present();
@@ -192,6 +209,7 @@ void IntegerConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
     const Weights weights = bind_weights(args, group);
     auto* sums = reinterpret_cast<int32_t*>(args.scratch + sums_at_);
     Panel panel{};
+    const Common common = common_of(args);
     for (int64_t i = part_begin(panels, panel_blocks_, block);
          i < part_begin(panels, panel_blocks_, block + 1); ++i) {
         panel.first = i * gemm_.columns;
@@ -202,7 +220,7 @@ void IntegerConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
             gemm_.multiply(weights.rows + r * row_bytes, row_bytes, count, panel.packed,
                            gemm_.groups(k), sums);
             for (int64_t j = 0; j < count; ++j) {
-                finish_row(args, panel, image, group * rows + r + j, weights.sums[r + j],
+                finish_row(args, common, panel, image, group * rows + r + j, weights.sums[r + j],
                            sums + j * gemm_.columns);
             }
         }
@@ -221,6 +239,7 @@ void IntegerConvKernel::bind_panel(const KernelArgs& args,
     ByteMatrix matrix{x + panel.first, plane, 1, flip_to_signed(conv_.x)};
     if (!conv_.is_pointwise()) {
         auto* windows = reinterpret_cast<uint8_t*>(args.scratch + windows_at_);
+        find_segments(panel);
         copy_windows(x, parameter<uint8_t>(args, conv_.operands.x_zero, 0), panel, windows);
         matrix.data = windows;
         matrix.k_stride = gemm_.columns;
@@ -234,35 +253,48 @@ void IntegerConvKernel::copy_windows(const uint8_t* x,
                                      const Panel& panel,
                                      uint8_t* to) const {
     const WindowGeometry& window = conv_.geometry.window;
-    const int64_t width = window.output[2];
     for (int64_t t = 0; t < window.kernel_count(); ++t, to += gemm_.columns) {
         const Extents tap{t / (window.kernel[1] * window.kernel[2]),
                           t / window.kernel[2] % window.kernel[1], t % window.kernel[2]};
-        // Parts of rows of y.
-        for (int64_t i = 0; i < panel.count;) {
-            const int64_t position = panel.first + i;
-            const int64_t count = std::min(panel.count - i, width - position % width);
-            copy_segment(x, x_zero, position, count, tap, to + i);
-            i += count;
+        for (size_t i = 0; i < panel.segment_count; ++i) {
+            copy_segment(x, x_zero, panel.segments[i], tap, to + panel.segments[i].column);
         }
+    }
+}
+
+void IntegerConvKernel::find_segments(Panel& panel) const {
+    const Extents& output = conv_.geometry.window.output;
+    panel.segment_count = 0;
+    for (int64_t i = 0; i < panel.count;) {
+        const int64_t position = panel.first + i;
+        Segment& segment = panel.segments[panel.segment_count++];
+        segment.begin = {position / (output[2] * output[1]), position / output[2] % output[1],
+                         position % output[2]};
+        segment.column = i;
+        segment.count = std::min(panel.count - i, output[2] - segment.begin[2]);
+        i += segment.count;
     }
 }
 
 void IntegerConvKernel::copy_segment(const uint8_t* x,
                                      uint8_t x_zero,
-                                     int64_t position,
-                                     int64_t count,
+                                     const Segment& segment,
                                      const Extents& tap,
                                      uint8_t* to) const {
     const WindowGeometry& window = conv_.geometry.window;
-    const int64_t width = window.output[2];
-    const int64_t height = window.output[1];
-    const Extents begin{position / (width * height), position / width % height, position % width};
+    const int64_t count = segment.count;
     Extents origin{};
     for (size_t axis = 0; axis < origin.size(); ++axis) {
-        origin[axis] = window.origin(int(axis), begin[axis]) + tap[axis] * window.dilation[axis];
+        origin[axis] =
+            window.origin(int(axis), segment.begin[axis]) + tap[axis] * window.dilation[axis];
     }
-    IndexRange inside = taps_inside(origin[2], window.stride[2], count, window.input[2]);
+    IndexRange inside;
+    if (window.stride[2] == 1) {  // without divisions
+        inside.begin = std::clamp<int64_t>(-origin[2], 0, count);
+        inside.end = std::clamp(window.input[2] - origin[2], inside.begin, count);
+    } else {
+        inside = taps_inside(origin[2], window.stride[2], count, window.input[2]);
+    }
     if (origin[0] < 0 || origin[0] >= window.input[0] || origin[1] < 0 ||
         origin[1] >= window.input[1] || inside.count() == 0) {
         inside = {0, 0};
@@ -289,38 +321,44 @@ void IntegerConvKernel::copy_segment(const uint8_t* x,
     }
 }
 
+IntegerConvKernel::Common IntegerConvKernel::common_of(const KernelArgs& args) const {
+    const QuantizedConvOperands& operands = conv_.operands;
+    return {packed_b_zero(conv_.x, parameter<uint8_t>(args, operands.x_zero, 0)),
+            conv_.y == DType::kInt8 ? int32_t{parameter<int8_t>(args, operands.y_zero, 0)}
+                                    : int32_t{parameter<uint8_t>(args, operands.y_zero, 0)},
+            parameter<float>(args, operands.x_scale, 0),
+            parameter<float>(args, operands.y_scale, 0)};
+}
+
 void IntegerConvKernel::finish_row(const KernelArgs& args,
+                                   const Common& common,
                                    const Panel& panel,
                                    int64_t image,
                                    int64_t channel,
                                    int32_t w_sum,
-                                   int32_t* sums) const {
+                                   const int32_t* sums) const {
     const QuantizedConvOperands& operands = conv_.operands;
-    std::array<int32_t, kMaxIntegerColumns> numbers{};
-    numbers.fill(packed_b_zero(conv_.x, parameter<uint8_t>(args, operands.x_zero, 0)));
-    gemm_.correct_sums(sums, int32_t(conv_.k()),
-                       packed_a_zero(conv_.w, parameter<uint8_t>(args, operands.w_zero, channel)),
-                       w_sum, numbers.data(), panel.sums.data());
+    RowFinish how;
+    how.a_zero = packed_a_zero(conv_.w, parameter<uint8_t>(args, operands.w_zero, channel));
+    how.shift = row_shift(conv_.k(), how.a_zero, common.x_zero, w_sum,
+                          parameter<int32_t>(args, operands.bias, channel));
+    how.y = conv_.y;
+    if (how.y != DType::kInt32) {
+        how.factor = requantize_factor(
+            common.x_scale, parameter<float>(args, operands.w_scale, channel), common.y_scale);
+        how.y_zero = common.y_zero;
+    }
+    const int64_t element_bytes = how.y == DType::kInt32 ? int64_t{sizeof(int32_t)} : 1;
     const int64_t at =
         (image * conv_.geometry.out_channels + channel) * conv_.positions() + panel.first;
-    if (conv_.y == DType::kInt32) {
-        std::copy_n(sums, panel.count, args.outputs[0].as<int32_t>() + at);
+    std::byte* y = args.outputs[0].data + at * element_bytes;
+    if (panel.count == gemm_.columns) {
+        gemm_.finish_row(sums, panel.sums.data(), how, y);
         return;
     }
-    std::array<float, kMaxIntegerColumns> factors{};
-    factors.fill(requantize_factor(parameter<float>(args, operands.x_scale, 0),
-                                   parameter<float>(args, operands.w_scale, channel),
-                                   parameter<float>(args, operands.y_scale, 0)));
-    numbers.fill(parameter<int32_t>(args, operands.bias, channel));
-    Requantization how;
-    how.factors = factors.data();
-    how.bias = numbers.data();
-    how.is_signed = conv_.y == DType::kInt8;
-    how.zero = how.is_signed ? int32_t{parameter<int8_t>(args, operands.y_zero, 0)}
-                             : int32_t{parameter<uint8_t>(args, operands.y_zero, 0)};
-    std::array<uint8_t, kMaxIntegerColumns> bytes{};
-    gemm_.requantize_sums(sums, how, bytes.data());
-    std::copy_n(bytes.data(), panel.count, args.outputs[0].as<uint8_t>() + at);
+    alignas(int32_t) std::array<std::byte, kMaxIntegerColumns * sizeof(int32_t)> row{};
+    gemm_.finish_row(sums, panel.sums.data(), how, row.data());
+    std::memcpy(y, row.data(), size_t(panel.count * element_bytes));
 }
 
 // Rows of all groups and then their sums; null where the weights are not constant.
