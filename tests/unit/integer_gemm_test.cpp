@@ -117,5 +117,30 @@ TEST(IntegerGemm, HoldsTheLargestProducts) {
     }
 }
 
+int32_t weighted(const uint8_t* x,
+                 const std::vector<int32_t>& offsets,
+                 const std::vector<int32_t>& weights) {
+    int32_t sum = 0;
+    for (size_t t = 0; t < weights.size(); ++t) {
+        sum += weights[t] * x[offsets[t]];
+    }
+    return sum;
+}
+
+TEST(IntegerGemm, WeighsRowsAtBothSteps) {
+    const auto x = random_bytes(200, 5);
+    const std::vector<int32_t> offsets{0, 1, 2, 50, 51, 52};
+    const std::vector<int32_t> weights{-255, 255, 7, -1, 100, 0};
+    for (const IntegerGemm& gemm : integer_gemms()) {
+        for (const int64_t step : {1, 2}) {
+            std::vector<int32_t> sums(static_cast<size_t>(gemm.columns));
+            gemm.weigh_row(x.data(), step, offsets.data(), weights.data(), 6, sums.data());
+            for (int64_t j = 0; j < gemm.columns; ++j) {
+                EXPECT_EQ(sums[size_t(j)], weighted(x.data() + step * j, offsets, weights));
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace leat::cpu

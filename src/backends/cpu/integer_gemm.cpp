@@ -302,6 +302,58 @@ void requantize_sums(const int32_t* sums, const Requantization& how, uint8_t* by
     }
 }
 
+#if HWY_TARGET == HWY_SCALAR
+void weigh_row(const uint8_t* x,
+               int64_t step,
+               const int32_t* offsets,
+               const int32_t* weights,
+               int64_t taps,
+               int32_t* sums) {
+    for (int64_t j = 0; j < kColumns; ++j) {
+        uint32_t sum = 0;
+        for (int64_t t = 0; t < taps; ++t) {
+            sum += uint32_t(weights[t] * x[offsets[t] + step * j]);
+        }
+        sums[j] = int32_t(sum);
+    }
+}
+#else
+// Bytes at every place, or at every other one.
+HWY_INLINE VI load_bytes(const uint8_t* x) {
+    const hn::Rebind<uint8_t, DI> bytes;
+    return hn::PromoteTo(kInts, hn::LoadU(bytes, x));
+}
+HWY_INLINE VI load_even_bytes(const uint8_t* x) {
+    const hn::Rebind<uint16_t, DI> pairs;
+    const hn::Repartition<uint8_t, decltype(pairs)> bytes;
+    const auto even = hn::And(hn::BitCast(pairs, hn::LoadU(bytes, x)), hn::Set(pairs, 0xff));
+    return hn::PromoteTo(kInts, even);
+}
+
+void weigh_row(const uint8_t* x,
+               int64_t step,
+               const int32_t* offsets,
+               const int32_t* weights,
+               int64_t taps,
+               int32_t* sums) {
+    VI first = hn::Zero(kInts);
+    VI second = first;
+    for (int64_t t = 0; t < taps; ++t) {
+        const uint8_t* from = x + offsets[t];
+        const VI weight = hn::Set(kInts, weights[t]);
+        if (step == 1) {
+            first = hn::Add(first, hn::Mul(load_bytes(from), weight));
+            second = hn::Add(second, hn::Mul(load_bytes(from + kLanes), weight));
+        } else {
+            first = hn::Add(first, hn::Mul(load_even_bytes(from), weight));
+            second = hn::Add(second, hn::Mul(load_even_bytes(from + 2 * kLanes), weight));
+        }
+    }
+    hn::StoreU(first, kInts, sums);
+    hn::StoreU(second, kInts, sums + kLanes);
+}
+#endif
+
 }  // namespace
 
 std::span<const IntegerGemm> select_integer_gemms() {
@@ -316,12 +368,14 @@ std::span<const IntegerGemm> select_integer_gemms() {
                                         pack_panel<kGroup>,
                                         correct_sums,
                                         requantize_sums,
-                                        finish_row};
+                                        finish_row,
+                                        weigh_row};
 #if HWY_TARGET == HWY_AVX3 && LEAT_HAS_QUADS
     static_assert(kColumns == kQuadColumns);
     static constexpr IntegerGemm kAll[] = {
         {"gemm_i8_12x32_vnni", kColumns, kQuadRows, kQuad, sizeof(uint8_t), 180, multiply_quads,
-         pack_a<kQuad, uint8_t>, pack_panel<kQuad>, correct_sums, requantize_sums, finish_row},
+         pack_a<kQuad, uint8_t>, pack_panel<kQuad>, correct_sums, requantize_sums, finish_row,
+         weigh_row},
         kPairs};
     return std::span(kAll).subspan(has_quads() ? 0 : 1);
 #else

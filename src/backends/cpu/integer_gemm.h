@@ -108,6 +108,15 @@ struct IntegerGemm {
                        const RowFinish& how,
                        std::byte* to);
 
+    // sums[j] = sum_t weights[t] x[offsets[t] + step j] for `columns` columns; step is 1 or 2.
+    // Reads step * columns bytes from each tap's first.
+    void (*weigh_row)(const uint8_t* x,
+                      int64_t step,
+                      const int32_t* offsets,
+                      const int32_t* weights,
+                      int64_t taps,
+                      int32_t* sums);
+
     int64_t groups(int64_t k) const { return (k + group - 1) / group; }
     int64_t a_row_bytes(int64_t k) const { return groups(k) * group * a_element_bytes; }
     int64_t panel_bytes(int64_t k) const { return groups(k) * group * columns; }

@@ -5,11 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "backends/cpu/cpu_kernel.h"
-#include "backends/cpu/integer_gemm.h"
 #include "base/parts.h"
 #include "base/round_up.h"
-#include "ops/conv_integer/conv_integer.h"
+#include "ops/conv_integer/integer_conv_cpu.h"
 #include "ops/matmul_integer/requantize.h"
 
 namespace leat {
@@ -50,24 +48,6 @@ void fill_short(uint8_t* to, int64_t count, uint8_t value) {
         to[i] = value;
     }
 }
-
-struct IntegerConv {
-    QuantizedConvOperands operands;
-    ConvGeometry geometry;
-    DType x = DType::kUint8;
-    DType w = DType::kUint8;
-    DType y = DType::kInt32;
-
-    int64_t rows() const { return geometry.out_channels_per_group(); }  // of a group
-    int64_t positions() const { return geometry.window.output_count(); }
-    int64_t k() const { return geometry.in_channels_per_group() * geometry.window.kernel_count(); }
-    // One tap at each position of x: x is the matrix.
-    bool is_pointwise() const {
-        const WindowGeometry& window = geometry.window;
-        return window.kernel_count() == 1 && window.input == window.output &&
-               window.stride == Extents{1, 1, 1} && window.pad_begin == Extents{};
-    }
-};
 
 class IntegerConvKernel final : public CpuKernel {
   public:
@@ -120,19 +100,6 @@ class IntegerConvKernel final : public CpuKernel {
                     int64_t channel,
                     int32_t w_sum,
                     const int32_t* sums) const;
-    bool has(const KernelArgs& args, int input) const {
-        return input >= 0 && size_t(input) < args.inputs.size() &&
-               args.inputs[size_t(input)].present();
-    }
-    // The element of a channel, or the only one; 0 where the operand is absent.
-    template <class T>
-    T parameter(const KernelArgs& args, int input, int64_t channel) const {
-        if (!has(args, input)) {
-            return T{};
-        }
-        const TensorArg& arg = args.inputs[size_t(input)];
-        return arg.as<const T>()[arg.shape.element_count() == 1 ? 0 : channel];
-    }
 
     const IntegerGemm& gemm_ = integer_gemm();
     IntegerConv conv_;
@@ -240,7 +207,7 @@ void IntegerConvKernel::bind_panel(const KernelArgs& args,
     if (!conv_.is_pointwise()) {
         auto* windows = reinterpret_cast<uint8_t*>(args.scratch + windows_at_);
         find_segments(panel);
-        copy_windows(x, parameter<uint8_t>(args, conv_.operands.x_zero, 0), panel, windows);
+        copy_windows(x, conv_parameter<uint8_t>(args, conv_.operands.x_zero, 0), panel, windows);
         matrix.data = windows;
         matrix.k_stride = gemm_.columns;
     }
@@ -323,11 +290,11 @@ void IntegerConvKernel::copy_segment(const uint8_t* x,
 
 IntegerConvKernel::Common IntegerConvKernel::common_of(const KernelArgs& args) const {
     const QuantizedConvOperands& operands = conv_.operands;
-    return {packed_b_zero(conv_.x, parameter<uint8_t>(args, operands.x_zero, 0)),
-            conv_.y == DType::kInt8 ? int32_t{parameter<int8_t>(args, operands.y_zero, 0)}
-                                    : int32_t{parameter<uint8_t>(args, operands.y_zero, 0)},
-            parameter<float>(args, operands.x_scale, 0),
-            parameter<float>(args, operands.y_scale, 0)};
+    return {packed_b_zero(conv_.x, conv_parameter<uint8_t>(args, operands.x_zero, 0)),
+            conv_.y == DType::kInt8 ? int32_t{conv_parameter<int8_t>(args, operands.y_zero, 0)}
+                                    : int32_t{conv_parameter<uint8_t>(args, operands.y_zero, 0)},
+            conv_parameter<float>(args, operands.x_scale, 0),
+            conv_parameter<float>(args, operands.y_scale, 0)};
 }
 
 void IntegerConvKernel::finish_row(const KernelArgs& args,
@@ -339,13 +306,13 @@ void IntegerConvKernel::finish_row(const KernelArgs& args,
                                    const int32_t* sums) const {
     const QuantizedConvOperands& operands = conv_.operands;
     RowFinish how;
-    how.a_zero = packed_a_zero(conv_.w, parameter<uint8_t>(args, operands.w_zero, channel));
+    how.a_zero = packed_a_zero(conv_.w, conv_parameter<uint8_t>(args, operands.w_zero, channel));
     how.shift = row_shift(conv_.k(), how.a_zero, common.x_zero, w_sum,
-                          parameter<int32_t>(args, operands.bias, channel));
+                          conv_parameter<int32_t>(args, operands.bias, channel));
     how.y = conv_.y;
     if (how.y != DType::kInt32) {
         how.factor = requantize_factor(
-            common.x_scale, parameter<float>(args, operands.w_scale, channel), common.y_scale);
+            common.x_scale, conv_parameter<float>(args, operands.w_scale, channel), common.y_scale);
         how.y_zero = common.y_zero;
     }
     const int64_t element_bytes = how.y == DType::kInt32 ? int64_t{sizeof(int32_t)} : 1;
@@ -387,27 +354,46 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
 }
 
 Result<std::unique_ptr<CpuKernel>> make_integer_conv(PrepareContext& context) {
-    IntegerConv conv;
-    conv.operands = QuantizedConvOperands::of(context.node);
-    const TensorArg& x = context.inputs[size_t(conv.operands.x)];
-    const TensorArg& w = context.inputs[size_t(conv.operands.w)];
-    const TensorArg& y = context.outputs[0];
-    if (!x.is_row_major() || !w.is_row_major() || !y.is_row_major()) {
+    LEAT_ASSIGN_OR_RETURN(const std::optional<IntegerConv> conv, IntegerConv::find(context));
+    if (!conv) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(conv.geometry,
-                          ConvGeometry::make(context.node, x.shape, w.shape, y.shape));
-    conv.x = x.dtype;
-    conv.w = w.dtype;
-    conv.y = y.dtype;
-    LEAT_ASSIGN_OR_RETURN(auto packed, pack_weights(context, conv));
-    return std::unique_ptr<CpuKernel>(std::make_unique<IntegerConvKernel>(conv, std::move(packed)));
+    if (covers_integer_depthwise(*conv)) {
+        return make_integer_depthwise(*conv);
+    }
+    LEAT_ASSIGN_OR_RETURN(auto packed, pack_weights(context, *conv));
+    return std::unique_ptr<CpuKernel>(
+        std::make_unique<IntegerConvKernel>(*conv, std::move(packed)));
 }
 
 constexpr std::array<CpuKernelEntry, 2> kKernels = {
     {{"ConvInteger", &make_integer_conv}, {"QLinearConv", &make_integer_conv}}};
 
 }  // namespace
+
+Result<std::optional<IntegerConv>> IntegerConv::find(const PrepareContext& context) {
+    IntegerConv conv;
+    conv.operands = QuantizedConvOperands::of(context.node);
+    const TensorArg& x = context.inputs[size_t(conv.operands.x)];
+    const TensorArg& w = context.inputs[size_t(conv.operands.w)];
+    const TensorArg& y = context.outputs[0];
+    if (!x.is_row_major() || !w.is_row_major() || !y.is_row_major()) {
+        return std::optional<IntegerConv>();
+    }
+    LEAT_ASSIGN_OR_RETURN(conv.geometry,
+                          ConvGeometry::make(context.node, x.shape, w.shape, y.shape));
+    conv.x = x.dtype;
+    conv.w = w.dtype;
+    conv.y = y.dtype;
+    return std::optional(conv);
+}
+
+bool IntegerConv::is_pointwise() const {
+    const WindowGeometry& window = geometry.window;
+    return window.kernel_count() == 1 && window.input == window.output &&
+           window.stride == Extents{1, 1, 1} && window.pad_begin == Extents{};
+}
+
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> conv_integer_cpu_kernels() {
