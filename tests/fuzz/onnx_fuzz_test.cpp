@@ -129,6 +129,13 @@ std::string any_op(Random& random) {
                                                   "Size",
                                                   "Range",
                                                   "CumSum",
+                                                  "QuantizeLinear",
+                                                  "DequantizeLinear",
+                                                  "DynamicQuantizeLinear",
+                                                  "MatMulInteger",
+                                                  "QLinearMatMul",
+                                                  "ConvInteger",
+                                                  "QLinearConv",
                                                   "Where",
                                                   "Identity",
                                                   "ConstantOfShape",
@@ -149,12 +156,12 @@ std::string any_op(Random& random) {
 // Up to four attributes that some operator has, most of them with wrong values.
 std::string odd_attributes(Random& random) {
     static const std::vector<std::string> kAttributes = {
-        "axis",       "axes",      "perm",         "shape",    "value",     "pads",
-        "strides",    "dilations", "kernel_shape", "group",    "split",     "starts",
-        "ends",       "scales",    "to",           "k",        "broadcast", "min",
-        "max",        "auto_pad",  "mode",         "keepdims", "epsilon",   "num_outputs",
-        "batch_dims", "ceil_mode", "then_branch",  "size",     "transA",    "direction",
-        "spatial"};
+        "axis",       "axes",       "perm",         "shape",    "value",     "pads",
+        "strides",    "dilations",  "kernel_shape", "group",    "split",     "starts",
+        "ends",       "scales",     "to",           "k",        "broadcast", "min",
+        "max",        "auto_pad",   "mode",         "keepdims", "epsilon",   "num_outputs",
+        "batch_dims", "ceil_mode",  "then_branch",  "size",     "transA",    "direction",
+        "spatial",    "block_size", "output_dtype"};
     std::string attributes;
     for (size_t i = below(random, 5); i > 0; --i) {
         attributes += odd_attribute(
@@ -167,12 +174,12 @@ std::string odd_attributes(Random& random) {
 // An operator of any opset with inputs of any number and shape, and attributes that fit some
 // operator.
 std::string odd_model(Random& random) {
-    static const std::vector<std::string> kInputs = {"x", "x", "w", "i", "s", "", "y"};
+    static const std::vector<std::string> kInputs = {"x", "x", "w", "i", "s", "b", "z", "", "y"};
     ModelParts parts;
     parts.opset =
         pick<int64_t>(random, {1, 5, 6, 7, 9, 10, 11, 12, 13, 17, 18, 20, 22, odd_number(random)});
-    std::vector<std::string> inputs = {"x"};
-    for (size_t i = below(random, 5); i > 0; --i) {
+    std::vector<std::string> inputs = {pick<std::string>(random, {"x", "x", "x", "b"})};
+    for (size_t i = below(random, 9); i > 0; --i) {
         inputs.push_back(pick(random, kInputs));
     }
     const std::string attributes = odd_attributes(random);
@@ -186,6 +193,7 @@ std::string odd_model(Random& random) {
     parts.outputs = {testing::value_info("y", "")};
     parts.initializers = {
         raw_tensor<float>("w", {2}, {1, 2}), raw_tensor<int64_t>("i", {2}, {odd_number(random), 1}),
+        raw_tensor<uint8_t>("b", {1, 2, 1, 2}, {1, 2, 3, 4}), raw_tensor<uint8_t>("z", {}, {3}),
         tensor("s",
                pick<DType>(random, {DType::kInt64, DType::kFloat16, DType::kInt4, DType::kString}),
                odd_dims(random, {1}),

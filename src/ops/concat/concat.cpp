@@ -12,6 +12,9 @@ namespace {
 Status check_types(const InferContext& context) {
     const DType dtype = context.input(0).dtype;
     for (int i = 1; i < context.input_count(); ++i) {
+        if (!context.has_input(i)) {
+            return invalid_argument("input {} is absent but required", i);
+        }
         const DType other = context.input(i).dtype;
         if (other != dtype && other != DType::kUndefined && dtype != DType::kUndefined) {
             return invalid_argument("input {} has another type than input 0", i)
