@@ -3,14 +3,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_16bit_storage : require
 
-const uint kF32 = 1;
-const uint kU8 = 2;
-const uint kI8 = 3;
-const uint kU16 = 4;
-const uint kI16 = 5;
-const uint kI32 = 6;
-const uint kF16 = 10;
-const uint kBf16 = 16;
+#include "dtypes.glsl"
 
 layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Bytes {
     uint8_t at[];
