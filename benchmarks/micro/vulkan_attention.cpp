@@ -173,25 +173,19 @@ class Bench {
     }
 
   private:
-    Status add_memory(int64_t size_bytes,
-                      Recorded& recorded,
-                      std::vector<BufferPlace>& places) const;
+    Status add_memory(int64_t size_bytes, Recorded& recorded) const;
 
     BenchmarkDevice own_;
 };
 
-Status Bench::add_memory(int64_t size_bytes,
-                         Recorded& recorded,
-                         std::vector<BufferPlace>& places) const {
+Status Bench::add_memory(int64_t size_bytes, Recorded& recorded) const {
     LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, size_bytes));
-    LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, size_bytes}));
     if (arena.is_mapped()) {
         std::mt19937 random(1);
-        auto* floats = reinterpret_cast<float*>(arena.segments()[0].mapped);
+        auto* floats = reinterpret_cast<float*>(arena.mapped_at(0).data());
         std::generate_n(floats, size_bytes / int64_t(sizeof(float)),
                         [&] { return float(random()) * 0x1p-31F - 1.0F; });
     }
-    places.push_back(place);
     recorded.memory.push_back(std::move(arena));
     return Status();
 }
@@ -200,13 +194,13 @@ Result<Bench::Recorded> Bench::record(const Commands& commands) const {
     Recorded recorded;
     LEAT_ASSIGN_OR_RETURN(recorded.pipelines,
                           KernelPipelines::make(*own_.maker, commands.writer.shaders()));
-    std::vector<BufferPlace> places;
     if (!commands.writer.scratch_buffers().empty()) {
         return unsupported("scratch of kernels");
     }
     for (const int64_t bytes : commands.sizes_bytes) {
-        LEAT_RETURN_IF_ERROR(add_memory(bytes, recorded, places));
+        LEAT_RETURN_IF_ERROR(add_memory(bytes, recorded));
     }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<BufferPlace> places, places_of(recorded.memory));
     LEAT_ASSIGN_OR_RETURN(
         recorded.recording,
         Recording::record(own_.queue, commands.list, plan_barriers(commands.list),

@@ -88,6 +88,16 @@ int run_benchmark(std::span<char*> words,
     return status.ok() ? 0 : 1;
 }
 
+Result<std::vector<BufferPlace>> places_of(std::span<const Arena> arenas) {
+    std::vector<BufferPlace> places;
+    places.reserve(arenas.size());
+    for (const Arena& arena : arenas) {
+        LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, arena.size_bytes()}));
+        places.push_back(place);
+    }
+    return places;
+}
+
 Result<double> time_run(Queue& queue, Recording& recording) {
     const int64_t begin_ns = monotonic_ns();
     LEAT_ASSIGN_OR_RETURN(const uint64_t point, recording.replay());

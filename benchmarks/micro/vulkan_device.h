@@ -46,6 +46,9 @@ int run_benchmark(std::span<char*> words,
                   std::span<const BenchmarkOption> options,
                   const std::function<Status()>& measure);
 
+// Of each arena as a whole; they stay where they are until these are recorded.
+Result<std::vector<BufferPlace>> places_of(std::span<const Arena> arenas);
+
 // Microseconds from the submission of a run to its end.
 Result<double> time_run(Queue& queue, Recording& recording);
 

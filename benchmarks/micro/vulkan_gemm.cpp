@@ -1,9 +1,10 @@
 // f32 products on a device that is a CPU: the product's kernel beside a hand sweep of kernels and a
 // textbook's, and a weight that is larger than Mesa lets a storage buffer be.
 //
-//   vulkan_gemm [--device NAME] [--rounds N] [--match TEXT]
+//   vulkan_gemm [--device NAME] [--rounds N] [--match TEXT] [--columns N]
 //
 // NAME as in "vulkan:NAME": a number or name~TEXT. Of the sweep only names with TEXT take part.
+// The large weight has N columns of 16 KiB; 163,840 are more than Mesa allocates in one piece.
 // Every kernel runs once in each round, so that all see the same machine; the least time of each
 // counts, and beside it the least CPU time of the process, which others on the machine disturb
 // less. Sampled elements of every result are compared with sums in double precision on the host.
@@ -45,6 +46,7 @@ struct Arguments {
     std::string_view device = "0";
     int64_t rounds = 7;
     std::string_view match;
+    int64_t columns = 14336;  // of the large weight: 235 MB
 };
 
 struct Extents {
@@ -68,7 +70,7 @@ class Matrices {
             end = round_up(ranges[i].end, kArenaAlignmentBytes);
         }
         LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device, end));
-        if (!arena.is_mapped() || arena.segments().size() != 1) {
+        if (int64_t(arena.mapped_at(0).size()) < end) {
             return unsupported("{} bytes in memory of '{}' that the host sees", end,
                                device->info().name);
         }
@@ -115,7 +117,7 @@ class Matrices {
         }
     }
     std::span<float> elements(size_t operand) const {
-        std::byte* begin = arena_.segments()[0].mapped + ranges_[operand].begin;
+        std::byte* begin = arena_.mapped_at(ranges_[operand].begin).data();
         return {reinterpret_cast<float*>(begin), size_t(bytes(operand)) / sizeof(float)};
     }
 
@@ -179,14 +181,13 @@ Status Bench::record(const CommandList& list,
     for (size_t i = 0; i < places.size(); ++i) {
         LEAT_ASSIGN_OR_RETURN(places[i], candidate.matrices->place(i));
     }
-    places.reserve(places.size() + scratch.size());
     candidate.scratch.reserve(scratch.size());
     for (const ScratchBuffer& buffer : scratch) {
         LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, buffer.size_bytes));
-        LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arena, {0, buffer.size_bytes}));
-        places.push_back(place);
         candidate.scratch.push_back(std::move(arena));
     }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<BufferPlace> others, places_of(candidate.scratch));
+    places.insert(places.end(), others.begin(), others.end());
     LEAT_ASSIGN_OR_RETURN(
         candidate.recording,
         Recording::record(own_.queue, list, plan_barriers(list),
@@ -333,28 +334,27 @@ Status measure_sweep(const Bench& bench, const Arguments& arguments) {
     return Status();
 }
 
-// A weight of 235 MB, beside narrower ones of as many rows. These run several times in a row, so
-// that all rounds have as much work: what begins and ends a run would count 28 times as much
-// otherwise.
-Status measure_weights(const Bench& bench, int64_t rounds) {
+// A large weight beside narrower ones of as many rows. These run several times in a row, so that
+// all rounds have as much work: what begins and ends a run would count 28 times as much otherwise.
+Status measure_weights(const Bench& bench, const Arguments& arguments) {
     constexpr uint32_t kRows = 16;
     constexpr uint32_t kDepth = 4096;
     std::vector<Matrices> matrices;
     std::vector<Candidate> candidates;
     matrices.reserve(3);
     candidates.reserve(3);
-    constexpr uint32_t kMostColumns = 14336;
-    for (const uint32_t columns : {kMostColumns, 1024U, 512U}) {
+    const auto most_columns = uint32_t(arguments.columns);
+    for (const uint32_t columns : {most_columns, 1024U, 512U}) {
         LEAT_ASSIGN_OR_RETURN(Matrices made,
                               Matrices::make(bench.device(), {kRows, columns, kDepth}));
         matrices.push_back(std::move(made));
         std::string name = fmt::format("{} x {} x {}", kRows, kDepth, columns);
         LEAT_ASSIGN_OR_RETURN(
             Candidate candidate,
-            bench.make_product(std::move(name), matrices.back(), kMostColumns / columns));
+            bench.make_product(std::move(name), matrices.back(), divide_up(most_columns, columns)));
         candidates.push_back(std::move(candidate));
     }
-    LEAT_RETURN_IF_ERROR(run_rounds(bench, candidates, rounds));
+    LEAT_RETURN_IF_ERROR(run_rounds(bench, candidates, arguments.rounds));
     for (const Candidate& candidate : candidates) {
         fmt::print("{:20} weight {:6.1f} MB {:8.2f} GFLOP/s; the large one is {:.3f} of it\n",
                    candidate.name, double(candidate.matrices->bytes(1)) * 1e-6, candidate.gflops(),
@@ -367,7 +367,7 @@ Status measure(const Arguments& arguments) {
     LEAT_ASSIGN_OR_RETURN(BenchmarkDevice opened, BenchmarkDevice::open(arguments.device));
     const Bench bench(std::move(opened));
     fmt::print("{} ({})\n", bench.device()->info().name, bench.device()->info().driver);
-    LEAT_RETURN_IF_ERROR(measure_weights(bench, arguments.rounds));
+    LEAT_RETURN_IF_ERROR(measure_weights(bench, arguments));
     return measure_sweep(bench, arguments);
 }
 
@@ -380,6 +380,7 @@ int main(int count, char** words) {
         {"--device", &arguments.device},
         {"--rounds", &arguments.rounds},
         {"--match", &arguments.match},
+        {"--columns", &arguments.columns},
     };
     return leat::vulkan::run_benchmark(std::span(words, size_t(count)), options,
                                        [&] { return leat::vulkan::measure(arguments); });

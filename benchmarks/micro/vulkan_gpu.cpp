@@ -20,7 +20,6 @@
 #include "backends/vulkan/list_writer.h"
 #include "backends/vulkan/staging_ring.h"
 #include "base/error.h"
-#include "base/round_up.h"
 #include "graph/op_def.h"
 #include "vulkan_device.h"
 
@@ -100,13 +99,7 @@ class Preparer {
         auto prepared = std::make_unique<Prepared>();
         prepared->measured = measured;
         LEAT_RETURN_IF_ERROR(write(*prepared));
-        std::vector<BufferPlace> places;
-        places.reserve(prepared->arenas.size());
-        for (const Arena& arena : prepared->arenas) {
-            LEAT_ASSIGN_OR_RETURN(const BufferPlace place,
-                                  place_in(arena, {0, arena.size_bytes()}));
-            places.push_back(place);
-        }
+        LEAT_ASSIGN_OR_RETURN(const std::vector<BufferPlace> places, places_of(prepared->arenas));
         BarrierPlanOptions options;
         options.submit_budget_ns = std::numeric_limits<int64_t>::max();
         LEAT_ASSIGN_OR_RETURN(
@@ -118,9 +111,7 @@ class Preparer {
 
   private:
     Result<PlacedOperand> add_buffer(Prepared& prepared, int64_t size_bytes) {
-        ArenaOptions options;
-        options.segment_bytes = round_up(size_bytes, kArenaAlignmentBytes);
-        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, size_bytes, options));
+        LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, size_bytes));
         prepared.arenas.push_back(std::move(arena));
         return PlacedOperand{prepared.list.add_buffer(size_bytes), 0, size_bytes};
     }
@@ -174,10 +165,7 @@ class Preparer {
             LEAT_RETURN_IF_ERROR(choice.entry->write({node, args, args.first(1)}, writer));
         }
         for (const ScratchBuffer& scratch : writer.scratch_buffers()) {
-            ArenaOptions options;
-            options.segment_bytes = round_up(scratch.size_bytes, kArenaAlignmentBytes);
-            LEAT_ASSIGN_OR_RETURN(Arena arena,
-                                  Arena::allocate(own_.device, scratch.size_bytes, options));
+            LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, scratch.size_bytes));
             prepared.arenas.push_back(std::move(arena));
         }
         LEAT_ASSIGN_OR_RETURN(prepared.pipelines,

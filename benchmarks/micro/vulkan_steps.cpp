@@ -103,9 +103,7 @@ class Steps {
         places_.reserve(count);
         for (size_t i = 0; i < count; ++i) {
             const int64_t bytes = std::max<int64_t>(1, program_.list.buffer_bytes(BufferId(i)));
-            ArenaOptions options;
-            options.segment_bytes = round_up(bytes, kArenaAlignmentBytes);
-            LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, bytes, options));
+            LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(own_.device, bytes));
             arenas_.push_back(std::move(arena));
             LEAT_ASSIGN_OR_RETURN(const BufferPlace place, place_in(arenas_.back(), {0, bytes}));
             places_.push_back(place);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs `graphbench check` on networks on a device: device_networks_test.py GRAPHBENCH PLUGIN DEVICES FOLDER...
+"""Runs `graphbench check` on networks on a device:
+device_networks_test.py GRAPHBENCH PLUGIN DEVICES [BACKEND.NAME=VALUE...] FOLDER...
 
-Reads each FOLDER under $LEAT_TEST_DATA/models. Exits with 77 (skipped) where LEAT_TEST_DATA is unset, or the machine has no
+With these settings of backends. Reads each FOLDER under $LEAT_TEST_DATA/models. Exits with 77 (skipped) where LEAT_TEST_DATA is unset, or the machine has no
 such device.
 """
 import os
@@ -14,7 +15,9 @@ DEVICE_MISSING = 6
 
 
 def main():
-    graphbench, plugin, devices, *folders = sys.argv[1:]
+    graphbench, plugin, devices, *words = sys.argv[1:]
+    folders = [word for word in words if '=' not in word]
+    settings = [f'--backend-setting={word}' for word in words if '=' in word]
     data = os.environ.get('LEAT_TEST_DATA')
     if not data:
         print('LEAT_TEST_DATA is not set: skipped')
@@ -22,7 +25,7 @@ def main():
     failed = 0
     for folder in folders:
         command = [graphbench, 'check', str(pathlib.Path(data) / 'models' / folder), '--device', devices,
-                   '--fallback', 'warn', '--backend-path', plugin]
+                   '--fallback', 'warn', '--backend-path', plugin, *settings]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode == DEVICE_MISSING:
             print(result.stderr)

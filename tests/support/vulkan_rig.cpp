@@ -18,13 +18,14 @@ Result<std::unique_ptr<VulkanRig>> VulkanRig::make(InstanceOptions instance_opti
     return make_on(std::move(device));
 }
 
-Result<std::unique_ptr<VulkanRig>> VulkanRig::make_on(std::shared_ptr<Device> device) {
+Result<std::unique_ptr<VulkanRig>> VulkanRig::make_on(std::shared_ptr<Device> device,
+                                                      ArenaOptions memory) {
     std::unique_ptr<VulkanRig> rig(new VulkanRig);
     rig->device_ = std::move(device);
     LEAT_ASSIGN_OR_RETURN(rig->queue_,
                           Queue::create(rig->device_, rig->device_->families().compute));
     LEAT_ASSIGN_OR_RETURN(rig->maker_, PipelineMaker::create(rig->device_));
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(rig->device_, kArenaBytes));
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(rig->device_, kArenaBytes, memory));
     rig->arena_.push_back(std::move(arena));
     LEAT_ASSIGN_OR_RETURN(rig->ring_, StagingRing::create(rig->queue_, {1 << 20, 2}));
     return rig;

@@ -22,7 +22,8 @@ class VulkanRig {
     static Result<std::unique_ptr<VulkanRig>> make(InstanceOptions instance_options = {},
                                                    DeviceOptions device_options = {});
     // On a device that others use, too.
-    static Result<std::unique_ptr<VulkanRig>> make_on(std::shared_ptr<Device> device);
+    static Result<std::unique_ptr<VulkanRig>> make_on(std::shared_ptr<Device> device,
+                                                      ArenaOptions memory = {});
 
     const std::shared_ptr<Device>& device() const { return device_; }
     const std::shared_ptr<Queue>& queue() const { return queue_; }

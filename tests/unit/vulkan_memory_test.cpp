@@ -83,17 +83,89 @@ TEST(VulkanMemoryTypes, OfAChipInTheHostsMemory) {
 TEST(VulkanArena, IsSplitAtTheLimitOfAnAllocation) {
     LEAT_DEVICE_OR_SKIP(device);
     ArenaOptions options;
-    options.segment_bytes = kMib + 100;  // rounded down to 1 MiB
+    options.allocation_bytes = kMib + 100;  // rounded down to 1 MiB
+    options.joining = Joining::kNone;
     const auto arena = Arena::allocate(device, kMib * 5 / 2, options);
     ASSERT_TRUE(arena.ok()) << arena.error().message();
     ASSERT_EQ(arena->segments().size(), 3U);
     EXPECT_EQ(arena->segments()[2].bytes, (ByteRange{2 * kMib, kMib * 5 / 2}));
-    EXPECT_EQ(arena->segment_of(2 * kMib - 1), 1U);
-    EXPECT_EQ(arena->segment_of(kMib * 5 / 2 - 1), 2U);
+    EXPECT_EQ(arena->addressable_around(2 * kMib - 1), (ByteRange{kMib, 2 * kMib}));
+    EXPECT_EQ(arena->buffer_at(kMib * 5 / 2 - 1).buffer, arena->segments()[2].buffer.get());
+    EXPECT_EQ(arena->buffer_at(kMib + 16).bytes, kMib - 16);
     EXPECT_EQ(*arena->address({kMib, 2 * kMib}), arena->segments()[1].address);
     EXPECT_EQ(*arena->address({kMib + 16, kMib + 17}), arena->segments()[1].address + 16);
-    EXPECT_THAT(arena->address({kMib - 4, kMib + 4}).error().message(), HasSubstr("cross"));
+    const Status crossing = arena->address({kMib - 4, kMib + 4}).error();
+    EXPECT_EQ(crossing.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(crossing.message(), HasSubstr("cross"));
     EXPECT_FALSE(arena->address({0, 3 * kMib}).ok());
+}
+
+// The ways in which the device makes one range of addresses of several allocations.
+std::vector<Joining> ways_of(const Device& device) {
+    std::vector<Joining> ways;
+    if (device.can_import_host_memory() && device.info().kind == DeviceKind::kCpu) {
+        ways.push_back(Joining::kImported);
+    }
+    if (device.can_bind_sparse()) {
+        ways.push_back(Joining::kSparse);
+    }
+    return ways;
+}
+
+TEST(VulkanArena, JoinsAllocations) {
+    LEAT_DEVICE_OR_SKIP(device);
+    const std::vector<Joining> ways = ways_of(*device);
+    if (ways.empty()) {
+        GTEST_SKIP() << "this device joins no allocations";
+    }
+    for (const Joining way : ways) {
+        ArenaOptions options;
+        options.allocation_bytes = kMib;
+        options.joining = way;
+        const auto arena = Arena::allocate(device, kMib * 5 / 2 + 256, options);
+        ASSERT_TRUE(arena.ok()) << arena.error().message();
+        EXPECT_EQ(arena->segments().size(), 3U);
+        EXPECT_GE(arena->size_bytes(), kMib * 5 / 2 + 256);
+        EXPECT_EQ(arena->addressable_around(kMib), (ByteRange{0, arena->size_bytes()}));
+        const uint64_t begin = *arena->address({0, arena->size_bytes()});
+        EXPECT_EQ(*arena->address({kMib - 4, 2 * kMib + 4}), begin + uint64_t(kMib - 4));
+        EXPECT_EQ(arena->segments()[2].address, begin + uint64_t(2 * kMib));
+    }
+}
+
+TEST(VulkanArena, BindsAPartOfImportedMemoryAsOneBuffer) {
+    LEAT_DEVICE_OR_SKIP(device);
+    const int64_t alignment = device->info().host_import_alignment_bytes;
+    ArenaOptions options;
+    options.allocation_bytes = kMib;
+    options.joining = Joining::kImported;
+    const auto arena = Arena::allocate(device, 2 * kMib, options);
+    if (!arena.ok()) {
+        GTEST_SKIP() << arena.error().message();
+    }
+    const ByteRange across{kMib - alignment, kMib + alignment};
+    const auto part = arena->import_part(across);
+    ASSERT_TRUE(part.ok()) << part.error().message();
+    EXPECT_EQ(part->buffer_at(0).bytes, 2 * alignment);
+    EXPECT_EQ(part->segments()[0].address, *arena->address(across));
+    EXPECT_EQ(arena->import_part({kMib, 3 * kMib}).error().code(), StatusCode::kUnsupported);
+}
+
+TEST(VulkanArena, TellsWhereADeviceCannotJoin) {
+    LEAT_DEVICE_OR_SKIP(device);
+    ArenaOptions options;
+    options.allocation_bytes = kMib;
+    options.joining = Joining::kSparse;
+    if (!device->can_bind_sparse()) {
+        const Status status = Arena::allocate(device, 2 * kMib, options).error();
+        EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+        EXPECT_THAT(status.message(), HasSubstr("sparse"));
+    }
+    options.joining = Joining::kImported;
+    options.allocation_bytes = 256;  // less than what can be imported
+    const Status status = Arena::allocate(device, 2 * kMib, options).error();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(status.message(), HasSubstr("in pieces of 256"));
 }
 
 TEST(VulkanArena, IsMappedWhereMemoryIsTheHosts) {
@@ -110,8 +182,8 @@ TEST(VulkanArena, TellsOfSizesThatCannotBe) {
     LEAT_DEVICE_OR_SKIP(device);
     EXPECT_EQ(Arena::allocate(device, 0).error().code(), StatusCode::kInvalidArgument);
     ArenaOptions tiny;
-    for (const int64_t segment_bytes : {100, 0, -1}) {
-        tiny.segment_bytes = segment_bytes;
+    for (const int64_t allocation_bytes : {100, 0, -1}) {
+        tiny.allocation_bytes = allocation_bytes;
         EXPECT_EQ(Arena::allocate(device, kMib, tiny).error().code(), StatusCode::kInvalidArgument);
     }
 }
@@ -143,13 +215,18 @@ TEST(VulkanArena, GivesBackWhatItHasWhenMemoryRunsOut) {
     real_free = device->calls().FreeMemory;
     device->replaceable_calls().AllocateMemory = fail_third;
     device->replaceable_calls().FreeMemory = count_free;
-    ArenaOptions options;
-    options.segment_bytes = kMib;
-    const Status status = Arena::allocate(device, 4 * kMib, options).error();
-    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
-    EXPECT_THAT(status.message(), HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"));
-    EXPECT_THAT(status.message(), HasSubstr("of which 2097152 were allocated"));
-    EXPECT_EQ(live_allocations, 0);
+    std::vector<Joining> ways = ways_of(*device);
+    ways.push_back(Joining::kNone);
+    for (const Joining way : ways) {
+        ArenaOptions options;
+        options.allocation_bytes = kMib;
+        options.joining = way;
+        const Status status = Arena::allocate(device, 4 * kMib, options).error();
+        EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+        EXPECT_THAT(status.message(), HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+        EXPECT_THAT(status.message(), HasSubstr("of which 2097152 were allocated"));
+        EXPECT_EQ(live_allocations, 0);
+    }
     EXPECT_TRUE(device->lost().ok());
 }
 
@@ -180,17 +257,23 @@ TEST(VulkanStaging, CarriesBytesThroughSlotsAndSegments) {
         ASSERT_TRUE(queue.ok());
         const auto ring = StagingRing::create(*queue, {98'304, 3});
         ASSERT_TRUE(ring.ok()) << ring.error().message();
-        ArenaOptions options;
-        options.segment_bytes = kMib / 4;
-        options.is_never_mapped = true;
-        const auto arena = Arena::allocate(device, kMib, options);
-        ASSERT_TRUE(arena.ok());
-        const std::vector<std::byte> sent = pattern(kMib - 1000, 3);
-        const auto point = (*ring)->upload(sent, *arena, 999);
-        ASSERT_TRUE(point.ok()) << point.error().message();
-        std::vector<std::byte> received(sent.size());
-        ASSERT_TRUE((*ring)->download(*arena, 999, received, *point).ok());
-        EXPECT_TRUE(sent == received);
+        std::vector<Joining> ways = ways_of(*device);
+        ways.push_back(Joining::kNone);
+        for (const Joining way : ways) {
+            ArenaOptions options;
+            options.allocation_bytes = kMib / 4;
+            options.joining = way;
+            options.is_never_mapped = true;
+            const auto arena = Arena::allocate(device, kMib, options);
+            ASSERT_TRUE(arena.ok()) << arena.error().message();
+            EXPECT_FALSE(arena->is_mapped());
+            const std::vector<std::byte> sent = pattern(kMib - 1000, 3);
+            const auto point = (*ring)->upload(sent, *arena, 999);
+            ASSERT_TRUE(point.ok()) << point.error().message();
+            std::vector<std::byte> received(sent.size());
+            ASSERT_TRUE((*ring)->download(*arena, 999, received, *point).ok());
+            EXPECT_TRUE(sent == received);
+        }
     }
 }
 

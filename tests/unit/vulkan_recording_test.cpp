@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -69,6 +70,46 @@ TEST(VulkanRecording, RunsAgainAndAgainOverNewInputs) {
             ASSERT_TRUE(rig.run(**recording).ok());
             EXPECT_THAT(rig.read<float>(out, kCount), Each(float(run + 11)));
         }
+    }
+}
+
+// Buffers of a fill, kernels and a copy each lie in two allocations.
+TEST(VulkanRecording, RunsOverSeveralAllocations) {
+    LEAT_DEVICE_OR_SKIP(device);
+    for (const Joining way : {Joining::kImported, Joining::kSparse}) {
+        constexpr int64_t kAllocationBytes = int64_t{1} << 20;
+        ArenaOptions memory;
+        memory.allocation_bytes = kAllocationBytes;
+        memory.joining = way;
+        const auto made = VulkanRig::make_on(device, memory);
+        if (!made.ok()) {
+            EXPECT_EQ(made.error().code(), StatusCode::kUnsupported) << made.error().message();
+            continue;
+        }
+        VulkanRig& rig = **made;
+        // Half of what follows lies before the end of an allocation.
+        (void)rig.add_buffer(kAllocationBytes - kBytes / 2);
+        const BufferId in = rig.add_buffer(kBytes);
+        (void)rig.add_buffer(kAllocationBytes - kBytes);
+        const BufferId ones = rig.add_buffer(kBytes);
+        (void)rig.add_buffer(kAllocationBytes - kBytes);
+        const BufferId sum = rig.add_buffer(kBytes);
+        (void)rig.add_buffer(kAllocationBytes - kBytes - 512);
+        const BufferId out = rig.add_buffer(kBytes);
+        const PipelineId add = rig.add_pipeline("elementwise_binary", {64, kOperationAdd});
+        ASSERT_TRUE(rig.list().add(Fill{ones, {0, kBytes}, kBitsOfOne}).ok());
+        ASSERT_TRUE(append_add(rig, add, in, ones, sum).ok());
+        ASSERT_TRUE(rig.list().add(Copy{sum, out, 0, 0, kBytes}).ok());
+        const auto recording = rig.record();
+        ASSERT_TRUE(recording.ok()) << recording.error().message();
+        std::vector<float> numbers(kCount);
+        std::iota(numbers.begin(), numbers.end(), 0.0F);
+        rig.write(in, numbers);
+        ASSERT_TRUE(rig.run(**recording).ok());
+        for (float& number : numbers) {
+            number += 1;
+        }
+        EXPECT_EQ(rig.read<float>(out, kCount), numbers);
     }
 }
 

@@ -62,7 +62,7 @@ std::string StrayAccess::text() const {
 
 template <class T>
 void AddressRules::write(int64_t at, const T& value) {
-    std::memcpy(arena_[0].segments()[0].mapped + at, &value, sizeof value);
+    std::memcpy(arena_[0].mapped_at(at).data(), &value, sizeof value);
 }
 
 Result<AddressRules> AddressRules::make(const std::shared_ptr<const Device>& device,
@@ -85,14 +85,9 @@ Result<AddressRules> AddressRules::make(const std::shared_ptr<const Device>& dev
     }
     ArenaOptions options;
     options.use = MemoryUse::kParameters;
-    options.segment_bytes = round_up(end, kArenaAlignmentBytes);
     LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device, end, options));
-    if (arena.segments().size() != 1) {
-        return unsupported("{} bytes of rules are more than one allocation of '{}'", end,
-                           device->info().name);
-    }
+    LEAT_ASSIGN_OR_RETURN(rules.base_, arena.address({0, end}));
     rules.arena_.push_back(std::move(arena));
-    rules.base_ = rules.arena_[0].segments()[0].address;
     rules.write_rules(list, places, parameters);
     return rules;
 }
@@ -150,7 +145,7 @@ void AddressRules::place(PlacedRange& placed, uint64_t buffer_address) {
 void AddressRules::write_rules(const CommandList& list,
                                std::span<const BufferPlace> places,
                                const ParameterPlace& parameters) {
-    std::memset(arena_[0].segments()[0].mapped, 0, size_t(kRulesBegin));
+    std::memset(arena_[0].mapped_at(0).data(), 0, size_t(kRulesBegin));
     for (uint32_t command = 0; command < rules_begin_.size(); ++command) {
         const auto* dispatch = std::get_if<Dispatch>(&list.commands()[command].action);
         if (dispatch != nullptr) {
@@ -187,7 +182,7 @@ void AddressRules::clear() {
 
 std::optional<StrayAccess> AddressRules::stray() const {
     Report report;
-    std::memcpy(&report, arena_[0].segments()[0].mapped, sizeof report);
+    std::memcpy(&report, arena_[0].mapped_at(0).data(), sizeof report);
     if (report.is_taken == 0) {
         return std::nullopt;
     }

@@ -1,9 +1,11 @@
 #include "device.h"
 
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "call_result.h"
+#include "owned.h"
 #include "tier.h"
 
 namespace leat::vulkan {
@@ -33,6 +35,7 @@ EnabledFeatures::EnabledFeatures(const DeviceInfo& info) {
     core.features.shaderInt64 = info.features.shaderInt64;
     core.features.shaderInt16 = info.features.shaderInt16;
     core.features.shaderFloat64 = info.features.shaderFloat64;
+    core.features.sparseBinding = info.features.sparseBinding;
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     v11.pNext = &v12;
     v11.storageBuffer16BitAccess = VK_TRUE;
@@ -174,6 +177,35 @@ Status Device::load_calls() {
                           missing);
     }
     return Status();
+}
+
+bool Device::can_bind_sparse() const {
+    const VkQueueFlags flags = info_.queue_families[families_.compute].queueFlags;
+    return info_.features.sparseBinding != VK_FALSE && (flags & VK_QUEUE_SPARSE_BINDING_BIT) != 0;
+}
+
+Status Device::bind_sparse(VkBuffer buffer, std::span<const VkSparseMemoryBind> binds) const {
+    VkFenceCreateInfo fence_info{};
+    fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+    VkFence handle = nullptr;
+    LEAT_RETURN_IF_ERROR(
+        checked(calls_.CreateFence(handle_, &fence_info, nullptr, &handle), "CreateFence"));
+    const OwnedFence fence(handle_, handle, calls_.DestroyFence);
+    const VkSparseBufferMemoryBindInfo bound{buffer, uint32_t(binds.size()), binds.data()};
+    VkBindSparseInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO;
+    info.bufferBindCount = 1;
+    info.pBufferBinds = &bound;
+    VkQueue queue = nullptr;
+    calls_.GetDeviceQueue(handle_, families_.compute, 0, &queue);
+    {
+        const std::lock_guard lock(submit_mutex_);
+        LEAT_RETURN_IF_ERROR(
+            checked(calls_.QueueBindSparse(queue, 1, &info, handle), "QueueBindSparse"));
+    }
+    return checked(
+        calls_.WaitForFences(handle_, 1, &handle, VK_TRUE, std::numeric_limits<uint64_t>::max()),
+        "WaitForFences");
 }
 
 Status Device::checked(VkResult result, std::string_view call) const noexcept {

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 
 #include "device_info.h"
 #include "entry_points.h"
@@ -46,6 +48,13 @@ class Device {
         return calls_.GetMemoryHostPointerPropertiesEXT != nullptr;
     }
 
+    bool can_bind_sparse() const;
+    // Binds memory to a sparse buffer and waits until the device has done so, behind the work of
+    // the compute queue.
+    Status bind_sparse(VkBuffer buffer, std::span<const VkSparseMemoryBind> binds) const;
+    // Held during each submit: a VkQueue is used by one thread at a time.
+    std::mutex& submit_mutex() const { return submit_mutex_; }
+
     // The result of a call as Status; a lost device is remembered.
     Status checked(VkResult result, std::string_view call) const noexcept;
     // kDeviceLost once any call has said so. Nothing more is submitted then.
@@ -65,6 +74,7 @@ class Device {
     QueueFamilies families_;
     DeviceCalls calls_;
     VkDevice handle_ = nullptr;
+    mutable std::mutex submit_mutex_;
     mutable std::atomic<bool> is_lost_{false};
 };
 

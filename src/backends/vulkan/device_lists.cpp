@@ -63,6 +63,7 @@ std::vector<NamedNumber> limit_list(const DeviceInfo& info) {
     return {
         LEAT_VK_LIMIT(info.properties11, maxMemoryAllocationSize),
         LEAT_VK_LIMIT(info.properties13, maxBufferSize),
+        LEAT_VK_LIMIT(limits, sparseAddressSpaceSize),
         LEAT_VK_LIMIT(limits, maxStorageBufferRange),
         LEAT_VK_LIMIT(limits, maxUniformBufferRange),
         LEAT_VK_LIMIT(limits, maxPushConstantsSize),

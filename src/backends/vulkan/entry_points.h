@@ -73,6 +73,7 @@
     X(GetQueryPoolResults)         \
     X(GetSemaphoreCounterValue)    \
     X(MapMemory)                   \
+    X(QueueBindSparse)             \
     X(QueueSubmit)                 \
     X(QueueSubmit2)                \
     X(ResetFences)                 \

@@ -43,7 +43,7 @@ Status PipelineWarmer::make_windows() {
     LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), kSizeBytes));
     for (const bool has_vectors : {false, true}) {
         LEAT_ASSIGN_OR_RETURN(windows_[size_t(has_vectors)],
-                              make_view(*queue_->device(), arena.segments()[0].buffer.get(),
+                              make_view(*queue_->device(), arena.buffer_at(0).buffer,
                                         {0, kSizeBytes}, kSizeBytes, has_vectors));
     }
     window_memory_.push_back(std::move(arena));

@@ -117,6 +117,7 @@ Status Queue::submit_with_timeline(std::span<const VkCommandBuffer> buffers,
     info.pCommandBufferInfos = buffer_infos.data();
     info.signalSemaphoreInfoCount = 1;
     info.pSignalSemaphoreInfos = &signal;
+    const std::lock_guard<std::mutex> lock(device_->submit_mutex());
     return device_->checked(device_->calls().QueueSubmit2(handle_, 1, &info, nullptr),
                             "QueueSubmit2");
 }
@@ -145,8 +146,11 @@ Status Queue::submit_with_fence(std::span<const VkCommandBuffer> buffers) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = uint32_t(buffers.size());
     info.pCommandBuffers = buffers.data();
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        device_->calls().QueueSubmit(handle_, 1, &info, fence.get()), "QueueSubmit"));
+    {
+        const std::lock_guard<std::mutex> lock(device_->submit_mutex());
+        LEAT_RETURN_IF_ERROR(device_->checked(
+            device_->calls().QueueSubmit(handle_, 1, &info, fence.get()), "QueueSubmit"));
+    }
     flights_.push_back({submitted_ + 1, std::move(fence)});
     return Status();
 }

@@ -41,10 +41,15 @@ void record_copy(const DeviceCalls& vk,
                  std::span<const BufferPlace> places) {
     const BufferPlace& source = places[size_t(copy.source)];
     const BufferPlace& destination = places[size_t(copy.destination)];
-    const VkBufferCopy region{VkDeviceSize(source.offset_bytes + copy.source_offset),
-                              VkDeviceSize(destination.offset_bytes + copy.destination_offset),
-                              VkDeviceSize(copy.byte_count)};
-    vk.CmdCopyBuffer(commands, source.buffer, destination.buffer, 1, &region);
+    for (int64_t done = 0; done < copy.byte_count;) {
+        const BufferPart from = source.part_at(copy.source_offset + done);
+        const BufferPart to = destination.part_at(copy.destination_offset + done);
+        const int64_t bytes = std::min({copy.byte_count - done, from.bytes, to.bytes});
+        const VkBufferCopy region{VkDeviceSize(from.offset), VkDeviceSize(to.offset),
+                                  VkDeviceSize(bytes)};
+        vk.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
+        done += bytes;
+    }
 }
 
 void record_fill(const DeviceCalls& vk,
@@ -52,8 +57,13 @@ void record_fill(const DeviceCalls& vk,
                  const Fill& fill,
                  std::span<const BufferPlace> places) {
     const BufferPlace& place = places[size_t(fill.destination)];
-    vk.CmdFillBuffer(commands, place.buffer, VkDeviceSize(place.offset_bytes + fill.bytes.begin),
-                     VkDeviceSize(fill.bytes.end - fill.bytes.begin), fill.pattern);
+    for (int64_t begin = fill.bytes.begin; begin < fill.bytes.end;) {
+        const BufferPart to = place.part_at(begin);
+        const int64_t bytes = std::min(fill.bytes.end - begin, to.bytes);
+        vk.CmdFillBuffer(commands, to.buffer, VkDeviceSize(to.offset), VkDeviceSize(bytes),
+                         fill.pattern);
+        begin += bytes;
+    }
 }
 
 Status check_dispatch(const Device& device, const Dispatch& dispatch, size_t pipeline_count) {
@@ -74,8 +84,7 @@ Status check_dispatch(const Device& device, const Dispatch& dispatch, size_t pip
 
 Result<BufferPlace> place_in(const Arena& arena, ByteRange bytes) {
     LEAT_ASSIGN_OR_RETURN(const uint64_t address, arena.address(bytes));
-    const Arena::Segment& segment = arena.segments()[arena.segment_of(bytes.begin)];
-    return BufferPlace{segment.buffer.get(), bytes.begin - segment.bytes.begin, address};
+    return BufferPlace{&arena, bytes.begin, address};
 }
 
 Result<std::unique_ptr<Recording>> Recording::record(std::shared_ptr<Queue> queue,
@@ -142,13 +151,9 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
     const int64_t arena_bytes = size_bytes + kParametersSlackBytes;
     ArenaOptions options;
     options.use = MemoryUse::kParameters;
-    options.segment_bytes = round_up(arena_bytes, kArenaAlignmentBytes);
     LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), arena_bytes, options));
+    LEAT_ASSIGN_OR_RETURN(parameters_address_, arena.address({0, arena_bytes}));
     parameters_.push_back(std::move(arena));
-    if (parameters_[0].segments().size() != 1) {
-        return unsupported("{} bytes of parameters are more than one allocation of '{}'",
-                           size_bytes, queue_->device()->info().name);
-    }
     write(list_parameters_begin_, list.parameters());
     for (size_t i = 0; i < places.size(); ++i) {
         if (is_external_[i]) {
@@ -159,29 +164,29 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
 }
 
 Status Recording::make_rules(const CommandList& list, std::span<const BufferPlace> places) {
-    const uint64_t base = parameters_.empty() ? 0 : parameters_[0].segments()[0].address;
-    LEAT_ASSIGN_OR_RETURN(rules_,
-                          AddressRules::make(queue_->device(), list, places,
-                                             {base, base + uint64_t(list_parameters_begin_)}));
+    LEAT_ASSIGN_OR_RETURN(
+        rules_, AddressRules::make(
+                    queue_->device(), list, places,
+                    {parameters_address_, parameters_address_ + uint64_t(list_parameters_begin_)}));
     return Status();
 }
 
 void Recording::write(int64_t offset, std::span<const std::byte> bytes) {
-    std::copy(bytes.begin(), bytes.end(), parameters_[0].segments()[0].mapped + offset);
+    parameters_[0].write(offset, bytes);
 }
 
 PushBlock Recording::push_block(const Dispatch& dispatch,
                                 std::span<const BufferPlace> places) const {
     PushBlock block;
     block.scalars = dispatch.scalars;
-    const uint64_t base = parameters_.empty() ? 0 : parameters_[0].segments()[0].address;
     if (dispatch.parameters_offset >= 0) {
-        block.parameters = base + uint64_t(list_parameters_begin_ + dispatch.parameters_offset);
+        block.parameters =
+            parameters_address_ + uint64_t(list_parameters_begin_ + dispatch.parameters_offset);
     }
     for (uint32_t i = 0; i < dispatch.operand_count; ++i) {
         const Operand& operand = dispatch.operands[i];
         if (is_external_[size_t(operand.buffer)]) {
-            block.operands[i] = base + uint64_t(find_slot(operand)->table_offset);
+            block.operands[i] = parameters_address_ + uint64_t(find_slot(operand)->table_offset);
             block.indirect |= 1U << i;
         } else {
             block.operands[i] =
@@ -189,6 +194,22 @@ PushBlock Recording::push_block(const Dispatch& dispatch,
         }
     }
     return block;
+}
+
+// Imported memory lies in one buffer for each import; a window over two of them is imported again.
+Result<BufferPart> Recording::part_of_window(const BufferPlace& place, ByteRange bytes) {
+    const BufferPart part = place.part_at(bytes.begin);
+    if (part.bytes >= bytes.end - bytes.begin) {
+        return part;
+    }
+    const int64_t alignment = queue_->device()->info().host_import_alignment_bytes;
+    const int64_t begin = place.offset_bytes + bytes.begin;
+    const int64_t page = begin / alignment * alignment;
+    LEAT_ASSIGN_OR_RETURN(
+        Arena memory,
+        place.arena->import_part({page, round_up(place.offset_bytes + bytes.end, alignment)}));
+    window_memory_.push_back(std::move(memory));
+    return window_memory_.back().buffer_at(begin - page);
 }
 
 Status Recording::bind_windows(const CommandList& list,
@@ -208,11 +229,14 @@ Status Recording::bind_windows(const CommandList& list,
         }
         const Operand& operand = dispatch.operands[i];
         const BufferPlace& place = bindings.places[size_t(operand.buffer)];
-        const int64_t begin = place.offset_bytes + operand.offset_bytes;
-        LEAT_ASSIGN_OR_RETURN(OwnedBufferView window,
-                              make_view(device, place.buffer, {begin, begin + operand.size_bytes},
-                                        list.buffer_bytes(operand.buffer) - operand.offset_bytes,
-                                        (dispatch.vector_windows >> i & 1U) != 0));
+        const int64_t begin = operand.offset_bytes;
+        LEAT_ASSIGN_OR_RETURN(const BufferPart part,
+                              part_of_window(place, {begin, begin + operand.size_bytes}));
+        const int64_t room_bytes = std::min(part.bytes, list.buffer_bytes(operand.buffer) - begin);
+        LEAT_ASSIGN_OR_RETURN(
+            OwnedBufferView window,
+            make_view(device, part.buffer, {part.offset, part.offset + operand.size_bytes},
+                      room_bytes, (dispatch.vector_windows >> i & 1U) != 0));
         operands[i] = window.get();
         windows_.push_back(std::move(window));
     }

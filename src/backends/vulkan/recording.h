@@ -29,14 +29,17 @@ struct PushBlock {
 };
 static_assert(sizeof(PushBlock) == kPushBytes);
 
-// Where a buffer of the list lies. External ones have no `buffer`; their address may be 0 until
+// Where a buffer of the list lies. External ones have no `arena`; their address may be 0 until
 // bind() gives one.
 struct BufferPlace {
-    VkBuffer buffer = nullptr;
-    int64_t offset_bytes = 0;  // of its begin in `buffer`
+    const Arena* arena = nullptr;
+    int64_t offset_bytes = 0;  // of its begin in `arena`
     uint64_t address = 0;      // of its begin
+
+    // From a byte of the buffer on.
+    BufferPart part_at(int64_t offset) const { return arena->buffer_at(offset_bytes + offset); }
 };
-// The place of `bytes` of an arena; invalid_argument where they are not in one segment.
+// The place of `bytes` of an arena, which stays where it is; an error where they have no address.
 Result<BufferPlace> place_in(const Arena& arena, ByteRange bytes);
 
 // What a list's numbers mean, indexed by BufferId and PipelineId.
@@ -58,7 +61,7 @@ struct CommandTime {
     int64_t end_ticks = 0;
 };
 
-// On a queue that computes. Buffers and pipelines must outlive it. Used by one thread at a time.
+// On a queue that computes. Arenas and pipelines must outlive it. Used by one thread at a time.
 class Recording {
   public:
     static Result<std::unique_ptr<Recording>> record(std::shared_ptr<Queue> queue,
@@ -115,6 +118,8 @@ class Recording {
                         const Dispatch& dispatch,
                         const Bindings& bindings,
                         VkCommandBuffer commands);
+    // The bytes of a window in one buffer.
+    Result<BufferPart> part_of_window(const BufferPlace& place, ByteRange bytes);
     PushBlock push_block(const Dispatch& dispatch, std::span<const BufferPlace> places) const;
     Status make_rules(const CommandList& list, std::span<const BufferPlace> places);
     const Slot* find_slot(const Operand& operand) const;
@@ -124,6 +129,7 @@ class Recording {
     void write(int64_t offset, std::span<const std::byte> bytes);
 
     std::shared_ptr<Queue> queue_;
+    std::vector<Arena> window_memory_;  // of windows that lie in two buffers of their arena
     std::vector<OwnedBufferView> windows_;
     OwnedCommandPool pool_;
     std::vector<VkCommandBuffer> commands_;
@@ -136,6 +142,7 @@ class Recording {
     std::vector<bool> is_bound_;  // by BufferId, as the next
     std::vector<bool> is_external_;
     std::optional<AddressRules> rules_;
+    uint64_t parameters_address_ = 0;
     int64_t list_parameters_begin_ = 0;
     int64_t list_parameters_bytes_ = 0;
     uint64_t last_point_ = 0;

@@ -53,7 +53,6 @@ Status StagingRing::make_slots(StagingOptions options) {
     ArenaOptions memory;
     // Read by the host as often as written.
     memory.use = MemoryUse::kReadback;
-    memory.segment_bytes = options.slot_bytes;
     slots_.reserve(size_t(options.slot_count));
     for (int i = 0; i < options.slot_count; ++i) {
         LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device, options.slot_bytes, memory));
@@ -79,26 +78,26 @@ Result<StagingRing::Slot*> StagingRing::next_slot() {
 }
 
 ByteRange StagingRing::next_part(const Arena& arena, ByteRange left) const {
-    const Arena::Segment& segment = arena.segments()[arena.segment_of(left.begin)];
-    const int64_t slot_end = left.begin + slots_.front().memory.segments().front().bytes.end;
-    return {left.begin, std::min({left.end, slot_end, segment.bytes.end})};
+    const int64_t slot_bytes = slots_.front().memory.size_bytes();
+    const int64_t together = std::min(slot_bytes, arena.buffer_at(left.begin).bytes);
+    return {left.begin, std::min(left.end, left.begin + together)};
 }
 
 Status StagingRing::submit_copy(
     Slot& slot, const Arena& arena, ByteRange bytes, bool is_upload, uint64_t after) {
     const DeviceCalls& vk = queue_->device()->calls();
-    const Arena::Segment& segment = arena.segments()[arena.segment_of(bytes.begin)];
-    const VkBuffer staging = slot.memory.segments().front().buffer.get();
-    const auto offset = VkDeviceSize(bytes.begin - segment.bytes.begin);
+    const BufferPart part = arena.buffer_at(bytes.begin);
+    const VkBuffer staging = slot.memory.buffer_at(0).buffer;
+    const auto offset = VkDeviceSize(part.offset);
     const auto count = VkDeviceSize(bytes.end - bytes.begin);
     LEAT_RETURN_IF_ERROR(begin_commands(*queue_->device(), slot.commands));
     order_copy(vk, slot.commands);
     if (is_upload) {
         const VkBufferCopy copy{0, offset, count};
-        vk.CmdCopyBuffer(slot.commands, staging, segment.buffer.get(), 1, &copy);
+        vk.CmdCopyBuffer(slot.commands, staging, part.buffer, 1, &copy);
     } else {
         const VkBufferCopy copy{offset, 0, count};
-        vk.CmdCopyBuffer(slot.commands, segment.buffer.get(), staging, 1, &copy);
+        vk.CmdCopyBuffer(slot.commands, part.buffer, staging, 1, &copy);
     }
     order_copy(vk, slot.commands);
     LEAT_RETURN_IF_ERROR(end_commands(*queue_->device(), slot.commands));
@@ -118,7 +117,7 @@ Result<uint64_t> StagingRing::upload(std::span<const std::byte> source,
     while (left.begin < left.end) {
         const ByteRange part = next_part(arena, left);
         LEAT_ASSIGN_OR_RETURN(Slot * slot, next_slot());
-        std::memcpy(slot->memory.segments().front().mapped, source.data() + (part.begin - offset),
+        std::memcpy(slot->memory.mapped_at(0).data(), source.data() + (part.begin - offset),
                     size_t(part.end - part.begin));
         LEAT_RETURN_IF_ERROR(submit_copy(*slot, arena, part, true, 0));
         point = slot->point;
@@ -143,7 +142,7 @@ Status StagingRing::download(const Arena& arena,
         parts.erase(parts.begin());
         LEAT_RETURN_IF_ERROR(wait(part.slot->point));
         std::memcpy(destination.data() + (part.bytes.begin - offset),
-                    part.slot->memory.segments().front().mapped,
+                    part.slot->memory.mapped_at(0).data(),
                     size_t(part.bytes.end - part.bytes.begin));
         return Status();
     };

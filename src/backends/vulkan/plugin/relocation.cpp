@@ -51,14 +51,13 @@ class Relocator {
         }
         const ByteRange bytes{range.offset_bytes, range.offset_bytes + buffer.size_bytes};
         (void)value_or_throw(range.arena->address(bytes));
-        const size_t index = range.arena->segment_of(bytes.begin);
-        const Arena::Segment& segment = range.arena->segments()[index];
-        const auto [at, is_new] = segments_.try_emplace({range.arena, index});
+        const ByteRange around = range.arena->addressable_around(bytes.begin);
+        const auto [at, is_new] = buffers_.try_emplace({range.arena, around.begin});
         if (is_new) {
-            at->second = add_buffer(segment.bytes.end - segment.bytes.begin, false,
-                                    {segment.buffer.get(), 0, segment.address});
+            at->second = add_buffer(around.end - around.begin, false,
+                                    value_or_throw(place_in(*range.arena, around)));
         }
-        return {at->second, bytes.begin - segment.bytes.begin};
+        return {at->second, bytes.begin - around.begin};
     }
 
     const Target& target(BufferId buffer) const { return targets_[size_t(buffer)]; }
@@ -102,7 +101,8 @@ class Relocator {
     const Program& program_;
     PlacedList result_;
     std::vector<Target> targets_;
-    std::map<std::pair<const Arena*, size_t>, BufferId> segments_;
+    // By arena and begin of what is addressed together.
+    std::map<std::pair<const Arena*, int64_t>, BufferId> buffers_;
     std::vector<BufferUse> uses_;
 };
 

@@ -26,7 +26,7 @@ struct ArenaRange {
     int64_t offset_bytes = 0;
 };
 
-// `ranges`: by BufferId of the program. Throws where one crosses the end of a segment.
+// `ranges`: by BufferId of the program. Throws where the addresses of one do not run on.
 PlacedList place_list(const Program& program, const std::vector<ArenaRange>& ranges);
 
 }  // namespace leat::vulkan

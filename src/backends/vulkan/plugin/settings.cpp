@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <string_view>
 
 #include "backends/vulkan/shader_features.h"
@@ -120,6 +121,8 @@ Settings parse_settings(const LeatSettings* settings) {
     }
     parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
     parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
+    parsed.allocation_limit_bytes =
+        number_of(settings, "allocation_limit_bytes", std::numeric_limits<int64_t>::max());
     parsed.lost_submission = number_of(settings, "lose_device_at", 0);
     parsed.emulates_matrices = is_on(settings, "emulate_matrices");
     parsed.lacked_features = parse_lacked_features(settings);
@@ -144,6 +147,8 @@ const LeatSettingInfo* setting_row(int32_t index) {
             "1: compile measures variants of kernels and keeps the fastest in cache_dir"),
         row("delay_us", "0", "for tests: time before each submission's work"),
         row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
+        row("allocation_limit_bytes", "",
+            "for tests: larger slabs are several allocations, as beyond the driver's limit"),
         row("lose_device_at", "", "for tests: number of the submission that loses the device"),
         row("emulate_matrices", "0",
             "for tests: 1: kernels of cooperative matrices by ordinary instructions"),

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,9 @@ struct Settings {
     // For tests: what a slow, small or failing device would do.
     std::chrono::microseconds delay{0};  // before each submission's work
     int64_t memory_limit_bytes = 0;      // of all slabs of a device; 0: none
-    int64_t lost_submission = 0;         // number of the submission that loses its device; 0: none
-    bool emulates_matrices = false;      // as if the device had some of 16 x 16 x 16
+    int64_t allocation_limit_bytes = std::numeric_limits<int64_t>::max();  // in a slab
+    int64_t lost_submission = 0;     // number of the submission that loses its device; 0: none
+    bool emulates_matrices = false;  // as if the device had some of 16 x 16 x 16
     std::vector<std::string> lacked_features;  // names that remove_feature() knows
 };
 

@@ -16,21 +16,6 @@ namespace {
 constexpr int64_t kFillBlockBytes = int64_t{1} << 20;
 constexpr int64_t kFillUnitBytes = 4;
 
-// What a transfer touches of one segment.
-struct BufferPart {
-    const VulkanSlab* slab = nullptr;
-    int64_t offset_bytes = 0;
-
-    VkBuffer buffer() const { return segment().buffer.get(); }
-    VkDeviceSize offset() const { return VkDeviceSize(offset_bytes - segment().bytes.begin); }
-
-  private:
-    const Arena::Segment& segment() const {
-        const Arena& arena = slab->arena();
-        return arena.segments()[arena.segment_of(offset_bytes)];
-    }
-};
-
 // Records with `record`, submits and waits. On the queue's thread, so nobody else waits for it.
 template <class Record>
 void run_commands(Queue& queue, Record&& record) {
@@ -62,7 +47,7 @@ TransferEnd advanced(TransferEnd end, int64_t bytes) {
 
 int64_t bytes_together(const TransferEnd& end) {
     return end.slab == nullptr ? std::numeric_limits<int64_t>::max()
-                               : end.slab->bytes_in_segment(end.offset_bytes);
+                               : end.slab->bytes_together(end.offset_bytes);
 }
 
 class CopyWork final : public Work {
@@ -105,11 +90,12 @@ class CopyWork final : public Work {
     }
 
     void copy_on_device(Queue& queue, int64_t bytes) const {
-        const BufferPart from{from_.slab, from_.offset_bytes};
-        const BufferPart to{to_.slab, to_.offset_bytes};
+        const BufferPart from = from_.slab->arena().buffer_at(from_.offset_bytes);
+        const BufferPart to = to_.slab->arena().buffer_at(to_.offset_bytes);
         run_commands(queue, [&](const DeviceCalls& vk, VkCommandBuffer commands) {
-            const VkBufferCopy region{from.offset(), to.offset(), VkDeviceSize(bytes)};
-            vk.CmdCopyBuffer(commands, from.buffer(), to.buffer(), 1, &region);
+            const VkBufferCopy region{VkDeviceSize(from.offset), VkDeviceSize(to.offset),
+                                      VkDeviceSize(bytes)};
+            vk.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
         });
     }
 
@@ -128,9 +114,9 @@ class FillWork final : public Work {
     uint64_t run(std::span<const Queue::Wait> /*waits*/) override {
         int64_t offset = fill_.to.offset_bytes;
         const int64_t end = offset + fill_.bytes;
-        // Segments end at multiples of 256, so no pattern is divided.
+        // Allocations end at multiples of 256, so no pattern is divided.
         while (offset < end) {
-            const int64_t part = std::min(end - offset, slab_.bytes_in_segment(offset));
+            const int64_t part = std::min(end - offset, slab_.bytes_together(offset));
             fill_part(offset, part);
             offset += part;
         }
@@ -162,11 +148,11 @@ class FillWork final : public Work {
     }
 
     void fill_on_device(int64_t offset, int64_t bytes) const {
-        const BufferPart to{&slab_, offset};
+        const BufferPart to = slab_.arena().buffer_at(offset);
         run_commands(*device_.open().queue_of(role_).queue,
                      [&](const DeviceCalls& vk, VkCommandBuffer commands) {
-                         vk.CmdFillBuffer(commands, to.buffer(), to.offset(), VkDeviceSize(bytes),
-                                          uint32_t(repeated()));
+                         vk.CmdFillBuffer(commands, to.buffer, VkDeviceSize(to.offset),
+                                          VkDeviceSize(bytes), uint32_t(repeated()));
                      });
     }
 

@@ -188,7 +188,7 @@ void* VulkanBackend::map_slab(plugin::Slab& slab) {
         throw plugin::Error(kLeatUnsupported, fmt::format("the host does not see memory of '{}'",
                                                           mapped.device().info().name));
     }
-    if (mapped.arena().segments().size() != 1) {
+    if (mapped.bytes_together(0) < mapped.bytes()) {
         throw plugin::Error(
             kLeatUnsupported,
             fmt::format("a slab of {} bytes is {} allocations of '{}'", mapped.bytes(),

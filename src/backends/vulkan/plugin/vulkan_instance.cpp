@@ -129,20 +129,14 @@ void VulkanInstance::write_literals() {
     }
     ArenaOptions options;
     options.use = MemoryUse::kParameters;
-    options.segment_bytes = std::numeric_limits<int64_t>::max();
     literals_ = value_or_throw(Arena::allocate(device_.open().device, end, options));
-    if (literals_->segments().size() != 1) {
-        throw plugin::Error(kLeatUnsupported,
-                            fmt::format("{} bytes of values that are known before the run; "
-                                        "needed at most one allocation of '{}'",
-                                        end, device_.info().name));
-    }
-    std::byte* mapped = literals_->segments()[0].mapped;
+    (void)value_or_throw(literals_->address({0, end}));
     for (size_t i = 0; i < program_->buffers.size(); ++i) {
         const ProgramBuffer& buffer = program_->buffers[i];
         if (literal_offsets_[i] >= 0) {
             const Tensor& value = *program_->lowered.facts[size_t(buffer.index)].value;
-            std::memcpy(mapped + literal_offsets_[i], value.bytes(), size_t(buffer.size_bytes));
+            literals_->write(literal_offsets_[i],
+                             std::as_bytes(std::span(value.bytes(), size_t(buffer.size_bytes))));
         }
     }
 }

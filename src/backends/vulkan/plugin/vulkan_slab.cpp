@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -15,7 +13,7 @@ namespace {
 
 Arena allocate(LazyDevice& device, int64_t bytes) {
     ArenaOptions options;
-    options.segment_bytes = std::numeric_limits<int64_t>::max();
+    options.allocation_bytes = device.settings().allocation_limit_bytes;
     options.is_never_mapped = !device.is_mapped();
     const std::shared_ptr<Device> opened = device.open().device;
     device.take_bytes(bytes);
@@ -51,16 +49,13 @@ void VulkanSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
     }
 }
 
-int64_t VulkanSlab::bytes_in_segment(int64_t offset_bytes) const {
-    return arena_.segments()[arena_.segment_of(offset_bytes)].bytes.end - offset_bytes;
+int64_t VulkanSlab::bytes_together(int64_t offset_bytes) const {
+    return arena_.is_mapped() ? int64_t(arena_.mapped_at(offset_bytes).size())
+                              : arena_.buffer_at(offset_bytes).bytes;
 }
 
 std::byte* VulkanSlab::host_address(int64_t offset_bytes) const {
-    if (!arena_.is_mapped()) {
-        return nullptr;
-    }
-    const Arena::Segment& segment = arena_.segments()[arena_.segment_of(offset_bytes)];
-    return segment.mapped + (offset_bytes - segment.bytes.begin);
+    return arena_.mapped_at(offset_bytes).data();
 }
 
 void VulkanSlab::write(int64_t offset_bytes, std::span<const std::byte> bytes) const {
@@ -72,12 +67,7 @@ void VulkanSlab::write(int64_t offset_bytes, std::span<const std::byte> bytes) c
         throw_if(opened.packing.queue->wait(point, std::numeric_limits<int64_t>::max()).error());
         return;
     }
-    while (!bytes.empty()) {
-        const auto part = std::min(bytes.size(), size_t(bytes_in_segment(offset_bytes)));
-        std::memcpy(host_address(offset_bytes), bytes.data(), part);
-        bytes = bytes.subspan(part);
-        offset_bytes += int64_t(part);
-    }
+    arena_.write(offset_bytes, bytes);
 }
 
 const VulkanSlab& slab_of(LeatPlacement placement, int64_t bytes, const LazyDevice& device) {

@@ -11,8 +11,7 @@
 
 namespace leat::vulkan {
 
-// Reading it is safe from any thread. A range that is an operand lies in one segment, which is as
-// large as the device's limits allow.
+// Reading it is safe from any thread.
 class VulkanSlab final : public plugin::Slab {
   public:
     // Throws kLeatOutOfMemory.
@@ -26,8 +25,8 @@ class VulkanSlab final : public plugin::Slab {
     LazyDevice& device() const { return device_; }
     // Throws kLeatInvalidArgument unless [offset, offset + bytes) lies inside.
     void check_range(int64_t offset_bytes, int64_t bytes) const;
-    // Bytes from the offset to the end of its segment.
-    int64_t bytes_in_segment(int64_t offset_bytes) const;
+    // Bytes from the offset on that one transfer reaches.
+    int64_t bytes_together(int64_t offset_bytes) const;
     // The host's address of a byte; null where the memory is not mapped.
     std::byte* host_address(int64_t offset_bytes) const;
     // Returns when the slab holds the bytes. Outside of any queue, which must not use the range.
