@@ -74,6 +74,15 @@ Status require_rank(const InferContext& context, int i, int rank, std::string_vi
         .with_needed(fmt::format("rank {}", rank));
 }
 
+Status require_all_inputs(const InferContext& context) {
+    for (int i = 0; i < context.input_count(); ++i) {
+        if (!context.has_input(i)) {
+            return invalid_argument("input {} is absent but required", i);
+        }
+    }
+    return {};
+}
+
 int64_t moved_bytes(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs) {
     return bytes_of(inputs) + bytes_of(outputs);
 }

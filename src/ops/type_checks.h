@@ -34,6 +34,9 @@ Status require_same_dtype(const InferContext& context, int i, int j);
 // Error unless input i has rank `rank`, or its rank is unknown.
 Status require_rank(const InferContext& context, int i, int rank, std::string_view what);
 
+// Error unless the node leaves none of its inputs out: for operators that take any number of them.
+Status require_all_inputs(const InferContext& context);
+
 // Bytes of all present operands, read or written once.
 int64_t moved_bytes(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs);
 

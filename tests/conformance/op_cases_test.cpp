@@ -36,6 +36,8 @@ class OpCases : public ::testing::TestWithParam<OpCase> {
                       const cpu::CpuKernelEntry& entry,
                       CaseLayout layout,
                       const std::vector<Tensor>& want) const;
+    // The reference kernel, and what all others that cover the case make of it.
+    void check_kernels(PreparedCase& prepared) const;
 };
 
 void OpCases::check_kernel(PreparedCase& prepared,
@@ -70,10 +72,7 @@ void OpCases::check_kernel(PreparedCase& prepared,
     }
 }
 
-TEST_P(OpCases, MatchReference) {
-    auto made = PreparedCase::make(GetParam());
-    ASSERT_TRUE(made.ok()) << made.error().message() << "; " << reproducer();
-    PreparedCase& prepared = **made;
+void OpCases::check_kernels(PreparedCase& prepared) const {
     const auto want = prepared.run_reference();
     ASSERT_TRUE(want.ok()) << want.error().message() << "; " << reproducer();
     for (const cpu::CpuKernelEntry* entry : kernels_of(GetParam().op_type)) {
@@ -81,6 +80,25 @@ TEST_P(OpCases, MatchReference) {
             if (prepared.allows(layout)) {
                 check_kernel(prepared, *entry, layout, *want);
             }
+        }
+    }
+}
+
+TEST_P(OpCases, MatchReference) {
+    auto made = PreparedCase::make(GetParam());
+    ASSERT_TRUE(made.ok()) << made.error().message() << "; " << reproducer();
+    check_kernels(**made);
+}
+
+// An operator refuses to go without an input, or all its kernels do without it.
+TEST_P(OpCases, RefuseOrMatchWithoutAnInput) {
+    for (size_t i = 0; i < GetParam().inputs.size(); ++i) {
+        SCOPED_TRACE(fmt::format("without input {}", i));
+        OpCase lacking = GetParam();
+        lacking.inputs[i] = CaseInput();
+        lacking.inputs[i].absent = true;
+        if (auto made = PreparedCase::make(lacking); made.ok()) {
+            check_kernels(**made);
         }
     }
 }

@@ -156,6 +156,21 @@ TEST(ConcatInference, AddsNamesAndMergesTheRest) {
     EXPECT_FALSE(infer("Concat", {typed({2}), typed({2, 2})}, {{"axis", int64_t{0}}}).status.ok());
 }
 
+TEST(ConcatInference, NeedsEveryInput) {
+    const Inferred lacking =
+        infer("Concat", {typed({2}), ValueFact(), typed({2})}, {{"axis", int64_t{0}}});
+    EXPECT_THAT(lacking.type(), HasSubstr("input 1 is absent but required"));
+}
+
+TEST(VariadicInference, NeedsEveryInput) {
+    for (const char* op : {"Max", "Mean", "Min", "Sum"}) {
+        EXPECT_THAT(infer(op, {typed({2}), ValueFact()}).type(),
+                    HasSubstr("input 1 is absent but required"));
+        EXPECT_THAT(infer(op, {typed({2}), typed({2}), ValueFact(), typed({2})}).type(),
+                    HasSubstr("input 2 is absent but required"));
+    }
+}
+
 TEST(SliceInference, KeepsWholeNamedAxes) {
     EXPECT_EQ(infer("Slice", {typed({"n", 9}), known({0, 1}), known({INT64_MAX, -1})}).type(),
               "f32[n,7]");

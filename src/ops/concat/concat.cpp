@@ -5,16 +5,15 @@
 #include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
+#include "ops/type_checks.h"
 
 namespace leat {
 namespace {
 
 Status check_types(const InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_all_inputs(context));
     const DType dtype = context.input(0).dtype;
     for (int i = 1; i < context.input_count(); ++i) {
-        if (!context.has_input(i)) {
-            return invalid_argument("input {} is absent but required", i);
-        }
         const DType other = context.input(i).dtype;
         if (other != dtype && other != DType::kUndefined && dtype != DType::kUndefined) {
             return invalid_argument("input {} has another type than input 0", i)

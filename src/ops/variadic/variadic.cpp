@@ -9,6 +9,7 @@ namespace {
 
 template <DTypeSet kTypes>
 Status infer_variadic(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_all_inputs(context));
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kTypes, "0"));
     for (int i = 1; i < context.input_count(); ++i) {
         LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, i));
