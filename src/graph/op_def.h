@@ -95,6 +95,12 @@ Strides row_major_strides(const Shape& shape);
 Strides channels_last_strides(const Shape& shape);
 TensorArg row_major_arg(DType dtype, const Shape& shape, const void* data);
 TensorArg arg_of(const Tensor& tensor);
+// Operand i of a kernel, or null where it is absent. A negative i is that of an operand that the
+// operator lacks.
+inline const TensorArg* find_arg(std::span<const TensorArg> args, int i) {
+    const bool is_there = i >= 0 && size_t(i) < args.size() && args[size_t(i)].present();
+    return is_there ? &args[size_t(i)] : nullptr;
+}
 
 // Arguments of a reference kernel: everything row-major, aligned, of the types and shapes that
 // infer gave.

@@ -109,11 +109,11 @@ Status run_batch_normalization(const ReferenceArgs& args) {
     if (args.node.attr("training_mode", int64_t{0}) != 0) {
         const auto momentum = double(args.node.attr("momentum", 0.9F));
         batch_moments(args.inputs[0].as<const T>(), planes, mean, variance);
-        if (args.outputs.size() > 1 && args.outputs[1].present()) {
-            LEAT_RETURN_IF_ERROR(store_running(args.outputs[1], in[3], mean, momentum));
+        if (const TensorArg* to = find_arg(args.outputs, 1)) {
+            LEAT_RETURN_IF_ERROR(store_running(*to, in[3], mean, momentum));
         }
-        if (args.outputs.size() > 2 && args.outputs[2].present()) {
-            LEAT_RETURN_IF_ERROR(store_running(args.outputs[2], in[4], variance, momentum));
+        if (const TensorArg* to = find_arg(args.outputs, 2)) {
+            LEAT_RETURN_IF_ERROR(store_running(*to, in[4], variance, momentum));
         }
     }
     Channels factor(mean.size());

@@ -61,7 +61,7 @@ Result<Statistics> write_moments(const KernelNode& node, KernelWriter& writer) {
     dispatch.reads = {input_ref(0), input_ref(3), input_ref(4)};
     dispatch.writes = {statistics.mean, statistics.variance};
     for (int32_t i = 1; i <= 2; ++i) {
-        const bool is_wanted = size_t(i) < node.outputs.size() && node.outputs[size_t(i)].present();
+        const bool is_wanted = find_arg(node.outputs, i) != nullptr;
         dispatch.writes.push_back(is_wanted ? output_ref(i) : statistics.mean);
         dispatch.scalars[5] |= is_wanted ? 1U << unsigned(i - 1) : 0U;
     }

@@ -6,13 +6,14 @@ namespace {
 
 template <class T, class Load, class Store>
 void clip(const ReferenceArgs& args, Load load, Store store) {
-    const auto has = [&](size_t i) { return i < args.inputs.size() && args.inputs[i].present(); };
-    const T low = has(1) ? load(args.inputs[1], 0) : T();
-    const T high = has(2) ? load(args.inputs[2], 0) : T();
+    const TensorArg* lower = find_arg(args.inputs, 1);
+    const TensorArg* upper = find_arg(args.inputs, 2);
+    const T low = lower != nullptr ? load(*lower, 0) : T();
+    const T high = upper != nullptr ? load(*upper, 0) : T();
     for (int64_t i = 0; i < args.outputs[0].shape.element_count(); ++i) {
         T value = load(args.inputs[0], i);
-        value = has(1) && value < low ? low : value;
-        value = has(2) && value > high ? high : value;
+        value = lower != nullptr && value < low ? low : value;
+        value = upper != nullptr && value > high ? high : value;
         store(i, value);
     }
 }

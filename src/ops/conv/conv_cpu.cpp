@@ -201,8 +201,7 @@ std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const Ima
 }
 
 Result<Epilogue> make_epilogue(PrepareContext& context) {
-    const bool has_bias =
-        is_own_input(context.node, 2) && context.inputs.size() > 2 && context.inputs[2].present();
+    const bool has_bias = is_own_input(context.node, 2) && find_arg(context.inputs, 2) != nullptr;
     return Epilogue::make(context, {has_bias ? 2 : -1, 1, true}, 1, 1);
 }
 

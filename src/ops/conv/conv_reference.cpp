@@ -76,8 +76,7 @@ Status run_conv(const ReferenceArgs& args) {
     const Shape& w_shape = args.inputs[1].shape;
     LEAT_ASSIGN_OR_RETURN(const ConvGeometry conv,
                           ConvGeometry::make(args.node, x_shape, w_shape, args.outputs[0].shape));
-    const bool has_bias =
-        is_own_input(args.node, 2) && args.inputs.size() > 2 && args.inputs[2].present();
+    const bool has_bias = is_own_input(args.node, 2) && find_arg(args.inputs, 2) != nullptr;
     const T* bias = has_bias ? args.inputs[2].as<const T>() : nullptr;
     const int64_t in_plane = conv.window.input_count();
     const int64_t out_plane = conv.window.output_count();

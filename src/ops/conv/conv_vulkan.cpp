@@ -93,7 +93,7 @@ Status write_conv_node(const KernelNode& node, KernelWriter& writer) {
     LEAT_ASSIGN_OR_RETURN(
         const ConvGeometry geometry,
         ConvGeometry::make(node.node, node.inputs[0].shape, node.inputs[1].shape, y));
-    const bool has_bias = node.inputs.size() > 2 && node.inputs[2].present();
+    const bool has_bias = find_arg(node.inputs, 2) != nullptr;
     if (is_pointwise(geometry.window)) {
         if (reads_all(geometry.window)) {
             return write_pointwise(node, geometry, input_ref(0), has_bias, writer);

@@ -26,14 +26,9 @@ class QuantizedConv {
     }
 
   private:
-    const TensorArg* present(int input) const {
-        const bool is_there = input >= 0 && size_t(input) < args_.inputs.size() &&
-                              args_.inputs[size_t(input)].present();
-        return is_there ? &args_.inputs[size_t(input)] : nullptr;
-    }
     // The element of channel o, or the only one; 0 where the parameter is absent.
     double parameter(int input, int64_t o) const {
-        const TensorArg* arg = present(input);
+        const TensorArg* arg = find_arg(args_.inputs, input);
         if (arg == nullptr) {
             return 0;
         }

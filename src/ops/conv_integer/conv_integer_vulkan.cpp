@@ -19,13 +19,10 @@ std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*
     return {};
 }
 
-bool has_input(const KernelNode& node, int i) {
-    return i >= 0 && size_t(i) < node.inputs.size() && node.inputs[size_t(i)].present();
-}
-
 // One for each output channel, not for all.
 bool is_by_channel(const KernelNode& node, int i) {
-    return has_input(node, i) && node.inputs[size_t(i)].shape.element_count() != 1;
+    const TensorArg* parameter = find_arg(node.inputs, i);
+    return parameter != nullptr && parameter->shape.element_count() != 1;
 }
 
 // Without parameters and operands.
@@ -62,8 +59,8 @@ Status write_sums(const KernelNode& node,
     const ConvProblem problem{WindowParameters::make(geometry.window), uint32_t(geometry.batch),
                               uint32_t(geometry.groups), uint32_t(geometry.in_channels_per_group()),
                               uint32_t(geometry.out_channels_per_group())};
-    const bool has_x_zero = has_input(node, operands.x_zero);
-    const bool has_w_zero = has_input(node, operands.w_zero);
+    const bool has_x_zero = find_arg(node.inputs, operands.x_zero) != nullptr;
+    const bool has_w_zero = find_arg(node.inputs, operands.w_zero) != nullptr;
     LEAT_ASSIGN_OR_RETURN(KernelDispatch dispatch,
                           choose_kernel(problem, node.inputs[size_t(operands.x)].dtype,
                                         node.inputs[size_t(operands.w)].dtype, writer.limits()));
@@ -105,7 +102,7 @@ Status write_quantized_conv(const KernelNode& node, KernelWriter& writer) {
     how.rows = geometry.out_channels;
     how.columns = geometry.window.output_count();
     how.b_scale_by_row = is_by_channel(node, operands.w_scale);
-    how.has_bias = has_input(node, operands.bias);
+    how.has_bias = find_arg(node.inputs, operands.bias) != nullptr;
     how.y = y.dtype;
     return write_requantization(how,
                                 {sums, input_ref(operands.x_scale), input_ref(operands.w_scale),

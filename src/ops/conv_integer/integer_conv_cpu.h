@@ -31,11 +31,8 @@ struct IntegerConv {
 // The element of a channel, or the only one; 0 where the operand is absent.
 template <class T>
 T conv_parameter(const KernelArgs& args, int input, int64_t channel) {
-    if (input < 0 || size_t(input) >= args.inputs.size() || !args.inputs[size_t(input)].present()) {
-        return T{};
-    }
-    const TensorArg& arg = args.inputs[size_t(input)];
-    return arg.as<const T>()[arg.shape.element_count() == 1 ? 0 : channel];
+    const TensorArg* arg = find_arg(args.inputs, input);
+    return arg == nullptr ? T{} : arg->as<const T>()[arg->shape.element_count() == 1 ? 0 : channel];
 }
 
 // One input channel a group, at most two spatial axes, and a stride along rows of at most 2.

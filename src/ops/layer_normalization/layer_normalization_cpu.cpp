@@ -43,11 +43,11 @@ void normalize_rows(const LayerNormalizationGeometry& geometry,
                     int64_t end) {
     const int64_t n = geometry.columns;
     const auto* scale = args.inputs[1].as<const float>();
-    const bool has_bias = args.inputs.size() > 2 && args.inputs[2].present();
-    const auto* bias = has_bias ? args.inputs[2].as<const float>() : nullptr;
-    const auto statistic = [&](size_t i) {
-        const bool present = i < args.outputs.size() && args.outputs[i].present();
-        return present ? args.outputs[i].as<float>() : nullptr;
+    const TensorArg* given_bias = find_arg(args.inputs, 2);
+    const auto* bias = given_bias != nullptr ? given_bias->as<const float>() : nullptr;
+    const auto statistic = [&](int i) {
+        const TensorArg* output = find_arg(args.outputs, i);
+        return output != nullptr ? output->as<float>() : nullptr;
     };
     float* means = statistic(1);
     float* inverse_deviations = statistic(2);
@@ -56,7 +56,7 @@ void normalize_rows(const LayerNormalizationGeometry& geometry,
         float* y = args.outputs[0].as<float>() + row * n;
         const RowMoments moments = row_moments(x, n);
         const float inverse = 1.0F / std::sqrt(moments.variance + geometry.epsilon);
-        if (has_bias) {
+        if (bias != nullptr) {
             normalize_row<true>(x, scale, bias, y, n, moments, inverse);
         } else {
             normalize_row<false>(x, scale, bias, y, n, moments, inverse);

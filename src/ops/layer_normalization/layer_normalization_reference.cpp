@@ -69,12 +69,8 @@ Status run_layer_normalization(const ReferenceArgs& args) {
     const Shape& shape = args.inputs[0].shape;
     LEAT_ASSIGN_OR_RETURN(const auto geometry, LayerNormalizationGeometry::make(args.node, shape));
     const int64_t columns = geometry.columns;
-    const auto parameter = [&](size_t i) {
-        const bool present = i < args.inputs.size() && args.inputs[i].present();
-        return present ? &args.inputs[i] : nullptr;
-    };
-    const std::vector<double> scale = expand<T>(parameter(1), shape, columns, 1.0);
-    const std::vector<double> bias = expand<T>(parameter(2), shape, columns, 0.0);
+    const std::vector<double> scale = expand<T>(find_arg(args.inputs, 1), shape, columns, 1.0);
+    const std::vector<double> bias = expand<T>(find_arg(args.inputs, 2), shape, columns, 0.0);
     for (int64_t row = 0; row < geometry.rows; ++row) {
         const T* x = args.inputs[0].as<const T>() + row * columns;
         T* y = args.outputs[0].as<T>() + row * columns;
@@ -83,11 +79,11 @@ Status run_layer_normalization(const ReferenceArgs& args) {
             const double normal = (widen(x[i]) - found.mean) * found.inverse_deviation;
             y[i] = narrow<T>(normal * scale[size_t(i)] + bias[size_t(i)]);
         }
-        if (args.outputs.size() > 1 && args.outputs[1].present()) {
-            LEAT_RETURN_IF_ERROR(store_statistic(args.outputs[1], row, found.mean));
+        if (const TensorArg* to = find_arg(args.outputs, 1)) {
+            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, found.mean));
         }
-        if (args.outputs.size() > 2 && args.outputs[2].present()) {
-            LEAT_RETURN_IF_ERROR(store_statistic(args.outputs[2], row, found.inverse_deviation));
+        if (const TensorArg* to = find_arg(args.outputs, 2)) {
+            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, found.inverse_deviation));
         }
     }
     return {};

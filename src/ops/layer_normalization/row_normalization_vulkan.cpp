@@ -56,10 +56,8 @@ Status write_row_normalization(const KernelNode& node,
     if (normalization.rows == 0 || normalization.columns == 0) {
         return {};
     }
-    const auto has = [](std::span<const TensorArg> args, size_t i) {
-        return i < args.size() && args[i].present();
-    };
-    const bool has_bias = has(node.inputs, 2);
+    const auto is_wanted = [&node](int i) { return find_arg(node.outputs, i) != nullptr; };
+    const bool has_bias = find_arg(node.inputs, 2) != nullptr;
     const DType dtype = node.inputs[0].dtype;
     LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows({normalization.rows, normalization.columns},
                                                   dtype, writer.limits()));
@@ -69,11 +67,10 @@ Status write_row_normalization(const KernelNode& node,
     dispatch.groups = work.groups;
     dispatch.reads = {input_ref(0), input_ref(1), input_ref(has_bias ? 2 : 1)};
     dispatch.writes = {output_ref(0)};
-    if (has(node.outputs, 1) || has(node.outputs, 2)) {
+    if (is_wanted(1) || is_wanted(2)) {
         for (int32_t i = 1; i <= 2; ++i) {
-            const bool is_wanted = has(node.outputs, size_t(i));
-            dispatch.writes.push_back(output_ref(is_wanted ? i : 0));
-            problem.wanted |= is_wanted ? 1U << unsigned(i) : 0U;
+            dispatch.writes.push_back(output_ref(is_wanted(i) ? i : 0));
+            problem.wanted |= is_wanted(i) ? 1U << unsigned(i) : 0U;
         }
     }
     dispatch.parameters = std::as_bytes(std::span(&problem, 1));

@@ -380,8 +380,7 @@ Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
     }
     const TensorArg& a = context.inputs[0];
     const TensorArg& y = context.outputs[0];
-    const bool has_c =
-        is_own_input(context.node, 2) && context.inputs.size() > 2 && context.inputs[2].present();
+    const bool has_c = is_own_input(context.node, 2) && find_arg(context.inputs, 2) != nullptr;
     const GemmGeometry geometry = GemmGeometry::make(context.node, a.shape, context.inputs[1].shape,
                                                      has_c ? &context.inputs[2].shape : nullptr);
     TensorArg rows = a;

@@ -96,8 +96,7 @@ Accumulator<T> scaled(Accumulator<T> x, float factor) {
 
 template <class T>
 Status run_gemm(const ReferenceArgs& args) {
-    const bool has_bias =
-        is_own_input(args.node, 2) && args.inputs.size() > 2 && args.inputs[2].present();
+    const bool has_bias = is_own_input(args.node, 2) && find_arg(args.inputs, 2) != nullptr;
     const auto geometry = GemmGeometry::make(args.node, args.inputs[0].shape, args.inputs[1].shape,
                                              has_bias ? &args.inputs[2].shape : nullptr);
     const int64_t m = geometry.m;

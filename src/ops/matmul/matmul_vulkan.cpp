@@ -73,9 +73,9 @@ Status write_matmul(const KernelNode& node, KernelWriter& writer) {
 
 Status write_gemm_node(const KernelNode& node, KernelWriter& writer) {
     LEAT_RETURN_IF_ERROR(check_offsets(node));
-    const bool has_c = node.inputs.size() > 2 && node.inputs[2].present();
+    const TensorArg* c = find_arg(node.inputs, 2);
     const auto geometry = GemmGeometry::make(node.node, node.inputs[0].shape, node.inputs[1].shape,
-                                             has_c ? &node.inputs[2].shape : nullptr);
+                                             c != nullptr ? &c->shape : nullptr);
     GemmProblem problem;
     problem.m = uint32_t(geometry.m);
     problem.n = uint32_t(geometry.n);
@@ -86,7 +86,7 @@ Status write_gemm_node(const KernelNode& node, KernelWriter& writer) {
     problem.b_column = geometry.transpose_b ? problem.k : 1;
     problem.c_row = uint32_t(geometry.c_row_stride);
     problem.c_column = uint32_t(geometry.c_column_stride);
-    problem.has_c = has_c ? 1 : 0;
+    problem.has_c = c != nullptr ? 1 : 0;
     problem.alpha = geometry.alpha;
     problem.beta = geometry.beta;
     return write_gemm(

@@ -75,10 +75,6 @@ class IntegerProductKernel final : public CpuKernel {
                     int64_t first_column,
                     int32_t a_sum,
                     int32_t* sums) const;
-    bool has(const KernelArgs& args, int input) const {
-        return input >= 0 && size_t(input) < args.inputs.size() &&
-               args.inputs[size_t(input)].present();
-    }
 
     const IntegerGemm& gemm_ = integer_gemm();
     IntegerProduct product_;
@@ -184,8 +180,8 @@ const int8_t* IntegerProductKernel::bind_panel(const KernelArgs& args,
     const int64_t matrix =
         product_.b_matrix_count == 1 ? 0 : product_.geometry.b_matrix(block.group);
     columns.zeros.fill(packed_b_zero(product_.b, 0));
-    if (has(args, product_.operands.b_zero)) {
-        const auto* zeros = args.inputs[size_t(product_.operands.b_zero)].as<const uint8_t>();
+    if (const TensorArg* b_zero = find_arg(args.inputs, product_.operands.b_zero)) {
+        const auto* zeros = b_zero->as<const uint8_t>();
         for (int64_t j = 0; j < count; ++j) {
             columns.zeros[size_t(j)] =
                 packed_b_zero(product_.b, zeros[(first + j) * product_.b_zero_stride]);
@@ -224,9 +220,8 @@ void IntegerProductKernel::finish_row(const KernelArgs& args,
                                       int32_t a_sum,
                                       int32_t* sums) const {
     uint8_t a_zero = 0;
-    if (has(args, product_.operands.a_zero)) {
-        const int64_t i = row % product_.geometry.m * product_.a_zero_stride;
-        a_zero = args.inputs[size_t(product_.operands.a_zero)].as<const uint8_t>()[i];
+    if (const TensorArg* zeros = find_arg(args.inputs, product_.operands.a_zero)) {
+        a_zero = zeros->as<const uint8_t>()[row % product_.geometry.m * product_.a_zero_stride];
     }
     gemm_.correct_sums(sums, int32_t(product_.k), packed_a_zero(product_.a, a_zero), a_sum,
                        columns.zeros.data(), columns.sums.data());
@@ -291,11 +286,7 @@ bool is_simple(const TensorArg& parameter, int64_t& stride) {
 // False: scales or zero points that the kernel does not know.
 bool read_parameters(const PrepareContext& context, IntegerProduct& product) {
     const QuantizedOperands& operands = product.operands;
-    const auto arg = [&](int input) -> const TensorArg* {
-        const bool is_there = input >= 0 && size_t(input) < context.inputs.size() &&
-                              context.inputs[size_t(input)].present();
-        return is_there ? &context.inputs[size_t(input)] : nullptr;
-    };
+    const auto arg = [&](int input) { return find_arg(context.inputs, input); };
     for (const int input : {operands.a_scale, operands.b_scale, operands.y_scale}) {
         if (arg(input) != nullptr && arg(input)->dtype != DType::kFloat32) {
             return false;

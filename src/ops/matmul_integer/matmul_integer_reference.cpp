@@ -40,18 +40,13 @@ class QuantizedMatMul {
 
   private:
     Parameter row(int input) const {
-        const TensorArg* arg = present(input);
+        const TensorArg* arg = find_arg(args_.inputs, input);
         return arg == nullptr ? Parameter() : Parameter{arg, row_parameters(geometry_, arg->shape)};
     }
     Parameter column(int input) const {
-        const TensorArg* arg = present(input);
+        const TensorArg* arg = find_arg(args_.inputs, input);
         return arg == nullptr ? Parameter()
                               : Parameter{arg, column_parameters(geometry_, arg->shape)};
-    }
-    const TensorArg* present(int input) const {
-        const bool is_there = input >= 0 && size_t(input) < args_.inputs.size() &&
-                              args_.inputs[size_t(input)].present();
-        return is_there ? &args_.inputs[size_t(input)] : nullptr;
     }
     double value(const Parameter& parameter, int64_t product, int64_t i) const {
         return parameter.arg == nullptr ? 0

@@ -25,19 +25,13 @@ std::string refuse_quantized_matmul(const NodeData& node, const KernelTypes& typ
     return {};
 }
 
-const TensorArg* find_input(const KernelNode& node, int i) {
-    const bool is_there =
-        i >= 0 && size_t(i) < node.inputs.size() && node.inputs[size_t(i)].present();
-    return is_there ? &node.inputs[size_t(i)] : nullptr;
-}
-
 // Zero points as integer_product.comp has them.
 struct ZeroPoints {
     uint32_t count = 0;  // 0: none, 1: one for a matrix, 2: one for each row or column of it
     std::array<uint32_t, kMaxRank> batch{};
 };
 ZeroPoints zero_points(const KernelNode& node, int i, const MatMulGeometry& geometry, bool is_row) {
-    const TensorArg* arg = find_input(node, i);
+    const TensorArg* arg = find_arg(node.inputs, i);
     if (arg == nullptr) {
         return {};
     }
@@ -54,7 +48,7 @@ ZeroPoints zero_points(const KernelNode& node, int i, const MatMulGeometry& geom
 // Requantization knows no batches.
 Status check_scales(const KernelNode& node, const QuantizedOperands& operands) {
     for (const int i : {operands.a_scale, operands.b_scale, operands.y_scale, operands.y_zero}) {
-        const TensorArg* arg = find_input(node, i);
+        const TensorArg* arg = find_arg(node.inputs, i);
         if (arg != nullptr && arg->shape.element_count() != 1 && arg->shape.rank() != 1) {
             return unsupported("scales that differ between products of a batch")
                 .with_found(fmt::format("input {} of rank {}", i, arg->shape.rank()))

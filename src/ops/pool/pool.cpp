@@ -70,7 +70,7 @@ Cost pool_cost(const NodeData& node,
 
 // The indices of maxima count the elements of the images before, too.
 bool pool_gives_rows(const ShardArgs& args) {
-    const bool has_indices = args.outputs.size() > 1 && args.outputs[1].present();
+    const bool has_indices = find_arg(args.outputs, 1) != nullptr;
     return !has_indices && rows_of_first_input(args);
 }
 

@@ -311,7 +311,7 @@ ByteRange read_by_planes(const cpu::PoolParams& params, int64_t begin, int64_t e
 
 bool is_covered(const cpu::PrepareContext& context) {
     // Indices of maxima are rare; the reference kernel finds them.
-    const bool has_indices = context.outputs.size() > 1 && context.outputs[1].present();
+    const bool has_indices = find_arg(context.outputs, 1) != nullptr;
     return context.inputs[0].dtype == DType::kFloat32 && !has_indices;
 }
 

@@ -86,12 +86,12 @@ Maximum<T> max_of_window(const PoolGeometry& pool,
 template <class T>
 Status run_max(const ReferenceArgs& args, const PoolGeometry& pool) {
     const WindowGeometry& g = pool.window;
-    const bool has_indices = args.outputs.size() > 1 && args.outputs[1].present();
+    const TensorArg* index_output = find_arg(args.outputs, 1);
     const bool column_major = args.node.attr("storage_order", int64_t{0}) != 0;
     const Extents strides = column_major ? Extents{1, g.input[0], g.input[0] * g.input[1]}
                                          : Extents{g.input[1] * g.input[2], g.input[2], 1};
     T* y = args.outputs[0].as<T>();
-    auto* indices = has_indices ? args.outputs[1].as<int64_t>() : nullptr;
+    auto* indices = index_output != nullptr ? index_output->as<int64_t>() : nullptr;
     for (int64_t plane = 0; plane < pool.batch * pool.channels; ++plane) {
         const int64_t base = plane * g.input_count();
         const T* x = args.inputs[0].as<const T>() + base;

@@ -101,7 +101,7 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     }
     LEAT_ASSIGN_OR_RETURN(const PoolGeometry pool, PoolGeometry::make(node.node, x.shape, y.shape));
     const Extents& extents = pool.window.input;
-    const bool has_indices = node.outputs.size() > 1 && node.outputs[1].present();
+    const bool has_indices = find_arg(node.outputs, 1) != nullptr;
     const bool is_column_major = node.node.attr("storage_order", int64_t{0}) != 0;
     const Extents strides = is_column_major ? Extents{1, extents[0], extents[0] * extents[1]}
                                             : Extents{extents[1] * extents[2], extents[2], 1};

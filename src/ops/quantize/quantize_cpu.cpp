@@ -259,10 +259,10 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_rows(cpu::PrepareContext& context,
         return std::unique_ptr<cpu::CpuKernel>();
     }
     // Scales of an axis broadcast as a tensor [extent, 1, ..., 1].
-    const bool has_zero = context.inputs.size() > 2 && context.inputs[2].present();
+    const TensorArg* zero = find_arg(context.inputs, 2);
     std::array<TensorArg, 3> operands{x, context.inputs[1]};
-    if (has_zero) {
-        operands[2] = context.inputs[2];
+    if (zero != nullptr) {
+        operands[2] = *zero;
     }
     Shape shape;
     if (grid.kind == ScaleGrid::Kind::kAxis) {
@@ -279,7 +279,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_rows(cpu::PrepareContext& context,
     spec.name = name;
     spec.function = function;
     spec.ns_per_element = kNsPerElement;
-    return cpu::make_row_kernel(spec, y, std::span(operands).first(has_zero ? 3 : 2));
+    return cpu::make_row_kernel(spec, y, std::span(operands).first(zero != nullptr ? 3 : 2));
 }
 
 Result<std::unique_ptr<cpu::CpuKernel>> make_quantize(cpu::PrepareContext& context) {

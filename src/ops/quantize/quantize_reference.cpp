@@ -14,10 +14,6 @@ double rounded_to(DType dtype, double value) {
     return load_real(dtype, element.data(), 0);
 }
 
-bool is_present(const ReferenceArgs& args, size_t i) {
-    return i < args.inputs.size() && args.inputs[i].present();
-}
-
 constexpr DTypeSet kSmallReals = kQuantizedTypes & kSmallFloatTypes;
 
 // Element i of y from a quotient; zero: 0 where there is none.
@@ -44,12 +40,12 @@ Status quantize_linear_reference(const ReferenceArgs& args) {
     const DType precision = quotient_type(args.node, scale.dtype);
     NarrowOptions options;
     options.saturate = args.node.attr("saturate", int64_t{1}) != 0;
-    const bool has_zero = is_present(args, 2);
+    const TensorArg* zeros = find_arg(args.inputs, 2);
     for (int64_t i = 0; i < y.shape.element_count(); ++i) {
         const int64_t k = grid.index(i);
         const double above = rounded_to(precision, load_real(x.dtype, x.data, i));
         const double below = rounded_to(precision, load_real(scale.dtype, scale.data, k));
-        const double zero = has_zero ? load_real(y.dtype, args.inputs[2].data, k) : 0;
+        const double zero = zeros != nullptr ? load_real(y.dtype, zeros->data, k) : 0;
         store_quantized(y, i, rounded_to(precision, above / below), zero, options);
     }
     return {};
@@ -60,10 +56,10 @@ Status dequantize_linear_reference(const ReferenceArgs& args) {
     const TensorArg& scale = args.inputs[1];
     const TensorArg& y = args.outputs[0];
     LEAT_ASSIGN_OR_RETURN(const ScaleGrid grid, ScaleGrid::make(args.node, x.shape, scale.shape));
-    const bool has_zero = is_present(args, 2);
+    const TensorArg* zeros = find_arg(args.inputs, 2);
     for (int64_t i = 0; i < y.shape.element_count(); ++i) {
         const int64_t k = grid.index(i);
-        const double zero = has_zero ? load_real(x.dtype, args.inputs[2].data, k) : 0;
+        const double zero = zeros != nullptr ? load_real(x.dtype, zeros->data, k) : 0;
         // Both operands are exact in double, and so is their difference.
         const auto difference = float(load_real(x.dtype, x.data, i) - zero);
         const float factor = float(load_real(scale.dtype, scale.data, k));

@@ -90,7 +90,7 @@ Status write_quantize_node(const KernelNode& node, bool is_back, KernelWriter& w
     KernelDispatch dispatch =
         quantize_dispatch({is_back, x.dtype, scale.dtype, node.outputs[0].dtype, precision}, grid,
                           count, writer.limits());
-    const bool has_zero = node.inputs.size() > 2 && node.inputs[2].present();
+    const bool has_zero = find_arg(node.inputs, 2) != nullptr;
     dispatch.scalars[6] = has_zero ? 1 : 0;
     dispatch.reads = {input_ref(0), input_ref(1), input_ref(has_zero ? 2 : 1)};
     dispatch.writes = {output_ref(0)};
@@ -113,9 +113,7 @@ Status write_dynamic_quantize(const KernelNode& node, KernelWriter& writer) {
     const int64_t count = node.inputs[0].shape.element_count();
     LEAT_RETURN_IF_ERROR(check_count(count));
     const auto result = [&](int32_t i) {
-        return size_t(i) < node.outputs.size() && node.outputs[size_t(i)].present()
-                   ? output_ref(i)
-                   : writer.scratch(sizeof(float));
+        return find_arg(node.outputs, i) != nullptr ? output_ref(i) : writer.scratch(sizeof(float));
     };
     const OperandRef scale = result(1);
     const OperandRef zero = result(2);

@@ -48,9 +48,8 @@ Status dropout_reference(const ReferenceArgs& args) {
         return i < args.inputs.size() ? args.inputs[i] : TensorArg{};
     };
     LEAT_RETURN_IF_ERROR(check_dropout_is_identity(operand(1), operand(2)));
-    if (args.outputs.size() > 1 && args.outputs[1].present()) {
-        std::fill_n(args.outputs[1].as<uint8_t>(), args.outputs[1].shape.element_count(),
-                    uint8_t{1});
+    if (const TensorArg* mask = find_arg(args.outputs, 1)) {
+        std::fill_n(mask->as<uint8_t>(), mask->shape.element_count(), uint8_t{1});
     }
     return view_reference(args);
 }

@@ -18,9 +18,9 @@ Status write_dropout(const KernelNode& node, KernelWriter& writer) {
         return i < node.inputs.size() ? node.inputs[i] : TensorArg{};
     };
     LEAT_RETURN_IF_ERROR(check_dropout_is_identity(operand(1), operand(2)));
-    if (node.outputs.size() > 1 && node.outputs[1].present()) {
+    if (const TensorArg* mask = find_arg(node.outputs, 1)) {
         // A mask that is true everywhere: y without any x.
-        const int64_t count = node.outputs[1].shape.element_count();
+        const int64_t count = mask->shape.element_count();
         MapValue value;
         value.bits[0] = 1;
         LEAT_RETURN_IF_ERROR(write_axis_map(writer, DType::kBool,

@@ -8,8 +8,10 @@
 namespace leat {
 namespace {
 
-bool given(std::span<const TensorArg> inputs, size_t i) {
-    return i < inputs.size() && inputs[i].present() && inputs[i].shape.element_count() > 0;
+// Null, too, where the operand has no elements: older models leave it out like that.
+const TensorArg* find_given(std::span<const TensorArg> inputs, int i) {
+    const TensorArg* operand = find_arg(inputs, i);
+    return operand != nullptr && operand->shape.element_count() > 0 ? operand : nullptr;
 }
 
 // Taps of every axis; axes that stay have none.
@@ -100,18 +102,18 @@ Result<std::vector<ResizeAxis>> resize_axes_of(const NodeData& node,
     std::vector<int64_t> sizes;
     std::vector<double> roi;
     ResizeOperands operands;
-    if (given(inputs, 2)) {
-        scales.assign(inputs[2].as<float>(),
-                      inputs[2].as<float>() + inputs[2].shape.element_count());
+    if (const TensorArg* given = find_given(inputs, 2)) {
+        scales.assign(given->as<float>(), given->as<float>() + given->shape.element_count());
         operands.scales = &scales;
-    } else if (given(inputs, 3)) {
-        sizes = read_ints(inputs[3]);
+    } else if (const TensorArg* given_sizes = find_given(inputs, 3)) {
+        sizes = read_ints(*given_sizes);
         operands.sizes = &sizes;
     }
-    if (given(inputs, 1) &&
+    const TensorArg* region = find_given(inputs, 1);
+    if (region != nullptr &&
         node.attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") {
-        for (int64_t i = 0; i < inputs[1].shape.element_count(); ++i) {
-            roi.push_back(load_real(inputs[1].dtype, inputs[1].data, i));
+        for (int64_t i = 0; i < region->shape.element_count(); ++i) {
+            roi.push_back(load_real(region->dtype, region->data, i));
         }
         operands.roi = &roi;
     }
