@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/slice/slice.h"
-
 namespace leat {
 
 bool rows_by_broadcasting(const ShardArgs& args) {
@@ -35,15 +33,8 @@ bool rows_of_view(const ShardArgs& args) {
 }
 
 bool is_absent_or_known(const ShardArgs& args, size_t i) {
-    return i >= args.inputs.size() || !args.inputs[i].present() || args.inputs[i].data != nullptr ||
-           args.inputs[i].shape.element_count() == 0;
-}
-
-std::optional<std::vector<int64_t>> known_ints(const ShardArgs& args, size_t i) {
-    if (i >= args.inputs.size() || !args.inputs[i].present()) {
-        return std::nullopt;
-    }
-    return read_ints(args.inputs[i]);
+    const TensorArg* input = find_arg(args.inputs, int(i));
+    return input == nullptr || input->data != nullptr || input->shape.element_count() == 0;
 }
 
 }  // namespace leat

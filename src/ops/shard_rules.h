@@ -34,7 +34,4 @@ bool are_whole_from(const ShardArgs& args, size_t first);
 // True if input `i` is absent or its elements are known.
 bool is_absent_or_known(const ShardArgs& args, size_t i);
 
-// Elements of input `i`, i32 or i64; nullopt: it is absent. Precondition: is_absent_or_known.
-std::optional<std::vector<int64_t>> known_ints(const ShardArgs& args, size_t i);
-
 }  // namespace leat

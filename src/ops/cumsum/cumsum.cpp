@@ -3,6 +3,7 @@
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
+#include "ops/slice/slice.h"
 
 namespace leat {
 namespace {
@@ -27,7 +28,8 @@ bool cumsum_gives_rows(const ShardArgs& args) {
     if (!rows_of_first_input(args) || !is_absent_or_known(args, 1)) {
         return false;
     }
-    const Result<int> axis = normalize_axis((*known_ints(args, 1))[0], args.inputs[0].shape.rank());
+    const Result<int> axis =
+        normalize_axis(read_ints(args.inputs[1])[0], args.inputs[0].shape.rank());
     return axis.ok() && *axis != 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
+#include "ops/slice/slice.h"
 
 namespace leat {
 namespace {
@@ -85,9 +86,7 @@ bool pad_gives_rows(const ShardArgs& args) {
         !is_absent_or_known(args, 3)) {
         return false;
     }
-    const auto axes = known_ints(args, 3);
-    const auto padded =
-        pad_axes(args.inputs[0].shape.rank(), *known_ints(args, 1), axes ? &*axes : nullptr);
+    const auto padded = pad_axes(args.inputs);
     return padded.ok() && padded->front().before == 0 && padded->front().after == 0;
 }
 
@@ -141,6 +140,11 @@ Result<std::vector<PadAxis>> pad_axes(int rank,
         result[size_t(normal[i])] = {pads[i], pads[i + normal.size()]};
     }
     return result;
+}
+
+Result<std::vector<PadAxis>> pad_axes(std::span<const TensorArg> inputs) {
+    const auto axes = find_ints(inputs, 3);
+    return pad_axes(inputs[0].shape.rank(), read_ints(inputs[1]), axes ? &*axes : nullptr);
 }
 
 int64_t pad_source(PadMode mode, int64_t index, int64_t extent) {

@@ -9,6 +9,7 @@
 // ONNX Pad-19 to 21.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -28,6 +29,8 @@ Result<PadMode> pad_mode(const NodeData& node);
 Result<std::vector<PadAxis>> pad_axes(int rank,
                                       const std::vector<int64_t>& pads,
                                       const std::vector<int64_t>* axes);
+// The same of a kernel's inputs. Precondition: the elements of pads and axes are known.
+Result<std::vector<PadAxis>> pad_axes(std::span<const TensorArg> inputs);
 
 // Index of x that gives the element at `index`, counted from x's first element; -1: the constant.
 // Precondition: extent > 0 unless the mode is constant.

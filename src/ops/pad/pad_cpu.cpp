@@ -1,6 +1,5 @@
 #include "ops/movement/movement_cpu.h"
 #include "ops/pad/pad.h"
-#include "ops/slice/slice.h"
 
 namespace leat {
 namespace cpu {
@@ -69,8 +68,7 @@ CopyJob box_job(const PrepareContext& context,
         for (CopyAxis& axis : axes) {
             axis.source_stride = 0;
         }
-        const bool has_value = context.inputs.size() > 2 && context.inputs[2].present();
-        input = has_value ? 2 : CopyJob::kZeros;
+        input = find_arg(context.inputs, 2) != nullptr ? 2 : CopyJob::kZeros;
     }
     return {input, 0, StridedCopy(axes, element_bytes(y.dtype), source_offset, destination_offset)};
 }
@@ -95,17 +93,13 @@ std::vector<CopyJob> box_jobs(const PrepareContext& context,
 Result<std::unique_ptr<CpuKernel>> make_pad(PrepareContext& context) {
     const TensorArg& x = context.inputs[0];
     const TensorArg& y = context.outputs[0];
-    const bool has_axes = context.inputs.size() > 3 && context.inputs[3].present();
+    const TensorArg* axes = find_arg(context.inputs, 3);
     if (!has_byte_elements(x.dtype) || context.inputs[1].data == nullptr ||
-        (has_axes && context.inputs[3].data == nullptr)) {
+        (axes != nullptr && axes->data == nullptr)) {
         return std::unique_ptr<CpuKernel>();
     }
-    const std::vector<int64_t> axis_list =
-        has_axes ? read_ints(context.inputs[3]) : std::vector<int64_t>();
     LEAT_ASSIGN_OR_RETURN(const PadMode mode, pad_mode(context.node));
-    LEAT_ASSIGN_OR_RETURN(
-        const std::vector<PadAxis> pads,
-        pad_axes(x.shape.rank(), read_ints(context.inputs[1]), has_axes ? &axis_list : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<PadAxis> pads, pad_axes(context.inputs));
 
     std::vector<std::vector<Piece>> pieces;
     int64_t boxes = y.shape.element_count() == 0 ? 0 : 1;

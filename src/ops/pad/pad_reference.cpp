@@ -2,7 +2,6 @@
 
 #include "ops/movement/movement.h"
 #include "ops/pad/pad.h"
-#include "ops/slice/slice.h"
 
 namespace leat {
 namespace {
@@ -29,21 +28,16 @@ int64_t source_offset(PadMode mode,
 Status pad_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& y = args.outputs[0];
-    const bool has_axes = args.inputs.size() > 3 && args.inputs[3].present();
-    const std::vector<int64_t> axis_list =
-        has_axes ? read_ints(args.inputs[3]) : std::vector<int64_t>();
     LEAT_ASSIGN_OR_RETURN(const PadMode mode, pad_mode(args.node));
-    LEAT_ASSIGN_OR_RETURN(
-        const std::vector<PadAxis> axes,
-        pad_axes(x.shape.rank(), read_ints(args.inputs[1]), has_axes ? &axis_list : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<PadAxis> axes, pad_axes(args.inputs));
 
     // A string needs a constructed one; every other type's zero is zero bytes.
     const std::string empty;
     const std::byte zeros[16] = {};
     const std::byte* constant =
         x.dtype == DType::kString ? reinterpret_cast<const std::byte*>(&empty) : zeros;
-    if (args.inputs.size() > 2 && args.inputs[2].present()) {
-        constant = args.inputs[2].data;
+    if (const TensorArg* value = find_arg(args.inputs, 2)) {
+        constant = value->data;
     }
     StridedIndex write(y.shape, y.strides);
     const int64_t count = y.shape.element_count();

@@ -2,7 +2,6 @@
 #include "ops/movement/axis_map_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
 #include "ops/pad/pad.h"
-#include "ops/slice/slice.h"
 
 namespace leat {
 namespace vulkan {
@@ -25,15 +24,8 @@ AxisMode axis_mode(PadMode mode) {
 Status write_pad(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& x = node.inputs[0];
     const TensorArg& y = node.outputs[0];
-    const auto is_present = [&node](size_t i) {
-        return i < node.inputs.size() && node.inputs[i].present();
-    };
-    const std::vector<int64_t> axis_list =
-        is_present(3) ? read_ints(node.inputs[3]) : std::vector<int64_t>();
     LEAT_ASSIGN_OR_RETURN(const PadMode mode, pad_mode(node.node));
-    LEAT_ASSIGN_OR_RETURN(
-        const std::vector<PadAxis> pads,
-        pad_axes(x.shape.rank(), read_ints(node.inputs[1]), is_present(3) ? &axis_list : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<PadAxis> pads, pad_axes(node.inputs));
     std::vector<AxisMap> axes;
     axes.reserve(pads.size());
     for (int axis = 0; axis < x.shape.rank(); ++axis) {
@@ -45,7 +37,7 @@ Status write_pad(const KernelNode& node, KernelWriter& writer) {
                         {}});
     }
     MapValue value;
-    value.is_operand = is_present(2);
+    value.is_operand = find_arg(node.inputs, 2) != nullptr;
     value.operand = input_ref(2);
     return write_axis_map(writer, x.dtype, axes, input_ref(0), output_ref(0), value);
 }

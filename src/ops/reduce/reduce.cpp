@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ops/shard_rules.h"
+#include "ops/slice/slice.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -87,7 +88,7 @@ bool reduce_gives_rows(const ShardArgs& args) {
     if (!rows_of_first_input(args) || !is_absent_or_known(args, 1)) {
         return false;
     }
-    const auto axes = known_ints(args, 1);
+    const auto axes = find_ints(args.inputs, 1);
     const Result<uint32_t> reduced =
         reduced_axes(args.node, axes ? &*axes : nullptr, args.inputs[0].shape.rank());
     return reduced.ok() && (*reduced & 1U) == 0;

@@ -310,7 +310,7 @@ std::optional<AxisSplit> split_of(const Shape& shape, uint32_t mask) {
 // Elements of the axes input, known when the kernel is made because they decide the shape.
 Result<uint32_t> mask_of(const cpu::PrepareContext& context) {
     std::vector<int64_t> axes;
-    const bool has_axes = context.inputs.size() > 1 && context.inputs[1].present();
+    const bool has_axes = find_arg(context.inputs, 1) != nullptr;
     if (has_axes) {
         const Tensor* constant = context.constants[1];
         if (constant == nullptr) {

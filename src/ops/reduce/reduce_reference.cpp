@@ -6,6 +6,7 @@
 
 #include "ops/element.h"
 #include "ops/reduce/reduce.h"
+#include "ops/slice/slice.h"
 
 namespace leat {
 
@@ -186,14 +187,9 @@ Status run_reduce(const ReferenceArgs& args, const AxisSet& kept, const AxisSet&
 
 Status reduce_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
-    std::vector<int64_t> axes;
-    const bool has_axes = args.inputs.size() > 1 && args.inputs[1].present();
-    if (has_axes) {
-        const auto* values = args.inputs[1].as<const int64_t>();
-        axes.assign(values, values + args.inputs[1].shape.element_count());
-    }
+    const auto axes = find_ints(args.inputs, 1);
     LEAT_ASSIGN_OR_RETURN(const uint32_t mask,
-                          reduced_axes(args.node, has_axes ? &axes : nullptr, x.shape.rank()));
+                          reduced_axes(args.node, axes ? &*axes : nullptr, x.shape.rank()));
     AxisSet kept;
     AxisSet reduced;
     for (int axis = 0; axis < x.shape.rank(); ++axis) {

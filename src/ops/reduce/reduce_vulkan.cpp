@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/reduce/row_kernel_vulkan.h"
+#include "ops/slice/slice.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -85,17 +86,8 @@ std::string refuse_reduce(const NodeData& node, const KernelTypes& types) {
 }
 
 Result<uint32_t> axes_of(const KernelNode& node) {
-    const bool has_axes = node.inputs.size() > 1 && node.inputs[1].present();
-    if (!has_axes) {
-        return reduced_axes(node.node, nullptr, node.inputs[0].shape.rank());
-    }
-    const TensorArg& axes = node.inputs[1];
-    const int64_t count = axes.shape.element_count();
-    std::vector<int64_t> values;
-    if (count > 0) {
-        values.assign(axes.as<const int64_t>(), axes.as<const int64_t>() + count);
-    }
-    return reduced_axes(node.node, &values, node.inputs[0].shape.rank());
+    const auto axes = find_ints(node.inputs, 1);
+    return reduced_axes(node.node, axes ? &*axes : nullptr, node.inputs[0].shape.rank());
 }
 
 Status write_reduce(const KernelNode& node, KernelWriter& writer) {

@@ -147,12 +147,6 @@ Status infer_slice(InferContext& context) {
     return {};
 }
 
-// Elements of operand i, or null where it is absent.
-std::optional<Ints> operand_ints(std::span<const TensorArg> inputs, size_t i) {
-    return i < inputs.size() && inputs[i].present() ? std::optional(read_ints(inputs[i]))
-                                                    : std::nullopt;
-}
-
 std::vector<CopiedBox> slice_boxes(const NodeData& /*node*/,
                                    std::span<const TensorArg> inputs,
                                    std::span<const TensorArg> /*outputs*/) {
@@ -162,11 +156,7 @@ std::vector<CopiedBox> slice_boxes(const NodeData& /*node*/,
     if (!is_known) {
         return {};
     }
-    const std::optional<Ints> axes = operand_ints(inputs, 3);
-    const std::optional<Ints> steps = operand_ints(inputs, 4);
-    const Result<std::vector<SliceAxis>> sliced =
-        slice_axes(inputs[0].shape, read_ints(inputs[1]), read_ints(inputs[2]),
-                   axes ? &*axes : nullptr, steps ? &*steps : nullptr);
+    const Result<std::vector<SliceAxis>> sliced = slice_axes(inputs);
     if (!sliced.ok()) {
         return {};
     }
@@ -190,11 +180,7 @@ bool slice_gives_rows(const ShardArgs& args) {
             return false;
         }
     }
-    const auto axes = known_ints(args, 3);
-    const auto steps = known_ints(args, 4);
-    const Result<std::vector<SliceAxis>> sliced =
-        slice_axes(args.inputs[0].shape, *known_ints(args, 1), *known_ints(args, 2),
-                   axes ? &*axes : nullptr, steps ? &*steps : nullptr);
+    const Result<std::vector<SliceAxis>> sliced = slice_axes(args.inputs);
     return args.parts[0] == ShardPart::kRows && sliced.ok() && sliced->front().start == 0 &&
            sliced->front().step == 1 && sliced->front().extent == args.inputs[0].shape[0];
 }
@@ -231,13 +217,14 @@ SliceAxis clamp_slice(int64_t start, int64_t end, int64_t step, int64_t extent) 
     return {first, step, count};
 }
 
-Result<std::vector<SliceAxis>> slice_axes(const Shape& x,
-                                          const std::vector<int64_t>& starts,
-                                          const std::vector<int64_t>& ends,
-                                          const std::vector<int64_t>* axes,
-                                          const std::vector<int64_t>* steps) {
-    const Operands operands{starts, ends, axes != nullptr ? *axes : default_axes(starts.size()),
-                            steps != nullptr ? *steps : Ints(starts.size(), 1)};
+Result<std::vector<SliceAxis>> slice_axes(std::span<const TensorArg> inputs) {
+    const Shape& x = inputs[0].shape;
+    const Ints starts = read_ints(inputs[1]);
+    const std::optional<Ints> axes = find_ints(inputs, 3);
+    const std::optional<Ints> steps = find_ints(inputs, 4);
+    const Operands operands{starts, read_ints(inputs[2]),
+                            axes ? *axes : default_axes(starts.size()),
+                            steps ? *steps : Ints(starts.size(), 1)};
     LEAT_RETURN_IF_ERROR(check_counts(operands));
     LEAT_ASSIGN_OR_RETURN(const std::vector<int> normal, normalize_axes(operands.axes, x.rank()));
     std::vector<SliceAxis> result;

@@ -25,15 +25,13 @@ struct SliceAxis {
 // Clamps start and end to an axis. Precondition: step != 0, extent >= 0.
 SliceAxis clamp_slice(int64_t start, int64_t end, int64_t step, int64_t extent);
 
-// All axes of x from known operands; absent ones are null.
-Result<std::vector<SliceAxis>> slice_axes(const Shape& x,
-                                          const std::vector<int64_t>& starts,
-                                          const std::vector<int64_t>& ends,
-                                          const std::vector<int64_t>* axes,
-                                          const std::vector<int64_t>* steps);
+// All axes of x from a kernel's inputs. Precondition: elements of those but x are known.
+Result<std::vector<SliceAxis>> slice_axes(std::span<const TensorArg> inputs);
 
-// Elements of an integer operand of a kernel.
+// Elements of an integer operand of a kernel, i32 or i64, which are known.
 std::vector<int64_t> read_ints(const TensorArg& operand);
+// The same of operand i; nullopt: it is absent.
+std::optional<std::vector<int64_t>> find_ints(std::span<const TensorArg> operands, int i);
 
 Status slice_reference(const ReferenceArgs& args);
 

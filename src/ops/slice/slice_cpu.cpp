@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/movement/movement_cpu.h"
 #include "ops/slice/slice.h"
 
@@ -5,41 +7,16 @@ namespace leat {
 namespace cpu {
 namespace {
 
-// Operand i: its elements if they are known now; absent counts as known.
-struct Operand {
-    bool present = false;
-    bool known = true;
-    std::vector<int64_t> values;
-};
-
-Operand read_operand(const PrepareContext& context, size_t i) {
-    Operand operand;
-    if (i >= context.inputs.size() || !context.inputs[i].present()) {
-        return operand;
-    }
-    operand.present = true;
-    operand.known = context.inputs[i].data != nullptr;
-    if (operand.known) {
-        operand.values = read_ints(context.inputs[i]);
-    }
-    return operand;
-}
-
 Result<std::unique_ptr<CpuKernel>> make_slice(PrepareContext& context) {
     const TensorArg& x = context.inputs[0];
     const TensorArg& y = context.outputs[0];
-    const Operand starts = read_operand(context, 1);
-    const Operand ends = read_operand(context, 2);
-    const Operand axes = read_operand(context, 3);
-    const Operand steps = read_operand(context, 4);
-    if (!has_byte_elements(x.dtype) || !starts.known || !ends.known || !axes.known ||
-        !steps.known) {
+    const bool is_known = std::all_of(
+        context.inputs.begin() + 1, context.inputs.end(),
+        [](const TensorArg& operand) { return !operand.present() || operand.data != nullptr; });
+    if (!has_byte_elements(x.dtype) || !is_known) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(
-        const std::vector<SliceAxis> slices,
-        slice_axes(x.shape, starts.values, ends.values, axes.present ? &axes.values : nullptr,
-                   steps.present ? &steps.values : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<SliceAxis> slices, slice_axes(context.inputs));
     std::vector<CopyAxis> copy;
     int64_t offset = 0;
     for (size_t axis = 0; axis < slices.size(); ++axis) {

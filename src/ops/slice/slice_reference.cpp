@@ -13,20 +13,15 @@ std::vector<int64_t> read_ints(const TensorArg& operand) {
     return values;
 }
 
+std::optional<std::vector<int64_t>> find_ints(std::span<const TensorArg> operands, int i) {
+    const TensorArg* operand = find_arg(operands, i);
+    return operand != nullptr ? std::optional(read_ints(*operand)) : std::nullopt;
+}
+
 Status slice_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& y = args.outputs[0];
-    const auto read = [&args](size_t i) {
-        return i < args.inputs.size() && args.inputs[i].present() ? read_ints(args.inputs[i])
-                                                                  : std::vector<int64_t>();
-    };
-    const std::vector<int64_t> axes = read(3);
-    const std::vector<int64_t> steps = read(4);
-    const bool has_axes = args.inputs.size() > 3 && args.inputs[3].present();
-    const bool has_steps = args.inputs.size() > 4 && args.inputs[4].present();
-    LEAT_ASSIGN_OR_RETURN(const std::vector<SliceAxis> slices,
-                          slice_axes(x.shape, read(1), read(2), has_axes ? &axes : nullptr,
-                                     has_steps ? &steps : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<SliceAxis> slices, slice_axes(args.inputs));
     StridedPlace source{x.data, 0, {}};
     for (size_t axis = 0; axis < slices.size(); ++axis) {
         // With one element at most, the step does not matter and may be huge.

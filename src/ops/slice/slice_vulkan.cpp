@@ -5,24 +5,11 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-bool is_present(const KernelNode& node, size_t i) {
-    return i < node.inputs.size() && node.inputs[i].present();
-}
-
 // Operands 1 to 4 are host inputs.
-std::vector<int64_t> ints_of(const KernelNode& node, size_t i) {
-    return is_present(node, i) ? read_ints(node.inputs[i]) : std::vector<int64_t>();
-}
-
 Status write_slice(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& x = node.inputs[0];
     const TensorArg& y = node.outputs[0];
-    const std::vector<int64_t> axes = ints_of(node, 3);
-    const std::vector<int64_t> steps = ints_of(node, 4);
-    LEAT_ASSIGN_OR_RETURN(
-        const std::vector<SliceAxis> slices,
-        slice_axes(x.shape, ints_of(node, 1), ints_of(node, 2),
-                   is_present(node, 3) ? &axes : nullptr, is_present(node, 4) ? &steps : nullptr));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<SliceAxis> slices, slice_axes(node.inputs));
     CopyEnd from{input_ref(0)};
     for (size_t axis = 0; axis < slices.size(); ++axis) {
         // With one element at most, the step does not matter and may be huge.
