@@ -248,6 +248,15 @@ DynamicScale dynamic_scale(float lowest, float highest) {
     return {scale, uint8_t(std::nearbyint(limited))};
 }
 
+void store_dynamic_scale(DynamicScale scale, std::span<const TensorArg> outputs) {
+    if (const TensorArg* to = find_arg(outputs, 1)) {
+        *to->as<float>() = scale.scale;
+    }
+    if (const TensorArg* to = find_arg(outputs, 2)) {
+        *to->as<uint8_t>() = scale.zero;
+    }
+}
+
 std::span<const OpDef> quantize_ops() {
     return kOps;
 }

@@ -66,6 +66,8 @@ struct DynamicScale {
     uint8_t zero;
 };
 DynamicScale dynamic_scale(float lowest, float highest);
+// As outputs 1 and 2 of DynamicQuantizeLinear, where they are wanted.
+void store_dynamic_scale(DynamicScale scale, std::span<const TensorArg> outputs);
 
 Status quantize_linear_reference(const ReferenceArgs& args);
 Status dequantize_linear_reference(const ReferenceArgs& args);

@@ -306,12 +306,7 @@ class DynamicQuantizeKernel final : public cpu::CpuKernel {
         const float* x = args.inputs[0].as<const float>();
         const DynamicScale scale = functions_.range(x, count_);
         functions_.quantize(x, args.outputs[0].as<uint8_t>(), count_, scale);
-        if (args.outputs.size() > 1 && args.outputs[1].present()) {
-            *args.outputs[1].as<float>() = scale.scale;
-        }
-        if (args.outputs.size() > 2 && args.outputs[2].present()) {
-            *args.outputs[2].as<uint8_t>() = scale.zero;
-        }
+        store_dynamic_scale(scale, args.outputs);
         return {};
     }
 

@@ -82,12 +82,7 @@ Status dynamic_quantize_linear_reference(const ReferenceArgs& args) {
     for (int64_t i = 0; i < count; ++i) {
         store_quantized(y, i, double(x[i] / dynamic.scale), double(dynamic.zero), {});
     }
-    if (args.outputs.size() > 1 && args.outputs[1].present()) {
-        *args.outputs[1].as<float>() = dynamic.scale;
-    }
-    if (args.outputs.size() > 2 && args.outputs[2].present()) {
-        *args.outputs[2].as<uint8_t>() = dynamic.zero;
-    }
+    store_dynamic_scale(dynamic, args.outputs);
     return {};
 }
 
