@@ -124,7 +124,7 @@ void multiply(const std::byte* a,
 // kGroupK: the group of the packed form; T: elements of packed a.
 template <int64_t kGroupK, class T>
 void pack_a(const ByteMatrix& a, int64_t rows, int64_t k, std::byte* packed, int32_t* sums) {
-    const int64_t padded = (k + kGroupK - 1) / kGroupK * kGroupK;
+    const int64_t padded = round_up(k, kGroupK);
     auto* __restrict to = reinterpret_cast<T*>(packed);
     const unsigned flip = a.flip;
     for (int64_t r = 0; r < rows; ++r, to += padded) {
@@ -195,7 +195,7 @@ void pack_panel(const ByteMatrix& b, int64_t count, int64_t k, int8_t* packed, i
         pack_dense<kGroupK>(b, count, k, packed, sums);
         return;
     }
-    std::memset(packed, 0, size_t((k + kGroupK - 1) / kGroupK * kGroupK * kColumns));
+    std::memset(packed, 0, size_t(round_up(k, kGroupK) * kColumns));
     for (int64_t i = 0; i < k; ++i) {
         const uint8_t* from = b.data + i * b.k_stride;
         int8_t* to = packed + i / kGroupK * kGroupK * kColumns + i % kGroupK;

@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/round_up.h"
 #include "leat/dtype.h"
 
 namespace leat::cpu {
@@ -117,10 +118,10 @@ struct IntegerGemm {
                       int64_t taps,
                       int32_t* sums);
 
-    int64_t groups(int64_t k) const { return (k + group - 1) / group; }
+    int64_t groups(int64_t k) const { return divide_up(k, group); }
     int64_t a_row_bytes(int64_t k) const { return groups(k) * group * a_element_bytes; }
     int64_t panel_bytes(int64_t k) const { return groups(k) * group * columns; }
-    int64_t panels(int64_t n) const { return (n + columns - 1) / columns; }
+    int64_t panels(int64_t n) const { return divide_up(n, columns); }
 };
 
 // Those that this machine can run, the best first.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round_up.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
@@ -54,7 +55,7 @@ Status check_blocks(const TypeInfo& x, const TypeInfo& scale, int axis, int64_t 
         if (!from.is_fixed() || !to.is_fixed()) {
             continue;
         }
-        const int64_t wanted = i == axis ? (from.extent() + block - 1) / block : from.extent();
+        const int64_t wanted = i == axis ? divide_up(from.extent(), block) : from.extent();
         if (to.extent() != wanted) {
             return bad_scale(x, scale, axis,
                              fmt::format("{} scales along axis {} for blocks of {}", wanted, i,
@@ -227,7 +228,7 @@ Result<ScaleGrid> ScaleGrid::make(const NodeData& node, const Shape& x, const Sh
     grid.extent = std::max<int64_t>(x[grid.axis], 1);
     grid.inner = std::max<int64_t>(x.element_count(grid.axis + 1, x.rank()), 1);
     grid.block = std::max<int64_t>(block, 1);
-    grid.blocks = (grid.extent + grid.block - 1) / grid.block;
+    grid.blocks = divide_up(grid.extent, grid.block);
     return grid;
 }
 
