@@ -15,6 +15,12 @@ namespace leat {
 inline constexpr int kMaxSpatialRank = 3;
 using Extents = std::array<int64_t, kMaxSpatialRank>;
 
+// Where the element with this number lies in a grid, counted in the order (d, h, w).
+constexpr Extents position_of(int64_t number, const Extents& extents) {
+    return {number / (extents[1] * extents[2]), number / extents[2] % extents[1],
+            number % extents[2]};
+}
+
 struct Window {
     enum class AutoPad : uint8_t { kNotSet, kSameUpper, kSameLower, kValid };
 

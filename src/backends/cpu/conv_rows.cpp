@@ -70,30 +70,19 @@ ImageRows::ImageRows(const ConvGeometry& geometry,
 uint64_t ImageRows::tap_bits(int axis, IndexRange range) const {
     uint64_t bits = 0;
     for (int64_t tap = 0; tap < window_.kernel_count(); ++tap) {
-        const Extents at{tap / (window_.kernel[1] * window_.kernel[2]),
-                         tap / window_.kernel[2] % window_.kernel[1], tap % window_.kernel[2]};
-        const int64_t on_axis = at[size_t(axis)];
+        const int64_t on_axis = position_of(tap, window_.kernel)[size_t(axis)];
         bits |= uint64_t{on_axis >= range.begin && on_axis < range.end} << tap;
     }
     return bits;
 }
 
 int64_t ImageRows::tap_offset(int64_t tap) const {
+    const Extents at = position_of(tap, window_.kernel);
     int64_t offset = 0;
-    for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
-        offset += tap % window_.kernel[axis] * window_.dilation[axis] * strides_[axis];
-        tap /= window_.kernel[axis];
+    for (size_t axis = 0; axis < at.size(); ++axis) {
+        offset += at[axis] * window_.dilation[axis] * strides_[axis];
     }
     return offset;
-}
-
-ImageRows::Position ImageRows::position(int64_t row) const {
-    Position out{};
-    for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
-        out[axis] = row % window_.output[axis];
-        row /= window_.output[axis];
-    }
-    return out;
 }
 
 void ImageRows::advance(Position& position) const {
@@ -114,7 +103,7 @@ int64_t ImageRows::window_offset(const Position& position) const {
 }
 
 void ImageRows::fill(int64_t first_row, int64_t end_row, GemmRow* rows) const {
-    Position at = position(first_row);
+    Position at = position_of(first_row, window_.output);
     const int64_t step = window_.stride[2] * strides_[2];
     for (int64_t row = first_row; row < end_row;) {
         // One run of positions on the innermost axis.
@@ -376,7 +365,7 @@ std::span<const GemmRow> ConvRows::gather(int64_t index,
         const int64_t n = row / image_rows_;
         const int64_t image_end = std::min((n + 1) * image_rows_, end);
         const float* image = x + n * batch_stride_;
-        ImageRows::Position at = image_->position(row - n * image_rows_);
+        ImageRows::Position at = position_of(row - n * image_rows_, image_->window_.output);
         for (; row < image_end; ++row, image_->advance(at)) {
             const int64_t window = (row - begin) * k;
             const int64_t dst = n * y_batch_stride_ + image_->y_.offset(row - n * image_rows_);

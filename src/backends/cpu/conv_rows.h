@@ -45,7 +45,6 @@ class ImageRows {
 
     uint64_t tap_bits(int axis, IndexRange range) const;
     void sort_by_padding();
-    Position position(int64_t row) const;
     void advance(Position& position) const;
     int64_t window_offset(const Position& position) const;
     // Rows [first_row, end_row) in their own order.

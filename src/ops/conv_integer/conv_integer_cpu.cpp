@@ -221,8 +221,7 @@ void IntegerConvKernel::copy_windows(const uint8_t* x,
                                      uint8_t* to) const {
     const WindowGeometry& window = conv_.geometry.window;
     for (int64_t t = 0; t < window.kernel_count(); ++t, to += gemm_.columns) {
-        const Extents tap{t / (window.kernel[1] * window.kernel[2]),
-                          t / window.kernel[2] % window.kernel[1], t % window.kernel[2]};
+        const Extents tap = position_of(t, window.kernel);
         for (size_t i = 0; i < panel.segment_count; ++i) {
             copy_segment(x, x_zero, panel.segments[i], tap, to + panel.segments[i].column);
         }
@@ -233,10 +232,8 @@ void IntegerConvKernel::find_segments(Panel& panel) const {
     const Extents& output = conv_.geometry.window.output;
     panel.segment_count = 0;
     for (int64_t i = 0; i < panel.count;) {
-        const int64_t position = panel.first + i;
         Segment& segment = panel.segments[panel.segment_count++];
-        segment.begin = {position / (output[2] * output[1]), position / output[2] % output[1],
-                         position % output[2]};
+        segment.begin = position_of(panel.first + i, output);
         segment.column = i;
         segment.count = std::min(panel.count - i, output[2] - segment.begin[2]);
         i += segment.count;

@@ -19,9 +19,7 @@ class QuantizedConv {
         for (int64_t at = 0; at < count; ++at) {
             const int64_t o = at / plane % geometry_.out_channels;
             const int64_t p = at % plane;
-            const Extents position{p / (output[1] * output[2]), p / output[2] % output[1],
-                                   p % output[2]};
-            store(at, o, sum(at / plane / geometry_.out_channels, o, position));
+            store(at, o, sum(at / plane / geometry_.out_channels, o, position_of(p, output)));
         }
     }
 
@@ -56,8 +54,7 @@ class QuantizedConv {
         const auto w_zero = int64_t(parameter(operands_.w_zero, o));
         uint32_t total = 0;
         for (int64_t tap = 0; tap < g.kernel_count(); ++tap) {
-            const Extents t{tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1],
-                            tap % g.kernel[2]};
+            const Extents t = position_of(tap, g.kernel);
             int64_t at = plane;
             bool is_inside = true;
             for (size_t axis = 0; axis < t.size(); ++axis) {

@@ -77,8 +77,9 @@ Status IntegerDepthwiseKernel::run(const KernelArgs& args,
                           reinterpret_cast<int32_t*>(args.scratch + sums_at_)};
     const WindowGeometry& window = conv_.geometry.window;
     for (int64_t t = 0; t < conv_.k(); ++t) {
-        scratch.offsets[t] = int32_t(t / window.kernel[2] * window.dilation[1] * width_ +
-                                     t % window.kernel[2] * window.dilation[2]);
+        const Extents tap = position_of(t, window.kernel);
+        scratch.offsets[t] =
+            int32_t(tap[1] * window.dilation[1] * width_ + tap[2] * window.dilation[2]);
     }
     const int64_t end = part_begin(planes(), tile_count, tile_end);
     for (int64_t plane = part_begin(planes(), tile_count, tile_begin); plane < end; ++plane) {
