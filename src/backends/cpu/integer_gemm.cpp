@@ -392,6 +392,20 @@ namespace leat::cpu {
 
 HWY_EXPORT(select_integer_gemms);
 
+void IntegerGemm::finish_columns(const int32_t* sums,
+                                 const int32_t* b_sums,
+                                 const RowFinish& how,
+                                 int64_t count,
+                                 std::byte* to) const {
+    if (count == columns) {
+        finish_row(sums, b_sums, how, to);
+        return;
+    }
+    alignas(int32_t) std::array<std::byte, kMaxIntegerColumns * sizeof(int32_t)> row{};
+    finish_row(sums, b_sums, how, row.data());
+    std::memcpy(to, row.data(), size_t(count * bits_of(how.y) / 8));
+}
+
 std::span<const IntegerGemm> integer_gemms() {
     static const std::span<const IntegerGemm> kGemms = HWY_DYNAMIC_DISPATCH(select_integer_gemms)();
     return kGemms;

@@ -122,6 +122,13 @@ struct IntegerGemm {
     int64_t a_row_bytes(int64_t k) const { return groups(k) * group * a_element_bytes; }
     int64_t panel_bytes(int64_t k) const { return groups(k) * group * columns; }
     int64_t panels(int64_t n) const { return divide_up(n, columns); }
+
+    // finish_row of the first `count` columns, at most `columns`; nothing behind them is written.
+    void finish_columns(const int32_t* sums,
+                        const int32_t* b_sums,
+                        const RowFinish& how,
+                        int64_t count,
+                        std::byte* to) const;
 };
 
 // Those that this machine can run, the best first.

@@ -288,9 +288,7 @@ void IntegerConvKernel::copy_segment(const uint8_t* x,
 IntegerConvKernel::Common IntegerConvKernel::common_of(const KernelArgs& args) const {
     const QuantizedConvOperands& operands = conv_.operands;
     return {packed_b_zero(conv_.x, conv_parameter<uint8_t>(args, operands.x_zero, 0)),
-            conv_.y == DType::kInt8 ? int32_t{conv_parameter<int8_t>(args, operands.y_zero, 0)}
-                                    : int32_t{conv_parameter<uint8_t>(args, operands.y_zero, 0)},
-            conv_parameter<float>(args, operands.x_scale, 0),
+            conv_.y_zero(args), conv_parameter<float>(args, operands.x_scale, 0),
             conv_parameter<float>(args, operands.y_scale, 0)};
 }
 
@@ -312,17 +310,10 @@ void IntegerConvKernel::finish_row(const KernelArgs& args,
             common.x_scale, conv_parameter<float>(args, operands.w_scale, channel), common.y_scale);
         how.y_zero = common.y_zero;
     }
-    const int64_t element_bytes = how.y == DType::kInt32 ? int64_t{sizeof(int32_t)} : 1;
     const int64_t at =
         (image * conv_.geometry.out_channels + channel) * conv_.positions() + panel.first;
-    std::byte* y = args.outputs[0].data + at * element_bytes;
-    if (panel.count == gemm_.columns) {
-        gemm_.finish_row(sums, panel.sums.data(), how, y);
-        return;
-    }
-    alignas(int32_t) std::array<std::byte, kMaxIntegerColumns * sizeof(int32_t)> row{};
-    gemm_.finish_row(sums, panel.sums.data(), how, row.data());
-    std::memcpy(y, row.data(), size_t(panel.count * element_bytes));
+    std::byte* y = args.outputs[0].data + at * conv_.y_element_bytes();
+    gemm_.finish_columns(sums, panel.sums.data(), how, panel.count, y);
 }
 
 // Rows of all groups and then their sums; null where the weights are not constant.
@@ -383,6 +374,11 @@ Result<std::optional<IntegerConv>> IntegerConv::find(const PrepareContext& conte
     conv.w = w.dtype;
     conv.y = y.dtype;
     return std::optional(conv);
+}
+
+int32_t IntegerConv::y_zero(const KernelArgs& args) const {
+    return y == DType::kInt8 ? int32_t{conv_parameter<int8_t>(args, operands.y_zero, 0)}
+                             : int32_t{conv_parameter<uint8_t>(args, operands.y_zero, 0)};
 }
 
 bool IntegerConv::is_pointwise() const {

@@ -26,6 +26,8 @@ struct IntegerConv {
     // One tap at each position of x: x is the matrix.
     bool is_pointwise() const;
     int64_t y_element_bytes() const { return y == DType::kInt32 ? int64_t{sizeof(int32_t)} : 1; }
+    // Of QLinearConv.
+    int32_t y_zero(const KernelArgs& args) const;
 };
 
 // The element of a channel, or the only one; 0 where the operand is absent.

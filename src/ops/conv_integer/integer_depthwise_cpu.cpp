@@ -141,9 +141,7 @@ RowFinish IntegerDepthwiseKernel::finish_of(const KernelArgs& args,
         how.factor = requantize_factor(conv_parameter<float>(args, operands.x_scale, 0),
                                        conv_parameter<float>(args, operands.w_scale, channel),
                                        conv_parameter<float>(args, operands.y_scale, 0));
-        how.y_zero = how.y == DType::kInt8
-                         ? int32_t{conv_parameter<int8_t>(args, operands.y_zero, 0)}
-                         : int32_t{conv_parameter<uint8_t>(args, operands.y_zero, 0)};
+        how.y_zero = conv_.y_zero(args);
     }
     return how;
 }
@@ -157,7 +155,6 @@ void IntegerDepthwiseKernel::run_plane(const KernelArgs& args,
     copy_plane(args, image, channel / conv_.rows(), scratch.plane);
     const RowFinish how = finish_of(args, channel, bind_weights(args, channel, scratch));
     const std::array<int32_t, kMaxIntegerColumns> no_sums{};
-    alignas(int32_t) std::array<std::byte, kMaxIntegerColumns * sizeof(int32_t)> part{};
     const int64_t element_bytes = conv_.y_element_bytes();
     std::byte* y = args.outputs[0].data + plane * conv_.positions() * element_bytes;
     for (int64_t i = 0; i < window.output[1]; ++i) {
@@ -166,12 +163,7 @@ void IntegerDepthwiseKernel::run_plane(const KernelArgs& args,
             const uint8_t* x = scratch.plane + i * window.stride[1] * width_ + j * window.stride[2];
             gemm_.weigh_row(x, window.stride[2], scratch.offsets, scratch.weights, conv_.k(),
                             scratch.sums);
-            if (count == gemm_.columns) {
-                gemm_.finish_row(scratch.sums, no_sums.data(), how, y);
-            } else {
-                gemm_.finish_row(scratch.sums, no_sums.data(), how, part.data());
-                std::memcpy(y, part.data(), size_t(count * element_bytes));
-            }
+            gemm_.finish_columns(scratch.sums, no_sums.data(), how, count, y);
             y += count * element_bytes;
         }
     }
