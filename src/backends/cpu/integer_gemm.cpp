@@ -226,8 +226,8 @@ void correct_sums(int32_t* sums,
 template <class T>
 struct Requantizer {
     explicit Requantizer(int32_t y_zero)
-        : low(hn::Set(kFloats, float(int(std::numeric_limits<T>::min()) - y_zero))),
-          high(hn::Set(kFloats, float(int(std::numeric_limits<T>::max()) - y_zero))),
+        : low(hn::Set(kFloats, lowest_before<T>(y_zero))),
+          high(hn::Set(kFloats, highest_before<T>(y_zero))),
           zero(hn::Set(kInts, y_zero)) {}
     HWY_INLINE void store(VI sum, VF factor, T* to) const {
         const hn::Rebind<T, DI> narrow;

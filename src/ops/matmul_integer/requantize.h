@@ -1,9 +1,9 @@
 // Integer sums to small integers: what the quantized products and convolutions end with.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
+
+#include "ops/quantize/saturate.h"
 
 namespace leat {
 
@@ -12,14 +12,10 @@ inline float requantize_factor(float a_scale, float b_scale, float y_scale) {
     return a_scale * b_scale / y_scale;
 }
 
-// saturate(round(factor sum) + zero) to T. Limited before it is rounded: the limits are integers.
+// saturate(round(factor sum) + zero) to T.
 template <class T>
 T requantize(int32_t sum, float factor, int zero) {
-    const float value = float(sum) * factor;
-    const auto low = float(int(std::numeric_limits<T>::min()) - zero);
-    const auto high = float(int(std::numeric_limits<T>::max()) - zero);
-    const float limited = value > low ? (value < high ? value : high) : low;
-    return T(int(std::nearbyint(limited)) + zero);
+    return saturate<T>(float(sum) * factor, zero);
 }
 
 }  // namespace leat

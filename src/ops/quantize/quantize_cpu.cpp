@@ -2,11 +2,10 @@
 // and the zero point are operands that broadcast. DynamicQuantizeLinear in one tile: its scale
 // depends on all elements.
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "ops/elementwise/row_kernel_cpu.h"
 #include "ops/quantize/quantize.h"
+#include "ops/quantize/saturate.h"
 
 #ifndef LEAT_QUANTIZE_ROWS
 #define LEAT_QUANTIZE_ROWS
@@ -47,22 +46,8 @@ constexpr DI kIntTag;
 constexpr int64_t kLanes = int64_t(hn::MaxLanes(D()));
 
 template <class T>
-float lowest_from(int zero) {
-    return float(int(std::numeric_limits<T>::min()) - zero);
-}
-template <class T>
-float highest_from(int zero) {
-    return float(int(std::numeric_limits<T>::max()) - zero);
-}
-
-// Limited before it is rounded: the limits are integers, so that gives the same, and it fits i32.
-template <class T>
 T quantize_one(float x, float scale, int zero) {
-    const float quotient = x / scale;
-    const float low = lowest_from<T>(zero);
-    const float high = highest_from<T>(zero);
-    const float limited = quotient > low ? (quotient < high ? quotient : high) : low;
-    return T(int(std::nearbyint(limited)) + zero);
+    return saturate<T>(x / scale, zero);
 }
 
 template <class T>
@@ -79,8 +64,8 @@ HWY_INLINE void quantize_vector(const float* x, V scale, VI zero, V low, V high,
 template <class T>
 void quantize_dense(const float* x, float scale, int zero, T* y, int64_t n) {
     const V factor = hn::Set(kTag, scale);
-    const V low = hn::Set(kTag, lowest_from<T>(zero));
-    const V high = hn::Set(kTag, highest_from<T>(zero));
+    const V low = hn::Set(kTag, lowest_before<T>(zero));
+    const V high = hn::Set(kTag, highest_before<T>(zero));
     const VI offset = hn::Set(kIntTag, zero);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
@@ -95,8 +80,8 @@ void quantize_dense(const float* x, float scale, int zero, T* y, int64_t n) {
 template <class T>
 void quantize_each(const float* x, const float* scale, const T* zero, T* y, int64_t n) {
     const hn::Rebind<T, D> narrow;
-    const V low = hn::Set(kTag, lowest_from<T>(0));
-    const V high = hn::Set(kTag, highest_from<T>(0));
+    const V low = hn::Set(kTag, lowest_before<T>(0));
+    const V high = hn::Set(kTag, highest_before<T>(0));
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
         VI offset = hn::Zero(kIntTag);
