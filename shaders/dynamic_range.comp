@@ -27,8 +27,8 @@ void write_scale(vec2 range) {
     precise const float scale = range.x == range.y ? 1.0 : (range.y - range.x) / steps;
     precise const float quotient = range.x / scale;
     const float zero = is_nan_bits(quotient) ? 0.0 : clamp(-quotient, 0.0, steps);
-    Words(operand(1u)).at[0] = floatBitsToUint(scale);
-    Bytes(operand(2u)).at[0] = uint8_t(uint(roundEven(zero)));
+    Elements32(operand(1u)).at[0] = floatBitsToUint(scale);
+    Elements8(operand(2u)).at[0] = uint8_t(uint(roundEven(zero)));
 }
 
 void main() {

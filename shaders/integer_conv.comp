@@ -87,15 +87,15 @@ void main() {
             w_at += taps;
         }
         const uint at = (image * groups * out_channels + channels.x) * plane + i % plane;
-        Words(y).at[at] = uint(sums.x);
+        Elements32(y).at[at] = uint(sums.x);
         if (first + 1u < out_channels) {
-            Words(y).at[at + plane] = uint(sums.y);
+            Elements32(y).at[at + plane] = uint(sums.y);
         }
         if (first + 2u < out_channels) {
-            Words(y).at[at + 2u * plane] = uint(sums.z);
+            Elements32(y).at[at + 2u * plane] = uint(sums.z);
         }
         if (first + 3u < out_channels) {
-            Words(y).at[at + 3u * plane] = uint(sums.w);
+            Elements32(y).at[at + 3u * plane] = uint(sums.w);
         }
     }
 }

@@ -57,7 +57,7 @@ void store_result(uvec2 at, SUM sum) {
     sum -= x_zero * row_sums[at.y - tile_corner.y] + w_zero * column_sums[at.x - tile_corner.x];
     sum += int(problem.in_channels * volume(problem.window.taps)) * x_zero * w_zero;
     const uint image = at.x / plane * problem.groups * problem.out_channels;
-    Words(operand(4u)).at[(image + channel) * plane + at.x % plane] = uint(sum);
+    Elements32(operand(4u)).at[(image + channel) * plane + at.x % plane] = uint(sum);
 }
 
 void main() {

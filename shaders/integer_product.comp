@@ -41,15 +41,15 @@ ivec4 zeros_of(uvec2 zeros, uint origin, uvec4 at, uint count, uint type) {
 void add_words(uvec2 a, uvec2 b, Tile tile, uint k, uint n, inout ivec4 sums[4]) {
     const uint first = (tile.b_at + k * n + tile.columns.x) >> 2;
     const uint step = n >> 2;
-    const ivec4 b0 = bytes_of(Words(b).at[first], kB) - tile.b_zeros;
-    const ivec4 b1 = bytes_of(Words(b).at[first + step], kB) - tile.b_zeros;
-    const ivec4 b2 = bytes_of(Words(b).at[first + 2u * step], kB) - tile.b_zeros;
-    const ivec4 b3 = bytes_of(Words(b).at[first + 3u * step], kB) - tile.b_zeros;
+    const ivec4 b0 = bytes_of(Elements32(b).at[first], kB) - tile.b_zeros;
+    const ivec4 b1 = bytes_of(Elements32(b).at[first + step], kB) - tile.b_zeros;
+    const ivec4 b2 = bytes_of(Elements32(b).at[first + 2u * step], kB) - tile.b_zeros;
+    const ivec4 b3 = bytes_of(Elements32(b).at[first + 3u * step], kB) - tile.b_zeros;
     const uvec4 words = (tile.a_at + k) >> 2;
-    const ivec4 a0 = bytes_of(Words(a).at[words.x], kA) - tile.a_zeros.x;
-    const ivec4 a1 = bytes_of(Words(a).at[words.y], kA) - tile.a_zeros.y;
-    const ivec4 a2 = bytes_of(Words(a).at[words.z], kA) - tile.a_zeros.z;
-    const ivec4 a3 = bytes_of(Words(a).at[words.w], kA) - tile.a_zeros.w;
+    const ivec4 a0 = bytes_of(Elements32(a).at[words.x], kA) - tile.a_zeros.x;
+    const ivec4 a1 = bytes_of(Elements32(a).at[words.y], kA) - tile.a_zeros.y;
+    const ivec4 a2 = bytes_of(Elements32(a).at[words.z], kA) - tile.a_zeros.z;
+    const ivec4 a3 = bytes_of(Elements32(a).at[words.w], kA) - tile.a_zeros.w;
     sums[0] += a0.x * b0 + a0.y * b1 + a0.z * b2 + a0.w * b3;
     sums[1] += a1.x * b0 + a1.y * b1 + a1.z * b2 + a1.w * b3;
     sums[2] += a2.x * b0 + a2.y * b1 + a2.z * b2 + a2.w * b3;
@@ -70,15 +70,15 @@ void add_step(uvec2 a, uvec2 b, Tile tile, uint k, uint n, inout ivec4 sums[4]) 
 
 void store_row(uvec2 y, uint at, ivec4 sums, uint count) {
     const uvec4 words = uvec4(sums);
-    Words(y).at[at] = words.x;
+    Elements32(y).at[at] = words.x;
     if (count > 1u) {
-        Words(y).at[at + 1u] = words.y;
+        Elements32(y).at[at + 1u] = words.y;
     }
     if (count > 2u) {
-        Words(y).at[at + 2u] = words.z;
+        Elements32(y).at[at + 2u] = words.z;
     }
     if (count > 3u) {
-        Words(y).at[at + 3u] = words.w;
+        Elements32(y).at[at + 3u] = words.w;
     }
 }
 

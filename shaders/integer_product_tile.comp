@@ -56,7 +56,7 @@ void store_result(uvec2 at, SUM sum) {
     const int b_zero = zero_of(3u, origins.w, at.x, push.scalars[1], kB);
     sum -= b_zero * row_sums[at.y - tile_corner.y] + a_zero * column_sums[at.x - tile_corner.x];
     sum += int(problem.k) * a_zero * b_zero;
-    Words(operand(4u)).at[(product * problem.m + at.y) * problem.n + at.x] = uint(sum);
+    Elements32(operand(4u)).at[(product * problem.m + at.y) * problem.n + at.x] = uint(sum);
 }
 
 void main() {

@@ -6,8 +6,6 @@
 //   load_i64, store_i64    all integers and bool; u64 are their bits, what does not fit loses its
 //                          high bits, bool is value != 0
 // Stores round to nearest, ties to even, in one step, and keep a NaN a NaN.
-#extension GL_EXT_shader_8bit_storage : require
-#extension GL_EXT_shader_16bit_storage : require
 #if WIDE
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #endif
@@ -17,19 +15,6 @@
 bool is_real_type() {
     return kType == kF32 || kType == kF16 || kType == kBf16 || kType == kF64;
 }
-
-layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Elements8 {
-    uint8_t at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Elements16 {
-    uint16_t at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Elements32 {
-    uint at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Elements64 {
-    uvec2 at[];
-};
 
 // GLSL leaves open how packHalf2x16 rounds.
 uint half_bits(float x) {

@@ -27,13 +27,13 @@ const uint kGridAxis = 1;
 float load_float(uvec2 tensor, uint i, uint type) {
     switch (type) {
         case kF16:
-            return f32_of_f16(uint(Shorts(tensor).at[i]));
+            return f32_of_f16(uint(Elements16(tensor).at[i]));
         case kBf16:
-            return f32_of_bf16(uint(Shorts(tensor).at[i]));
+            return f32_of_bf16(uint(Elements16(tensor).at[i]));
         case kI32:
-            return float(int(Words(tensor).at[i]));
+            return float(int(Elements32(tensor).at[i]));
         default:
-            return uintBitsToFloat(Words(tensor).at[i]);
+            return uintBitsToFloat(Elements32(tensor).at[i]);
     }
 }
 
@@ -75,9 +75,9 @@ void main() {
             const float steps = difference(load_integer(x, i, kX), offset);
             precise const float value = steps * load_float(scale, k, kScale);
             if (kY == kF32) {
-                Words(y).at[i] = floatBitsToUint(value);
+                Elements32(y).at[i] = floatBitsToUint(value);
             } else {
-                Shorts(y).at[i] = uint16_t(kY == kF16 ? f16_of(value) : bf16_of(value));
+                Elements16(y).at[i] = uint16_t(kY == kF16 ? f16_of(value) : bf16_of(value));
             }
         } else {
             const int offset = has_zero ? load_integer(zero, k, kY) : 0;

@@ -1,40 +1,27 @@
 // Elements of the quantized operators by their type, a constant of the shader, and the rounding that
 // they share. After push_block.glsl. Bytes and 16-bit numbers are i8, u8, i16, u16.
-#extension GL_EXT_shader_8bit_storage : require
-#extension GL_EXT_shader_16bit_storage : require
-
 #include "dtypes.glsl"
-
-layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Bytes {
-    uint8_t at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Shorts {
-    uint16_t at[];
-};
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Words {
-    uint at[];
-};
 
 int load_integer(uvec2 tensor, uint i, uint type) {
     switch (type) {
         case kU8:
-            return int(uint(Bytes(tensor).at[i]));
+            return int(uint(Elements8(tensor).at[i]));
         case kI8:
-            return bitfieldExtract(int(uint(Bytes(tensor).at[i])), 0, 8);
+            return bitfieldExtract(int(uint(Elements8(tensor).at[i])), 0, 8);
         case kU16:
-            return int(uint(Shorts(tensor).at[i]));
+            return int(uint(Elements16(tensor).at[i]));
         case kI16:
-            return bitfieldExtract(int(uint(Shorts(tensor).at[i])), 0, 16);
+            return bitfieldExtract(int(uint(Elements16(tensor).at[i])), 0, 16);
         default:
-            return int(Words(tensor).at[i]);
+            return int(Elements32(tensor).at[i]);
     }
 }
 
 void store_integer(uvec2 tensor, uint i, uint type, int value) {
     if (type == kU8 || type == kI8) {
-        Bytes(tensor).at[i] = uint8_t(uint(value) & 0xffu);
+        Elements8(tensor).at[i] = uint8_t(uint(value) & 0xffu);
     } else {
-        Shorts(tensor).at[i] = uint16_t(uint(value) & 0xffffu);
+        Elements16(tensor).at[i] = uint16_t(uint(value) & 0xffffu);
     }
 }
 

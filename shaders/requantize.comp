@@ -27,9 +27,9 @@ void main() {
         const float b_scale = FloatsIn(operand(2u)).at[b_at];
         const float y_scale = FloatsIn(operand(3u)).at[(bits & 4u) != 0u ? row : 0u];
         const int zero = load_integer(operand(4u), (bits & 8u) != 0u ? row : 0u, kY);
-        uint sum = Words(operand(0u)).at[i];
+        uint sum = Elements32(operand(0u)).at[i];
         if ((bits & 32u) != 0u) {
-            sum += Words(operand(5u)).at[row];
+            sum += Elements32(operand(5u)).at[row];
         }
         precise const float product = a_scale * b_scale;
         precise const float factor = product / y_scale;
