@@ -28,20 +28,16 @@ const bool kIsBByColumn = false;
 uint group;  // at hand
 uvec2 tile_corner;
 uint outside_bits;  // x_zero
-const uint flipped_bits = kX == kU8 ? 0x80u : 0u;
+const uint flipped_bits = SIGN_FLIP(kX);
 #include "window_tile.glsl"
 
 void load_tiles(uvec2 corner, uint depth) {
     ConvProblem problem = ConvProblem(push.parameters);
     const uint line = problem.in_channels * volume(problem.window.taps);
     load_tile(Lines(operand(1u), group * problem.out_channels * line, line, 1u, problem.out_channels, line,
-                    kW == kU8 ? 0x80u : 0u),
+                    SIGN_FLIP(kW)),
               uvec2(corner.y, depth), kDepth / kUnitNumbers, kIsAWhole, 0u);
     load_values(problem, corner.x, depth);
-}
-
-int signed_zero(int zero, uint type) {
-    return type == kU8 ? zero - 128 : zero;
 }
 
 void store_result(uvec2 at, SUM sum) {
@@ -54,8 +50,8 @@ void store_result(uvec2 at, SUM sum) {
     const uint w_at = push.scalars[1] == 2u ? channel : 0u;
     const int w_zero = signed_zero(push.scalars[1] == 0u ? 0 : load_integer(operand(3u), w_at, kW), kW);
     const int x_zero = signed_zero(push.scalars[0] == 0u ? 0 : load_integer(operand(2u), 0u, kX), kX);
-    sum -= x_zero * row_sums[at.y - tile_corner.y] + w_zero * column_sums[at.x - tile_corner.x];
-    sum += int(problem.in_channels * volume(problem.window.taps)) * x_zero * w_zero;
+    const uint depth = problem.in_channels * volume(problem.window.taps);
+    sum = without_zeros(sum, at - tile_corner, w_zero, x_zero, depth);
     const uint image = at.x / plane * problem.groups * problem.out_channels;
     Elements32(operand(4u)).at[(image + channel) * plane + at.x % plane] = uint(sum);
 }

@@ -1,6 +1,6 @@
 // Y = (A - a_zero)(B - b_zero) of bytes, in i32 that wrap, for devices with cooperative matrices of
-// signed bytes, by tiles of matrix_tile.glsl. Zero points are taken from sums of products:
-//   sum of (a - za)(b - zb) = sum of a b - zb sum of a - za sum of b + k za zb
+// signed bytes, by tiles of matrix_tile.glsl. Zero points are taken from sums of products, by
+// without_zeros.
 //   operands   0: A, 1: B, 2: a_zero, 3: b_zero (any address where there is none), 4: Y, dense
 //   parameters, scalars   see integer_product.comp
 //   constants  behind those of the tile: 5: as kIsAWhole; types (leat's DType): 6: A, 7: B
@@ -25,9 +25,6 @@ const bool kIsAByColumn = false;
 const bool kIsBByColumn = false;
 #include "matrix_tile.glsl"
 
-const uint kAFlipped = kA == kU8 ? 0x80u : 0u;
-const uint kBFlipped = kB == kU8 ? 0x80u : 0u;
-
 // Of the product at hand.
 uint product;
 uvec4 origins;
@@ -35,16 +32,16 @@ uvec2 tile_corner;
 
 void load_tiles(uvec2 corner, uint depth) {
     GemmProblem problem = GemmProblem(push.parameters);
-    load_tile(Lines(operand(0u), origins.x, problem.k, 1u, problem.m, problem.k, kAFlipped),
+    load_tile(Lines(operand(0u), origins.x, problem.k, 1u, problem.m, problem.k, SIGN_FLIP(kA)),
               uvec2(corner.y, depth), kDepth / kUnitNumbers, kIsAWhole, 0u);
-    load_tile(Lines(operand(1u), origins.y, problem.n, 1u, problem.k, problem.n, kBFlipped),
+    load_tile(Lines(operand(1u), origins.y, problem.n, 1u, problem.k, problem.n, SIGN_FLIP(kB)),
               uvec2(depth, corner.x), kTile / kUnitNumbers, kIsBWhole, kTileUnits);
 }
 
 // As a signed byte; `count`: see scalars.
 int zero_of(uint operand_index, uint origin, uint i, uint count, uint type) {
     const int zero = count == 0u ? 0 : load_integer(operand(operand_index), origin + (count == 2u ? i : 0u), type);
-    return type == kU8 ? zero - 128 : zero;
+    return signed_zero(zero, type);
 }
 
 void store_result(uvec2 at, SUM sum) {
@@ -54,8 +51,7 @@ void store_result(uvec2 at, SUM sum) {
     }
     const int a_zero = zero_of(2u, origins.z, at.y, push.scalars[0], kA);
     const int b_zero = zero_of(3u, origins.w, at.x, push.scalars[1], kB);
-    sum -= b_zero * row_sums[at.y - tile_corner.y] + a_zero * column_sums[at.x - tile_corner.x];
-    sum += int(problem.k) * a_zero * b_zero;
+    sum = without_zeros(sum, at - tile_corner, a_zero, b_zero, problem.k);
     Elements32(operand(4u)).at[(product * problem.m + at.y) * problem.n + at.x] = uint(sum);
 }
 

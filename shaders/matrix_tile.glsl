@@ -137,6 +137,14 @@ void add_sums(bool is_first) {
         column_sums[i] = (is_first ? 0 : column_sums[i]) + sum_of_depth(kTileUnits, i, kIsBByColumn);
     }
 }
+
+// The sum at `place`, column and row of the tile, less what zero points of its row of A and its column
+// of B add over a depth of k:
+//   sum of (a - za)(b - zb) = sum of a b - zb sum of a - za sum of b + k za zb
+int without_zeros(int sum, uvec2 place, int a_zero, int b_zero, uint k) {
+    sum -= b_zero * row_sums[place.y] + a_zero * column_sums[place.x];
+    return sum + int(k) * a_zero * b_zero;
+}
 #endif
 
 // A B of a depth of k.

@@ -31,6 +31,13 @@ ivec4 bytes_of(uint word, uint type) {
     return type == kI8 ? bitfieldExtract(wide, 0, 8) : wide;
 }
 
+// What makes signed bytes of bytes of a type: u8 become such less 128.
+#define SIGN_FLIP(type) ((type) == kU8 ? 0x80u : 0u)
+
+int signed_zero(int zero, uint type) {
+    return type == kU8 ? zero - 128 : zero;
+}
+
 bool is_nan_bits(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
