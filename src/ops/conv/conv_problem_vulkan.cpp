@@ -131,25 +131,19 @@ std::optional<ConvShader> choose_tile(const ConvProblem& problem, const KernelLi
     return is_possible ? std::optional(shader) : std::nullopt;
 }
 
-// Of an element of Y: the loops over channels, planes, rows and taps.
-int64_t general_iterations(const ConvProblem& problem) {
-    const auto [d, h, w] = problem.window.taps;
-    return int64_t(problem.in_channels) * (1 + d * (1 + h * (int64_t{1} + w)));
-}
-
 // Weights times x under the windows; none where the device has no matrices for that.
 std::optional<ConvShader> matrix_tile(const ConvProblem& problem,
                                       const ConvOperands& operands,
                                       const KernelLimits& limits) {
-    const int64_t depth = problem.in_channels * volume(problem.window.taps);
     const MatrixProduct product{"conv_matrix_tile",
                                 {problem.out_channels, problem.positions(), problem.groups},
-                                depth,
+                                problem.depth(),
                                 operands.dtype};
     if (!fits_matrix_tile(product, limits)) {
         return std::nullopt;
     }
-    const bool is_whole = is_whole_units(uint32_t(depth)) && operands.w.offset_bytes % 16 == 0;
+    const bool is_whole =
+        is_whole_units(uint32_t(problem.depth())) && operands.w.offset_bytes % 16 == 0;
     const uint32_t constants[] = {uint32_t(is_whole)};
     const KernelDispatch tile = matrix_tile_dispatch(product, constants, limits);
     return ConvShader{tile.shader, tile.groups};
@@ -177,7 +171,7 @@ Result<ConvShader> choose_shader(const ConvProblem& problem,
     }
     shader.use = {shader_variant("conv_general", dtype), {kWorkgroup}};
     LEAT_ASSIGN_OR_RETURN(shader.groups, groups_with_loops(problem.y_elements(), kWorkgroup,
-                                                           general_iterations(problem), limits));
+                                                           problem.iterations(), limits));
     return shader;
 }
 
@@ -190,10 +184,17 @@ int64_t ConvProblem::x_elements() const {
     return int64_t(batch) * groups * in_channels * volume(window.x_extents);
 }
 int64_t ConvProblem::w_elements() const {
-    return int64_t(groups) * out_channels * in_channels * volume(window.taps);
+    return int64_t(groups) * out_channels * depth();
 }
 int64_t ConvProblem::y_elements() const {
     return int64_t(positions()) * groups * out_channels;
+}
+int64_t ConvProblem::depth() const {
+    return in_channels * volume(window.taps);
+}
+int64_t ConvProblem::iterations() const {
+    const auto [d, h, w] = window.taps;
+    return int64_t(in_channels) * (1 + d * (1 + h * (int64_t{1} + w)));
 }
 
 std::string conv_variant_shader(uint32_t variant, uint32_t stride) {
@@ -218,8 +219,7 @@ Status write_conv(const ConvProblem& problem, const ConvOperands& operands, Kern
     dispatch.parameters = parameters;
     // At a modest rate of a modest device, so that long sums end a submit.
     constexpr int64_t kFlopsPerNs = 10;
-    const int64_t taps = problem.in_channels * volume(problem.window.taps);
-    dispatch.estimated_ns = 2 * problem.y_elements() * taps / kFlopsPerNs;
+    dispatch.estimated_ns = 2 * problem.y_elements() * problem.depth() / kFlopsPerNs;
     return writer.dispatch(dispatch);
 }
 

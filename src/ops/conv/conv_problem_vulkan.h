@@ -26,6 +26,11 @@ struct ConvProblem {
     int64_t x_elements() const;
     int64_t w_elements() const;
     int64_t y_elements() const;
+    // Products that an element of y is the sum of.
+    int64_t depth() const;
+    // Iterations of an invocation that computes an element of y: over channels, planes, rows and
+    // taps.
+    int64_t iterations() const;
 };
 
 // bias: anything where has_bias is 0. Operands are dense.

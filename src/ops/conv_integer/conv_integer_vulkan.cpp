@@ -30,24 +30,21 @@ Result<KernelDispatch> choose_kernel(const ConvProblem& problem,
                                      DType x,
                                      DType w,
                                      const KernelLimits& limits) {
-    const auto [d, h, v] = problem.window.taps;
-    const uint32_t depth = problem.in_channels * d * h * v;
     const MatrixProduct product{"integer_conv_tile",
                                 {problem.out_channels, problem.positions(), problem.groups},
-                                depth,
+                                problem.depth(),
                                 DType::kInt8};
     if (fits_matrix_tile(product, limits)) {
-        const uint32_t constants[] = {is_whole_units_of_bytes(depth) ? 1U : 0U, uint32_t(x),
-                                      uint32_t(w)};
+        const uint32_t constants[] = {is_whole_units_of_bytes(uint32_t(problem.depth())) ? 1U : 0U,
+                                      uint32_t(x), uint32_t(w)};
         return matrix_tile_dispatch(product, constants, limits);
     }
-    const int64_t iterations = int64_t{problem.in_channels} * (1 + d * (1 + h * (int64_t{1} + v)));
     const int64_t tiles = int64_t{problem.positions()} * problem.groups *
                           divide_up(int64_t{problem.out_channels}, kTileChannels);
     KernelDispatch dispatch;
     dispatch.shader = {"integer_conv", {kWorkgroup, uint32_t(x), uint32_t(w)}};
     LEAT_ASSIGN_OR_RETURN(dispatch.groups,
-                          groups_with_loops(tiles, kWorkgroup, iterations, limits));
+                          groups_with_loops(tiles, kWorkgroup, problem.iterations(), limits));
     return dispatch;
 }
 
