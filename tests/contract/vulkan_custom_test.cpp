@@ -366,6 +366,12 @@ TEST_F(VulkanCustom, WithABadDirectiveIsRefusedWithItsLine) {
     EXPECT_THAT(reason("Empty"), HasSubstr("no run()"));
 }
 
+TEST_F(VulkanCustom, MayBreakTheLineBeforeTheParametersOfRun) {
+    add(operator_of("Twice", "void run\n    (uint i) { write_out0(i, 2.0 * read_in0(i)); }\n"));
+    EXPECT_THAT(run<float>(chain_of("Twice", DType::kFloat32, {2}), vector_of<float>({1, 2})),
+                ElementsAre(2, 4));
+}
+
 TEST_F(VulkanCustom, WithAttributesThatGlslCannotSayIsRefused) {
     CustomOperator custom = operator_of("Seeded", kTwice);
     custom.attributes = {{.name = "seed", .type = AttributeType::kInt}};

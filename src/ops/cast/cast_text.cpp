@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/float_formats.h"
+#include "base/trimmed.h"
 #include "ops/cast/cast.h"
 
 namespace leat {
@@ -98,15 +99,6 @@ std::string real_to_string(DType dtype, double value) {
                           : dtype == DType::kFloat16 ? shortest_half_digits(float(magnitude))
                                                      : shortest_digits(float(magnitude));
     return layout_digits(negative, digits);
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r\n\v\f";
-    const size_t begin = text.find_first_not_of(kSpace);
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view lower_case) {

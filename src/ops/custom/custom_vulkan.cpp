@@ -14,9 +14,11 @@
 #include "backends/vulkan/glsl_compiler.h"
 #include "base/error.h"
 #include "base/round_up.h"
+#include "base/trimmed.h"
 #include "elementwise_numbers.glsl.h"
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "ops/elementwise/chain_vulkan.h"
+#include "ops/type_checks.h"
 #include "push_block.glsl.h"
 
 namespace leat::vulkan {
@@ -25,14 +27,6 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;  // of an operand
 
 // ---- The program's text ----
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r";
-    const size_t begin = text.find_first_not_of(kBlanks);
-    return begin == std::string_view::npos
-               ? std::string_view()
-               : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // Takes the first word of `text` away.
 std::string_view next_word(std::string_view& text) {
@@ -370,18 +364,13 @@ Result<std::vector<OperandShape>> shapes_of(std::span<const TensorArg> inputs,
     return shapes;
 }
 
-int64_t rows_of(const Shape& shape) {
-    int64_t rows = 1;
-    for (int axis = 0; axis + 1 < shape.rank(); ++axis) {
-        rows *= shape[axis];
-    }
-    return rows;
-}
-
 // Calls of run() that invocations or workgroups make.
 int64_t calls_of(const CustomKernel& kernel, const KernelNode& node) {
-    return kernel.calls == CustomKernel::Calls::kRows ? rows_of(node.inputs[0].shape)
-                                                      : node.outputs[0].shape.element_count();
+    if (kernel.calls == CustomKernel::Calls::kElements) {
+        return node.outputs[0].shape.element_count();
+    }
+    const Shape& x = node.inputs[0].shape;
+    return x.element_count(0, x.rank() - 1);
 }
 
 void add_operands(const KernelNode& node, KernelDispatch& dispatch) {
@@ -395,15 +384,6 @@ void add_operands(const KernelNode& node, KernelDispatch& dispatch) {
             dispatch.writes.push_back(output_ref(int32_t(i)));
         }
     }
-}
-
-int64_t bytes_of(std::span<const TensorArg> args) {
-    int64_t bytes = 0;
-    for (const TensorArg& arg : args) {
-        bytes +=
-            arg.present() ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0) : 0;
-    }
-    return bytes;
 }
 
 }  // namespace
@@ -495,7 +475,7 @@ Status write_custom(const CustomKernel& kernel, const KernelNode& node, KernelWr
     add_operands(node, dispatch);
     dispatch.scalars = {uint32_t(calls)};
     dispatch.parameters = std::as_bytes(std::span(shapes));
-    dispatch.estimated_ns = (bytes_of(node.inputs) + bytes_of(node.outputs)) / 4;
+    dispatch.estimated_ns = moved_bytes(node.inputs, node.outputs) / 4;
     return writer.dispatch(dispatch);
 }
 
