@@ -4,30 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/list_writer.h"
+#include "conformance/vulkan_kernel_run.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {
 namespace {
 
+using leat::testing::ChosenVariant;
+using leat::testing::small_integers;
 using ::testing::ElementsAre;
-
-// A choice that somebody made, as if by measurement, for one of the kernels.
-class Chosen final : public MeasuredVariants {
-  public:
-    Chosen(std::string_view kernel, uint32_t variant) : kernel_(kernel), variant_(variant) {}
-    std::optional<uint32_t> fastest(std::string_view kernel,
-                                    const std::array<uint32_t, 3>& extents) const override {
-        asked_ = extents;
-        return kernel == kernel_ ? std::optional<uint32_t>(variant_) : std::nullopt;
-    }
-    const std::array<uint32_t, 3>& asked() const { return asked_; }
-
-  private:
-    std::string_view kernel_;
-    uint32_t variant_;
-    mutable std::array<uint32_t, 3> asked_{};
-};
 
 // Rows of 11 or 6 positions, 19 output channels of 5: nothing fills a tile or a run.
 ConvProblem problem_of(uint32_t stride) {
@@ -90,7 +76,7 @@ TEST(VulkanConv, IsTheVariantThatWasMeasured) {
         std::vector<std::string> names;
         names.reserve(kConvVariants);
         for (uint32_t variant = 0; variant < kConvVariants; ++variant) {
-            const Chosen chosen(kConvKernels[stride - 1], variant);
+            const ChosenVariant chosen(kConvKernels[stride - 1], variant);
             KernelLimits limits = cpu_limits();
             limits.measured = &chosen;
             names.push_back(shader_of(problem_of(stride), limits));
@@ -104,20 +90,10 @@ TEST(VulkanConv, IsTheVariantThatWasMeasured) {
 }
 
 TEST(VulkanConv, KeepsTheShippedTileWhereTheMeasuredOneIsUnknown) {
-    const Chosen chosen(kConvKernels[0], kConvVariants);
+    const ChosenVariant chosen(kConvKernels[0], kConvVariants);
     KernelLimits limits = cpu_limits();
     limits.measured = &chosen;
     EXPECT_EQ(shader_of(problem_of(1), limits), "conv_run_tile_16_1");
-}
-
-// Integers between -8 and 8, whose sums are exact.
-std::vector<float> small_integers(int64_t count, uint32_t seed) {
-    std::vector<float> values(static_cast<size_t>(count));
-    for (float& value : values) {
-        seed = seed * 1664525U + 1013904223U;
-        value = float(seed >> 28) - 8.0F;
-    }
-    return values;
 }
 
 // One element of y, from its definition.
@@ -185,7 +161,7 @@ TEST(VulkanConv, EveryVariantGivesTheResult) {
     for (const uint32_t stride : {1U, 2U}) {
         for (uint32_t variant = 0; variant < kConvVariants; ++variant) {
             SCOPED_TRACE(conv_variant_shader(variant, stride));
-            const Chosen chosen(kConvKernels[stride - 1], variant);
+            const ChosenVariant chosen(kConvKernels[stride - 1], variant);
             limits.measured = &chosen;
             expect_result(device, problem_of(stride), limits);
         }

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/list_writer.h"
+#include "conformance/vulkan_kernel_run.h"
 #include "ops/matmul/gemm_vulkan.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {
 namespace {
+
+using leat::testing::ChosenVariant;
+using leat::testing::small_integers;
 
 constexpr uint32_t kExtent = 100;
 constexpr int64_t kBytes = int64_t{kExtent} * kExtent * 4;
@@ -79,25 +83,12 @@ TEST(VulkanGemm, HasAddressesWhereNoWindowHoldsA) {
     EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_addresses"));
 }
 
-// A choice that somebody made, as if by measurement.
-class Chosen final : public MeasuredVariants {
-  public:
-    explicit Chosen(uint32_t variant) : variant_(variant) {}
-    std::optional<uint32_t> fastest(std::string_view kernel,
-                                    const std::array<uint32_t, 3>& /*extents*/) const override {
-        return kernel == kGemmKernel ? std::optional<uint32_t>(variant_) : std::nullopt;
-    }
-
-  private:
-    uint32_t variant_;
-};
-
 TEST(VulkanGemm, IsTheVariantThatWasMeasured) {
     KernelLimits limits = window_limits();
     std::vector<std::string> names;
     names.reserve(kGemmVariants);
     for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
-        const Chosen chosen(variant);
+        const ChosenVariant chosen(kGemmKernel, variant);
         limits.measured = &chosen;
         names.push_back(shaders_of(limits).at(0));
     }
@@ -106,7 +97,7 @@ TEST(VulkanGemm, IsTheVariantThatWasMeasured) {
                            "gemm_subgroup_tile_8_floats", "gemm_subgroup_tile_16_floats",
                            "gemm_subgroup_tile_8_vectors", "gemm_subgroup_tile_16_vectors",
                            "gemm_subgroup_tile_16_shifted"));
-    const Chosen unknown(kGemmVariants);
+    const ChosenVariant unknown(kGemmKernel, kGemmVariants);
     limits.measured = &unknown;
     EXPECT_THAT(shaders_of(limits), ::testing::ElementsAre("gemm_subgroup_tile_16_vectors"));
 }
@@ -117,16 +108,6 @@ struct GemmExtents {
     uint32_t k = 0;
 };
 
-// Elements that make sums exact: integers between -8 and 8.
-std::vector<float> small_integers(size_t count, uint32_t seed) {
-    std::vector<float> values(count);
-    for (float& value : values) {
-        seed = seed * 1664525U + 1013904223U;
-        value = float(seed >> 28) - 8.0F;
-    }
-    return values;
-}
-
 // 2 A B + 3 C on the device, where C is a row.
 void expect_product(const std::shared_ptr<Device>& device,
                     const GemmExtents& extents,
@@ -135,8 +116,8 @@ void expect_product(const std::shared_ptr<Device>& device,
     const auto made = VulkanRig::make_on(device);
     ASSERT_TRUE(made.ok()) << made.error().message();
     VulkanRig& rig = **made;
-    const std::vector<float> a = small_integers(size_t(m) * k, 1);
-    const std::vector<float> b = small_integers(size_t(k) * n, 2);
+    const std::vector<float> a = small_integers(int64_t{m} * k, 1);
+    const std::vector<float> b = small_integers(int64_t{k} * n, 2);
     const std::vector<float> c = small_integers(n, 3);
     std::vector<PlacedOperand> places;
     places.reserve(4);
@@ -190,7 +171,7 @@ TEST(VulkanGemm, EveryVariantGivesTheProduct) {
     KernelLimits limits = kernel_limits(device->info());
     limits.is_cpu = true;
     for (uint32_t variant = 0; variant < kGemmVariants; ++variant) {
-        const Chosen chosen(variant);
+        const ChosenVariant chosen(kGemmKernel, variant);
         limits.measured = &chosen;
         for (const GemmExtents& extents : kExtents) {
             SCOPED_TRACE(gemm_variant_shader(variant));

@@ -24,6 +24,15 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low,
     return tensor;
 }
 
+std::vector<float> small_integers(int64_t count, uint32_t seed) {
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) {
+        seed = seed * 1664525U + 1013904223U;
+        value = float(seed >> 28) - 8.0F;
+    }
+    return values;
+}
+
 NodeData node_of(const std::string& op_type, size_t inputs, Attributes attributes) {
     NodeData node;
     node.op_type = op_type;

@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backends/vulkan/kernel.h"
@@ -41,6 +44,27 @@ NodeData node_of(const std::string& op_type, size_t inputs, Attributes attribute
 // Limits with which the kernels of CPU devices, those of others, matrices, and those without shared
 // memory are chosen.
 std::vector<vulkan::KernelLimits> kinds_of_limits(const vulkan::Device& device);
+
+// Integers between -8 and 8, which make sums of floats exact.
+std::vector<float> small_integers(int64_t count, uint32_t seed);
+
+// A choice that somebody made, as if by measurement, for one of the kernels.
+class ChosenVariant final : public vulkan::MeasuredVariants {
+  public:
+    ChosenVariant(std::string_view kernel, uint32_t variant) : kernel_(kernel), variant_(variant) {}
+    std::optional<uint32_t> fastest(std::string_view kernel,
+                                    const std::array<uint32_t, 3>& extents) const override {
+        asked_ = extents;
+        return kernel == kernel_ ? std::optional(variant_) : std::nullopt;
+    }
+    // The extents of the last question.
+    const std::array<uint32_t, 3>& asked() const { return asked_; }
+
+  private:
+    std::string_view kernel_;
+    uint32_t variant_;
+    mutable std::array<uint32_t, 3> asked_{};
+};
 
 struct RunOptions {
     vulkan::KernelLimits limits;

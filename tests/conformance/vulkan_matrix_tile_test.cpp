@@ -308,22 +308,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- Where they were measured ----
 
-// An answer for one kernel.
-class Chosen final : public MeasuredVariants {
-  public:
-    Chosen(std::string_view kernel, uint32_t variant) : kernel_(kernel), variant_(variant) {}
-    std::optional<uint32_t> fastest(std::string_view kernel,
-                                    const std::array<uint32_t, 3>& extents) const override {
-        asked_ = extents;
-        return kernel == kernel_ ? std::optional(variant_) : std::nullopt;
-    }
-    const std::array<uint32_t, 3>& asked() const { return asked_; }
-
-  private:
-    std::string_view kernel_;
-    uint32_t variant_;
-    mutable std::array<uint32_t, 3> asked_{};
-};
+using testing::ChosenVariant;
 
 // The shader of a product [40, 50] of depth 60 in f16, for which no device is needed.
 std::string shader_by(const MeasuredVariants& measured) {
@@ -351,11 +336,13 @@ std::string shader_by(const MeasuredVariants& measured) {
 }
 
 TEST(MeasuredMatrixTile, IsTakenUnlessItWasSlower) {
-    const Chosen matrices("gemm_matrix_tile_f16", kMatrices);
+    const ChosenVariant matrices("gemm_matrix_tile_f16", kMatrices);
     EXPECT_EQ(shader_by(matrices), "gemm_matrix_tile_f16");
     EXPECT_EQ(matrices.asked(), (std::array<uint32_t, 3>{40, 50, 60}));
-    EXPECT_EQ(shader_by(Chosen("gemm_matrix_tile_f16", kNoMatrices)), "gemm_shared_tile_f16");
-    EXPECT_EQ(shader_by(Chosen("gemm_matrix_tile_bf16", kNoMatrices)), "gemm_matrix_tile_f16");
+    EXPECT_EQ(shader_by(ChosenVariant("gemm_matrix_tile_f16", kNoMatrices)),
+              "gemm_shared_tile_f16");
+    EXPECT_EQ(shader_by(ChosenVariant("gemm_matrix_tile_bf16", kNoMatrices)),
+              "gemm_matrix_tile_f16");
 }
 
 // ---- Bytes ----
