@@ -1,26 +1,12 @@
-#include "conformance/case_inputs.h"
-#include "ops/elementwise/element_access.h"
+#include <fmt/format.h>
+
+#include "ops/matmul_integer/integer_cases.h"
 
 namespace leat::testing {
 
 std::vector<OpCase> conv_integer_cases();
 
 namespace {
-
-constexpr DType kU8 = DType::kUint8;
-constexpr DType kI8 = DType::kInt8;
-
-CaseInput bytes(Shape shape, DType dtype = kU8) {
-    return random_input(shape, dtype, dtype == kU8 ? 0 : -128, dtype == kU8 ? 255 : 127);
-}
-CaseInput weights(Shape shape, DType dtype = kI8) {
-    CaseInput input = bytes(shape, dtype);
-    input.constant = true;
-    return input;
-}
-CaseInput scale(Shape shape = {}, double low = 0.02, double high = 0.08) {
-    return random_input(shape, DType::kFloat32, low, high);
-}
 
 struct Problem {
     std::string name;
@@ -83,12 +69,6 @@ std::vector<Problem> problems() {
          {{"pads", Ints{1, 1, 1, 1, 1, 1}}, {"strides", Ints{1, 2, 2}}}},
         {"batch_zero", {0, 6, 8, 8}, {9, 6, 3, 3}, {}},
     };
-}
-
-OpCase exact(OpCase op_case) {
-    op_case.rtol = 0;
-    op_case.atol = 0;
-    return op_case;
 }
 
 OpCase requantized(const std::string& name,

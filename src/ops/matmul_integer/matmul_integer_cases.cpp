@@ -1,7 +1,6 @@
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "conformance/case_inputs.h"
-#include "ops/elementwise/element_access.h"
+#include "ops/matmul_integer/integer_cases.h"
 
 namespace leat::testing {
 
@@ -9,27 +8,8 @@ std::vector<OpCase> matmul_integer_cases();
 
 namespace {
 
-constexpr DType kU8 = DType::kUint8;
-constexpr DType kI8 = DType::kInt8;
-
-// All values that the type has.
-CaseInput bytes(Shape shape, DType dtype = kU8) {
-    return random_input(shape, dtype, dtype == kU8 ? 0 : -128, dtype == kU8 ? 255 : 127);
-}
-CaseInput weights(Shape shape, DType dtype = kI8) {
-    CaseInput input = bytes(shape, dtype);
-    input.constant = true;
-    return input;
-}
-CaseInput scale(Shape shape = {}, double low = 0.02, double high = 0.08) {
-    return random_input(shape, DType::kFloat32, low, high);
-}
-
 void add(std::vector<OpCase>& cases, const std::string& name, std::vector<CaseInput> inputs) {
-    OpCase op_case = make_case("MatMulInteger", name, std::move(inputs));
-    op_case.rtol = 0;
-    op_case.atol = 0;
-    cases.push_back(std::move(op_case));
+    cases.push_back(exact(make_case("MatMulInteger", name, std::move(inputs))));
 }
 
 struct Shapes {
@@ -85,12 +65,10 @@ void add_sums(std::vector<OpCase>& cases) {
 void add_requantized(std::vector<OpCase>& cases) {
     const auto product = [&cases](const std::string& name, const CaseInput& a, const CaseInput& b,
                                   DType y, Shape columns, Shape rows) {
-        OpCase op_case = make_case("QLinearMatMul", name,
-                                   {a, scale(), bytes({}, a.dtype), b, scale(columns),
-                                    bytes(columns, b.dtype), scale(rows, 2, 40), bytes(rows, y)});
-        op_case.rtol = 0;
-        op_case.atol = 0;
-        cases.push_back(std::move(op_case));
+        cases.push_back(
+            exact(make_case("QLinearMatMul", name,
+                            {a, scale(), bytes({}, a.dtype), b, scale(columns),
+                             bytes(columns, b.dtype), scale(rows, 2, 40), bytes(rows, y)})));
     };
     for (const DType a : {kU8, kI8}) {
         for (const DType b : {kU8, kI8}) {
@@ -107,15 +85,13 @@ void add_requantized(std::vector<OpCase>& cases) {
     product("empty", bytes({0, 5}), bytes({5, 4}), kU8, {}, {});
     product("tiles", bytes({150, 300}), weights({300, 310}), kU8, {}, {});
     // Halves go to the even neighbour; 3 k for k from -8 on, times 1/2.
-    OpCase ties = make_case(
+    cases.push_back(exact(make_case(
         "QLinearMatMul", "ties",
         {given_input<int8_t>({16, 1}, {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}),
          given_input<float>({}, {0.5F}), given_input<int8_t>({}, {0}),
          given_input<int8_t>({1, 1}, {3}), given_input<float>({}, {1}),
-         given_input<int8_t>({}, {0}), given_input<float>({}, {1}), given_input<int8_t>({}, {5})});
-    ties.rtol = 0;
-    ties.atol = 0;
-    cases.push_back(std::move(ties));
+         given_input<int8_t>({}, {0}), given_input<float>({}, {1}),
+         given_input<int8_t>({}, {5})})));
 }
 
 }  // namespace

@@ -12,13 +12,6 @@ namespace {
 
 constexpr DType kF32 = DType::kFloat32;
 
-// Results are equal, or one of the kernels rounds wrongly.
-OpCase exact(OpCase op_case) {
-    op_case.rtol = 0;
-    op_case.atol = 0;
-    return op_case;
-}
-
 CaseInput scales(Shape shape, DType dtype = kF32) {
     return random_input(shape, dtype, 0.02, 0.5);
 }
