@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -197,6 +200,55 @@ TEST_F(VulkanRuntime, NodesOfShapesThatTheDeviceRefusesRunOnTheCpu) {
     ASSERT_TRUE(request.bind("x", std::span<const float>(ones)).ok());
     expect_ok(request.run());
     EXPECT_EQ(request.get<float>("y").back(), float(kCount));
+}
+
+// The largest difference between the output on Vulkan and on the CPU, whose tasks no driver ends.
+double difference_from_cpu(const Graph& graph, const Shape& shape, std::span<const float> x) {
+    std::vector<std::vector<float>> outputs;
+    const Runtime runtime(vulkan_options({{"cache_dir", ""}}));
+    for (const char* device : {"vulkan:0", "cpu"}) {
+        CompileOptions options;
+        options.devices = device;
+        options.fallback = Fallback::kForbid;
+        auto compiled = runtime.compile(graph, options);
+        if (!compiled.ok()) {
+            ADD_FAILURE() << compiled.error().message();
+            return std::numeric_limits<double>::infinity();
+        }
+        auto request = compiled->make_request();
+        expect_ok(request.error());
+        expect_ok(request->bind("x", shape, x));
+        expect_ok(request->run());
+        const auto y = request->get<float>("y");
+        outputs.emplace_back(y.begin(), y.end());
+    }
+    double largest = 0;
+    for (size_t i = 0; i < outputs[1].size(); ++i) {
+        largest = std::max(largest, std::abs(double(outputs[0][i]) - double(outputs[1][i])));
+    }
+    return largest;
+}
+
+// Mesa's software device ends the loops of an invocation after 65,535 iterations, those that only
+// find that a loop has ended included: an invocation of as many windows gets fewer of them.
+TEST_F(VulkanRuntime, NoInvocationOfAConvolutionHasMoreIterationsThanTheDeviceDoes) {
+    constexpr int64_t kExtent = 1602;
+    const Shape shape{1, 3, kExtent, kExtent};
+    Graph graph("windows");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 3, kExtent, kExtent});
+    const ValueId w =
+        graph.constant("w", *Tensor::from<float>({2, 3, 3, 3}, std::vector<float>(54, 0.5F)));
+    graph.output("y", graph.add("Conv", {x, w}));
+    EXPECT_LT(difference_from_cpu(graph, shape, std::vector<float>(3 * kExtent * kExtent, 1.0F)),
+              1e-3);
+}
+
+// Sines of large arguments are reduced in loops.
+TEST_F(VulkanRuntime, NoInvocationOfFunctionsHasMoreIterationsThanTheDeviceDoes) {
+    constexpr int64_t kCount = 13'000'000;
+    Graph graph("sines");
+    graph.output("y", graph.add("Sin", {graph.input("x", DType::kFloat32, {kCount})}));
+    EXPECT_LT(difference_from_cpu(graph, {kCount}, std::vector<float>(kCount, 1e9F)), 1e-5);
 }
 
 TEST_F(VulkanRuntime, KeepsKernelsInTheFolderOfItsSetting) {

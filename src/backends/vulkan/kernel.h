@@ -97,6 +97,9 @@ struct KernelLimits {
     std::optional<MatrixShape> f16_matrices;
     std::optional<MatrixShape> bf16_matrices;
     std::optional<MatrixShape> i8_matrices;  // signed bytes, sums of i32
+    // On CPU devices: of the loops of chains that are attached to the kernel, for each element that
+    // it reads or stores (attached_chains_vulkan.h).
+    int64_t attached_iterations = 0;
     bool is_fast = false;  // products and convolutions of f32 may round their operands to f16
     // Arithmetic of these types; a dispatch of a shader that needs more is unsupported.
     bool has_float16 = true;
@@ -180,12 +183,24 @@ KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types);
 // these.
 inline constexpr int64_t kMostIterations = 60'000;
 
+// What a loop counts there: its bodies, with the loops in them, and the check that ends it.
+constexpr int64_t loop_iterations(int64_t count, int64_t of_body = 0) {
+    return count * (1 + of_body) + 1;
+}
+
+// Of storing a tile of registers, with the chains of what is stored: rows in a loop.
+constexpr int64_t stored_tile_iterations(const KernelLimits& limits) {
+    constexpr int64_t kRows = 16;
+    constexpr int64_t kColumns = 8;
+    return loop_iterations(kRows, kColumns * limits.attached_iterations);
+}
+
 // Workgroups of `size` invocations for `count` elements in x, each invocation striding over the
 // rest; at least 1. An element's own work has loops over axes at most.
 std::array<uint32_t, 3> groups_for(int64_t count, uint32_t size, const KernelLimits& limits);
 
-// The same for elements whose own loops have this many iterations; unsupported where an invocation
-// would have too many for the device.
+// The same for elements whose own loops have this many iterations (loop_iterations); unsupported
+// where an invocation would have too many for the device.
 Result<std::array<uint32_t, 3>> groups_with_loops(int64_t count,
                                                   uint32_t size,
                                                   int64_t iterations,

@@ -9,6 +9,13 @@
 namespace leat::vulkan {
 namespace {
 
+// What an element has besides its own: that of the loop over elements, and the chains of what it
+// stores, of several columns in some kernels.
+int64_t common_iterations(const KernelLimits& limits) {
+    constexpr int64_t kColumns = 8;
+    return 1 + kColumns * limits.attached_iterations;
+}
+
 // Each element has this many iterations, that of the loop over elements included.
 std::array<uint32_t, 3> groups_of(int64_t count,
                                   uint32_t size,
@@ -27,14 +34,15 @@ std::array<uint32_t, 3> groups_of(int64_t count,
 }  // namespace
 
 std::array<uint32_t, 3> groups_for(int64_t count, uint32_t size, const KernelLimits& limits) {
-    return groups_of(count, size, 1 + 2 * int64_t{kMaxRank}, limits);
+    return groups_of(count, size, common_iterations(limits) + 2 * loop_iterations(kMaxRank),
+                     limits);
 }
 
 Result<std::array<uint32_t, 3>> groups_with_loops(int64_t count,
                                                   uint32_t size,
                                                   int64_t iterations,
                                                   const KernelLimits& limits) {
-    const int64_t own = iterations + 1 + int64_t{kMaxRank};
+    const int64_t own = common_iterations(limits) + iterations + loop_iterations(kMaxRank);
     const std::array<uint32_t, 3> groups = groups_of(count, size, own, limits);
     const int64_t elements_each = divide_up(count, int64_t(groups[0]) * size);
     if (limits.is_cpu && elements_each * own > kMostIterations) {

@@ -44,8 +44,9 @@ Status write_round(const KernelNode& node,
     KernelDispatch dispatch;
     dispatch.shader = {(dtype_bit(dtype) & kNarrowTypes) != 0 ? "arg_reduce" : "arg_reduce_wide",
                        {kMovementWorkgroup, uint32_t(dtype)}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(count, kMovementWorkgroup,
-                                                             round.candidates, writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(count, kMovementWorkgroup,
+                                            loop_iterations(round.candidates), writer.limits()));
     // Without a first round the result stands in its winners' place, and nobody reads it.
     dispatch.reads = {input_ref(0)};
     if (round.is_second) {

@@ -135,10 +135,12 @@ int64_t iterations_of(const AttentionProblem& problem, const KernelLimits& limit
     const uint32_t blocks = divide_up(problem.keys, kLaneKeys * limits.subgroup_size);
     const int64_t reductions = 2 * int64_t(std::bit_width(limits.subgroup_size));
     const int64_t rows = problem.rows == 1 ? 1 : kManyTileRows;
-    const int64_t values = int64_t{kLaneKeys} * (1 + limits.subgroup_size / 8);
-    const int64_t block = 1 + problem.depth / 4 + rows * (1 + reductions) + values;
+    const int64_t values = loop_iterations(kLaneKeys, loop_iterations(limits.subgroup_size / 8));
+    const int64_t block =
+        loop_iterations(problem.depth / 4) + loop_iterations(rows, reductions) + values;
     const uint32_t products = divide_up(problem.batch_count, limits.max_groups[2]);
-    return products * (blocks * block + int64_t{kMaxRank} + rows);
+    return loop_iterations(products, loop_iterations(blocks, block) + loop_iterations(kMaxRank) +
+                                         loop_iterations(rows));
 }
 
 std::array<uint32_t, 3> shared_groups(const AttentionProblem& problem, const KernelLimits& limits) {

@@ -91,7 +91,8 @@ ConvShader shader_of(const ConvProblem& problem,
 std::optional<ConvShader> depthwise_runs(const ConvProblem& problem, const KernelLimits& limits) {
     const uint32_t lanes = limits.subgroup_size;
     const int64_t count = int64_t(run_count(problem)) * problem.groups * problem.out_channels;
-    const auto groups = groups_with_loops(count, lanes, problem.window.taps[1], limits);
+    const auto groups =
+        groups_with_loops(count, lanes, loop_iterations(problem.window.taps[1]), limits);
     if (!groups.ok()) {
         return std::nullopt;
     }
@@ -107,7 +108,8 @@ std::optional<ConvShader> depthwise_runs(const ConvProblem& problem, const Kerne
 int64_t tile_iterations(const ConvProblem& problem, ConvTile tile, const KernelLimits& limits) {
     const int64_t steps = volume(problem.window.taps) / (tile.has_runs ? 3 : 1);
     const int64_t groups = (problem.groups + limits.max_groups[2] - 1) / limits.max_groups[2];
-    return groups * (1 + steps * (int64_t(problem.in_channels) + 1) + tile.rows);
+    return loop_iterations(groups, loop_iterations(steps, loop_iterations(problem.in_channels)) +
+                                       stored_tile_iterations(limits));
 }
 
 // Of CPU devices, for f32; none where no tiles fit.
@@ -194,7 +196,7 @@ int64_t ConvProblem::depth() const {
 }
 int64_t ConvProblem::iterations() const {
     const auto [d, h, w] = window.taps;
-    return int64_t(in_channels) * (1 + d * (1 + h * (int64_t{1} + w)));
+    return loop_iterations(in_channels, loop_iterations(d, loop_iterations(h, loop_iterations(w))));
 }
 
 std::string conv_variant_shader(uint32_t variant, uint32_t stride) {

@@ -27,8 +27,9 @@ Status write_cumsum(const KernelNode& node, KernelWriter& writer) {
     const int64_t lines = loop.outer * loop.inner;
     KernelDispatch dispatch;
     dispatch.shader = {"cumsum", {kMovementWorkgroup, uint32_t(x.dtype)}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(lines, kMovementWorkgroup, loop.extent,
-                                                             writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(lines, kMovementWorkgroup, loop_iterations(loop.extent),
+                                            writer.limits()));
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
     dispatch.scalars = {uint32_t(lines), uint32_t(loop.extent), uint32_t(loop.inner),

@@ -130,11 +130,15 @@ std::string put_together(const NamedText& kernel,
 class AttachingWriter final : public KernelWriter {
   public:
     AttachingWriter(const AttachedChains& chains, KernelWriter& inner)
-        : chains_(chains), inner_(inner) {}
+        : chains_(chains), inner_(inner), limits_(inner.limits()) {
+        for (const ElementwiseChain* chain : {chains.prologue, chains.epilogue}) {
+            limits_.attached_iterations += chain == nullptr ? 0 : chain_iterations(*chain);
+        }
+    }
 
     bool is_written() const { return is_written_; }
 
-    const KernelLimits& limits() const override { return inner_.limits(); }
+    const KernelLimits& limits() const override { return limits_; }
     OperandRef scratch(int64_t size_bytes) override { return inner_.scratch(size_bytes); }
     bool can_be_window(const OperandRef& operand) const override {
         return inner_.can_be_window(operand);
@@ -205,6 +209,7 @@ class AttachingWriter final : public KernelWriter {
 
     const AttachedChains& chains_;
     KernelWriter& inner_;
+    KernelLimits limits_;  // with the loops of the chains
     bool is_written_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/round_up.h"
 #include "elementwise_math.glsl.h"
 #include "elementwise_numbers.glsl.h"
 #include "elementwise_operators.glsl.h"
@@ -22,6 +23,32 @@ constexpr std::string_view kByDouble[] = {"Acos", "Acosh", "Asin", "Asinh", "Ata
 bool is_by_double(const ChainStep& step) {
     return is_real(step.work) && std::find(std::begin(kByDouble), std::end(kByDouble),
                                            step.function) != std::end(kByDouble);
+}
+
+// Of the loops of shaders/elementwise_math.glsl and elementwise_operators.glsl.
+int64_t function_iterations(const ChainStep& step) {
+    const std::string_view function = step.function;
+    if (function == "Erf" || function == "Gelu") {
+        constexpr int64_t kTerms = 60;
+        return 2 * loop_iterations(kTerms);
+    }
+    if (function == "Sin" || function == "Cos" || function == "Tan") {
+        constexpr int64_t kWords = 6;
+        constexpr int64_t kReduction =
+            loop_iterations(kWords) + loop_iterations(2, loop_iterations(kWords));
+        return loop_iterations(1, kReduction);
+    }
+    // A bit of the exponent at a time; of real ones 10 at most.
+    if (function == "Pow") {
+        return loop_iterations(is_real(step.work) ? 10 : bits_of(step.work));
+    }
+    // At least 25 bits of the quotient at a time.
+    if (function == "Mod" || function == "Fmod") {
+        constexpr int64_t kBits = 25;
+        const int64_t most_bits = step.work == DType::kFloat64 ? 2098 : 277;
+        return is_real(step.work) ? loop_iterations(divide_up(most_bits, kBits)) : 0;
+    }
+    return 0;
 }
 
 class ChainWriter {
@@ -404,6 +431,14 @@ ChainText write_chain_function(const ElementwiseChain& chain,
                                size_t first_constant) {
     const ChainWriter writer(chain, accesses);
     return {writer.name(), writer.chain_function(name, first_constant), false};
+}
+
+int64_t function_iterations(const ElementwiseChain& chain) {
+    int64_t iterations = 0;
+    for (const ChainStep& step : chain.steps) {
+        iterations += function_iterations(step);
+    }
+    return iterations;
 }
 
 ChainText write_chain_text(const ElementwiseChain& chain,

@@ -22,6 +22,9 @@ struct ChainText {
 // Whether an invocation of the chain's text computes four elements.
 bool is_unrolled(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
 
+// Of the loops of the steps' functions, for one element.
+int64_t function_iterations(const ElementwiseChain& chain);
+
 // accesses: by input. Constants are in scalars, from 2 on, in the order of steps and operands.
 ChainText write_chain_text(const ElementwiseChain& chain, const std::vector<ChainAccess>& accesses);
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/round_up.h"
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/chain_source_vulkan.h"
 #include "ops/elementwise/element_access.h"
@@ -65,6 +66,12 @@ std::string chain_refusal(DType dtype) {
                : fmt::format("no arithmetic of {}", name_of(dtype));
 }
 
+int64_t chain_iterations(const ElementwiseChain& chain) {
+    const bool finds_places = !chain.steps.empty() && broadcasts(accesses_of(chain));
+    return function_iterations(chain) +
+           (finds_places ? loop_iterations(int64_t(collapsed_shape(chain).rank)) : 0);
+}
+
 Status write_elementwise_chain(const ElementwiseChain& chain, KernelWriter& writer) {
     const int64_t count = chain.shape.element_count();
     if (count == 0) {
@@ -96,9 +103,12 @@ Status write_elementwise_chain(const ElementwiseChain& chain, KernelWriter& writ
         shape = collapsed_shape(chain);
         dispatch.parameters = std::as_bytes(std::span(&shape, 1));
     }
-    const int64_t items = text.is_unrolled ? (count + 3) / 4 : count;
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(items, kWorkgroup, int64_t(shape.rank),
-                                                             writer.limits()));
+    const int64_t elements_each = text.is_unrolled ? 4 : 1;
+    const int64_t iterations =
+        elements_each * function_iterations(chain) + loop_iterations(shape.rank);
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(divide_up(count, elements_each), kWorkgroup, iterations,
+                                            writer.limits()));
     dispatch.scalars[0] = uint32_t(count);
     dispatch.scalars[1] = shape.rank;
     LEAT_RETURN_IF_ERROR(add_constants(chain, dispatch));

@@ -67,6 +67,10 @@ constexpr size_t kMaxChainConstantWords = kScalars - 2;
 // f16, bf16, f32, f64.
 std::string chain_refusal(DType dtype);
 
+// Of the loops that computing one element has on devices that count them (kMostIterations):
+// functions', and one over axes that finds the places of broadcast inputs. At most.
+int64_t chain_iterations(const ElementwiseChain& chain);
+
 // Nothing is written for an empty shape. unsupported: 2^31 elements or more, too many inputs or
 // constants.
 Status write_elementwise_chain(const ElementwiseChain& chain, KernelWriter& writer);

@@ -28,8 +28,9 @@ Status write_lrn(const KernelNode& node, KernelWriter& writer) {
     const auto bits_of_float = [](double value) { return std::bit_cast<uint32_t>(float(value)); };
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("lrn", x.dtype), {kWorkgroup}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
-                          groups_with_loops(count, kWorkgroup, parameters.size, writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(
+        dispatch.groups,
+        groups_with_loops(count, kWorkgroup, loop_iterations(parameters.size), writer.limits()));
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
     dispatch.scalars = {uint32_t(count),

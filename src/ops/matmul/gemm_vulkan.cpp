@@ -52,8 +52,9 @@ Status write_general(const GemmProblem& problem,
     const std::vector<std::byte> parameters = parameters_of(problem, operands.row_scale);
     KernelDispatch dispatch = base_dispatch(problem, operands, parameters);
     dispatch.shader = {fmt::format("gemm_general_{}", suffix_of(operands.dtype)), {kWorkgroup}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
-                          groups_with_loops(count, kWorkgroup, problem.k, writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(
+        dispatch.groups,
+        groups_with_loops(count, kWorkgroup, loop_iterations(problem.k), writer.limits()));
     return writer.dispatch(dispatch);
 }
 
@@ -165,8 +166,10 @@ SubgroupTile choose_tile(const GemmProblem& problem,
 
 // Whether the tiles in registers of CPU devices take the product as it is.
 bool fits_subgroup_tile(const GemmProblem& problem, DType dtype, const KernelLimits& limits) {
-    constexpr int64_t kIterationsOfStoring = 100;
-    return problem.k + kIterationsOfStoring <= kMostIterations && has_subgroup_tiles(limits) &&
+    const int64_t products = divide_up(problem.batch_count, limits.max_groups[2]);
+    const int64_t product =
+        loop_iterations(problem.k) + loop_iterations(kMaxRank) + stored_tile_iterations(limits);
+    return loop_iterations(products, product) <= kMostIterations && has_subgroup_tiles(limits) &&
            dtype == DType::kFloat32 && problem.n >= kLaneColumns && problem.b_column == 1 &&
            problem.k > 0 && are_possible(subgroup_tile_groups(result_of(problem), limits), limits);
 }

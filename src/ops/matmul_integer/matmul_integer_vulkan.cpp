@@ -93,7 +93,8 @@ Result<KernelDispatch> choose_kernel(const GemmProblem& problem,
     KernelDispatch dispatch;
     dispatch.shader = {"integer_product",
                        {kWorkgroup, uint32_t(a.dtype), uint32_t(b.dtype), has_words ? 1U : 0U}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups, groups_with_loops(tiles, kWorkgroup, steps, limits));
+    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
+                          groups_with_loops(tiles, kWorkgroup, loop_iterations(steps), limits));
     return dispatch;
 }
 

@@ -59,9 +59,9 @@ std::optional<KernelDispatch> runs_of(const TensorArg& x,
     const int64_t rows = planes * window.y_extents[0] * window.y_extents[1];
     const int64_t runs = rows * ((window.y_extents[2] + run.columns - 1) / run.columns);
     const auto [d, h, w] = window.taps;
-    const int64_t of_a_row = run.stride == 0 ? w + int64_t{1} : 1;
-    const auto groups =
-        groups_with_loops(runs, limits.subgroup_size, d * (h * of_a_row + 1), limits);
+    const int64_t of_a_row = run.stride == 0 ? loop_iterations(w) : 0;
+    const auto groups = groups_with_loops(runs, limits.subgroup_size,
+                                          loop_iterations(d, loop_iterations(h, of_a_row)), limits);
     if (!groups.ok()) {
         return std::nullopt;
     }
@@ -117,7 +117,7 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     dispatch.shader = {shader_variant("pool", x.dtype),
                        {kWorkgroup, pool.kind == PoolKind::kAverage ? 1U : 0U}};
     const auto [d, h, w] = window.taps;
-    const int64_t iterations = d * (1 + h * (int64_t{1} + w));
+    const int64_t iterations = loop_iterations(d, loop_iterations(h, loop_iterations(w)));
     const auto groups =
         groups_with_loops(y.shape.element_count(), kWorkgroup, iterations, writer.limits());
     if (!groups.ok() && is_global(node.node)) {

@@ -123,7 +123,7 @@ Status write_dynamic_quantize(const KernelNode& node, KernelWriter& writer) {
     }
     KernelDispatch ranges;
     LEAT_ASSIGN_OR_RETURN(ranges.groups, groups_with_loops(std::max<int64_t>(count, 1),
-                                                           kMovementWorkgroup, 1, limits));
+                                                           kMovementWorkgroup, 0, limits));
     const int64_t range_count = int64_t(ranges.groups[0]) * kMovementWorkgroup;
     const OperandRef joined = writer.scratch(range_count * 2 * int64_t{sizeof(float)});
     if (count == 0) {
@@ -139,7 +139,8 @@ Status write_dynamic_quantize(const KernelNode& node, KernelWriter& writer) {
     // reports loads on Mesa's software device (22.3) that are right.
     KernelDispatch join;
     join.shader = {"dynamic_range", {kMovementWorkgroup, 1}};
-    LEAT_ASSIGN_OR_RETURN(join.groups, groups_with_loops(1, 1, range_count, writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(join.groups,
+                          groups_with_loops(1, 1, loop_iterations(range_count), writer.limits()));
     join.reads = {joined};
     join.writes = {scale, zero};
     join.scalars = {uint32_t(range_count)};

@@ -121,9 +121,8 @@ Status write_reduction(const TensorArg& x,
     const int64_t count = x.shape.element_count() == 0 ? 0 : axes.reduced.element_count();
     const size_t last = axes.reduced.count == 0 ? 0 : axes.reduced.count - 1;
     const bool is_dense = axes.reduced.strides[last] <= 1;
-    const int64_t iterations = 2 * std::max<int64_t>(axes.reduced.count, 1);
-    LEAT_ASSIGN_OR_RETURN(
-        RowWork work, plan_rows({results, count, is_dense, iterations}, x.dtype, writer.limits()));
+    const RowExtents extents{results, count, is_dense, 2, loop_iterations(axes.reduced.count)};
+    LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows(extents, x.dtype, writer.limits()));
     work.constants.push_back(uint32_t(kind));
     const ReduceProblem problem{uint32_t(results),
                                 uint32_t(count),

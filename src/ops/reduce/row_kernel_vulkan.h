@@ -33,9 +33,10 @@ struct RowExtents {
     int64_t columns = 0;
     // The elements of a row follow each other; else those of neighbouring rows do.
     bool is_dense = true;
-    int64_t iterations = 3;  // of loops, for an element
+    int64_t passes = 3;      // over a row
+    int64_t iterations = 0;  // of the loops of an element in each of them
 };
 // unsupported where an invocation would have too many iterations (groups_with_loops).
-Result<RowWork> plan_rows(const RowExtents& extents, DType dtype, const KernelLimits& limits);
+Result<RowWork> plan_rows(RowExtents extents, DType dtype, const KernelLimits& limits);
 
 }  // namespace leat::vulkan

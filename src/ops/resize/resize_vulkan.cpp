@@ -162,7 +162,7 @@ Status write_interpolation(const KernelNode& node,
     const bool is_narrow = dtype == DType::kFloat32;
     KernelDispatch dispatch;
     dispatch.shader = {is_narrow ? "resize" : "resize_wide", {kMovementWorkgroup, uint32_t(dtype)}};
-    const int64_t iterations = from.taps_of_element * int64_t(from.rank + 1);
+    const int64_t iterations = loop_iterations(from.taps_of_element, loop_iterations(from.rank));
     LEAT_ASSIGN_OR_RETURN(
         dispatch.groups, groups_with_loops(count, kMovementWorkgroup, iterations, writer.limits()));
     dispatch.reads = {input_ref(0)};

@@ -80,9 +80,10 @@ Status write_scatter(const KernelNode& node, KernelWriter& writer, const Scatter
     KernelDispatch dispatch;
     dispatch.shader = {reduction == 0 ? "scatter_replace" : "scatter_combine",
                        {kMovementWorkgroup, uint32_t(type), reduction}};
-    LEAT_ASSIGN_OR_RETURN(dispatch.groups,
-                          groups_with_loops(loop.line_count, kMovementWorkgroup,
-                                            loop.steps * (loop.depth + 1), writer.limits()));
+    LEAT_ASSIGN_OR_RETURN(
+        dispatch.groups, groups_with_loops(loop.line_count, kMovementWorkgroup,
+                                           loop_iterations(loop.steps, loop_iterations(loop.depth)),
+                                           writer.limits()));
     dispatch.reads = {input_ref(1), input_ref(2)};
     dispatch.writes = {output_ref(0)};
     dispatch.scalars = {

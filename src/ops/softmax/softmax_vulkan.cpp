@@ -36,8 +36,12 @@ Status write_softmax(const KernelNode& node, KernelWriter& writer) {
     const int64_t rows = split.outer * split.inner;
     // Hardmax looks for the first of equals, one after the other.
     const bool is_alone = kind == SoftmaxKind::kHardmax;
-    const RowExtents extents{rows, is_alone ? 1 : split.extent, split.inner == 1,
-                             is_alone ? 2 * split.extent : 3};
+    RowExtents extents{rows, split.extent, split.inner == 1};
+    if (is_alone) {
+        extents.columns = 1;
+        extents.passes = 2;
+        extents.iterations = loop_iterations(split.extent);
+    }
     LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows(extents, x.dtype, writer.limits()));
     work.constants.push_back(uint32_t(kind));
     KernelDispatch dispatch;

@@ -25,13 +25,6 @@ int64_t rows_of(const LoweredStep& step) {
     return is_reduction ? results : x.element_count(0, std::max(x.rank() - 1, 0));
 }
 
-// Iterations for each element of a chain inside a kernel: a loop over axes finds the places of
-// broadcast operands.
-int64_t place_iterations(const ElementwiseChain& chain) {
-    const bool finds_places = !chain.steps.empty() && broadcasts(accesses_of(chain));
-    return finds_places ? int64_t(collapsed_shape(chain).rank) + 1 : 0;
-}
-
 // Elements of x that an invocation of a row kernel reads on a CPU device, which has 64 workgroups
 // of 64 invocations, or of 8 at least where rows are few.
 int64_t elements_of_invocation(const LoweredStep& step) {
@@ -172,10 +165,10 @@ bool GroupBuilder::fits() const {
 // element three times at most.
 bool GroupBuilder::loops_are_short() const {
     const LoweredStep& anchor = uses_.step(group_.anchor);
-    const int64_t places = place_iterations(group_.prologue) + place_iterations(group_.chain);
+    const int64_t attached = chain_iterations(group_.prologue) + chain_iterations(group_.chain);
     constexpr int64_t kPasses = 3;
-    return places == 0 || !has_prologues(uses_.node_of(group_.anchor), anchor) ||
-           elements_of_invocation(anchor) * (kPasses + places) <= kMostIterations;
+    return attached == 0 || !has_prologues(uses_.node_of(group_.anchor), anchor) ||
+           kPasses * loop_iterations(elements_of_invocation(anchor), attached) <= kMostIterations;
 }
 
 int32_t GroupBuilder::next_reader() const {
