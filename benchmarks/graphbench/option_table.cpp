@@ -46,6 +46,8 @@ constexpr OptionInfo kOptions[] = {
     {"device", kText, "LIST", "", kCompiles | kConformance, false, "the same as --backend"},
     {"fallback", kChoice, "forbid|warn|allow", "warn", kCompiles, false,
      "what an operator may do that the first backend lacks"},
+    {"place", kText, "NODE=DEVICE", "", kCompiles | kConformance, true,
+     "pins a node to a device of the list"},
     {"backend-path", kText, "FILE.so|DIR", "", kCompiles | kConformance | kDevices, false,
      "where shared objects of backends are, before those of the installation"},
     {"backend-setting", kText, "BACKEND.NAME=VALUE", "", kCompiles | kConformance, true,

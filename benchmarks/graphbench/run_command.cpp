@@ -38,6 +38,10 @@ Opened open_for(const Runtime& runtime, const Options& options, const std::strin
     if (!compile.ok()) {
         return {std::nullopt, usage_error(options, compile.error().text())};
     }
+    // Pins are of the devices that the command runs on, not of those that it compares with.
+    if (backends != compile->devices) {
+        compile->pins.clear();
+    }
     compile->devices = backends;
     Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, *compile);
     if (!inputs.ok()) {

@@ -135,9 +135,31 @@ Result<int> tile_window(const std::string& text) {
     return int(*edges);
 }
 
+namespace {
+
+// Names of nodes may have '=' in them, those of devices have none.
+Status read_pins(const Options& options, CompileOptions& compile) {
+    for (const std::string& text : options.list("place")) {
+        const size_t equals = text.rfind('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+            return invalid_argument("--place is '{}'; needed: NODE=DEVICE", text);
+        }
+        const std::string device = text.substr(equals + 1);
+        const auto [at, is_new] = compile.pins.try_emplace(text.substr(0, equals), device);
+        if (!is_new && at->second != device) {
+            return invalid_argument("--place pins '{}' to '{}' and to '{}'; needed: one device",
+                                    at->first, at->second, device);
+        }
+    }
+    return Status();
+}
+
+}  // namespace
+
 Result<CompileOptions> compile_options(const Options& options) {
     CompileOptions compile;
     compile.devices = backends_of(options);
+    LEAT_RETURN_IF_ERROR(read_pins(options, compile));
     std::string fallback = options.text("fallback");
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid
                        : fallback == "allow" ? Fallback::kAllow

@@ -137,6 +137,13 @@ struct CompileOptions {
     // kWarn: they run on the others of the list, and at last on the CPU; each is named to the
     // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
+    // Nodes that must run on one device of the list: name of a node of the graph (one that several
+    // have means all of them) -> device, as `devices` writes it. An error names a node or device
+    // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`
+    // does not count. Nodes that become one run where one of them is pinned, and nodes pinned to
+    // different devices stay apart. What is computed before the run (constants, what follows from
+    // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not.
+    std::map<std::string, std::string, std::less<>> pins;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
     // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it

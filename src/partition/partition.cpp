@@ -21,9 +21,10 @@ bool reads_only_shape(const NodeData& node) {
 
 class Placer {
   public:
-    Placer(const GraphData& graph, std::span<DeviceAnswers> answers)
+    Placer(const GraphData& graph, std::span<DeviceAnswers> answers, std::span<const int> pins)
         : graph_(graph),
           answers_(answers),
+          pins_(pins),
           wanted_(graph.values.size()),
           known_(graph.values.size()),
           depends_on_data_(graph.values.size()),
@@ -74,13 +75,18 @@ class Placer {
                            [this](ValueId id) { return id.valid() && wanted_[at(id)]; });
     }
 
+    // False: the node is pinned to another device.
+    bool may_go_to(size_t d, size_t n) const {
+        return pins_.empty() || pins_[n] == kNotPinned || pins_[n] == int(d);
+    }
+
     // Of the first device that takes the node.
     uint32_t host_inputs_of(size_t n) const {
         const OpDef* def = graph_.nodes[n].def;
         const uint32_t own = def == nullptr ? 0 : def->shape_inputs;
-        for (const DeviceAnswers& device : answers_) {
-            if (device.nodes[n].refusal.empty()) {
-                return own | device.nodes[n].host_inputs;
+        for (size_t d = 0; d < answers_.size(); ++d) {
+            if (may_go_to(d, n) && answers_[d].nodes[n].refusal.empty()) {
+                return own | answers_[d].nodes[n].host_inputs;
             }
         }
         return own;
@@ -138,6 +144,9 @@ class Placer {
     void place(size_t n) {
         int& device = placement_.device_of_node[n];
         for (size_t d = 0; device == kNowhere && d < answers_.size(); ++d) {
+            if (!may_go_to(d, n)) {
+                continue;
+            }
             std::string& refusal = answers_[d].nodes[n].refusal;
             if (refusal.empty() && !answers_[d].is_host) {
                 refusal = refusal_of_plan(graph_.nodes[n], answers_[d].nodes[n], int(d));
@@ -183,6 +192,7 @@ class Placer {
 
     const GraphData& graph_;
     std::span<DeviceAnswers> answers_;
+    std::span<const int> pins_;          // by node
     std::vector<bool> wanted_;           // by value: must be known before the run
     std::vector<bool> known_;            // by value: will be
     std::vector<bool> depends_on_data_;  // by value: on elements of a graph input
@@ -357,8 +367,10 @@ class Cutter {
 
 }  // namespace
 
-Placement place_nodes(const GraphData& graph, std::span<DeviceAnswers> answers) {
-    return Placer(graph, answers).run();
+Placement place_nodes(const GraphData& graph,
+                      std::span<DeviceAnswers> answers,
+                      std::span<const int> pins) {
+    return Placer(graph, answers, pins).run();
 }
 
 std::vector<Cluster> find_clusters(const GraphData& graph,

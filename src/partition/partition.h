@@ -26,7 +26,7 @@ struct DeviceAnswers {
 
 // Where a node goes.
 constexpr int kKnownAtPlanning = -1;  // nowhere: its results follow from shapes
-constexpr int kNowhere = -2;          // every device refuses it
+constexpr int kNowhere = -2;          // every device refuses it, or the one that it is pinned to
 
 struct Placement {
     std::vector<int> device_of_node;  // index among the answers, or a k... above
@@ -34,12 +34,17 @@ struct Placement {
     std::vector<int> deciding_inputs;
 };
 
-// Every node goes to the first device that does not refuse it, unless its results are shapes or are
-// read before the run, and follow from shapes and from what is known of inputs.
+constexpr int kNotPinned = -1;
+
+// Every node goes to the first device that does not refuse it, or to the one that it is pinned to,
+// unless its results are shapes or are read before the run, and follow from shapes and from what is
+// known of inputs. `pins`: by node, an index among the answers or kNotPinned; empty: none is.
 // A device that is not the host also refuses what its plan could not name: strings, sequences,
 // inputs from elsewhere of unknown rank, and operands to be known before the run that are not. Such
 // reasons are added to `answers`. Precondition: nodes in topological order, values with types.
-Placement place_nodes(const GraphData& graph, std::span<DeviceAnswers> answers);
+Placement place_nodes(const GraphData& graph,
+                      std::span<DeviceAnswers> answers,
+                      std::span<const int> pins = {});
 
 // Nodes of one device that form a subgraph without a path that leaves and comes back.
 struct Cluster {

@@ -22,8 +22,8 @@ struct Affine {
 
 class AffineFolder {
   public:
-    AffineFolder(GraphData& graph, const PassContext& context)
-        : graph_(graph), context_(context), rewriter_(graph) {}
+    AffineFolder(GraphData& graph, PassContext& context)
+        : graph_(graph), context_(context), rewriter_(graph, context.history) {}
 
     Result<int> run() {
         for (int n = 0; n < graph_.node_count(); ++n) {
@@ -36,6 +36,9 @@ class AffineFolder {
                 continue;
             }
             const NodeId product = graph_.value(affine->x).producer;
+            if (!context_.history.may_join(graph_.node(product), node)) {
+                continue;
+            }
             LEAT_ASSIGN_OR_RETURN(const bool folded, fold(product, *affine));
             if (folded) {
                 take_result(product, {n});
@@ -273,6 +276,7 @@ class AffineFolder {
     // The product writes the result of the node that it took in.
     void take_result(NodeId product, NodeId absorbed) {
         const ValueId result = graph_.node(absorbed).outputs[0];
+        rewriter_.history().join(graph_.node(product), graph_.node(absorbed));
         rewriter_.remove(absorbed);
         graph_.node(absorbed).outputs.clear();
         graph_.value(graph_.node(product).outputs[0]).producer = {};

@@ -118,7 +118,7 @@ int merge_nodes(Rewriter& rewriter) {
         }
         const std::vector<ValueId>& kept = graph.node(first->second).outputs;
         const std::vector<ValueId>& dropped = graph.node({n}).outputs;
-        bool possible = true;
+        bool possible = rewriter.history().may_join(graph.node(first->second), graph.node({n}));
         for (size_t i = 0; i < kept.size(); ++i) {
             // Two graph outputs stay two values; and a result that is absent cannot stand in.
             possible =
@@ -133,6 +133,7 @@ int merge_nodes(Rewriter& rewriter) {
                 rewriter.replace_uses(dropped[i], kept[i]);
             }
         }
+        rewriter.history().join(graph.node(first->second), graph.node({n}));
         rewriter.remove({n});
         ++merged;
     }
@@ -142,7 +143,7 @@ int merge_nodes(Rewriter& rewriter) {
 }  // namespace
 
 Result<bool> eliminate_common_subexpressions(GraphData& graph, PassContext& context) {
-    Rewriter rewriter(graph);
+    Rewriter rewriter(graph, context.history);
     const int constants = merge_constants(rewriter);
     const int nodes = merge_nodes(rewriter);
     if (constants + nodes > 0) {

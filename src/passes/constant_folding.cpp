@@ -12,7 +12,8 @@ namespace {
 
 class ConstantFolder {
   public:
-    explicit ConstantFolder(GraphData& graph) : graph_(graph), rewriter_(graph) {}
+    ConstantFolder(GraphData& graph, PassContext& context)
+        : graph_(graph), rewriter_(graph, context.history) {}
 
     Result<bool> run() {
         for (int n = 0; n < graph_.node_count(); ++n) {
@@ -103,7 +104,7 @@ class ConstantFolder {
 }  // namespace
 
 Result<bool> fold_constants(GraphData& graph, PassContext& context) {
-    ConstantFolder folder(graph);
+    ConstantFolder folder(graph, context);
     LEAT_ASSIGN_OR_RETURN(const bool changed, folder.run());
     if (changed) {
         context.detail = fmt::format("{} nodes, {} bytes", folder.folded(), folder.result_bytes());

@@ -17,8 +17,8 @@ bool near(float a, double b) {
 
 class OperatorFuser {
   public:
-    OperatorFuser(GraphData& graph, const PassContext& context)
-        : graph_(graph), context_(context), rewriter_(graph) {}
+    OperatorFuser(GraphData& graph, PassContext& context)
+        : graph_(graph), context_(context), rewriter_(graph, context.history) {}
 
     Result<int> run() {
         const int node_count = graph_.node_count();
@@ -82,6 +82,13 @@ class OperatorFuser {
 
     ValueId output(NodeId node) const { return graph_.node(node).outputs[0]; }
 
+    // `last` becomes the operator that it ends, unless parts of that are pinned to several devices.
+    void fuse(NodeId last, const char* op, std::vector<ValueId> inputs, Attributes attributes) {
+        const bool is_fused =
+            rewriter_.replace_pattern(last, op, std::move(inputs), std::move(attributes));
+        fused_ += is_fused ? 1 : 0;
+    }
+
     // ---- Gelu ----
 
     // 0.5 * x * (1 + f), the factors in any order, where f is the result of Erf or Tanh.
@@ -109,8 +116,7 @@ class OperatorFuser {
         if (last && same_shape(context_.type(x), context_.type(output(*last)))) {
             Attributes attributes;
             attributes["approximate"] = std::string(is_erf ? "none" : "tanh");
-            rewriter_.become(*last, "Gelu", {x}, std::move(attributes));
-            ++fused_;
+            fuse(*last, "Gelu", {x}, std::move(attributes));
         }
     }
 
@@ -163,8 +169,7 @@ class OperatorFuser {
         const ValueId x = gate.inputs[0];
         const std::optional<NodeId> mul = next(gate.outputs[0], "Mul");
         if (mul && other_input(*mul, gate.outputs[0]) == x) {
-            rewriter_.become(*mul, hard ? "HardSwish" : "Swish", {x}, {});
-            ++fused_;
+            fuse(*mul, hard ? "HardSwish" : "Swish", {x}, {});
         }
     }
 
@@ -214,8 +219,7 @@ class OperatorFuser {
         Attributes attributes;
         attributes["axis"] = int64_t{-1};
         attributes["epsilon"] = *epsilon;
-        rewriter_.become(last, "LayerNormalization", std::move(inputs), std::move(attributes));
-        ++fused_;
+        fuse(last, "LayerNormalization", std::move(inputs), std::move(attributes));
         return {};
     }
 
@@ -281,6 +285,7 @@ class OperatorFuser {
                               rewriter_.add_ints(node.name + ".shape", *target));
         const NodeId pool =
             rewriter_.add_node("", "GlobalAveragePool", {x}, graph_.node(id).name + ".pool");
+        rewriter_.history().copy_pin(graph_.node(id), graph_.node(pool));
         rewriter_.become(id, "Reshape", {output(pool), shape}, {});
         ++fused_;
         return {};

@@ -26,8 +26,8 @@ bool is_binary_step(std::string_view op) {
 
 class EpilogueFuser {
   public:
-    EpilogueFuser(GraphData& graph, const PassContext& context)
-        : graph_(graph), context_(context), rewriter_(graph) {}
+    EpilogueFuser(GraphData& graph, PassContext& context)
+        : graph_(graph), context_(context), rewriter_(graph, context.history) {}
 
     int run() {
         for (int n = 0; n < graph_.node_count(); ++n) {
@@ -48,6 +48,7 @@ class EpilogueFuser {
         }
         const NodeData& next = graph_.node(*reader);
         if (!next.domain.empty() || next.outputs.size() != 1 || !next.epilogue.empty() ||
+            !context_.history.may_join(graph_.node(id), next) ||
             context_.type(result).dtype != DType::kFloat32 ||
             context_.type(next.outputs[0]).dtype != DType::kFloat32) {
             return false;
@@ -106,6 +107,7 @@ class EpilogueFuser {
     // pass, so facts of it exist for the next step.
     void attach(NodeId id, NodeId reader, EpilogueStep step, ValueId operand) {
         const ValueId result = graph_.node(reader).outputs[0];
+        rewriter_.history().join(graph_.node(id), graph_.node(reader));
         rewriter_.remove(reader);
         graph_.node(reader).outputs.clear();
         NodeData& node = graph_.node(id);

@@ -29,8 +29,8 @@ std::vector<int64_t> permutation(const NodeData& node, int rank) {
 
 class IdentityRemover {
   public:
-    IdentityRemover(GraphData& graph, const PassContext& context)
-        : graph_(graph), context_(context), rewriter_(graph) {}
+    IdentityRemover(GraphData& graph, PassContext& context)
+        : graph_(graph), context_(context), rewriter_(graph, context.history) {}
 
     Result<bool> run() {
         const int node_count = graph_.node_count();
@@ -58,6 +58,7 @@ class IdentityRemover {
         if (source < 0 || !rewriter_.bypass(node.outputs[0], node.inputs[size_t(source)])) {
             return false;
         }
+        rewriter_.history().remove(node, NodeFate::kIdentity);
         rewriter_.remove(id);
         ++removed_;
         return true;
@@ -165,7 +166,8 @@ class IdentityRemover {
             return {};
         }
         const ValueId x = graph_.node(inner).inputs[0];
-        if (!context_.has_facts(x) || !has_facts(node)) {
+        if (!context_.has_facts(x) || !has_facts(node) ||
+            !context_.history.may_join(node, graph_.node(inner))) {
             return {};
         }
         const auto target = reshape_target(type(x), type(node.outputs[0]));
@@ -174,6 +176,7 @@ class IdentityRemover {
         }
         LEAT_ASSIGN_OR_RETURN(const ValueId shape,
                               rewriter_.add_ints(node.name + ".shape", *target));
+        rewriter_.history().join(node, graph_.node(inner));
         rewriter_.become(id, "Reshape", {x, shape}, {});
         rewriter_.remove(inner);
         ++merged_;
@@ -199,8 +202,10 @@ class IdentityRemover {
             for (int64_t& axis : perm) {
                 axis = first[size_t(axis)];
             }
-            rewriter_.become(id, "Transpose", {inner->inputs[0]}, {{"perm", perm}});
-            ++merged_;
+            const ValueId x = inner->inputs[0];
+            const bool is_merged =
+                rewriter_.replace_pattern(id, "Transpose", {x}, {{"perm", perm}});
+            merged_ += is_merged ? 1 : 0;
             return {};
         }
         return moves_only_ones(type(node.inputs[0]), perm) ? become_reshape(id) : Status();

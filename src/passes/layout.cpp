@@ -17,10 +17,10 @@ constexpr int kMaxChannelsLastRank = 5;
 
 class LayoutAssigner {
   public:
-    LayoutAssigner(GraphData& graph, const PassContext& context)
+    LayoutAssigner(GraphData& graph, PassContext& context)
         : graph_(graph),
           context_(context),
-          rewriter_(graph),
+          rewriter_(graph, context.history),
           wants_channels_last_(graph.values.size(), false),
           wants_row_major_(graph.values.size(), false) {}
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "graph/graph_data.h"
 #include "graph/inference.h"
+#include "passes/node_history.h"
 
 namespace leat {
 
@@ -25,6 +26,8 @@ struct PassContext {
     // What is known about every value of the graph as it was when the pass began, by value index;
     // values that a pass adds have no entry. Symbolic, unless the graph's shapes are fixed.
     std::vector<ValueFact> facts;
+    // Nodes that are pinned to different devices stay apart.
+    NodeHistory history;
     // What the pass did, in a few words, for the report.
     std::string detail;
 

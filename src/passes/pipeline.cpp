@@ -1,6 +1,7 @@
 #include "passes/pipeline.h"
 
 #include <chrono>
+#include <utility>
 
 namespace leat {
 namespace {
@@ -32,6 +33,8 @@ class Pipeline {
         : graph_(graph), reports_(reports) {
         context_.options = options;
     }
+
+    NodeHistory& history() { return context_.history; }
 
     Status run() {
         graph_.compact();
@@ -104,8 +107,19 @@ class Pipeline {
 
 }  // namespace
 
-Status run_passes(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports) {
-    return Pipeline(graph, options, reports).run();
+Status run_passes(GraphData& graph,
+                  const PassOptions& options,
+                  std::vector<PassReport>& reports,
+                  NodeHistory* history) {
+    Pipeline pipeline(graph, options, reports);
+    if (history != nullptr) {
+        std::swap(pipeline.history(), *history);
+    }
+    LEAT_RETURN_IF_ERROR(pipeline.run());
+    if (history != nullptr) {
+        std::swap(pipeline.history(), *history);
+    }
+    return {};
 }
 
 }  // namespace leat

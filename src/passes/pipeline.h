@@ -10,7 +10,11 @@
 namespace leat {
 
 // Rewrites a verified graph; afterwards it is compact, in order, and its values carry inferred
-// types. Appends an entry a pass to `reports`.
-Status run_passes(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports);
+// types. Appends an entry a pass to `reports`. `history` has the pins before, and after it the pins
+// of what is left and what has become of the rest; null: there are no pins, and nobody asks.
+Status run_passes(GraphData& graph,
+                  const PassOptions& options,
+                  std::vector<PassReport>& reports,
+                  NodeHistory* history = nullptr);
 
 }  // namespace leat

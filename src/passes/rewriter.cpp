@@ -142,6 +142,38 @@ void Rewriter::become(NodeId node,
     set_inputs(node, std::move(inputs));
 }
 
+std::vector<const NodeData*> Rewriter::nodes_between(std::span<const ValueId> values,
+                                                     NodeId last) const {
+    std::vector<const NodeData*> found;
+    std::vector<const NodeData*> open = {&graph_.node(last)};
+    while (!open.empty()) {
+        const NodeData& node = *open.back();
+        open.pop_back();
+        for (const ValueId input : node.inputs) {
+            const bool is_behind =
+                input.valid() && std::find(values.begin(), values.end(), input) == values.end();
+            const NodeId producer = is_behind ? graph_.value(input).producer : NodeId();
+            const NodeData* before = producer.valid() ? &graph_.node(producer) : nullptr;
+            if (before != nullptr && std::find(found.begin(), found.end(), before) == found.end()) {
+                found.push_back(before);
+                open.push_back(before);
+            }
+        }
+    }
+    return found;
+}
+
+bool Rewriter::replace_pattern(NodeId last,
+                               const char* op_type,
+                               std::vector<ValueId> inputs,
+                               Attributes attributes) {
+    if (!history_.join(graph_.node(last), nodes_between(inputs, last))) {
+        return false;
+    }
+    become(last, op_type, std::move(inputs), std::move(attributes));
+    return true;
+}
+
 void Rewriter::become_constants(NodeId node, std::vector<Tensor> results) {
     const NodeData& data = graph_.node(node);
     for (size_t i = 0; i < results.size() && i < data.outputs.size(); ++i) {
@@ -154,6 +186,7 @@ void Rewriter::become_constants(NodeId node, std::vector<Tensor> results) {
         value.type = TypeInfo::tensor(results[i].dtype(), results[i].shape());
         value.constant = std::move(results[i]);
     }
+    history_.remove(data, NodeFate::kComputed);
     remove(node);
     graph_.node(node).outputs.clear();
 }

@@ -3,19 +3,23 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "graph/graph_data.h"
+#include "passes/node_history.h"
 
 namespace leat {
 
 class Rewriter {
   public:
-    explicit Rewriter(GraphData& graph) : graph_(graph), uses_(graph.uses()) {}
+    Rewriter(GraphData& graph, NodeHistory& history)
+        : graph_(graph), history_(history), uses_(graph.uses()) {}
 
     GraphData& graph() { return graph_; }
+    NodeHistory& history() { return history_; }
     const std::vector<NodeId>& readers(ValueId id) const { return uses_.readers[size_t(id.index)]; }
     bool is_output(ValueId id) const { return uses_.output_uses[size_t(id.index)] > 0; }
     bool is_unused(ValueId id) const { return readers(id).empty() && !is_output(id); }
@@ -47,6 +51,12 @@ class Rewriter {
                 const char* op_type,
                 std::vector<ValueId> inputs,
                 Attributes attributes);
+    // The same for a node that stands for others from now on: those between the inputs and it.
+    // False, and nothing has changed, if they are pinned to different devices.
+    bool replace_pattern(NodeId last,
+                         const char* op_type,
+                         std::vector<ValueId> inputs,
+                         Attributes attributes);
     // Turns the results of a node into constants and removes it.
     void become_constants(NodeId node, std::vector<Tensor> results);
 
@@ -55,10 +65,13 @@ class Rewriter {
     void count_change() { ++changes_; }
 
   private:
+    // What the node depends on behind these values.
+    std::vector<const NodeData*> nodes_between(std::span<const ValueId> values, NodeId last) const;
     void grow();
     void drop_reader(ValueId value, NodeId node);
 
     GraphData& graph_;
+    NodeHistory& history_;
     GraphData::Uses uses_;
     int changes_ = 0;
 };

@@ -44,7 +44,7 @@ Status fix_reshape(Rewriter& rewriter, NodeId id, const PassContext& context) {
 }  // namespace
 
 Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context) {
-    Rewriter rewriter(graph);
+    Rewriter rewriter(graph, context.history);
     int constants = 0;
     int reshapes = 0;
     const int node_count = graph.node_count();

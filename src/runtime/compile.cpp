@@ -1,4 +1,5 @@
 // compile(): from a graph to a compiled graph. The recipe is the body of compile_graph.
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "passes/pipeline.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/device_placement.h"
+#include "runtime/pins.h"
 #include "runtime/weight_targets.h"
 
 namespace leat {
@@ -55,18 +57,24 @@ Status define_operators(GraphData& graph, const OperatorSource& operators) {
     return {};
 }
 
-// A single built-in backend runs the graph as it is.
-bool is_host_alone(std::span<const ListedDevice> devices) {
-    return devices[0].host != nullptr;
+// A single built-in backend runs the graph as it is: the first of the list, if nothing is pinned to
+// another device.
+bool is_host_alone(std::span<const ListedDevice> devices, const NodeHistory& history) {
+    const auto is_elsewhere = [&devices](const auto& pin) {
+        return pin.second != devices[0].label;
+    };
+    return devices[0].host != nullptr &&
+           std::none_of(history.pins().begin(), history.pins().end(), is_elsewhere);
 }
 
 Result<PlacedGraph> place(Runtime::Impl& runtime,
                           const GraphData& graph,
                           std::vector<ListedDevice> devices,
+                          const NodeHistory& history,
                           const CompileOptions& options) {
-    if (!is_host_alone(devices)) {
-        LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
-                              place_on_devices(graph, std::move(devices), options.fallback));
+    if (!is_host_alone(devices, history)) {
+        LEAT_ASSIGN_OR_RETURN(PlacedGraph placed, place_on_devices(graph, std::move(devices),
+                                                                   history, options.fallback));
         for (const std::string& fallback : placed.fallbacks) {
             if (options.fallback == Fallback::kWarn) {
                 runtime.log(LogLevel::kWarning, fallback);
@@ -122,21 +130,25 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(define_operators(optimized.data(), runtime->operators.source()));
     LEAT_RETURN_IF_ERROR(optimized.verify());
 
+    LEAT_RETURN_IF_ERROR(check_pins(optimized.data(), options.pins, devices));
+    NodeHistory history(options.pins);
+
     CompileReport report;
     // Plugins know neither other layouts nor epilogues.
-    const bool may_rewrite = options.optimize && is_host_alone(devices);
+    const bool may_rewrite = options.optimize && is_host_alone(devices, history);
     const PassOptions pass_options{
         .optimize = options.optimize,
         .channels_last = may_rewrite && devices[0].host->prefers_channels_last(),
         .fuse_epilogues = may_rewrite && devices[0].host->fuses_epilogues()};
-    LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes));
+    LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes, &history));
     report.weight_bytes = optimized.data().parameter_bytes();
     report.node_count = optimized.data().node_count();
     LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
-                          place(*runtime, optimized.data(), std::move(devices), options));
+                          place(*runtime, optimized.data(), std::move(devices), history, options));
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
     compiled->backend = placed.host;
+    compiled->hosts = std::move(placed.hosts);
     compiled->cut = std::move(placed.cut);
     compiled->parts = std::move(placed.parts);
     compiled->has_host_steps = placed.has_host_steps;

@@ -160,6 +160,7 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
     return {planned_graph(),
             graph,
             *backend,
+            hosts,
             PlacedWeights(runtime->weights, weights, others),
             threads.executor->worker_count(),
             threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
@@ -303,6 +304,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     std::span<const StepTime> times) const {
     auto again = std::make_shared<Impl>(runtime, source);
     again->backend = backend;
+    again->hosts = hosts;
     again->cut = cut;
     again->parts = parts;
     again->has_host_steps = has_host_steps;

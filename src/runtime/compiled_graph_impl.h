@@ -23,9 +23,10 @@ struct CompiledGraph::Impl {
     const GraphData& graph;  // of source
     // With a node for each part, values as in `graph`; null: there are no parts.
     std::shared_ptr<const GraphData> cut;
-    const Backend* backend = nullptr;                      // of what runs on the host
+    const Backend* backend = nullptr;                      // the host's, where there is one
+    std::vector<const Backend*> hosts;                     // as PlacedGraph says
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
-    bool has_host_steps = true;                            // false: nothing may run on `backend`
+    bool has_host_steps = true;                            // false: nothing may run on a host
     CompileOptions options;
     std::vector<int> deciding_inputs;
     std::vector<double> cost_factors;           // see PlanContext

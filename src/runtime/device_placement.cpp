@@ -100,19 +100,71 @@ std::string reasons_for(std::span<const DeviceAnswers> answers, size_t node) {
     return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
-// Nodes elsewhere than on the first device: named, or an error that lists those that may not be.
+// By node: the device that it is pinned to.
+std::vector<int> pinned_devices(const GraphData& graph,
+                                std::span<const ListedDevice> devices,
+                                const NodeHistory& history) {
+    std::vector<int> pins;
+    pins.reserve(graph.nodes.size());
+    for (const NodeData& node : graph.nodes) {
+        const std::string_view pin = history.pin_of(node.name);
+        const auto device =
+            std::find_if(devices.begin(), devices.end(),
+                         [pin](const ListedDevice& listed) { return listed.label == pin; });
+        pins.push_back(pin.empty() ? kNotPinned : int(device - devices.begin()));
+    }
+    return pins;
+}
+
+// Nodes that cannot run where they are pinned.
+Status judge_pins(const GraphData& graph,
+                  const Placement& placement,
+                  std::span<const DeviceAnswers> answers,
+                  std::span<const int> pins) {
+    std::vector<std::string> refused;
+    std::vector<std::string> others;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        if (pins[n] == kNotPinned || placement.device_of_node[n] != kNowhere) {
+            continue;
+        }
+        const DeviceAnswers& pinned = answers[size_t(pins[n])];
+        refused.push_back(fmt::format("{} is pinned to '{}', which refuses it: {}",
+                                      graph.nodes[n].label(), pinned.device,
+                                      pinned.nodes[n].refusal));
+        for (const DeviceAnswers& device : answers) {
+            if (device.nodes[n].refusal.empty()) {
+                others.push_back(fmt::format("'{}' for {}", device.device, graph.nodes[n].label()));
+            }
+        }
+    }
+    if (refused.empty()) {
+        return {};
+    }
+    return unsupported("{} of {} nodes cannot run where they are pinned", refused.size(),
+                       graph.nodes.size())
+        .with_file(graph.file)
+        .with_found(fmt::format("{}", fmt::join(refused, "; ")))
+        .with_needed(others.empty() ? "another list of devices: none of this one takes them"
+                                    : fmt::format("no pin, or {}", fmt::join(others, ", ")));
+}
+
+// Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
+// that lists those that may not be.
 Status judge(const GraphData& graph,
              const Placement& placement,
              std::span<const DeviceAnswers> answers,
+             std::span<const int> pins,
              Fallback fallback,
              PlacedGraph& placed) {
+    LEAT_RETURN_IF_ERROR(judge_pins(graph, placement, answers, pins));
     std::vector<std::string> refused;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
         const int device = placement.device_of_node[n];
-        if (device == kNowhere || (device > 0 && fallback == Fallback::kForbid)) {
+        const bool falls_back = device > 0 && pins[n] == kNotPinned;
+        if (device == kNowhere || (falls_back && fallback == Fallback::kForbid)) {
             refused.push_back(
                 fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));
-        } else if (device > 0) {
+        } else if (falls_back) {
             placed.fallbacks.push_back(fmt::format("{} runs on {}: {}", graph.nodes[n].label(),
                                                    answers[size_t(device)].device,
                                                    reasons_for(answers, n)));
@@ -132,10 +184,30 @@ Status judge(const GraphData& graph,
                        : "");
 }
 
+// As PlacedGraph::hosts says. Values of both graphs are the same.
+std::vector<const Backend*> hosts_of(const GraphData& whole,
+                                     const GraphData& cut,
+                                     const Placement& placement,
+                                     std::span<const ListedDevice> devices) {
+    std::vector<const Backend*> hosts;
+    hosts.reserve(cut.nodes.size());
+    for (const NodeData& node : cut.nodes) {
+        const auto output = std::find_if(node.outputs.begin(), node.outputs.end(),
+                                         [](ValueId id) { return id.valid(); });
+        const NodeId before =
+            output == node.outputs.end() ? NodeId() : whole.value(*output).producer;
+        const int device =
+            before.valid() ? placement.device_of_node[size_t(before.index)] : kNowhere;
+        hosts.push_back(device < 0 ? nullptr : devices[size_t(device)].host);
+    }
+    return hosts;
+}
+
 }  // namespace
 
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
+                                     const NodeHistory& history,
                                      Fallback fallback) {
     PlacedGraph placed;
     const auto host = std::find_if(devices.begin(), devices.end(), [](const ListedDevice& device) {
@@ -152,8 +224,9 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     }
     PluginConstants constants;
     LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices, constants));
-    Placement placement = place_nodes(graph, answers);
-    LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, fallback, placed));
+    const std::vector<int> pins = pinned_devices(graph, devices, history);
+    Placement placement = place_nodes(graph, answers, pins);
+    LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, pins, fallback, placed));
     placed.deciding_inputs = std::move(placement.deciding_inputs);
     const std::vector<Cluster> clusters = find_clusters(graph, placement.device_of_node, answers);
     CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
@@ -164,6 +237,7 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                                   cut.bodies[i], constants));
         placed.parts.push_back(std::move(part));
     }
+    placed.hosts = hosts_of(graph, cut.graph, placement, devices);
     placed.cut = std::make_unique<GraphData>(std::move(cut.graph));
     return placed;
 }

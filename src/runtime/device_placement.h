@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "graph/graph_data.h"
+#include "passes/node_history.h"
 #include "runtime/device_list.h"
 
 namespace leat {
 
 struct PlacedGraph {
-    const Backend* host = nullptr;   // of the nodes that no part has
+    const Backend* host = nullptr;  // the first of the list, or the CPU
+    // By node of `cut`: the host backend that runs it; null: a part does. Empty: `host` has all.
+    std::vector<const Backend*> hosts;
     bool has_host_steps = true;      // false: nothing may run on it
     std::unique_ptr<GraphData> cut;  // with a node for each part; null: there are none
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
@@ -23,10 +26,11 @@ struct PlacedGraph {
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it.
 // Precondition: the graph is verified, in topological order, without epilogues and other layouts.
-// kPlacement lists every node that no device takes, or, where `fallback` forbids others, that the
-// first one does not take, with the reasons.
+// kUnsupported lists every node that no device takes, that the one does not take to which it is
+// pinned, or, where `fallback` forbids others, that the first one does not take, with the reasons.
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
+                                     const NodeHistory& history,
                                      Fallback fallback);
 
 }  // namespace leat

@@ -387,7 +387,9 @@ class PlanBuilder {
             return unsupported(
                 "its result is too large to be computed with the plan, and no device takes it");
         }
-        return context_.backend.prepare(context);
+        const auto node = size_t(&context.node - graph_.nodes.data());
+        const Backend& host = context_.hosts.empty() ? context_.backend : *context_.hosts[node];
+        return host.prepare(context);
     }
 
     // And makes room for as much as there was.

@@ -106,6 +106,7 @@ struct PlanContext {
     // The same before parts for devices were cut out of it: what is inferred. Values are the same.
     const GraphData& whole;
     const Backend& backend;
+    std::span<const Backend* const> hosts;  // by node of `graph`; empty: `backend` has them all
     PlacedWeights weights;
     int workers;     // that a run may have
     int numa_node;   // whose threads they are; -1: any
@@ -117,7 +118,7 @@ struct PlanContext {
     MemoryLimit memory_limit;
     // By cluster.
     std::span<const std::shared_ptr<const DevicePart>> parts;
-    bool has_host_steps;           // false: nothing may run on `backend`
+    bool has_host_steps;           // false: nothing may run on a host
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
 };
 

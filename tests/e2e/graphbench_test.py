@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -294,6 +295,36 @@ class Files(unittest.TestCase):
         self.assertEqual(call("bench", "--runs", "3", "--warmup", "0", "--dump-config", config)[0], 0)
         code, out, _ = call("bench", self.model, "--config", config, "--json", "-", "-q")
         self.assertEqual((code, json.loads(out)["latency_ns"]["n"]), (0, 3))
+
+
+class Pins(unittest.TestCase):
+    ON_SIM = ["--device", "sim,cpu"]
+
+    def first_node(self):
+        return re.search(r"(?m)^  (\S+) = Conv", call("inspect", SMALL, "--text")[1])[1]
+
+    def test_the_result_is_the_same(self):
+        node = self.first_node()
+        for command, *rest in ["run"], ["check", "--against", "cpu", "--rtol", "1e-3", "--atol", "1e-4"]:
+            code, out, err = call(command, SMALL, *self.ON_SIM, "--place", f"{node}=cpu", *rest)
+            self.assertEqual(code, 0, out + err)
+        code, out, _ = call("inspect", SMALL, *self.ON_SIM, "--place", f"{node}=cpu", "--placement")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"placement: cpu 1/\d+ nodes, sim")
+
+    def test_errors_say_what_there_was(self):
+        for place, code, message in (
+            ("Conv", 2, "--place is 'Conv'; needed: NODE=DEVICE"),
+            ("=cpu", 2, "--place is '=cpu'"),
+            ("nonesuch=cpu", 3, "the graph has no such node"),
+            (f"{self.first_node()}=cup", 3, "one of 'sim', 'cpu'"),
+        ):
+            found, out, err = call("run", SMALL, *self.ON_SIM, "--place", place)
+            self.assertEqual((found, out), (code, ""), err)
+            self.assertIn(message, err)
+        code, _, err = call("run", SMALL, *self.ON_SIM, "--place", "a=cpu", "--place", "a=sim")
+        self.assertEqual(code, 2)
+        self.assertIn("--place pins 'a' to 'cpu' and to 'sim'", err)
 
 
 class Plan(unittest.TestCase):

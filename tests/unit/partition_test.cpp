@@ -73,6 +73,31 @@ TEST(PlaceNodes, TakesTheFirstDeviceThatDoesNotRefuse) {
                 ElementsAre(kDevice, kNowhere, kDevice, kDevice));
 }
 
+TEST(PlaceNodes, ObeysPins) {
+    Graph graph = chain();
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
+    const std::vector<int> pins = {kHost, kNotPinned, kNotPinned, kDevice};
+    EXPECT_THAT(place_nodes(data, answers, pins).device_of_node,
+                ElementsAre(kHost, kHost, kDevice, kDevice));
+    const std::vector<int> refused = {kNotPinned, kDevice, kNotPinned, kNotPinned};
+    EXPECT_THAT(place_nodes(data, answers, refused).device_of_node,
+                ElementsAre(kDevice, kNowhere, kDevice, kDevice));
+}
+
+// (x, axis) --> CumSum    only the device that is not wanted reads the axis on the host
+TEST(PlaceNodes, AsksThePinnedDeviceForHostInputs) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {4});
+    const ValueId axis = graph.input("axis", DType::kInt64, {});
+    graph.output("y", graph.add("CumSum", {x, axis}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    answers[kDevice].nodes[0].host_inputs = 2;
+    const std::vector<int> pins = {kHost};
+    EXPECT_THAT(place_nodes(data, answers, pins).deciding_inputs, IsEmpty());
+}
+
 // x --> Shape --> Expand(a) --> y    the shape needs no device
 TEST(PlaceNodes, LeavesWhatFollowsFromShapes) {
     Graph graph;

@@ -177,6 +177,92 @@ TEST(Pipeline, KeepsAnOutputThatIsAnInputOrAConstant) {
     EXPECT_TRUE(graph.value(graph.outputs[1]).constant.has_value());
 }
 
+// The graph after all passes, in text form, and what was pinned.
+std::string optimized(const char* text, NodeHistory& history) {
+    GraphData graph = parse(text);
+    std::vector<PassReport> reports;
+    const Status status = run_passes(graph, {}, reports, &history);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return graph_to_text(graph);
+}
+
+constexpr const char* kGelu =
+    "graph \"g\" (x: f32[4]) -> (y: f32[4]) {\n"
+    "  const root: f32[] = {0.70710678}\n"
+    "  const one: f32[] = {1}\n"
+    "  const half: f32[] = {0.5}\n"
+    "  a = Mul(x, root)\n"
+    "  b = Erf(a)\n"
+    "  c = Add(b, one)\n"
+    "  d = Mul(x, c)\n"
+    "  y = Mul(d, half)\n"
+    "}\n";
+
+TEST(Pins, OfAPartAreThoseOfTheFusedNode) {
+    NodeHistory history(NodeHistory::Pins{{"b", "sim"}});
+    EXPECT_THAT(optimized(kGelu, history), ::testing::HasSubstr("y = Gelu(x)"));
+    EXPECT_EQ(history.pin_of("y"), "sim");
+    ASSERT_FALSE(history.removed().empty());
+    for (const RemovedNode& node : history.removed()) {
+        EXPECT_EQ(node.fate, NodeFate::kJoined) << node.name;
+        EXPECT_EQ(node.joined_into, "y");
+    }
+}
+
+TEST(Pins, ThatDifferPreventFusion) {
+    NodeHistory history(NodeHistory::Pins{{"b", "sim"}, {"d", "cpu"}});
+    EXPECT_THAT(optimized(kGelu, history), ::testing::HasSubstr("b = Erf(a)"));
+    EXPECT_EQ(history.pin_of("y"), "");
+    EXPECT_THAT(history.removed(), ::testing::IsEmpty());
+}
+
+//  x --> Relu --> y
+//   \--> Relu --> z    equal nodes, one of them in the result where nothing forbids it
+TEST(Pins, ThatDifferKeepEqualNodesApart) {
+    constexpr const char* kTwins =
+        "graph \"g\" (x: f32[4]) -> (y: f32[4]) {\n"
+        "  a = Relu(x)\n"
+        "  b = Relu(x)\n"
+        "  y = Concat(a, b) {axis = 0}\n"
+        "}\n";
+    NodeHistory same(NodeHistory::Pins{{"b", "cpu"}});
+    EXPECT_THAT(optimized(kTwins, same), ::testing::HasSubstr("Concat(a, a)"));
+    EXPECT_EQ(same.pin_of("a"), "cpu");
+    NodeHistory differ(NodeHistory::Pins{{"a", "sim"}, {"b", "cpu"}});
+    EXPECT_THAT(optimized(kTwins, differ), ::testing::HasSubstr("Concat(a, b)"));
+}
+
+// x --> MatMul(w) --> Relu --> Neg    an epilogue as far as the pins allow
+TEST(Pins, ThatDifferEndAnEpilogue) {
+    constexpr const char* kProduct =
+        "graph \"g\" (x: f32[1,2], w: f32[2,2]) -> (y: f32[1,2]) {\n"
+        "  a = MatMul(x, w)\n"
+        "  b = Relu(a)\n"
+        "  y = Neg(b)\n"
+        "}\n";
+    NodeHistory history(NodeHistory::Pins{{"b", "sim"}, {"y", "cpu"}});
+    const std::string text = optimized(kProduct, history);
+    EXPECT_THAT(text, ::testing::HasSubstr("y = Neg(b)"));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("b = Relu")));
+    EXPECT_EQ(history.pin_of("a"), "sim");
+}
+
+TEST(Pins, OfConstantsAndIdentitiesAreGoneWithThem) {
+    constexpr const char* kFolded =
+        "graph \"g\" (x: f32[2]) -> (y: f32[2]) {\n"
+        "  const c: f32[2] = {1, 2}\n"
+        "  a = Neg(c)\n"
+        "  b = Identity(x)\n"
+        "  y = Add(a, b)\n"
+        "}\n";
+    NodeHistory history(NodeHistory::Pins{{"a", "sim"}, {"b", "cpu"}});
+    EXPECT_THAT(optimized(kFolded, history), ::testing::HasSubstr("y = Add("));
+    ASSERT_EQ(history.removed().size(), 2U);
+    EXPECT_EQ(history.removed()[0].fate, NodeFate::kComputed);
+    EXPECT_EQ(history.removed()[1].fate, NodeFate::kIdentity);
+    EXPECT_EQ(history.pin_of("y"), "");
+}
+
 TEST(Rewriter, KeepsItsIndexOfReaders) {
     GraphData graph = parse(
         "graph \"g\" (x: f32[4]) -> (y: f32[4]) {\n"
@@ -185,7 +271,8 @@ TEST(Rewriter, KeepsItsIndexOfReaders) {
         "  c = Exp(a)\n"
         "  y = Add(b, c)\n"
         "}\n");
-    Rewriter rewriter(graph);
+    NodeHistory history;
+    Rewriter rewriter(graph, history);
     const ValueId a = graph.nodes[0].outputs[0];
     const ValueId b = graph.nodes[1].outputs[0];
     const ValueId c = graph.nodes[2].outputs[0];

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -107,6 +108,109 @@ TEST(Devices, ReadHostInputsOfTheRun) {
         EXPECT_THAT(request.get<float>("y"), SizeIs(size_t(end - 1)));
         EXPECT_EQ(request.get<float>("y")[0], 2.0F);
     }
+}
+
+// x --> Relu --> Exp --> Neg --> y, by their names
+Graph named_chain() {
+    Graph graph("chain");
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    const ValueId relu = graph.add("Relu", {x}, {}, "first/relu");
+    const ValueId exp = graph.add("Exp", {relu}, {}, "second/exp");
+    graph.output("y", graph.add("Neg", {exp}, {}, "third/neg"));
+    return graph;
+}
+
+using Pins = std::map<std::string, std::string, std::less<>>;
+
+CompileOptions pinned(std::string devices, Pins pins) {
+    CompileOptions options = on(std::move(devices));
+    options.pins = std::move(pins);
+    return options;
+}
+
+std::map<std::string, int> counts_of(const CompiledGraph& compiled) {
+    return compiled.report().nodes_per_backend;
+}
+
+TEST(Pins, PutNodesWhereTheyAreWanted) {
+    const Runtime runtime(sim_options());
+    const std::vector<float> x = {-1, 2};
+    for (const char* devices : {"sim,cpu,reference", "reference,sim,cpu", "cpu,reference,sim"}) {
+        const auto compiled = runtime.compile(
+            named_chain(),
+            pinned(devices,
+                   {{"first/relu", "cpu"}, {"second/exp", "sim"}, {"third/neg", "reference"}}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        EXPECT_EQ(counts_of(*compiled),
+                  (std::map<std::string, int>{{"cpu", 1}, {"reference", 1}, {"sim", 1}}));
+        EXPECT_THAT(compiled->report().fallbacks, SizeIs(0));
+        Request request = *compiled->make_request();
+        ASSERT_TRUE(request.bind("x", std::span<const float>(x)).ok());
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        const std::span<const float> y = request.get<float>("y");
+        ASSERT_THAT(y, SizeIs(2));
+        EXPECT_FLOAT_EQ(y[0], -1);
+        EXPECT_FLOAT_EQ(y[1], -std::exp(2.0F));
+        const auto times = request.profile();
+        ASSERT_TRUE(times.ok());
+        ASSERT_THAT(*times, SizeIs(3));
+        EXPECT_EQ((*times)[0].node, "first/relu");
+        EXPECT_NE((*times)[0].kernel, "reference");
+        EXPECT_EQ((*times)[2].kernel, "reference");
+    }
+}
+
+TEST(Pins, ToTheFirstOfTheListLeaveTheHostAlone) {
+    const Runtime runtime(sim_options());
+    const auto compiled =
+        runtime.compile(named_chain(), pinned("cpu,sim", {{"second/exp", "cpu"}}));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(counts_of(*compiled), (std::map<std::string, int>{{"cpu", 3}}));
+}
+
+TEST(Pins, ToADeviceThatRefusesAreErrors) {
+    const Runtime runtime(sim_options());
+    Graph graph;
+    const ValueId text = graph.input("text", DType::kString, {2, 2});
+    graph.output("texts", graph.add("Transpose", {text}, {}, "turn"));
+    CompileOptions options = pinned("sim,cpu", {{"turn", "sim"}});
+    options.fallback = Fallback::kAllow;
+    const auto refused = runtime.compile(graph, options);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), StatusCode::kUnsupported);
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("node 'turn' (Transpose) is pinned to 'sim', which refuses it: no "
+                          "memory domain holds strings"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("'cpu' for node 'turn' (Transpose)"));
+}
+
+TEST(Pins, NameNodesAndDevicesThatThereAre) {
+    const Runtime runtime(sim_options());
+    const auto no_node = runtime.compile(named_chain(), pinned("sim,cpu", {{"relu", "cpu"}}));
+    ASSERT_FALSE(no_node.ok());
+    EXPECT_EQ(no_node.error().code(), StatusCode::kNotFound);
+    EXPECT_THAT(no_node.error().message(), HasSubstr("node 'relu' is pinned to 'cpu'"));
+    EXPECT_THAT(no_node.error().message(),
+                HasSubstr("one of 'first/relu', 'second/exp', 'third/neg'"));
+    const auto no_device =
+        runtime.compile(named_chain(), pinned("sim,cpu", {{"third/neg", "sim:1"}}));
+    ASSERT_FALSE(no_device.ok());
+    EXPECT_THAT(no_device.error().message(), HasSubstr("one of 'sim', 'cpu'"));
+}
+
+TEST(Pins, NameTheMostSimilarNodesOfMany) {
+    Graph graph;
+    ValueId value = graph.input("x", DType::kFloat32, {2});
+    for (int i = 0; i < 30; ++i) {
+        value = graph.add("Neg", {value}, {}, "block" + std::to_string(i) + "/neg");
+    }
+    graph.output("y", value);
+    const Runtime runtime(sim_options());
+    const auto compiled = runtime.compile(graph, pinned("sim", {{"block17", "sim"}}));
+    ASSERT_FALSE(compiled.ok());
+    EXPECT_THAT(compiled.error().message(), HasSubstr("the most similar are 'block17/neg', "));
+    EXPECT_THAT(compiled.error().message(), ::testing::Not(HasSubstr("'block29/neg'")));
 }
 
 // x --> Relu, text --> Transpose    strings stay on the host
