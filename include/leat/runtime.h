@@ -23,6 +23,7 @@
 #include "leat/custom_operator.h"
 #include "leat/export.h"
 #include "leat/graph.h"
+#include "leat/placement_report.h"
 #include "leat/status.h"
 #include "leat/tensor.h"
 
@@ -228,6 +229,7 @@ struct CompileReport {
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
     std::vector<PlanReport> plans;
+    GraphPlacement placement;  // with the shapes of the plan that was used last
     std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
     std::string summary_;
 };

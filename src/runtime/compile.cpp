@@ -18,24 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Every node that the backend refuses, in one message.
-Status check_capabilities(const GraphData& graph, const Backend& backend) {
-    std::vector<std::string> refused;
-    for (const NodeData& node : graph.nodes) {
-        const std::string reason = backend.refusal(node);
-        if (!reason.empty()) {
-            refused.push_back(node.label() + ": " + reason);
-        }
-    }
-    if (refused.empty()) {
-        return {};
-    }
-    return unsupported("{} of {} nodes cannot run on '{}'", refused.size(), graph.nodes.size(),
-                       backend.name())
-        .with_file(graph.file)
-        .with_found(fmt::format("{}", fmt::join(refused, "; ")));
-}
-
 // Nodes that the table does not know get the Runtime's operators, which live as long as it, and
 // the defaults of their attributes, because backends do not see schemas.
 Status define_operators(GraphData& graph, const OperatorSource& operators) {
@@ -72,21 +54,17 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
                           std::vector<ListedDevice> devices,
                           const NodeHistory& history,
                           const CompileOptions& options) {
-    if (!is_host_alone(devices, history)) {
-        LEAT_ASSIGN_OR_RETURN(PlacedGraph placed, place_on_devices(graph, std::move(devices),
-                                                                   history, options.fallback));
-        for (const std::string& fallback : placed.fallbacks) {
-            if (options.fallback == Fallback::kWarn) {
-                runtime.log(LogLevel::kWarning, fallback);
-            }
-        }
-        return placed;
+    const int threads = runtime.host.threads;
+    if (is_host_alone(devices, history)) {
+        return place_on_host(graph, devices[0], history, threads);
     }
-    PlacedGraph placed;
-    placed.host = devices[0].host;
-    LEAT_RETURN_IF_ERROR(check_capabilities(graph, *placed.host));
-    placed.deciding_inputs = shape_deciding_inputs(graph);
-    placed.nodes_per_device[std::string(placed.host->name())] = graph.node_count();
+    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed, place_on_devices(graph, std::move(devices), history,
+                                                               options.fallback, threads));
+    for (const std::string& fallback : placed.fallbacks) {
+        if (options.fallback == Fallback::kWarn) {
+            runtime.log(LogLevel::kWarning, fallback);
+        }
+    }
     return placed;
 }
 
@@ -148,6 +126,8 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
     compiled->backend = placed.host;
+    compiled->placement = std::move(placed.record);
+    compiled->placement.gone = gone_nodes(graph.data(), compiled->graph, history);
     compiled->hosts = std::move(placed.hosts);
     compiled->cut = std::move(placed.cut);
     compiled->parts = std::move(placed.parts);

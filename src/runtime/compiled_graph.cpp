@@ -305,6 +305,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     auto again = std::make_shared<Impl>(runtime, source);
     again->backend = backend;
     again->hosts = hosts;
+    again->placement = placement;
     again->cut = cut;
     again->parts = parts;
     again->has_host_steps = has_host_steps;
@@ -404,6 +405,10 @@ CompileReport CompiledGraph::report() const {
     if (!plans.empty()) {
         report.reference_kernels = plans.front()->reference_kernels;
     }
+    const SharedFacts no_facts;
+    report.placement =
+        report_placement(impl_->placement, impl_->graph, impl_->planned_graph(), impl_->parts,
+                         plans.empty() ? no_facts : plans.front()->facts);
     for (const auto& [device, nodes] : report.nodes_per_backend) {
         report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
                                        device, nodes, report.node_count);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/placement_record.h"
 #include "runtime/plan.h"
 #include "runtime/runtime_impl.h"
 
@@ -23,8 +24,9 @@ struct CompiledGraph::Impl {
     const GraphData& graph;  // of source
     // With a node for each part, values as in `graph`; null: there are no parts.
     std::shared_ptr<const GraphData> cut;
-    const Backend* backend = nullptr;                      // the host's, where there is one
-    std::vector<const Backend*> hosts;                     // as PlacedGraph says
+    const Backend* backend = nullptr;   // the host's, where there is one
+    std::vector<const Backend*> hosts;  // as PlacedGraph says
+    PlacementRecord placement;
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
     bool has_host_steps = true;                            // false: nothing may run on a host
     CompileOptions options;

@@ -148,6 +148,15 @@ Status judge_pins(const GraphData& graph,
                                     : fmt::format("no pin, or {}", fmt::join(others, ", ")));
 }
 
+Status refused_error(const GraphData& graph,
+                     std::span<const std::string> refused,
+                     std::string_view device) {
+    return unsupported("{} of {} nodes cannot run on '{}'", refused.size(), graph.nodes.size(),
+                       device)
+        .with_file(graph.file)
+        .with_found(fmt::format("{}", fmt::join(refused, "; ")));
+}
+
 // Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
 // that lists those that may not be.
 Status judge(const GraphData& graph,
@@ -175,13 +184,53 @@ Status judge(const GraphData& graph,
     if (refused.empty()) {
         return {};
     }
-    return unsupported("{} of {} nodes cannot run on '{}'", refused.size(), graph.nodes.size(),
-                       answers[0].device)
-        .with_file(graph.file)
-        .with_found(fmt::format("{}", fmt::join(refused, "; ")))
+    return refused_error(graph, refused, answers[0].device)
         .with_hint(fallback == Fallback::kForbid && answers.size() > 1
                        ? "Fallback::kWarn lets the other devices run them"
                        : "");
+}
+
+// Without parts.
+PlacementRecord record_of(const GraphData& graph,
+                          const Placement& placement,
+                          std::span<const DeviceAnswers> answers,
+                          std::span<const int> pins,
+                          std::span<const ListedDevice> devices,
+                          int threads) {
+    PlacementRecord record;
+    record.devices.reserve(devices.size());
+    for (const ListedDevice& device : devices) {
+        record.devices.push_back(assume_device(device, threads));
+    }
+    record.device_of_node = placement.device_of_node;
+    record.part_of_node.assign(graph.nodes.size(), -1);
+    record.is_pinned.reserve(graph.nodes.size());
+    record.refusals.resize(graph.nodes.size());
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        record.is_pinned.push_back(pins[n] != kNotPinned);
+        const int own = placement.device_of_node[n];
+        for (int d = 0; d < own; ++d) {
+            const std::string& refusal = answers[size_t(d)].nodes[n].refusal;
+            if (!refusal.empty()) {
+                record.refusals[n].push_back({answers[size_t(d)].device, refusal});
+            }
+        }
+    }
+    return record;
+}
+
+// Every node that the backend refuses, in one message.
+Status check_capabilities(const GraphData& graph, const DeviceAnswers& host) {
+    std::vector<std::string> refused;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        if (!host.nodes[n].refusal.empty()) {
+            refused.push_back(graph.nodes[n].label() + ": " + host.nodes[n].refusal);
+        }
+    }
+    if (refused.empty()) {
+        return {};
+    }
+    return refused_error(graph, refused, host.device);
 }
 
 // As PlacedGraph::hosts says. Values of both graphs are the same.
@@ -205,10 +254,28 @@ std::vector<const Backend*> hosts_of(const GraphData& whole,
 
 }  // namespace
 
+Result<PlacedGraph> place_on_host(const GraphData& graph,
+                                  const ListedDevice& device,
+                                  const NodeHistory& history,
+                                  int threads) {
+    PlacedGraph placed;
+    placed.host = device.host;
+    std::vector<DeviceAnswers> answers = {ask_host(graph, device)};
+    LEAT_RETURN_IF_ERROR(check_capabilities(graph, answers[0]));
+    const std::span<const ListedDevice> devices(&device, 1);
+    const std::vector<int> pins = pinned_devices(graph, devices, history);
+    const Placement placement = place_nodes(graph, answers, pins);
+    placed.deciding_inputs = shape_deciding_inputs(graph);
+    placed.nodes_per_device[device.label] = graph.node_count();
+    placed.record = record_of(graph, placement, answers, pins, devices, threads);
+    return placed;
+}
+
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,
-                                     Fallback fallback) {
+                                     Fallback fallback,
+                                     int threads) {
     PlacedGraph placed;
     const auto host = std::find_if(devices.begin(), devices.end(), [](const ListedDevice& device) {
         return device.host != nullptr;
@@ -227,11 +294,15 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     const std::vector<int> pins = pinned_devices(graph, devices, history);
     Placement placement = place_nodes(graph, answers, pins);
     LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, pins, fallback, placed));
+    placed.record = record_of(graph, placement, answers, pins, devices, threads);
     placed.deciding_inputs = std::move(placement.deciding_inputs);
     const std::vector<Cluster> clusters = find_clusters(graph, placement.device_of_node, answers);
     CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
     placed.parts.reserve(clusters.size());
     for (size_t i = 0; i < clusters.size(); ++i) {
+        for (const NodeId id : clusters[i].nodes) {
+            placed.record.part_of_node[size_t(id.index)] = int(i);
+        }
         LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
                               DevicePart::compile(devices[size_t(clusters[i].device)].place,
                                                   cut.bodies[i], constants));

@@ -9,6 +9,7 @@
 #include "graph/graph_data.h"
 #include "passes/node_history.h"
 #include "runtime/device_list.h"
+#include "runtime/placement_record.h"
 
 namespace leat {
 
@@ -22,15 +23,24 @@ struct PlacedGraph {
     std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
     std::map<std::string, int> nodes_per_device;
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
+    PlacementRecord record;
 };
 
-// Asks the devices, cuts what they take out of a copy of the graph, and compiles it.
-// Precondition: the graph is verified, in topological order, without epilogues and other layouts.
-// kUnsupported lists every node that no device takes, that the one does not take to which it is
-// pinned, or, where `fallback` forbids others, that the first one does not take, with the reasons.
+// Asks the devices, cuts what they take out of a copy of the graph, and compiles it. threads: of
+// the Runtime. Precondition: the graph is verified, in topological order, without epilogues and
+// other layouts. kUnsupported lists every node that no device takes, that the one does not take to
+// which it is pinned, or, where `fallback` forbids others, that the first one does not take, with
+// the reasons.
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,
-                                     Fallback fallback);
+                                     Fallback fallback,
+                                     int threads);
+
+// The same where the host `device` runs the graph as it is. kUnsupported as above.
+Result<PlacedGraph> place_on_host(const GraphData& graph,
+                                  const ListedDevice& device,
+                                  const NodeHistory& history,
+                                  int threads);
 
 }  // namespace leat

@@ -85,19 +85,6 @@ TEST(PlaceNodes, ObeysPins) {
                 ElementsAre(kDevice, kNowhere, kDevice, kDevice));
 }
 
-// (x, axis) --> CumSum    only the device that is not wanted reads the axis on the host
-TEST(PlaceNodes, AsksThePinnedDeviceForHostInputs) {
-    Graph graph;
-    const ValueId x = graph.input("x", DType::kFloat32, {4});
-    const ValueId axis = graph.input("axis", DType::kInt64, {});
-    graph.output("y", graph.add("CumSum", {x, axis}));
-    const GraphData& data = typed(graph);
-    std::vector<DeviceAnswers> answers = device_without(data, {});
-    answers[kDevice].nodes[0].host_inputs = 2;
-    const std::vector<int> pins = {kHost};
-    EXPECT_THAT(place_nodes(data, answers, pins).deciding_inputs, IsEmpty());
-}
-
 // x --> Shape --> Expand(a) --> y    the shape needs no device
 TEST(PlaceNodes, LeavesWhatFollowsFromShapes) {
     Graph graph;
@@ -123,6 +110,8 @@ TEST(PlaceNodes, ReadsHostInputsBeforeTheRun) {
     std::vector<DeviceAnswers> answers = device_without(data, {});
     answers[kDevice].nodes[0].host_inputs = 2;
     EXPECT_THAT(place_nodes(data, answers).deciding_inputs, ElementsAre(1));
+    const std::vector<int> elsewhere = {kHost};
+    EXPECT_THAT(place_nodes(data, answers, elsewhere).deciding_inputs, IsEmpty());
 }
 
 TEST(PlaceNodes, RefusesStringsForDevices) {

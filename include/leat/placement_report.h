@@ -1,0 +1,92 @@
+// Where the nodes of a compiled graph run, why there and not elsewhere, and what that costs by
+// estimate.
+//
+// Estimates are made from the operators' definitions (flops, bytes) and a few constants of each
+// device. Nothing is measured: they compare placements, and foretell no time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+enum class PlacementReason : uint8_t {
+    kFirstOfList,      // no device before it in the list takes the node
+    kPinned,           // CompileOptions::pins
+    kKnownAtPlanning,  // it follows from shapes, and is computed on the host when a plan is made
+    kComputed,         // at compile time: its results are constants
+    kIdentity,         // it gives its input back
+    kJoined,           // another node does its work
+    kUnused,           // no result of the graph needs it
+};
+
+struct DeviceRefusal {
+    std::string device;
+    std::string reason;
+};
+
+struct PlacedNode {
+    std::string name;
+    std::string op_type;
+    PlacementReason reason = PlacementReason::kFirstOfList;
+    std::string device;       // empty: it runs nowhere
+    int part = -1;            // among all parts; -1: none, as on the host
+    std::string joined_into;  // kJoined: the name of that node
+    // Why devices before `device` in the list do not take it.
+    std::vector<DeviceRefusal> refusals;
+    // False, and zeros: it runs nowhere, or some rank is not known.
+    bool is_estimated = false;
+    double flops = 0;
+    int64_t bytes = 0;  // read and written
+    double estimated_ns = 0;
+};
+
+// A value between two nodes that run, or an end of the graph.
+struct PlacedEdge {
+    std::string value;  // of a graph output: the output's name
+    int64_t bytes = 0;
+    int from_node = -1;     // in GraphPlacement::nodes; -1: a graph input
+    int to_node = -1;       // -1: a graph output
+    bool is_moved = false;  // it enters or leaves a part
+};
+
+// A value that a run copies from the host's memory to a device's, or back.
+struct MovedValue {
+    std::string value;
+    int64_t bytes = 0;
+    std::string device;
+    int part = -1;  // that reads it, or has made it
+    bool is_to_device = false;
+    double estimated_ns = 0;
+};
+
+struct DeviceShare {
+    std::string device;
+    int node_count = 0;
+    int part_count = 0;       // subgraphs that its backend compiled; 0 on the host
+    double estimated_ns = 0;  // of its nodes
+    double share = 0;         // of the sum of all nodes' and moved values' times
+    int64_t bytes_in = 0;     // moved in each run; without constants, which stay there
+    int64_t bytes_out = 0;
+    double moving_ns = 0;
+    // What the estimates take for granted.
+    double flops_per_s = 0;
+    double bytes_per_s = 0;
+    std::string rates_source;
+    double link_latency_ns = 0;  // 0: on the host
+    double link_bytes_per_s = 0;
+    std::string link_source;
+};
+
+struct GraphPlacement {
+    std::vector<DeviceShare> devices;  // as in the list
+    std::vector<PlacedNode> nodes;     // after the passes, in order, and then those that are gone
+    std::vector<PlacedEdge> edges;     // constants and what is known at planning aside
+    std::vector<MovedValue> moved;     // part by part
+    double moving_share = 0;           // of the sum of all times
+    // Extents that nothing fixes count as 1: there is no plan yet.
+    bool has_open_extents = false;
+};
+
+}  // namespace leat

@@ -1,0 +1,61 @@
+// Estimated times of nodes on devices and of values between them, for placement and for reports.
+//
+// Pure functions of numbers: the work of a node comes from its operator's definition, and no time
+// is measured. Each device is a roofline of two constants, each link a latency and a rate.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace leat {
+
+// What a device does at most: arithmetic from registers, or moving bytes from and to its memory.
+struct DeviceRates {
+    double flops_per_s = 0;  // > 0
+    double bytes_per_s = 0;  // > 0
+};
+
+// Between two memories, in one direction.
+struct LinkRates {
+    double latency_ns = 0;   // of each transfer, >= 0
+    double bytes_per_s = 0;  // > 0
+};
+
+// What a device is assumed to do where nobody says more.
+enum class DeviceKind : uint8_t {
+    kReference,  // plain loops on one thread
+    kCpuThread,  // SIMD kernels on one thread; several share its bytes_per_s
+    kIntegrated,
+    kDiscrete,
+    kOther,
+};
+DeviceRates default_rates(DeviceKind kind);
+
+// What running the node once takes, by its definition; views take nothing.
+Cost work_of(const NodeData& node,
+             std::span<const TensorArg> inputs,
+             std::span<const TensorArg> outputs);
+
+// The longer of computing and moving: one hides behind the other.
+double estimated_ns(const Cost& work, const DeviceRates& device);
+double transfer_ns(int64_t bytes, const LinkRates& link);
+
+// Times of every node on every device.
+class NodeCosts {
+  public:
+    // work: by node.
+    NodeCosts(std::span<const Cost> work, std::span<const DeviceRates> devices);
+
+    double at(size_t node, size_t device) const { return cost_ns_[node * device_count_ + device]; }
+    // [node][device], row-major: as scheduler::PlacementProblem has it.
+    std::span<const double> table() const { return cost_ns_; }
+
+  private:
+    size_t device_count_;
+    std::vector<double> cost_ns_;
+};
+
+}  // namespace leat
