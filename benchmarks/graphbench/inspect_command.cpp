@@ -11,6 +11,8 @@
 #include "graph/graph_data.h"
 #include "inputs.h"
 #include "memory_drawing.h"
+#include "placement_drawing.h"
+#include "placement_view.h"
 #include "result.h"
 #include "screen.h"
 #include "target.h"
@@ -40,6 +42,19 @@ Json infos_json(const std::vector<ValueInfo>& infos) {
     return list;
 }
 
+bool wants_placement(const Options& options) {
+    return options.flag("placement") || options.given("dot");
+}
+
+// --svg draws the memory plan, or with the options of the placement that one.
+bool draws_memory(const Options& options) {
+    return options.given("svg") && !wants_placement(options);
+}
+
+bool wants_memory(const Options& options) {
+    return options.flag("memory") || options.flag("memory-dial") || draws_memory(options);
+}
+
 std::string placement_text(const CompileReport& report) {
     std::string text = fmt::format("placement: {}\n", report.summary());
     for (const std::string& kernel : report.reference_kernels) {
@@ -48,7 +63,7 @@ std::string placement_text(const CompileReport& report) {
     for (const std::string& input : report.shape_deciding_inputs) {
         text += fmt::format("  values of input '{}' decide shapes\n", input);
     }
-    return text;
+    return text + placement_as_text(report.placement);
 }
 
 std::string passes_text(const CompileReport& report) {
@@ -164,14 +179,35 @@ Status add_memory(const Target& target,
     }
     json.set("memory", std::move(plans));
     const std::string svg = options.text("svg");
-    if (svg.empty() || report.plans.empty()) {
+    if (!draws_memory(options) || report.plans.empty()) {
         return {};
     }
     return write_text_file(svg, memory_as_svg(report.plans.front(), target.name));
 }
 
-bool wants_memory(const Options& options) {
-    return options.flag("memory") || options.flag("memory-dial") || !options.text("svg").empty();
+Status check_pictures(const Options& options) {
+    if (options.given("svg") && wants_placement(options) && wants_memory(options)) {
+        return invalid_argument("--svg draws one picture; needed: --placement or --memory");
+    }
+    return {};
+}
+
+Status add_placement(const Target& target,
+                     const Options& options,
+                     const CompileReport& report,
+                     std::string& text,
+                     Json& json) {
+    if (options.flag("placement")) {
+        text += placement_text(report);
+    }
+    json.set("placement_report", placement_as_json(report.placement));
+    if (options.given("dot")) {
+        LEAT_RETURN_IF_ERROR(
+            write_text_file(options.text("dot"), placement_as_dot(report.placement, target.name)));
+    }
+    return options.given("svg") ? write_text_file(options.text("svg"),
+                                                  placement_as_svg(report.placement, target.name))
+                                : Status();
 }
 
 // Compiles when a compiled view is asked for; adds its parts to text and JSON.
@@ -185,12 +221,15 @@ Status add_compiled_view(const Target& target,
         return wanted.ok() ? compile.error() : wanted.error();
     }
     Runtime runtime(*wanted);
-    if (wants_memory(options)) {
+    if (wants_memory(options) || wants_placement(options)) {
         Result<std::vector<NamedValue>> inputs = make_inputs(target, options, *compile);
-        if (!inputs.ok()) {
+        // Placement does without shapes; its report says so.
+        if (!inputs.ok() && wants_memory(options)) {
             return inputs.error();
         }
-        compile->shapes = shapes_of(*inputs);
+        if (inputs.ok()) {
+            compile->shapes = shapes_of(*inputs);
+        }
     }
     Result<CompiledGraph> compiled = runtime.compile(target.graph, *compile);
     if (!compiled.ok()) {
@@ -200,11 +239,11 @@ Status add_compiled_view(const Target& target,
     if (options.flag("passes")) {
         text += passes_text(report);
     }
-    if (options.flag("placement")) {
-        text += placement_text(report);
-    }
     json.set("placement", report.summary());
-    if (options.flag("memory") || !options.text("svg").empty()) {
+    if (wants_placement(options)) {
+        LEAT_RETURN_IF_ERROR(add_placement(target, options, report, text, json));
+    }
+    if (options.flag("memory") || draws_memory(options)) {
         LEAT_RETURN_IF_ERROR(add_memory(target, options, report, text, json));
     }
     if (options.flag("memory-dial")) {
@@ -221,6 +260,9 @@ Status add_compiled_view(const Target& target,
 int inspect_command(const Options& options) {
     if (options.positional().size() != 1) {
         return usage_error(options, "needs one TARGET");
+    }
+    if (const Status pictures = check_pictures(options); !pictures.ok()) {
+        return usage_error(options, pictures.text());
     }
     Result<Target> target = load_target(options.positional()[0]);
     if (!target.ok()) {
@@ -259,7 +301,7 @@ int inspect_command(const Options& options) {
         text += graph.to_text();
     }
     Status problem = graph.verify();
-    bool compiles = options.flag("placement") || options.flag("passes") || wants_memory(options);
+    bool compiles = wants_placement(options) || options.flag("passes") || wants_memory(options);
     if (problem.ok() && compiles) {
         problem = add_compiled_view(*target, options, text, json);
     }

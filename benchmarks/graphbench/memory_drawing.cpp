@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "markup.h"
 #include "screen.h"
 
 namespace leat::bench {
@@ -34,29 +35,6 @@ std::string described(const BufferReport& buffer) {
     return fmt::format("{}: {} at {}, steps {} to {}", buffer.value,
                        format_bytes(double(buffer.size_bytes)), buffer.offset_bytes,
                        buffer.begin_step, buffer.end_step - 1);
-}
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '&':
-                result += "&amp;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
 }
 
 // The value's place on an axis of `extent` marks that stand for `whole`; the middle of each counts.
@@ -113,7 +91,7 @@ std::string memory_as_svg(const PlanReport& plan, const std::string& title) {
         "<text x=\"{2}\" y=\"24\">{3}: {4} bytes, bound {5}; {6} steps across, bytes up</text>\n"
         "<rect x=\"{2}\" y=\"{2}\" width=\"{7}\" height=\"{8}\" fill=\"#f4f4f4\" "
         "stroke=\"#888\"/>\n",
-        kWidth + 2 * kMargin, kHeight + 2 * kMargin, kMargin, escaped(title), plan.arena_bytes,
+        kWidth + 2 * kMargin, kHeight + 2 * kMargin, kMargin, xml_escaped(title), plan.arena_bytes,
         plan.lower_bound_bytes, plan.step_count, kWidth, kHeight);
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
         const BufferReport& buffer = plan.buffers[i];
@@ -124,7 +102,7 @@ std::string memory_as_svg(const PlanReport& plan, const std::string& title) {
             "<title>{}</title></rect>\n",
             kMargin + per_step * buffer.begin_step, kMargin + per_byte * top,
             per_step * (buffer.end_step - buffer.begin_step), per_byte * double(buffer.size_bytes),
-            (i * 137) % 360, escaped(described(buffer)));
+            (i * 137) % 360, xml_escaped(described(buffer)));
     }
     return svg + "</svg>\n";
 }

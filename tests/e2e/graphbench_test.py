@@ -327,6 +327,44 @@ class Pins(unittest.TestCase):
         self.assertIn("--place pins 'a' to 'cpu' and to 'sim'", err)
 
 
+class Placement(unittest.TestCase):
+    ARGUMENTS = ["inspect", SMALL, "--device", "sim,cpu", "--place", "features.3.squeeze=cpu"]
+
+    def test_every_node_has_its_reason(self):
+        code, out, err = call(*self.ARGUMENTS, "--placement")
+        self.assertEqual(code, 0, err)
+        for line in ("not calibrated", r"(?m)^features.3.squeeze +Conv +cpu +- +[\d.]+ +pinned$",
+                     r"(?m)^features.0 +Conv +sim +0 +[\d.]+ +the first of the list that takes it$"):
+            self.assertRegex(out, line)
+        report = json.loads(call(*self.ARGUMENTS, "--placement", "--json", "-")[1])["placement_report"]
+        self.assertEqual([device["device"] for device in report["devices"]], ["sim", "cpu"])
+        running = [node for node in report["nodes"] if node["device"]]
+        self.assertEqual(sum(device["nodes"] for device in report["devices"]), len(running))
+        shares = [device["share"] for device in report["devices"]] + [report["moving_share"]]
+        self.assertAlmostEqual(sum(shares), 1)
+        for direction, key in ("to", "bytes_in"), ("from", "bytes_out"):
+            moved = sum(value["bytes"] for value in report["moved"] if value[direction] == "sim")
+            self.assertEqual(moved, report["devices"][0][key])
+        self.assertFalse(report["is_calibrated"])
+
+    def test_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            svg, dot = os.path.join(folder, "graph.svg"), os.path.join(folder, "graph.dot")
+            code, out, err = call(*self.ARGUMENTS, "--dot", dot, "--svg", svg)
+            self.assertEqual(code, 0, err)
+            report = json.loads(call(*self.ARGUMENTS, "--placement", "--json", "-")[1])["placement_report"]
+            running = sum(node["device"] is not None for node in report["nodes"])
+            boxes = [e for e in ElementTree.parse(svg).getroot() if e.tag.endswith("}g")]
+            self.assertEqual(len(boxes), running + 2, "the nodes, an input and an output")
+            with open(dot, encoding="utf-8") as file:
+                self.assertEqual(len(re.findall(r"(?m)^ +n\d+ \[", file.read())), running + 2)
+
+    def test_one_picture_at_a_time(self):
+        code, out, err = call("inspect", SMALL, "--placement", "--memory", "--svg", "none.svg")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("--svg draws one picture", err)
+
+
 class Plan(unittest.TestCase):
     # Buffers 0 and 1 are alive together, and so are 1 and 2: 30 bytes.
     CHAIN = "id,lower,upper,size\nfirst,0,20,10\nsecond,10,3000000000,20\nthird,20,40,10\n"

@@ -1,0 +1,176 @@
+#include "placement_view.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "base/check.h"
+#include "screen.h"
+
+namespace leat::bench {
+namespace {
+
+struct ReasonName {
+    std::string_view in_json;
+    std::string_view as_text;
+};
+
+ReasonName name_of(PlacementReason reason) {
+    switch (reason) {
+        case PlacementReason::kFirstOfList:
+            return {"first_of_list", "the first of the list that takes it"};
+        case PlacementReason::kPinned:
+            return {"pinned", "pinned"};
+        case PlacementReason::kKnownAtPlanning:
+            return {"known_at_planning", "shape arithmetic: computed on the host by each plan"};
+        case PlacementReason::kComputed:
+            return {"computed", "computed at compile time"};
+        case PlacementReason::kIdentity:
+            return {"identity", "gives its input back"};
+        case PlacementReason::kJoined:
+            return {"joined", "done by"};
+        case PlacementReason::kUnused:
+            return {"unused", "no result needs it"};
+    }
+    LEAT_CHECK(false, "placement reason {}", int(reason));
+    return {};
+}
+
+std::string microseconds(double ns) {
+    return fmt::format("{:.3f}", ns * 1e-3);
+}
+
+std::string devices_text(const GraphPlacement& placement) {
+    Table table({"device", "nodes", "parts", "estimated us", "share", "bytes in", "bytes out",
+                 "moving us"});
+    for (const DeviceShare& device : placement.devices) {
+        table.add({device.device, std::to_string(device.node_count),
+                   std::to_string(device.part_count), microseconds(device.estimated_ns),
+                   fmt::format("{:.1f} %", 100 * device.share), std::to_string(device.bytes_in),
+                   std::to_string(device.bytes_out), microseconds(device.moving_ns)});
+    }
+    std::string text = table.to_string();
+    text += fmt::format(
+        "moving values: {:.1f} % of the estimated time. Times are estimates from the definitions "
+        "of "
+        "operators, not calibrated:\n",
+        100 * placement.moving_share);
+    for (const DeviceShare& device : placement.devices) {
+        text +=
+            fmt::format("  {}: {:g} GFLOP/s, {:g} GB/s ({})", device.device,
+                        device.flops_per_s * 1e-9, device.bytes_per_s * 1e-9, device.rates_source);
+        if (!device.link_source.empty()) {
+            text += fmt::format("; link {:g} us, {:g} GB/s ({})", device.link_latency_ns * 1e-3,
+                                device.link_bytes_per_s * 1e-9, device.link_source);
+        }
+        text += "\n";
+    }
+    if (placement.has_open_extents) {
+        text += "  extents that nothing fixes count as 1: give --shape or --dim\n";
+    }
+    return text;
+}
+
+std::string moved_text(const GraphPlacement& placement) {
+    if (placement.moved.empty()) {
+        return {};
+    }
+    Table table({"value that moves", "bytes", "from", "to", "part", "estimated us"});
+    for (const MovedValue& value : placement.moved) {
+        table.add({value.value, std::to_string(value.bytes),
+                   value.is_to_device ? "host" : value.device,
+                   value.is_to_device ? value.device : "host", std::to_string(value.part),
+                   microseconds(value.estimated_ns)});
+    }
+    return table.to_string();
+}
+
+Json devices_json(const GraphPlacement& placement) {
+    Json list = Json::array();
+    for (const DeviceShare& device : placement.devices) {
+        Json entry = Json::object();
+        entry.set("device", device.device).set("nodes", device.node_count);
+        entry.set("parts", device.part_count).set("estimated_ns", device.estimated_ns);
+        entry.set("share", device.share).set("bytes_in", device.bytes_in);
+        entry.set("bytes_out", device.bytes_out).set("moving_ns", device.moving_ns);
+        entry.set("flops_per_s", device.flops_per_s).set("bytes_per_s", device.bytes_per_s);
+        entry.set("rates_source", device.rates_source);
+        if (!device.link_source.empty()) {
+            entry.set("link_latency_ns", device.link_latency_ns);
+            entry.set("link_bytes_per_s", device.link_bytes_per_s);
+            entry.set("link_source", device.link_source);
+        }
+        list.push(std::move(entry));
+    }
+    return list;
+}
+
+Json node_json(const PlacedNode& node) {
+    Json entry = Json::object();
+    entry.set("name", node.name).set("op", node.op_type);
+    entry.set("reason", name_of(node.reason).in_json);
+    entry.set("device", node.device.empty() ? Json() : Json(node.device));
+    entry.set("part", node.part < 0 ? Json() : Json(node.part));
+    if (node.reason == PlacementReason::kJoined) {
+        entry.set("joined_into", node.joined_into);
+    }
+    Json refusals = Json::array();
+    for (const DeviceRefusal& refusal : node.refusals) {
+        Json row = Json::object();
+        row.set("device", refusal.device).set("reason", refusal.reason);
+        refusals.push(std::move(row));
+    }
+    entry.set("refusals", std::move(refusals));
+    if (node.is_estimated) {
+        entry.set("flops", node.flops).set("bytes", node.bytes);
+        entry.set("estimated_ns", node.estimated_ns);
+    }
+    return entry;
+}
+
+}  // namespace
+
+std::string reason_text(const PlacedNode& node) {
+    std::string text(name_of(node.reason).as_text);
+    if (node.reason == PlacementReason::kJoined) {
+        text += fmt::format(" '{}'", node.joined_into);
+    }
+    for (const DeviceRefusal& refusal : node.refusals) {
+        text += fmt::format("; {}: {}", refusal.device, refusal.reason);
+    }
+    return text;
+}
+
+std::string placement_as_text(const GraphPlacement& placement) {
+    Table nodes({"node", "operator", "device", "part", "estimated us", "why"});
+    for (const PlacedNode& node : placement.nodes) {
+        nodes.add({node.name, node.op_type, node.device.empty() ? "none" : node.device,
+                   node.part < 0 ? "-" : std::to_string(node.part),
+                   node.is_estimated ? microseconds(node.estimated_ns) : "-", reason_text(node)});
+    }
+    return devices_text(placement) + moved_text(placement) + nodes.to_string();
+}
+
+Json placement_as_json(const GraphPlacement& placement) {
+    Json json = Json::object();
+    json.set("is_calibrated", false).set("has_open_extents", placement.has_open_extents);
+    json.set("devices", devices_json(placement)).set("moving_share", placement.moving_share);
+    Json moved = Json::array();
+    for (const MovedValue& value : placement.moved) {
+        Json entry = Json::object();
+        entry.set("value", value.value).set("bytes", value.bytes);
+        entry.set("from", value.is_to_device ? "host" : value.device);
+        entry.set("to", value.is_to_device ? value.device : "host");
+        entry.set("part", value.part).set("estimated_ns", value.estimated_ns);
+        moved.push(std::move(entry));
+    }
+    json.set("moved", std::move(moved));
+    Json nodes = Json::array();
+    for (const PlacedNode& node : placement.nodes) {
+        nodes.push(node_json(node));
+    }
+    json.set("nodes", std::move(nodes));
+    return json;
+}
+
+}  // namespace leat::bench
