@@ -140,8 +140,8 @@ Status judge_pins(const GraphData& graph,
     if (refused.empty()) {
         return {};
     }
-    return unsupported("{} of {} nodes cannot run where they are pinned", refused.size(),
-                       graph.nodes.size())
+    return make_error(StatusCode::kPlacement, "{} of {} nodes cannot run where they are pinned",
+                      refused.size(), graph.nodes.size())
         .with_file(graph.file)
         .with_found(fmt::format("{}", fmt::join(refused, "; ")))
         .with_needed(others.empty() ? "another list of devices: none of this one takes them"

@@ -28,16 +28,17 @@ struct PlacedGraph {
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it. threads: of
 // the Runtime. Precondition: the graph is verified, in topological order, without epilogues and
-// other layouts. kUnsupported lists every node that no device takes, that the one does not take to
-// which it is pinned, or, where `fallback` forbids others, that the first one does not take, with
-// the reasons.
+// other layouts. kPlacement lists every node that the device to which it is pinned does not take;
+// kUnsupported every one that no device takes, or, where `fallback` forbids others, that the first
+// one does not take; both with the reasons.
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,
                                      Fallback fallback,
                                      int threads);
 
-// The same where the host `device` runs the graph as it is. kUnsupported as above.
+// The same where the host `device` runs the graph as it is. kUnsupported lists what it does not
+// take.
 Result<PlacedGraph> place_on_host(const GraphData& graph,
                                   const ListedDevice& device,
                                   const NodeHistory& history,

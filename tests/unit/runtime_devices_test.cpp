@@ -178,7 +178,7 @@ TEST(Pins, ToADeviceThatRefusesAreErrors) {
     options.fallback = Fallback::kAllow;
     const auto refused = runtime.compile(graph, options);
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code(), StatusCode::kUnsupported);
+    EXPECT_EQ(refused.error().code(), StatusCode::kPlacement);
     EXPECT_THAT(refused.error().message(),
                 HasSubstr("node 'turn' (Transpose) is pinned to 'sim', which refuses it: no "
                           "memory domain holds strings"));
