@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -6,15 +7,34 @@
 namespace leat {
 namespace {
 
+// Along the last axis the strides tell the way; from row to row the indices do.
 template <class T>
 void copy_typed(const Shape& shape, const StridedPlace& source, const StridedPlace& destination) {
     const auto* from = reinterpret_cast<const T*>(source.data);
     auto* to = reinterpret_cast<T*>(destination.data);
-    StridedIndex read(shape, source.strides, source.offset);
-    StridedIndex write(shape, destination.strides, destination.offset);
-    const int64_t count = shape.element_count();
-    for (int64_t i = 0; i < count; ++i) {
-        to[write.offset()] = from[read.offset()];
+    Shape rows = shape;
+    int64_t columns = 1;
+    int64_t from_stride = 1;
+    int64_t to_stride = 1;
+    if (const int last = shape.rank() - 1; last >= 0) {
+        columns = shape[last];
+        from_stride = source.strides[size_t(last)];
+        to_stride = destination.strides[size_t(last)];
+        rows[last] = 1;
+    }
+    StridedIndex read(rows, source.strides, source.offset);
+    StridedIndex write(rows, destination.strides, destination.offset);
+    const int64_t count = rows.element_count();
+    for (int64_t row = 0; row < count; ++row) {
+        const T* element = from + read.offset();
+        T* copy = to + write.offset();
+        if (from_stride == 1 && to_stride == 1) {
+            std::copy_n(element, columns, copy);
+        } else {
+            for (int64_t column = 0; column < columns; ++column) {
+                copy[column * to_stride] = element[column * from_stride];
+            }
+        }
         read.advance();
         write.advance();
     }
