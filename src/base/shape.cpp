@@ -16,13 +16,15 @@ std::optional<Shape> Shape::make(std::span<const int64_t> extents) {
         return std::nullopt;
     }
     // Overflow is checked over the non-zero extents, so that every sub-product fits too.
+    std::optional<Shape> shape(std::in_place);
     int64_t product = 1;
     for (int64_t extent : extents) {
         if (extent < 0 || (extent > 0 && __builtin_mul_overflow(product, extent, &product))) {
             return std::nullopt;
         }
+        shape->append(extent);
     }
-    return Shape(extents);
+    return shape;
 }
 
 int64_t Shape::element_count() const {
