@@ -54,6 +54,11 @@ class InlineVector {
     void clear() { size_ = 0; }
     // Precondition: count <= size().
     void truncate(size_t count) { size_ = uint32_t(count); }
+    void resize(size_t count) {
+        reserve(count);
+        std::fill(end(), data() + std::max(count, size()), T{});
+        size_ = uint32_t(count);
+    }
     void reserve(size_t count) {
         if (count > capacity_) {
             auto more = std::make_unique<T[]>(count);

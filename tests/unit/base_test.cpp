@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/inline_vector.h"
+#include "base/number_order.h"
 #include "base/out_of_memory.h"
 #include "base/text_file.h"
 #include "leat/leat.h"
@@ -141,6 +142,25 @@ TEST(Tensor, CopiesCheckTheElementCount) {
     EXPECT_THAT(wrong.error().message(), ::testing::HasSubstr("3 elements"));
     Result<Tensor> strings = Tensor::from<std::string>({2}, std::vector<std::string>{"a", "b"});
     EXPECT_EQ(strings->data<std::string>()[1], "b");
+}
+
+TEST(NumberOrder, HoldsWhereAllPairsCompareAlike) {
+    const NumberOrder order(std::vector<int64_t>{5, 1, 5, 9});
+    EXPECT_TRUE(order.holds_for(std::vector<int64_t>{5, 1, 5, 9}));
+    EXPECT_TRUE(order.holds_for(std::vector<int64_t>{20, -3, 20, 21}));
+    EXPECT_FALSE(order.holds_for(std::vector<int64_t>{5, 1, 6, 9}));
+    EXPECT_FALSE(order.holds_for(std::vector<int64_t>{6, 1, 5, 9}));
+    EXPECT_FALSE(order.holds_for(std::vector<int64_t>{5, 5, 5, 9}));
+    EXPECT_FALSE(order.holds_for(std::vector<int64_t>{5, 1, 5, 4}));
+    EXPECT_FALSE(order.holds_for(std::vector<int64_t>{5, 1, 5}));
+}
+
+TEST(InlineVector, ResizesWithZeros) {
+    InlineVector<int32_t, 2> numbers = {7, 8};
+    numbers.resize(1);
+    EXPECT_EQ(numbers, (InlineVector<int32_t, 2>{7}));
+    numbers.resize(4);
+    EXPECT_EQ(numbers, (InlineVector<int32_t, 2>{7, 0, 0, 0}));
 }
 
 }  // namespace
