@@ -13,9 +13,14 @@ namespace {
 // Values that are not placed take part in hazards at addresses above any arena.
 constexpr int64_t kOutsideAddress = int64_t{1} << 60;
 
-void sort_unique(std::vector<int32_t>& numbers) {
+// Where sizes grow with a batch, the order of ends changes with their padding: it comes back with
+// every fourth batch or so.
+constexpr size_t kMostKnownWaits = 4;
+
+template <class Numbers>
+void sort_unique(Numbers& numbers) {
     std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    numbers.resize(size_t(std::unique(numbers.begin(), numbers.end()) - numbers.begin()));
 }
 
 // By value: the places in `order` where a step reads or writes it, ascending.
@@ -38,18 +43,15 @@ std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,
     return users;
 }
 
-// What steps in that order wait for, with each group at the given address.
-std::vector<std::vector<int32_t>> waits_of(const MemoryProblem& problem,
-                                           std::span<const int32_t> order,
-                                           const ValueGroups& groups,
-                                           std::span<const int64_t> root_addresses) {
+// What steps in that order wait for, where values begin and end so.
+StepWaits waits_of(const MemoryProblem& problem,
+                   std::span<const int32_t> order,
+                   std::span<const int64_t> ends) {
     const auto range_of = [&](int32_t value) {
-        const int64_t begin =
-            root_addresses[size_t(groups.root(value))] + groups.offset_bytes(value);
-        return ByteRange{begin, begin + groups.size_bytes(value)};
+        return ByteRange{ends[2 * size_t(value)], ends[2 * size_t(value) + 1]};
     };
     StepHazards hazards;
-    std::vector<std::vector<int32_t>> waits;
+    StepWaits waits;
     waits.reserve(order.size());
     for (const int32_t index : order) {
         const MemoryStep& step = problem.steps[size_t(index)];
@@ -65,9 +67,9 @@ std::vector<std::vector<int32_t>> waits_of(const MemoryProblem& problem,
 }
 
 // By position: the steps that wrote what a step reads.
-std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
-                                                std::span<const int32_t> order,
-                                                const ValueGroups& groups) {
+StepWaits data_waits_of(const MemoryProblem& problem,
+                        std::span<const int32_t> order,
+                        const ValueGroups& groups) {
     std::vector<int32_t> writer(problem.values.size(), -1);
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t value : problem.steps[size_t(order[position])].writes) {
@@ -81,7 +83,7 @@ std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
             }
         }
     };
-    std::vector<std::vector<int32_t>> waits(order.size());
+    StepWaits waits(order.size());
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t value : problem.steps[size_t(order[position])].reads) {
             add_writers(value, waits[position]);
@@ -94,7 +96,7 @@ std::vector<std::vector<int32_t>> data_waits_of(const MemoryProblem& problem,
 // A group that takes a place, and who uses it.
 struct UsedGroup {
     int32_t root = 0;
-    std::vector<int32_t> users;  // ascending, each once
+    InlineVector<int32_t, 6> users;  // ascending, each once
     bool is_kept = false;
 };
 
@@ -109,14 +111,10 @@ std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
             continue;
         }
         UsedGroup group{root, {}, false};
-        size_t uses = 0;
         for (const int32_t value : groups.members(root)) {
-            uses += users[size_t(value)].size();
-        }
-        group.users.reserve(uses);
-        for (const int32_t value : groups.members(root)) {
-            const std::vector<int32_t>& own = users[size_t(value)];
-            group.users.insert(group.users.end(), own.begin(), own.end());
+            for (const int32_t user : users[size_t(value)]) {
+                group.users.push_back(user);
+            }
             group.is_kept |= problem.values[size_t(value)].is_kept;
         }
         if (!group.users.empty()) {
@@ -136,14 +134,14 @@ OrderProblem order_problem(const MemoryProblem& problem,
     OrderProblem result;
     result.step_count = int32_t(order.size());
     std::vector<int32_t> buffer_of(problem.values.size(), -1);  // by root
-    for (UsedGroup& group : used_groups(problem, groups, users_in(problem, order))) {
+    for (const UsedGroup& group : used_groups(problem, groups, users_in(problem, order))) {
         buffer_of[size_t(group.root)] = int32_t(result.buffers.size());
-        const int32_t writer = group.users.front();
-        group.users.erase(group.users.begin());
         result.buffers.push_back({round_up(groups.size_bytes(group.root), problem.alignment_bytes),
-                                  writer, std::move(group.users), group.is_kept});
+                                  group.users.front(),
+                                  {group.users.begin() + 1, group.users.end()},
+                                  group.is_kept});
     }
-    const std::vector<std::vector<int32_t>> waits = data_waits_of(problem, order, groups);
+    const StepWaits waits = data_waits_of(problem, order, groups);
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t before : waits[position]) {
             result.extra_edges.emplace_back(before, int32_t(position));
@@ -319,8 +317,10 @@ void MemoryPlanner::choose_order(const std::vector<int32_t>& left) {
         steps->order.push_back(left[size_t(position)]);
     }
     steps->users = users_in(problem_, steps->order);
-    steps->data_waits = data_waits_of(problem_, steps->order, groups_);
-    steps->by_data = StepOrder(steps->data_waits);
+    StepWaits data_waits = data_waits_of(problem_, steps->order, groups_);
+    StepOrder by_data(data_waits);
+    steps->by_data =
+        std::make_shared<const ProvedOrder>(ProvedOrder{std::move(data_waits), std::move(by_data)});
     steps_ = std::move(steps);
     peak_bytes_ = found.peak_bytes;
     least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
@@ -407,21 +407,29 @@ void MemoryPlanner::join_in_place(ValueGroups& groups,
 }
 
 // Without a limit the data alone orders steps.
-std::vector<std::vector<int32_t>> MemoryPlanner::proved_waits(RunAhead run_ahead) const {
+std::shared_ptr<const ProvedOrder> MemoryPlanner::proved_order(RunAhead run_ahead) const {
+    if (run_ahead == RunAhead::kUnlimited) {
+        return steps_->by_data;
+    }
+    auto proved = std::make_shared<ProvedOrder>();
     if (run_ahead == RunAhead::kOneWorker) {
-        std::vector<std::vector<int32_t>> waits(order().size());
-        for (size_t position = 1; position < waits.size(); ++position) {
-            waits[position] = {int32_t(position) - 1};
+        proved->waits.resize(order().size());
+        for (size_t position = 1; position < order().size(); ++position) {
+            proved->waits[position] = {int32_t(position) - 1};
         }
-        return waits;
+    } else {
+        proved->waits = waits_in_window(int32_t(run_ahead));
     }
-    const auto distance = int32_t(run_ahead);
-    if (distance <= 0) {
-        return steps_->data_waits;
-    }
-    std::vector<std::vector<int32_t>> waits(order().size());
+    const bool is_line = run_ahead == RunAhead::kOneWorker || run_ahead == RunAhead::kSerial;
+    proved->order = is_line ? StepOrder::serial(int32_t(order().size())) : StepOrder(proved->waits);
+    return proved;
+}
+
+// Of steps that run at most `distance` places ahead.
+StepWaits MemoryPlanner::waits_in_window(int32_t distance) const {
+    StepWaits waits(order().size());
     for (int32_t position = 0; position < int32_t(waits.size()); ++position) {
-        const std::vector<int32_t>& data = steps_->data_waits[size_t(position)];
+        const std::vector<int32_t>& data = data_waits()[size_t(position)];
         // Those further back are over before these began.
         const int32_t first = std::max(position - 2 * distance + 1, 0);
         const int32_t end = std::max(position - distance + 1, first);
@@ -441,7 +449,7 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
     return lay_out(run_ahead, PlanWish{});
 }
 
-Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryPlan& former) const {
+Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryLayout& former) const {
     return lay_out(run_ahead, PlanWish{&former, {}, nullptr});
 }
 
@@ -450,51 +458,58 @@ Result<MemoryLayout> MemoryPlanner::lay_out_within(RunAhead run_ahead, int64_t l
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& wish) const {
-    std::vector<std::vector<int32_t>> proved_waits = this->proved_waits(run_ahead);
-    const bool is_line = run_ahead == RunAhead::kOneWorker || run_ahead == RunAhead::kSerial;
-    const StepOrder proved = is_line ? StepOrder::serial(int32_t(order().size()))
-                             : run_ahead == RunAhead::kUnlimited ? steps_->by_data
-                                                                 : StepOrder(proved_waits);
     ValueGroups groups = groups_;
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(proved, proved_waits, wish, groups));
+    LEAT_ASSIGN_OR_RETURN(
+        MemoryLayout layout,
+        place(wish.former == nullptr ? proved_order(run_ahead) : wish.former->proved, wish,
+              groups));
     if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
-        layout.waits = std::move(proved_waits);
+        layout.waits = {layout.proved, &layout.proved->waits};
     } else {
-        add_waits(groups, layout);
+        add_waits(wish.former, layout);
     }
     return layout;
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(
-    std::vector<std::vector<int32_t>> whole_waits,
-    const EndsBeforeOverwritten& ends_before_overwritten) const {
+    StepWaits whole_waits, const EndsBeforeOverwritten& ends_before_overwritten) const {
+    PlanWish wish;
+    wish.ends_before_overwritten = &ends_before_overwritten;
     ValueGroups groups = groups_;
-    const PlanWish wish{nullptr, {}, &ends_before_overwritten};
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                          place(StepOrder(whole_waits), whole_waits, wish, groups));
-    layout.waits = std::move(whole_waits);
+    StepOrder order(whole_waits);
+    auto proved =
+        std::make_shared<const ProvedOrder>(ProvedOrder{std::move(whole_waits), std::move(order)});
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(std::move(proved), wish, groups));
+    layout.waits = {layout.proved, &layout.proved->waits};
     return layout;
 }
 
 // Everything but the waits. `groups` gets the values that are written over others.
-Result<MemoryLayout> MemoryPlanner::place(const StepOrder& proved,
-                                          std::span<const std::vector<int32_t>> proved_waits,
+Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
                                           const PlanWish& wish,
                                           ValueGroups& groups) const {
-    join_in_place(groups, proved, wish.ends_before_overwritten);
+    const StepOrder& order = proved->order;
+    join_in_place(groups, order, wish.ends_before_overwritten);
     MemoryLayout layout;
-    place_values(groups, layout);
+    layout.proved = std::move(proved);
+    if (wish.former == nullptr || !place_values_as(*wish.former, groups, layout)) {
+        place_values(groups, layout);
+    }
     if (wish.limit_bytes) {
         LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
-                              plan_within(layout.buffers, proved, *wish.limit_bytes));
+                              plan_within(layout.buffers, order, *wish.limit_bytes));
         layout.plan = std::move(answer.plan);
-    } else if (wish.former != nullptr && wish.former->offsets.size() == layout.buffers.size()) {
+    } else if (wish.former != nullptr &&
+               wish.former->plan.offsets.size() == layout.buffers.size()) {
         LEAT_ASSIGN_OR_RETURN(layout.plan,
-                              plan_offsets_again(layout.buffers, proved, *wish.former));
+                              plan_offsets_again(layout.buffers, order, wish.former->plan));
     } else {
-        LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, proved));
+        LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, order));
     }
-    LEAT_RETURN_IF_ERROR(check_plan(layout.buffers, proved_waits, layout.plan));
+    const std::shared_ptr<const StepWaits> waits(layout.proved, &layout.proved->waits);
+    LEAT_ASSIGN_OR_RETURN(layout.proof,
+                          prove_plan(layout.buffers, waits, layout.plan,
+                                     wish.former == nullptr ? nullptr : wish.former->proof));
     return layout;
 }
 
@@ -515,22 +530,77 @@ void MemoryPlanner::place_values(const ValueGroups& groups, MemoryLayout& layout
     }
 }
 
-// Reads the waits off the bytes that steps share.
-void MemoryPlanner::add_waits(const ValueGroups& groups, MemoryLayout& layout) const {
-    std::vector<int64_t> addresses;
-    addresses.reserve(layout.places.size());
+// The same where the same values share bytes as in the former layout: then the same steps use the
+// buffers. Else false, and nothing is filled.
+bool MemoryPlanner::place_values_as(const MemoryLayout& former,
+                                    const ValueGroups& groups,
+                                    MemoryLayout& layout) const {
+    for (size_t value = 0; value < former.places.size(); ++value) {
+        if (groups.root(int32_t(value)) != former.places[value].root) {
+            return false;
+        }
+    }
+    layout.places = former.places;
+    layout.buffers = former.buffers;
+    for (size_t value = 0; value < layout.places.size(); ++value) {
+        ValuePlace& place = layout.places[value];
+        place.offset_bytes = groups.offset_bytes(int32_t(value));
+        if (place.buffer >= 0 && place.root == int32_t(value)) {
+            layout.buffers[size_t(place.buffer)].size_bytes =
+                round_up(groups.size_bytes(place.root), problem_.alignment_bytes);
+        }
+    }
+    return true;
+}
+
+// The begin and the end of each value.
+std::vector<int64_t> MemoryPlanner::ends_of_values(const MemoryLayout& layout) const {
+    std::vector<int64_t> roots;  // addresses, by value
+    roots.reserve(layout.places.size());
     int64_t outside = kOutsideAddress;
     for (size_t value = 0; value < layout.places.size(); ++value) {
         const int32_t buffer = layout.places[value].buffer;
-        addresses.push_back(buffer >= 0 ? layout.plan.offsets[size_t(buffer)] : outside);
+        roots.push_back(buffer >= 0 ? layout.plan.offsets[size_t(buffer)] : outside);
         outside += problem_.values[value].size_bytes;
     }
-    layout.waits = waits_of(problem_, order(), groups, addresses);
-    for (size_t position = 0; position < layout.waits.size(); ++position) {
-        for (const int32_t before : layout.waits[position]) {
-            layout.added_waits += int64_t(!steps_->by_data.precedes(before, int32_t(position)));
+    std::vector<int64_t> ends;
+    ends.reserve(2 * layout.places.size());
+    for (size_t value = 0; value < layout.places.size(); ++value) {
+        const ValuePlace& place = layout.places[value];
+        ends.push_back(roots[size_t(place.root)] + place.offset_bytes);
+        ends.push_back(ends.back() + problem_.values[value].size_bytes);
+    }
+    return ends;
+}
+
+// Reads the waits off the bytes that steps share.
+WaitsOfEnds MemoryPlanner::waits_of_ends(std::span<const int64_t> ends) const {
+    WaitsOfEnds found{NumberOrder(ends), waits_of(problem_, order(), ends)};
+    for (size_t position = 0; position < found.waits.size(); ++position) {
+        for (const int32_t before : found.waits[position]) {
+            found.added_waits +=
+                int64_t(!steps_->by_data->order.precedes(before, int32_t(position)));
         }
     }
+    return found;
+}
+
+void MemoryPlanner::add_waits(const MemoryLayout* former, MemoryLayout& layout) const {
+    const std::vector<int64_t> ends = ends_of_values(layout);
+    auto& known = layout.known_waits;
+    if (former != nullptr) {
+        known = former->known_waits;
+    }
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& waits) { return waits->ends.holds_for(ends); });
+    if (found != known.end()) {
+        std::rotate(known.begin(), found, found + 1);
+    } else {
+        known.insert(known.begin(), std::make_shared<const WaitsOfEnds>(waits_of_ends(ends)));
+        known.resize(std::min(known.size(), kMostKnownWaits));
+    }
+    layout.waits = {known.front(), &known.front()->waits};
+    layout.added_waits = known.front()->added_waits;
 }
 
 }  // namespace leat

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/number_order.h"
 #include "leat/status.h"
 #include "memory/hazards.h"
 #include "memory/memory_problem.h"
@@ -46,12 +47,31 @@ struct ValuePlace {
     int32_t buffer = -1;       // the root's; -1: not placed
 };
 
+// Steps that have certainly ended before others begin, wherever values lie.
+struct ProvedOrder {
+    StepWaits waits;  // by position, ascending
+    StepOrder order = StepOrder::serial(0);
+};
+
+// Waits that follow from the bytes of values: other bytes whose ends stand in the same order give
+// the same ones.
+struct WaitsOfEnds {
+    NumberOrder ends;  // begin and end of each value
+    StepWaits waits;
+    int64_t added_waits = 0;
+};
+
 struct MemoryLayout {
-    std::vector<ValuePlace> places;           // by value
-    std::vector<UsedBuffer> buffers;          // users: positions in MemoryPlanner::order()
-    MemoryPlan plan;                          // of the buffers
-    std::vector<std::vector<int32_t>> waits;  // by position: earlier ones, ascending
-    int64_t added_waits = 0;  // of them those between steps that data does not order
+    std::vector<ValuePlace> places;          // by value
+    std::vector<UsedBuffer> buffers;         // users: positions in MemoryPlanner::order()
+    MemoryPlan plan;                         // of the buffers
+    std::shared_ptr<const StepWaits> waits;  // by position: earlier ones, ascending
+    int64_t added_waits = 0;                 // of them those between steps that data does not order
+    // What a layout for other sizes may take over.
+    std::shared_ptr<const ProvedOrder> proved;
+    std::shared_ptr<const PlanProof> proof;
+    // Those of this layout, then others seen before; empty: `waits` follow from no bytes.
+    std::vector<std::shared_ptr<const WaitsOfEnds>> known_waits;
 };
 
 class MemoryPlanner {
@@ -73,7 +93,7 @@ class MemoryPlanner {
     int64_t least_bytes() const { return least_bytes_; }
 
     // By position: the steps that wrote what a step reads, ascending.
-    const std::vector<std::vector<int32_t>>& data_waits() const { return steps_->data_waits; }
+    const StepWaits& data_waits() const { return steps_->by_data->waits; }
     // Which values are views of which, before any is written over another.
     const ValueGroups& groups() const { return groups_; }
 
@@ -84,18 +104,18 @@ class MemoryPlanner {
     // For steps that nothing but these waits orders (by position, earlier ones, ascending),
     // whatever data they take from one another; but for what waits of parts for parts say of a
     // result that is written over an input.
-    Result<MemoryLayout> lay_out(std::vector<std::vector<int32_t>> whole_waits,
+    Result<MemoryLayout> lay_out(StepWaits whole_waits,
                                  const EndsBeforeOverwritten& ends_before_overwritten) const;
-    // The same with the arrangement of a layout of a planner with the same order.
-    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryPlan& former) const;
+    // The same with the arrangement of a layout that a planner with the same order made for the
+    // same `run_ahead`.
+    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryLayout& former) const;
 
   private:
     // What sizes have no part in once it is decided.
     struct Steps {
         std::vector<int32_t> order;
-        std::vector<std::vector<int32_t>> users;       // by value: positions in order, ascending
-        std::vector<std::vector<int32_t>> data_waits;  // by position
-        StepOrder by_data = StepOrder::serial(0);
+        std::vector<std::vector<int32_t>> users;  // by value: positions in order, ascending
+        std::shared_ptr<const ProvedOrder> by_data;
     };
 
     void join_views();
@@ -105,16 +125,16 @@ class MemoryPlanner {
     int64_t bound_with_parts() const;
     // What a plan is made from besides the buffers.
     struct PlanWish {
-        const MemoryPlan* former = nullptr;  // null: none
+        const MemoryLayout* former = nullptr;  // null: none
         std::optional<int64_t> limit_bytes;
         const EndsBeforeOverwritten* ends_before_overwritten = nullptr;  // null: never
     };
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
-    Result<MemoryLayout> place(const StepOrder& proved,
-                               std::span<const std::vector<int32_t>> proved_waits,
+    Result<MemoryLayout> place(std::shared_ptr<const ProvedOrder> proved,
                                const PlanWish& wish,
                                ValueGroups& groups) const;
-    std::vector<std::vector<int32_t>> proved_waits(RunAhead run_ahead) const;
+    std::shared_ptr<const ProvedOrder> proved_order(RunAhead run_ahead) const;
+    StepWaits waits_in_window(int32_t distance) const;
     void join_in_place(ValueGroups& groups,
                        const StepOrder& proved,
                        const EndsBeforeOverwritten* in_parts) const;
@@ -124,7 +144,12 @@ class MemoryPlanner {
                           int32_t position,
                           int32_t input) const;
     void place_values(const ValueGroups& groups, MemoryLayout& layout) const;
-    void add_waits(const ValueGroups& groups, MemoryLayout& layout) const;
+    bool place_values_as(const MemoryLayout& former,
+                         const ValueGroups& groups,
+                         MemoryLayout& layout) const;
+    std::vector<int64_t> ends_of_values(const MemoryLayout& layout) const;
+    WaitsOfEnds waits_of_ends(std::span<const int64_t> ends) const;
+    void add_waits(const MemoryLayout* former, MemoryLayout& layout) const;
 
     MemoryProblem problem_;
     ValueGroups groups_;  // with views, before anything is in place

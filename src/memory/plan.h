@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "leat/status.h"
 #include "memory/step_order.h"
 
@@ -30,8 +31,9 @@ struct PlannedBuffer {
 struct UsedBuffer {
     int64_t size_bytes = 0;
     int64_t alignment_bytes = 64;  // a power of two
-    std::vector<int32_t> users;    // steps that read or write it, ascending; none: takes no place
-    bool is_kept = false;          // alive after the last step, as a graph's output is
+    // Steps that read or write it, ascending; none: takes no place.
+    InlineVector<int32_t, 6> users;
+    bool is_kept = false;  // alive after the last step, as a graph's output is
 };
 
 class PlanProblem;
@@ -89,5 +91,15 @@ Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan
 Status check_plan(std::span<const UsedBuffer> buffers,
                   std::span<const std::vector<int32_t>> predecessors,
                   const MemoryPlan& plan);
+
+// What a check has proved of a plan, for plans of other sizes.
+struct PlanProof;
+// As check_plan. A plan in which no buffers meet that did not in the one of `former` (null: there
+// is none) needs no other proof than that one's.
+Result<std::shared_ptr<const PlanProof>> prove_plan(
+    std::span<const UsedBuffer> buffers,
+    const std::shared_ptr<const StepWaits>& predecessors,
+    const MemoryPlan& plan,
+    const std::shared_ptr<const PlanProof>& former);
 
 }  // namespace leat

@@ -8,9 +8,19 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/number_order.h"
 #include "memory/plan.h"
 
 namespace leat {
+
+// Buffers share bytes just where their ends lie in the order that they were seen in; and they may,
+// as users and waits are those that were seen.
+struct PlanProof {
+    std::shared_ptr<const StepWaits> predecessors;
+    std::vector<UsedBuffer> buffers;
+    NumberOrder ends;  // as ends_of() has them
+};
+
 namespace {
 
 bool takes_place(const PlannedBuffer& buffer) {
@@ -216,6 +226,43 @@ Status check_plan(std::span<const UsedBuffer> buffers,
         LEAT_RETURN_IF_ERROR(check_users(i, buffers[i], predecessors.size()));
     }
     return SharingCheck(buffers, predecessors, plan).run();
+}
+
+namespace {
+
+// Begin and end of each buffer.
+std::vector<int64_t> ends_of(std::span<const UsedBuffer> buffers, const MemoryPlan& plan) {
+    std::vector<int64_t> ends;
+    ends.reserve(2 * buffers.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        ends.push_back(plan.offsets[i]);
+        ends.push_back(plan.offsets[i] + buffers[i].size_bytes);
+    }
+    return ends;
+}
+
+bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
+    return a.is_kept == b.is_kept && takes_place(a) == takes_place(b) && a.users == b.users;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const PlanProof>> prove_plan(
+    std::span<const UsedBuffer> buffers,
+    const std::shared_ptr<const StepWaits>& predecessors,
+    const MemoryPlan& plan,
+    const std::shared_ptr<const PlanProof>& former) {
+    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
+    const std::vector<int64_t> ends = ends_of(buffers, plan);
+    if (former != nullptr && former->predecessors == predecessors &&
+        std::equal(buffers.begin(), buffers.end(), former->buffers.begin(), former->buffers.end(),
+                   same_uses) &&
+        former->ends.holds_for(ends)) {
+        return former;
+    }
+    LEAT_RETURN_IF_ERROR(check_plan(buffers, *predecessors, plan));
+    return std::make_shared<const PlanProof>(
+        PlanProof{predecessors, {buffers.begin(), buffers.end()}, NumberOrder(ends)});
 }
 
 Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {

@@ -74,7 +74,7 @@ class PlanProblem {
 
     // Who uses a buffer, which is kept; nothing where it takes no place.
     struct Use {
-        std::vector<int32_t> users;
+        InlineVector<int32_t, 6> users;
         int64_t alignment_bytes = 0;
         bool is_kept = false;
     };

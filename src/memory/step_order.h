@@ -12,6 +12,9 @@
 
 namespace leat {
 
+// By step, earlier ones that it waits for.
+using StepWaits = std::vector<std::vector<int32_t>>;
+
 class StepOrder {
   public:
     // The steps that each step waits for, all of them smaller.

@@ -7,8 +7,8 @@ namespace leat {
 Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     : plan_(std::move(plan)),
       args_(plan_->args),
-      buffers_(plan_->memory.offsets.size()),
-      args_of_buffer_(plan_->memory.offsets.size()),
+      buffers_(plan_->layout.plan.offsets.size()),
+      args_of_buffer_(plan_->layout.plan.offsets.size()),
       args_of_input_(plan_->key.shapes.size()),
       inputs_(plan_->key.shapes.size()),
       worker_ran_(size_t(worker_count)),
@@ -44,7 +44,7 @@ void Instance::link(std::shared_ptr<const Slab> arena, std::span<std::byte* cons
     arena_ = std::move(arena);
     scratch_.assign(scratch.begin(), scratch.end());
     for (size_t b = 0; b < buffers_.size(); ++b) {
-        buffers_[b] = arena_->data() + plan_->memory.offsets[b];
+        buffers_[b] = arena_->data() + plan_->layout.plan.offsets[b];
         for (int32_t arg : args_of_buffer_[b]) {
             args_[size_t(arg)].data = buffers_[b] + offset_bytes(arg);
         }
@@ -65,7 +65,8 @@ bool Instance::set_output(int output, std::byte* data) {
         return false;
     }
     const auto buffer = size_t(storage.index);
-    std::byte* address = data != nullptr ? data : arena_->data() + plan_->memory.offsets[buffer];
+    std::byte* address =
+        data != nullptr ? data : arena_->data() + plan_->layout.plan.offsets[buffer];
     if (buffers_[buffer] != address) {
         buffers_[buffer] = address;
         for (int32_t arg : args_of_buffer_[buffer]) {

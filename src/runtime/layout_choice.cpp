@@ -54,7 +54,8 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
         std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
     if (wish.former != nullptr && planner_.has_order_of(wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
-        LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.lay_out(run_ahead, wish.former->plan));
+        LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
+                              planner_.lay_out(run_ahead, wish.former->layout));
         if (layout.plan.height_bytes <= wanted_bytes) {
             return LayoutChoice{std::move(layout), 0, run_ahead};
         }

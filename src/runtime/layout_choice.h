@@ -20,7 +20,7 @@ struct LayoutChoice {
 // The choice for the same steps with other sizes.
 struct FormerLayout {
     const MemoryPlanner& planner;
-    const MemoryPlan& plan;
+    const MemoryLayout& layout;
     RunAhead run_ahead;
 };
 

@@ -50,7 +50,7 @@ class PlanBuilder {
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
-        layout_ = std::move(choice.layout);
+        plan_->layout = std::move(choice.layout);
         place_values();
         fill_arguments();
         fill_outputs();
@@ -516,8 +516,8 @@ class PlanBuilder {
         wish.limit_bytes = arena_limit(context_.memory_limit, besides);
         wish.tile_window = context_.tile_window;
         std::optional<FormerLayout> former;
-        if (context_.former != nullptr) {
-            former.emplace(FormerLayout{*context_.former->planner, context_.former->memory,
+        if (context_.former != nullptr && context_.former->report.tile_window == 0) {
+            former.emplace(FormerLayout{*context_.former->planner, context_.former->layout,
                                         RunAhead{context_.former->report.run_ahead}});
             wish.former = &*former;
         }
@@ -535,9 +535,8 @@ class PlanBuilder {
     }
 
     void place_values() {
-        plan_->memory = layout_.plan;
-        plan_->arena_bytes = layout_.plan.height_bytes;
-        plan_->buffers.reserve(layout_.buffers.size());
+        plan_->arena_bytes = plan_->layout.plan.height_bytes;
+        plan_->buffers.reserve(plan_->layout.buffers.size());
         origins_.assign(graph_.values.size(), Storage{});  // by root
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             origins_[size_t(graph_.inputs[i].index)] = {Storage::Kind::kInput, int32_t(i)};
@@ -553,14 +552,14 @@ class PlanBuilder {
                 }
             }
         }
-        for (size_t value = 0; value < layout_.places.size(); ++value) {
-            const ValuePlace& place = layout_.places[value];
+        for (size_t value = 0; value < plan_->layout.places.size(); ++value) {
+            const ValuePlace& place = plan_->layout.places[value];
             if (place.buffer >= 0 && place.root == int32_t(value)) {
                 origins_[value] = {Storage::Kind::kArena, place.buffer};
-                const UsedBuffer& buffer = layout_.buffers[size_t(place.buffer)];
+                const UsedBuffer& buffer = plan_->layout.buffers[size_t(place.buffer)];
                 plan_->buffers.push_back(
-                    {int32_t(value), buffer.size_bytes, layout_.plan.offsets[size_t(place.buffer)],
-                     buffer.users.front(),
+                    {int32_t(value), buffer.size_bytes,
+                     plan_->layout.plan.offsets[size_t(place.buffer)], buffer.users.front(),
                      buffer.is_kept ? int32_t(plan_->steps.size()) : buffer.users.back() + 1});
             }
         }
@@ -573,7 +572,7 @@ class PlanBuilder {
         if (is_known(id)) {
             return {Storage::Kind::kConstant, constant_index(id)};
         }
-        const ValuePlace& place = layout_.places[size_t(id.index)];
+        const ValuePlace& place = plan_->layout.places[size_t(id.index)];
         Storage storage = origins_[size_t(place.root)];
         storage.offset_bytes = place.offset_bytes;
         return storage;
@@ -611,7 +610,7 @@ class PlanBuilder {
                 output.shape = argument(id).shape;
             }
             if (output.storage.kind == Storage::Kind::kArena) {
-                const ValuePlace& place = layout_.places[size_t(id.index)];
+                const ValuePlace& place = plan_->layout.places[size_t(id.index)];
                 const std::vector<MemoryValue>& values = plan_->planner->problem().values;
                 output.fills_buffer =
                     values[size_t(id.index)].size_bytes == values[size_t(place.root)].size_bytes;
@@ -647,7 +646,7 @@ class PlanBuilder {
         options.is_traced = context_.is_traced;
         const MemoryLayout& layout = choice.layout;
         if (choice.tile_window > 0) {
-            StepTasks::Program program = step_tasks_->make_program(layout.waits);
+            StepTasks::Program program = step_tasks_->make_program(*layout.waits);
             LEAT_RETURN_IF_ERROR(check_parts(step_tasks_->steps(), program,
                                              addresses_of(layout, planner.problem().values)));
             tasks = std::move(program.tasks);
@@ -658,7 +657,7 @@ class PlanBuilder {
         tasks.reserve(plan_->steps.size());
         plan_->report.tile_waits = 0;
         int64_t waits = 0;
-        for (const std::vector<int32_t>& own : layout.waits) {
+        for (const std::vector<int32_t>& own : *layout.waits) {
             waits += int64_t(own.size());
         }
         dag.reserve(int64_t(plan_->steps.size()), waits);
@@ -666,7 +665,7 @@ class PlanBuilder {
             const PlanStep& step = plan_->steps[s];
             const scheduler::TaskId task =
                 dag.add({.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count});
-            for (const int32_t wait : layout.waits[s]) {
+            for (const int32_t wait : (*layout.waits)[s]) {
                 dag.precede(scheduler::TaskId(wait), task);
             }
             tasks.push_back({int32_t(s)});
@@ -682,9 +681,9 @@ class PlanBuilder {
         report.numa_node = context_.numa_node;
         report.shared_bytes = context_.is_shared ? plan_->arena_bytes : 0;
         report.arena_bytes = plan_->arena_bytes;
-        report.lower_bound_bytes = plan_->memory.lower_bound_bytes;
-        report.unplanned_bytes = plan_->memory.unplanned_bytes;
-        report.added_waits = layout_.added_waits;
+        report.lower_bound_bytes = plan_->layout.plan.lower_bound_bytes;
+        report.unplanned_bytes = plan_->layout.plan.unplanned_bytes;
+        report.added_waits = plan_->layout.added_waits;
         for (const PlanStep& step : plan_->steps) {
             report.tile_count += step.kernel->tile_count;
         }
@@ -701,8 +700,7 @@ class PlanBuilder {
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
-    MemoryProblem problem_;  // values as in the graph, steps as prepared
-    MemoryLayout layout_;
+    MemoryProblem problem_;                  // values as in the graph, steps as prepared
     std::unique_ptr<StepTasks> step_tasks_;  // null: no window was asked for
     std::vector<Storage> origins_;           // by value that is the root of a group
     std::shared_ptr<Plan> plan_;

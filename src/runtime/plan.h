@@ -88,7 +88,7 @@ struct Plan {
     std::shared_ptr<const GraphData::Uses> uses;  // null: nobody has asked
     std::shared_ptr<const NodeTwins> twins;       // null: there was no former plan
     std::shared_ptr<const MemoryPlanner> planner;
-    MemoryPlan memory;                          // offsets: by arena buffer
+    MemoryLayout layout;                        // buffers: those of the arena
     std::optional<scheduler::Program> program;  // set once the plan is made
     std::vector<StepTask> tasks;                // of the program
     PlanReport report;

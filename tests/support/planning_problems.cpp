@@ -188,8 +188,8 @@ PlanningProblem random_problem(int32_t steps, int32_t buffers, uint64_t seed) {
             buffer.users.push_back(first + random.below(std::min(steps - first, 6)));
         }
         std::sort(buffer.users.begin(), buffer.users.end());
-        buffer.users.erase(std::unique(buffer.users.begin(), buffer.users.end()),
-                           buffer.users.end());
+        const auto last = std::unique(buffer.users.begin(), buffer.users.end());
+        buffer.users.truncate(size_t(last - buffer.users.begin()));
         buffer.is_kept = random.below(10) == 0;
     }
     return problem;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -169,6 +170,41 @@ TEST(CheckPlanUnderOrder, FindsEveryKindOfMistake) {
     kept[0].is_kept = true;
     EXPECT_THAT(check_plan(kept, kDiamond, plan).message(),
                 HasSubstr("buffer 0 at [0, 100) is kept"));
+}
+
+TEST(ProvePlan, TakesAProofOfOtherSizesWhereNothingElseMeets) {
+    const auto waits = std::make_shared<const StepWaits>(kDiamond);
+    Buffers buffers = {{100, 64, {0, 1}}, {100, 64, {2}}, {100, 64, {3}}};
+    MemoryPlan plan;
+    plan.offsets = {0, 128, 0};
+    plan.height_bytes = 228;
+    const auto proof = *prove_plan(buffers, waits, plan, nullptr);
+    ASSERT_NE(proof, nullptr);
+
+    Buffers larger = buffers;
+    MemoryPlan moved = plan;
+    for (UsedBuffer& buffer : larger) {
+        buffer.size_bytes = 150;
+    }
+    moved.offsets = {0, 192, 0};
+    moved.height_bytes = 342;
+    EXPECT_EQ(*prove_plan(larger, waits, moved, proof), proof);
+    moved.offsets[1] = 128;
+    EXPECT_THAT(prove_plan(larger, waits, moved, proof).error().message(),
+                HasSubstr("need not end before step 2"));
+    moved.offsets[1] = 192;
+    moved.height_bytes = 341;
+    EXPECT_THAT(prove_plan(larger, waits, moved, proof).error().message(),
+                HasSubstr("outside the height"));
+
+    Buffers kept = buffers;
+    kept[0].is_kept = true;
+    EXPECT_FALSE(prove_plan(kept, waits, plan, proof).ok());
+    Buffers used = buffers;
+    used[0].users = {0, 3};
+    EXPECT_FALSE(prove_plan(used, waits, plan, proof).ok());
+    const auto none = std::make_shared<const StepWaits>(kDiamond.size());
+    EXPECT_FALSE(prove_plan(buffers, none, plan, proof).ok());
 }
 
 TEST(CheckPlanUnderOrder, AgreesWithAllPairs) {

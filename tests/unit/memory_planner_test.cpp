@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "base/split_mix.h"
@@ -156,7 +157,7 @@ TEST(MemoryPlanner, OrdersStepsByValuesThatTakeNoPlace) {
     MemoryProblem problem = problem_of(1, {{{}, {0}, {}, {}}, {{0}, {}, {}, {}}});
     problem.values[0] = {1, false, false};
     const MemoryLayout layout = laid_out(MemoryPlanner(problem), RunAhead::kUnlimited);
-    EXPECT_THAT(layout.waits[1], ElementsAre(0));
+    EXPECT_THAT((*layout.waits)[1], ElementsAre(0));
 }
 
 // What an execution of a layout does to each byte: runs steps at the same time as far as the waits
@@ -200,9 +201,10 @@ class ByteMachine {
         std::vector<int> state(order_.size(), 0);  // 0 waits, 1 runs, 2 done
         for (size_t left = 2 * order_.size(); left > 0; --left) {
             std::vector<size_t> possible;
+            const StepWaits& waits = *layout_.waits;
             for (size_t position = 0; position < order_.size(); ++position) {
                 const bool is_ready =
-                    std::all_of(layout_.waits[position].begin(), layout_.waits[position].end(),
+                    std::all_of(waits[position].begin(), waits[position].end(),
                                 [&](int32_t before) { return state[size_t(before)] == 2; });
                 if (state[position] == 1 || (state[position] == 0 && is_ready)) {
                     possible.push_back(position);
@@ -393,10 +395,93 @@ TEST(MemoryPlanner, ALimitIsSearchedForAndChangesNothingElse) {
         ASSERT_TRUE(within.ok());
         EXPECT_LE(within->plan.height_bytes, plan.height_bytes) << "seed " << seed;
         EXPECT_TRUE(!plan.is_optimal() || within->plan.height_bytes == plan.height_bytes);
-        EXPECT_EQ(within->waits, layout.waits);
+        EXPECT_EQ(*within->waits, *layout.waits);
         ASSERT_TRUE(ByteMachine(problem, planner, *within).run(seed)) << "seed " << seed;
     }
     RecordProperty("above_bound", int(above_bound));
+}
+
+// The same problem for a batch: sizes that are padded to the alignment by more or less.
+MemoryProblem for_batch(MemoryProblem problem, int64_t batch) {
+    const auto scale = [batch](ValueView& view) { view.offset_bytes *= batch; };
+    for (MemoryValue& value : problem.values) {
+        value.size_bytes *= batch;
+    }
+    std::for_each(problem.views.begin(), problem.views.end(), scale);
+    for (MemoryStep& step : problem.steps) {
+        std::for_each(step.views.begin(), step.views.end(), scale);
+    }
+    problem.alignment_bytes = 16;
+    return problem;
+}
+
+// What is laid out again with what a former layout had, all of it or the arrangement alone.
+void expect_same_with_all_of(const MemoryLayout& former,
+                             const MemoryPlanner& planner,
+                             RunAhead run_ahead) {
+    MemoryLayout arrangement = former;
+    arrangement.known_waits.clear();
+    arrangement.proof = nullptr;
+    arrangement.places[0].root = -1;
+    const Result<MemoryLayout> again = planner.lay_out(run_ahead, former);
+    const Result<MemoryLayout> expected = planner.lay_out(run_ahead, arrangement);
+    ASSERT_TRUE(again.ok() && expected.ok());
+    EXPECT_EQ(again->plan.offsets, expected->plan.offsets);
+    EXPECT_EQ(*again->waits, *expected->waits);
+    EXPECT_EQ(again->added_waits, expected->added_waits);
+    ASSERT_EQ(again->buffers.size(), expected->buffers.size());
+    for (size_t i = 0; i < again->buffers.size(); ++i) {
+        EXPECT_EQ(again->buffers[i].users, expected->buffers[i].users);
+        EXPECT_EQ(again->buffers[i].size_bytes, expected->buffers[i].size_bytes);
+        EXPECT_EQ(again->buffers[i].is_kept, expected->buffers[i].is_kept);
+    }
+    for (size_t i = 0; i < again->places.size(); ++i) {
+        EXPECT_EQ(again->places[i].root, expected->places[i].root);
+        EXPECT_EQ(again->places[i].buffer, expected->places[i].buffer);
+        EXPECT_EQ(again->places[i].offset_bytes, expected->places[i].offset_bytes);
+    }
+}
+
+struct TakenWaits {
+    int64_t same = 0;
+    int64_t other = 0;
+};
+
+// Batches one after the other, each laid out from the one before.
+void lay_out_batches(const MemoryProblem& problem,
+                     RunAhead run_ahead,
+                     SplitMix& random,
+                     TakenWaits& taken) {
+    auto planner = std::make_unique<const MemoryPlanner>(for_batch(problem, 1));
+    MemoryLayout former = laid_out(*planner, run_ahead);
+    for (int turn = 0; turn < 6; ++turn) {
+        const MemoryProblem next = for_batch(problem, 1 + int64_t(random.below(9)));
+        auto again = std::make_unique<const MemoryPlanner>(next, *planner);
+        if (!again->has_order_of(*planner)) {
+            return;
+        }
+        expect_same_with_all_of(former, *again, run_ahead);
+        MemoryLayout layout = *again->lay_out(run_ahead, former);
+        EXPECT_TRUE(ByteMachine(next, *again, layout).run(random.next()));
+        taken.same += int64_t(layout.waits == former.waits);
+        taken.other += int64_t(*layout.waits != *former.waits);
+        planner = std::move(again);
+        former = std::move(layout);
+    }
+}
+
+TEST(MemoryPlanner, TakesOverFromAFormerLayoutWhatItWouldFind) {
+    TakenWaits taken;
+    for (uint64_t seed = 0; seed < 300; ++seed) {
+        SCOPED_TRACE(seed);
+        SplitMix random(seed);
+        const MemoryProblem problem = ProblemMaker(seed).make();
+        for (const RunAhead run_ahead : kAll) {
+            lay_out_batches(problem, run_ahead, random, taken);
+        }
+    }
+    EXPECT_GT(taken.same, 500);
+    EXPECT_GT(taken.other, 20);
 }
 
 TEST(MemoryPlanner, AsksForNoWaitBeyondTheDataWithoutALimit) {

@@ -174,7 +174,7 @@ void expect_replans(Graph (*make)(), Shape shape, int threads) {
     CompileOptions newest_alone;
     newest_alone.plan_cache_bytes = 1;
     const CompiledGraph again = *runtime.compile(make(), newest_alone);
-    for (const int64_t batch : {1, 2, 5, 1, 4, 3, 12, 0, 2}) {
+    for (const int64_t batch : {1, 2, 5, 1, 4, 3, 12, 0, 2, 8, 7, 16, 6, 3, 2}) {
         shape[0] = batch;
         const Tensor x = random_tensor(shape, uint64_t(batch));
         const CompiledGraph fresh = *runtime.compile(make());
@@ -249,16 +249,19 @@ TEST(Replan, SharedTypesAreThoseThatOperatorsInfer) {
 
 TEST(Replan, ConvolutionsAnswerAsAFreshPlan) {
     expect_replans(convolutions, {1, 3, 19, 14}, 1);
+    expect_replans(convolutions, {1, 3, 19, 14}, 2);
     expect_replans(convolutions, {1, 3, 19, 14}, 3);
 }
 
 TEST(Replan, LayersAnswerAsAFreshPlan) {
     expect_replans(layers, {1, 6, 16}, 1);
+    expect_replans(layers, {1, 6, 16}, 2);
     expect_replans(layers, {1, 6, 16}, 3);
 }
 
 TEST(Replan, ProductsAnswerAsAFreshPlan) {
     expect_replans(attention, {1, 7, 32}, 1);
+    expect_replans(attention, {1, 7, 32}, 2);
     expect_replans(attention, {1, 7, 32}, 3);
 }
 
