@@ -148,7 +148,7 @@ class PlanBuilder {
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
             for (ValueId id : node.outputs) {
-                if (!plan_->needed[n] || !id.valid()) {
+                if (!plan_->needed[n] || !id.valid() || describe_as_twin(n, id)) {
                     continue;
                 }
                 const TypeInfo& type = fact(id).type;
@@ -166,6 +166,29 @@ class PlanBuilder {
             }
         }
         return {};
+    }
+
+    // An earlier node that was like this one when twins were looked for; -1: none.
+    int32_t twin_of(size_t node) const {
+        const bool has_twins = plan_->twins != nullptr && &graph_ == &context_.whole;
+        return has_twins ? (*plan_->twins)[node] : -1;
+    }
+
+    // True if the result is described already, as it is to steps what its twin's is.
+    bool describe_as_twin(size_t node, ValueId id) {
+        const int32_t twin = twin_of(node);
+        if (twin < 0 || is_known(id)) {
+            return false;
+        }
+        const ValueId other =
+            graph_.nodes[size_t(twin)].outputs[size_t(graph_.value(id).output_index)];
+        const int32_t at = described_at_[size_t(other.index)];
+        if (at < 0 || plan_->facts[size_t(id.index)] != plan_->facts[size_t(other.index)] ||
+            graph_.value(id).layout != graph_.value(other).layout) {
+            return false;
+        }
+        described_at_[size_t(id.index)] = at;
+        return true;
     }
 
     // A value that is not known, as steps see it.
@@ -202,7 +225,8 @@ class PlanBuilder {
     }
 
     // Output 0 is input 0's memory; further outputs are not wanted.
-    bool is_view(const NodeData& node) {
+    bool is_view(size_t n) {
+        const NodeData& node = graph_.nodes[n];
         if (!may_rename_memory(node) || node.inputs.empty() || !node.inputs[0].valid() ||
             is_known(node.inputs[0])) {
             return false;
@@ -213,8 +237,26 @@ class PlanBuilder {
                 return false;  // Dropout with a mask
             }
         }
-        const TensorArg input = argument(node.inputs[0]);
-        return renames_memory(node, input, argument(node.outputs[0]));
+        renames_[n] = renames_as_twin(n);
+        if (!renames_[n]) {
+            const TensorArg input = argument(node.inputs[0]);
+            renames_[n] = renames_memory(node, input, argument(node.outputs[0]));
+        }
+        return *renames_[n];
+    }
+
+    // Nothing: there is no twin of such operands.
+    std::optional<bool> renames_as_twin(size_t n) const {
+        const int32_t twin = twin_of(n);
+        const auto same_operand = [this](ValueId own, ValueId other) {
+            const int32_t at = own.valid() ? described_at_[size_t(own.index)] : -1;
+            return at >= 0 && other.valid() && at == described_at_[size_t(other.index)];
+        };
+        const bool is_alike =
+            twin >= 0 &&
+            same_operand(graph_.nodes[n].inputs[0], graph_.nodes[size_t(twin)].inputs[0]) &&
+            same_operand(graph_.nodes[n].outputs[0], graph_.nodes[size_t(twin)].outputs[0]);
+        return is_alike ? renames_[size_t(twin)] : std::nullopt;
     }
 
     bool has_reader(ValueId id) const {
@@ -267,7 +309,7 @@ class PlanBuilder {
         find_former_steps();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
-            if (plan_->needed[n] && is_view(node)) {
+            if (plan_->needed[n] && is_view(n)) {
                 problem_.views.push_back({node.outputs[0].index, node.inputs[0].index, 0});
             } else if (plan_->needed[n]) {
                 step_of_node_[n] = int32_t(plan_->steps.size());
@@ -290,8 +332,7 @@ class PlanBuilder {
 
     // What a node with equal arguments was given earlier in this plan.
     bool take_kernel_of_twin(size_t n) {
-        const bool has_twins = plan_->twins != nullptr && &graph_ == &context_.whole;
-        const int32_t twin = has_twins ? (*plan_->twins)[n] : -1;
+        const int32_t twin = twin_of(n);
         const int32_t at = twin < 0 ? -1 : step_of_node_[size_t(twin)];
         if (at < 0 || plan_->steps[size_t(at)].kernel->names_node ||
             !has_arguments_of(graph_.nodes[n], graph_.nodes[size_t(twin)])) {
@@ -396,6 +437,7 @@ class PlanBuilder {
     void find_former_steps() {
         former_steps_.assign(graph_.nodes.size(), nullptr);
         step_of_node_.assign(graph_.nodes.size(), -1);
+        renames_.assign(graph_.nodes.size(), std::nullopt);
         plan_->constant_of_value.assign(graph_.values.size(), -1);
         if (context_.former != nullptr) {
             plan_->uses = context_.former->uses;
@@ -694,9 +736,11 @@ class PlanBuilder {
     const PlanContext& context_;
     const GraphData& graph_;
     std::vector<int32_t> described_at_;          // by value: index in described_; -1: not yet
-    std::vector<TensorArg> described_;           // values that are not known
+    std::vector<TensorArg> described_;           // values that are not known; twins share one
     std::vector<const PlanStep*> former_steps_;  // by node; null: there was none
     std::vector<int32_t> step_of_node_;          // in Plan::steps, until they are ordered; -1: none
+    // By node: renames_memory() of it; nothing: nobody has asked.
+    std::vector<std::optional<bool>> renames_;
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
