@@ -164,6 +164,9 @@ class ListWriter {
         // Published counts by task; positions are no longer needed.
         std::vector<int32_t>& published = position_;
         std::vector<int32_t> publishes(size_t(workers_), 0);
+        for (std::vector<uint32_t>& list : lists_) {
+            list.reserve(2 * (size_t(dag_.task_count()) + waits_.size()) / lists_.size());
+        }
         size_t entry = 0;
         for (int32_t place = 0; place < dag_.task_count(); ++place) {
             const int32_t task = at(place);

@@ -19,7 +19,12 @@ class WaitReduction {
 
     // Tasks in order; sorts and reduces `waits` of `task`.
     void reduce(int32_t task, std::vector<int32_t>& waits) {
-        std::sort(waits.begin(), waits.end(), std::greater<>());
+        // Most callers have them in order.
+        if (std::is_sorted(waits.begin(), waits.end())) {
+            std::reverse(waits.begin(), waits.end());
+        } else {
+            std::sort(waits.begin(), waits.end(), std::greater<>());
+        }
         waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
         uint64_t* row = row_of(task);
         std::fill(row, row + words_, 0);

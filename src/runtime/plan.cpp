@@ -702,7 +702,8 @@ class PlanBuilder {
         for (const std::vector<int32_t>& own : *layout.waits) {
             waits += int64_t(own.size());
         }
-        dag.reserve(int64_t(plan_->steps.size()), waits);
+        const auto steps = int64_t(plan_->steps.size());
+        dag.reserve(steps, waits, steps);
         for (size_t s = 0; s < plan_->steps.size(); ++s) {
             const PlanStep& step = plan_->steps[s];
             const scheduler::TaskId task =

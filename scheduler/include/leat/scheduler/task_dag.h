@@ -81,9 +81,11 @@ class LEAT_API TaskDag {
         point_waits_.push_back({task, point, value});
     }
 
-    void reserve(int64_t tasks, int64_t edges) {
+    // special: of the tasks, those with more than a cost.
+    void reserve(int64_t tasks, int64_t edges, int64_t special = 0) {
         costs_ns_.reserve(size_t(tasks));
         edges_.reserve(size_t(edges));
+        special_.reserve(size_t(special));
     }
 
     int64_t task_count() const { return int64_t(costs_ns_.size()); }
