@@ -131,7 +131,7 @@ int64_t allocation_limit_bytes(const Device& device, const ArenaOptions& options
     return int64_t(limit) / kArenaAlignmentBytes * kArenaAlignmentBytes;
 }
 
-Result<Arena> Arena::allocate(std::shared_ptr<const Device> device,
+Result<Arena> Arena::allocate(const std::shared_ptr<const Device>& device,
                               int64_t size_bytes,
                               ArenaOptions options) {
     const int64_t limit = allocation_limit_bytes(*device, options);

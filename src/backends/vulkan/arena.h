@@ -63,7 +63,7 @@ class Arena {
     // Joining::kSparse waits for the work of the compute queue. out_of_memory names the size and
     // what was allocated of it; nothing stays allocated then. unsupported: a way of joining that
     // the device lacks.
-    static Result<Arena> allocate(std::shared_ptr<const Device> device,
+    static Result<Arena> allocate(const std::shared_ptr<const Device>& device,
                                   int64_t size_bytes,
                                   ArenaOptions options = {});
     // The caller's memory as one segment: unsupported where the device cannot, invalid_argument
