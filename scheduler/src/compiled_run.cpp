@@ -122,10 +122,15 @@ template <bool is_traced>
 CompiledRun::Stop CompiledRun::run_words(const Passage& passage, const uint32_t*& next) {
     TaskScope scope = scope_of(passage.worker);
     TaskCaller<is_traced> caller(*this, function_, &record_, scope);
+    ListState& own = counters_.lists[size_t(passage.list)];
     for (;;) {
         const uint32_t* const word = caller.call_tasks(next);
         if (word == nullptr) {
             return Stop::kCancelled;
+        }
+        if (const int length = pass_quickly(passage, own, word); length > 0) {
+            next = word + length;
+            continue;
         }
         const Instruction instruction = decode(word);
         Stop stop = Stop::kNone;
@@ -164,6 +169,22 @@ CompiledRun::Stop CompiledRun::run_words(const Passage& passage, const uint32_t*
     }
 }
 
+// What stands between most tasks, decided without a call: telling progress to whoever waits, and
+// waiting for what is over already. The words that this took; 0: the instruction is still to be
+// carried out.
+inline int CompiledRun::pass_quickly(const Passage& passage,
+                                     ListState& own,
+                                     const uint32_t* word) const {
+    if (Opcode(*word >> kOperandBits) == Opcode::kWait) {
+        return has_published(own, *word & kOperandMask, word[1]) ? 2 : 0;
+    }
+    if (*word == encode(OtherOp::kPublish) && passage.until == nullptr) {
+        own.progress.publish();
+        return 1;
+    }
+    return 0;
+}
+
 CompiledRun::Instruction CompiledRun::decode(const uint32_t* word) {
     const uint32_t operand = *word & kOperandMask;
     switch (Opcode(*word >> kOperandBits)) {
@@ -188,17 +209,21 @@ CompiledRun::Instruction CompiledRun::decode(const uint32_t* word) {
     }
 }
 
-// For the owner of `list`: its line of the other's counter is loaded only when the last look at it
+// For the owner of `own`: its line of the other's counter is loaded only when the last look at it
 // was not enough. A load that misses takes as long as some 40 empty tasks.
+inline bool CompiledRun::has_published(ListState& own, uint32_t list, uint32_t times) const {
+    uint32_t& seen = own.seen[list];
+    if (seen < times) {
+        seen = counters_.lists[list].progress.published();
+    }
+    return seen >= times;
+}
+
+// For the owner of `list`.
 bool CompiledRun::is_over(int list, const Wait& wait) {
-    if (wait.kind != WaitFor::kList) {
-        return is_over(wait);
-    }
-    uint32_t& seen = counters_.lists[size_t(list)].seen[wait.index];
-    if (seen < wait.times) {
-        seen = counters_.lists[wait.index].progress.published();
-    }
-    return seen >= wait.times;
+    return wait.kind == WaitFor::kList
+               ? has_published(counters_.lists[size_t(list)], wait.index, wait.times)
+               : is_over(wait);
 }
 
 bool CompiledRun::is_over(const Wait& wait) const {

@@ -61,6 +61,8 @@ class CompiledRun final : public ActiveRun {
     };
 
     static Instruction decode(const uint32_t* word);
+    int pass_quickly(const Passage& passage, ListState& own, const uint32_t* word) const;
+    bool has_published(ListState& own, uint32_t list, uint32_t times) const;
     bool is_over(int list, const Wait& wait);
     bool is_over(const Wait& wait) const;
     bool go_through_own_list(int worker);

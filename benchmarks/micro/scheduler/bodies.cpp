@@ -7,19 +7,22 @@
 namespace leat::micro {
 namespace {
 
-void do_nothing(void* /*context*/, int32_t /*node*/) {}
+bool do_nothing(void* /*context*/, int32_t /*node*/) {
+    return true;
+}
 
 void keep(uint64_t value) {
     asm volatile("" : : "r"(value));
 }
 
-void do_work(void* context, int32_t node) {
+bool do_work(void* context, int32_t node) {
     const auto* work = static_cast<const BusyWork*>(context);
     int64_t iterations = work->iterations;
     if (!work->weights.empty()) {
         iterations = int64_t(double(iterations) * double(work->weights[size_t(node)]));
     }
     keep(multiply_chain(iterations, uint64_t(node)));
+    return true;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ NodeBody OrderCheck::body() {
     return {visit, this};
 }
 
-void OrderCheck::visit(void* context, int32_t node) {
+bool OrderCheck::visit(void* context, int32_t node) {
     auto& check = *static_cast<OrderCheck*>(context);
     const int32_t own = check.visits_[size_t(node)].fetch_add(1, std::memory_order_relaxed);
     for (int32_t predecessor : check.predecessors_.of(node)) {
@@ -22,6 +22,7 @@ void OrderCheck::visit(void* context, int32_t node) {
             check.too_early_.store(node, std::memory_order_relaxed);
         }
     }
+    return true;
 }
 
 std::string OrderCheck::verdict(int runs) {

@@ -20,7 +20,7 @@ class OrderCheck {
     std::string verdict(int runs);
 
   private:
-    static void visit(void* context, int32_t node);
+    static bool visit(void* context, int32_t node);
 
     const Graph& graph_;
     Predecessors predecessors_;

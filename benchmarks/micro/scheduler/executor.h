@@ -15,9 +15,10 @@
 namespace leat::micro {
 
 // What a node does. One function for a whole graph; the node's number tells which one runs. The
-// call is never inlined: the function is known only at run time.
+// call is never inlined: the function is known only at run time. Always true: so it is the last
+// thing that a function of any interface does, also of one whose tasks say whether to go on.
 struct NodeBody {
-    void (*call)(void* context, int32_t node) = nullptr;
+    bool (*call)(void* context, int32_t node) = nullptr;
     void* context = nullptr;
 };
 

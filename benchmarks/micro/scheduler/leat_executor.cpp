@@ -62,8 +62,7 @@ class LeatGraph final : public PreparedGraph {
   private:
     static bool call(void* self, scheduler::TaskId task, scheduler::TaskScope& /*scope*/) {
         const NodeBody& body = static_cast<const LeatGraph*>(self)->body_;
-        body.call(body.context, int32_t(task));
-        return true;
+        return body.call(body.context, int32_t(task));
     }
 
     scheduler::Executor& executor_;

@@ -15,7 +15,9 @@
 namespace leat::micro {
 namespace {
 
-void do_nothing(void* /*context*/, int32_t /*node*/) {}
+bool do_nothing(void* /*context*/, int32_t /*node*/) {
+    return true;
+}
 
 struct Node {
     NodeBody body;

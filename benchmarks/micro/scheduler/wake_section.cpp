@@ -34,10 +34,11 @@ struct Stamps {
     std::array<int64_t, 2> started_ns{};
     BusyWork work;
 
-    static void visit(void* context, int32_t node) {
+    static bool visit(void* context, int32_t node) {
         auto& stamps = *static_cast<Stamps*>(context);
         stamps.started_ns[size_t(node)] = now_ns();
         multiply_chain(stamps.work.iterations, uint64_t(node));
+        return true;
     }
 };
 
@@ -125,7 +126,7 @@ class WakeTest {
     }
 
     void measure_plain(int64_t pause_ns) {
-        void (*volatile call)(void*, int32_t) = Stamps::visit;
+        bool (*volatile call)(void*, int32_t) = Stamps::visit;
         call(&stamps_, 0);
         for (int run = 0; run < kRunsPerRound; ++run) {
             const int64_t pause_end = pause_for(pause_ns);
