@@ -37,7 +37,7 @@ CompiledCounters::CompiledCounters(const CompiledProgram& program)
       domain_of_thread(size_t(program.lists()) + 1),
       threads_in(size_t(program.lists())) {
     for (int lane = 0; lane < program.lists(); ++lane) {
-        lists[size_t(lane)].seen.resize(size_t(program.lists()));
+        lists[size_t(lane)].expect(size_t(program.lists()));
         // One line more on both sides: no two lanes share one, wherever the vector starts.
         claims_of_lane.emplace_back(program.tile_tasks.size() + 2 * kLineClaims);
     }
@@ -62,7 +62,7 @@ void CompiledCounters::begin_run(const CompiledProgram& program,
         lists[list].progress.reset();
         lists[list].owner.reset();
         lists[list].next = program.list_begin[list];
-        std::fill(lists[list].seen.begin(), lists[list].seen.end(), 0);
+        lists[list].forget();
     }
     if (program.has_caller_tasks) {
         (void)lists[0].owner.try_claim();  // the caller finds it claimed: see work()
@@ -212,7 +212,7 @@ CompiledRun::Instruction CompiledRun::decode(const uint32_t* word) {
 // For the owner of `own`: its line of the other's counter is loaded only when the last look at it
 // was not enough. A load that misses takes as long as some 40 empty tasks.
 inline bool CompiledRun::has_published(ListState& own, uint32_t list, uint32_t times) const {
-    uint32_t& seen = own.seen[list];
+    uint32_t& seen = own.seen(list);
     if (seen < times) {
         seen = counters_.lists[list].progress.published();
     }

@@ -8,7 +8,9 @@
 // The counters are zero at the start of a run; Gate::open shows that to helpers.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -72,8 +74,16 @@ struct alignas(128) ListState {
     alignas(128) ListProgress progress;
     alignas(128) ListOwner owner;
     // Guarded by `owner`.
-    uint32_t next = 0;           // word to go on with
-    std::vector<uint32_t> seen;  // what the other lists had published when last looked at
+    uint32_t next = 0;  // word to go on with
+    // What the list had published when the owner of this one last looked at it.
+    uint32_t& seen(size_t list) { return seen_[list + size_t(kLineWords)]; }
+    void expect(size_t lists) { seen_.resize(lists + 2 * size_t(kLineWords)); }
+    void forget() { std::fill(seen_.begin() + kLineWords, seen_.end() - kLineWords, 0); }
+
+  private:
+    // A line more on both sides: written at most waits, so no other list may have its words beside.
+    static constexpr ptrdiff_t kLineWords = 128 / sizeof(uint32_t);
+    std::vector<uint32_t> seen_;
 };
 
 // The threads of one domain that are in a run, and since when there is none.
