@@ -198,10 +198,7 @@ PlacementRecord record_of(const GraphData& graph,
                           std::span<const ListedDevice> devices,
                           int threads) {
     PlacementRecord record;
-    record.devices.reserve(devices.size());
-    for (const ListedDevice& device : devices) {
-        record.devices.push_back(assume_device(device, threads));
-    }
+    record.assumed = assume_devices(devices, threads);
     record.device_of_node = placement.device_of_node;
     record.part_of_node.assign(graph.nodes.size(), -1);
     record.is_pinned.reserve(graph.nodes.size());

@@ -2,99 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "base/error.h"
-
 namespace leat {
 namespace {
-
-// Where a backend does not report a link: about a thread's wake-up, and a memcpy.
-constexpr LinkRates kDefaultLink{10'000, 5e9};
-
-DeviceKind kind_of(const ListedDevice& device) {
-    if (device.host != nullptr) {
-        return device.host->name() == "reference" ? DeviceKind::kReference : DeviceKind::kCpuThread;
-    }
-    switch (device.place.backend->device(device.place.number).kind) {
-        case kLeatDeviceCpu:
-            return DeviceKind::kCpuThread;
-        case kLeatDeviceIntegrated:
-            return DeviceKind::kIntegrated;
-        case kLeatDeviceDiscrete:
-            return DeviceKind::kDiscrete;
-        default:
-            return DeviceKind::kOther;
-    }
-}
-
-std::string name_of(DeviceKind kind, int threads) {
-    switch (kind) {
-        case DeviceKind::kReference:
-            return "plain loops on one thread";
-        case DeviceKind::kCpuThread:
-            return threads == 1 ? "a CPU thread" : fmt::format("{} CPU threads", threads);
-        case DeviceKind::kIntegrated:
-            return "an integrated GPU";
-        case DeviceKind::kDiscrete:
-            return "a discrete GPU";
-        default:
-            return "a device of unknown kind";
-    }
-}
-
-// The link between the host and the device's first domain, in one direction.
-const LeatLinkInfo* find_link(const LeatDeviceInfo& device, bool is_to_device) {
-    if (device.domain_count == 0) {
-        return nullptr;
-    }
-    const int32_t own = device.domains[0]->domain;
-    const int32_t from = is_to_device ? LEAT_HOST_DOMAIN : own;
-    const int32_t to = is_to_device ? own : LEAT_HOST_DOMAIN;
-    for (int32_t i = 0; i < device.link_count; ++i) {
-        const LeatLinkInfo& link = *device.links[i];
-        if (link.from_domain == from && link.to_domain == to && link.bytes_per_s > 0) {
-            return &link;
-        }
-    }
-    return nullptr;
-}
-
-LinkRates rates_of(const LeatLinkInfo* link) {
-    return link == nullptr ? kDefaultLink : LinkRates{link->latency_ns, link->bytes_per_s};
-}
-
-// A value as the cost model sees it; not present where its rank is unknown or it is no tensor.
-TensorArg operand_of(const TypeInfo& type, bool& has_open_extents) {
-    if (!type.is_tensor() || !type.dims || type.dims->size() > kMaxRank) {
-        return {};
-    }
-    Shape shape;
-    for (const DimSpec& dim : *type.dims) {
-        has_open_extents = has_open_extents || !dim.is_fixed();
-        shape.append(dim.is_fixed() ? dim.extent() : 1);
-    }
-    return row_major_arg(type.dtype, shape, nullptr);
-}
-
-int64_t bytes_of(const TensorArg& value) {
-    return value.present() ? storage_bytes(value.dtype, value.shape.element_count()).value_or(0)
-                           : 0;
-}
 
 class Reporter {
   public:
     Reporter(const PlacementRecord& record,
              const GraphData& graph,
              std::span<const std::shared_ptr<const ValueFact>> facts)
-        : record_(record), graph_(graph) {
-        values_.reserve(graph.values.size());
-        for (size_t v = 0; v < graph.values.size(); ++v) {
-            const TypeInfo& type = facts.empty() ? graph.values[v].type : facts[v]->type;
-            values_.push_back(operand_of(type, report_.has_open_extents));
-        }
+        : record_(record), graph_(graph), work_(work_of_graph(graph, facts)) {
+        report_.has_open_extents = work_.has_open_extents;
     }
 
     GraphPlacement run(const GraphData& cut,
@@ -116,19 +36,21 @@ class Reporter {
     }
 
   private:
-    const TensorArg& operand(ValueId id) const { return values_[size_t(id.index)]; }
+    int64_t bytes(ValueId id) const { return bytes_of(work_.values[size_t(id.index)]); }
+    const std::vector<AssumedDevice>& devices() const { return record_.assumed.devices; }
 
     void add_devices() {
-        for (const AssumedDevice& device : record_.devices) {
+        for (const AssumedDevice& device : devices()) {
             DeviceShare& share = report_.devices.emplace_back();
             share.device = device.label;
             share.flops_per_s = device.rates.flops_per_s;
             share.bytes_per_s = device.rates.bytes_per_s;
             share.rates_source = device.rates_source;
-            if (device.has_link) {
-                share.link_latency_ns = device.to_device.latency_ns;
-                share.link_bytes_per_s = device.to_device.bytes_per_s;
-                share.link_source = device.link_source;
+            if (!device.is_host) {
+                const AssumedLink& link = record_.assumed.link(kHostMemory, device.domain);
+                share.link_latency_ns = link.rates.latency_ns;
+                share.link_bytes_per_s = link.rates.bytes_per_s;
+                share.link_source = link.source;
             }
         }
     }
@@ -145,7 +67,7 @@ class Reporter {
         }
         placed.reason =
             record_.is_pinned[n] ? PlacementReason::kPinned : PlacementReason::kFirstOfList;
-        placed.device = record_.devices[size_t(device)].label;
+        placed.device = devices()[size_t(device)].label;
         placed.part = record_.part_of_node[n];
         placed.refusals = record_.refusals[n];
         DeviceShare& share = report_.devices[size_t(device)];
@@ -153,42 +75,17 @@ class Reporter {
         share.estimated_ns += placed.estimated_ns;
     }
 
-    // By node; nullopt where the rank of some operand is not known.
-    std::optional<Cost> work_of_node(const NodeData& node) const {
-        std::vector<TensorArg> inputs;
-        std::vector<TensorArg> outputs;
-        for (const bool is_input : {true, false}) {
-            for (const ValueId id : is_input ? node.inputs : node.outputs) {
-                if (id.valid() && !operand(id).present()) {
-                    return std::nullopt;
-                }
-                (is_input ? inputs : outputs).push_back(id.valid() ? operand(id) : TensorArg());
-            }
-        }
-        return work_of(node, inputs, outputs);
-    }
-
     void estimate() {
-        std::vector<Cost> work;
-        for (const NodeData& node : graph_.nodes) {
-            const std::optional<Cost> cost = work_of_node(node);
-            PlacedNode& placed = report_.nodes.emplace_back();
-            placed.is_estimated = cost.has_value();
-            placed.flops = cost ? cost->flops : 0;
-            placed.bytes = cost ? cost->bytes : 0;
-            work.push_back(cost.value_or(Cost()));
-        }
-        std::vector<DeviceRates> rates;
-        for (const AssumedDevice& device : record_.devices) {
-            rates.push_back(device.rates);
-        }
-        const NodeCosts costs(work, rates);
+        const NodeCosts costs = node_costs(work_, devices());
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            PlacedNode& placed = report_.nodes.emplace_back();
             const int device = record_.device_of_node[n];
             if (device >= 0) {
-                report_.nodes[n].estimated_ns = costs.at(n, size_t(device));
-            } else {
-                report_.nodes[n] = {};
+                placed.is_estimated = work_.nodes[n].has_value();
+                const Cost work = work_.nodes[n].value_or(Cost());
+                placed.flops = work.flops;
+                placed.bytes = work.bytes;
+                placed.estimated_ns = costs.at(n, size_t(device));
             }
         }
     }
@@ -206,8 +103,8 @@ class Reporter {
         const std::vector<ValueId>& inputs = graph_.inputs;
         const bool is_input = std::find(inputs.begin(), inputs.end(), id) != inputs.end();
         if (from_node >= 0 || is_input) {
-            report_.edges.push_back({name, bytes_of(operand(id)), from_node, to_node,
-                                     part_of(from_node) != part_of(to_node)});
+            report_.edges.push_back(
+                {name, bytes(id), from_node, to_node, part_of(from_node) != part_of(to_node)});
         }
     }
 
@@ -228,16 +125,18 @@ class Reporter {
     // What a part's step copies; operands that are read on the host stay there.
     void add_moved(const NodeData& node, int part, const DevicePart& compiled) {
         const auto device = std::find_if(
-            record_.devices.begin(), record_.devices.end(),
+            devices().begin(), devices().end(),
             [&](const AssumedDevice& each) { return each.label == compiled.place().label; });
-        DeviceShare& share = report_.devices[size_t(device - record_.devices.begin())];
+        DeviceShare& share = report_.devices[size_t(device - devices().begin())];
         ++share.part_count;
         const auto add = [&](ValueId id, bool is_to_device) {
-            const int64_t bytes = bytes_of(operand(id));
-            const LinkRates& link = is_to_device ? device->to_device : device->from_device;
-            report_.moved.push_back({graph_.value(id).name, bytes, device->label, part,
-                                     is_to_device, transfer_ns(bytes, link)});
-            (is_to_device ? share.bytes_in : share.bytes_out) += bytes;
+            const int64_t moved_bytes = bytes(id);
+            const AssumedLink& link = is_to_device
+                                          ? record_.assumed.link(kHostMemory, device->domain)
+                                          : record_.assumed.link(device->domain, kHostMemory);
+            report_.moved.push_back({graph_.value(id).name, moved_bytes, device->label, part,
+                                     is_to_device, transfer_ns(moved_bytes, link.rates)});
+            (is_to_device ? share.bytes_in : share.bytes_out) += moved_bytes;
             share.moving_ns += report_.moved.back().estimated_ns;
         };
         for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -266,7 +165,7 @@ class Reporter {
 
     const PlacementRecord& record_;
     const GraphData& graph_;
-    std::vector<TensorArg> values_;  // by value
+    const GraphWork work_;
     GraphPlacement report_;
 };
 
@@ -282,28 +181,6 @@ PlacementReason reason_of(NodeFate fate) {
 }
 
 }  // namespace
-
-AssumedDevice assume_device(const ListedDevice& device, int threads) {
-    AssumedDevice assumed;
-    assumed.label = device.label;
-    const DeviceKind kind = kind_of(device);
-    assumed.rates = default_rates(kind);
-    if (kind == DeviceKind::kCpuThread) {
-        assumed.rates.flops_per_s *= threads;
-    }
-    assumed.rates_source = "default for " + name_of(kind, threads);
-    if (device.host == nullptr) {
-        const LeatDeviceInfo& info = device.place.backend->device(device.place.number);
-        const LeatLinkInfo* to_device = find_link(info, true);
-        const LeatLinkInfo* from_device = find_link(info, false);
-        assumed.has_link = true;
-        assumed.to_device = rates_of(to_device);
-        assumed.from_device = rates_of(from_device);
-        assumed.link_source =
-            to_device != nullptr && from_device != nullptr ? "reported by the backend" : "default";
-    }
-    return assumed;
-}
 
 std::vector<PlacedNode> gone_nodes(const GraphData& before,
                                    const GraphData& after,

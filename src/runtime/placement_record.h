@@ -8,28 +8,15 @@
 
 #include "graph/inference.h"
 #include "leat/placement_report.h"
-#include "partition/cost_model.h"
 #include "partition/partition.h"
 #include "passes/node_history.h"
-#include "runtime/device_list.h"
+#include "runtime/device_costs.h"
+#include "runtime/device_part.h"
 
 namespace leat {
 
-// How fast a device is taken to be, and who says so.
-struct AssumedDevice {
-    std::string label;
-    DeviceRates rates;
-    std::string rates_source;
-    bool has_link = false;  // false: it is the host
-    LinkRates to_device;
-    LinkRates from_device;
-    std::string link_source;
-};
-// threads: of the Runtime.
-AssumedDevice assume_device(const ListedDevice& device, int threads);
-
 struct PlacementRecord {
-    std::vector<AssumedDevice> devices;
+    AssumedDevices assumed;
     std::vector<int> device_of_node;                   // by node after the passes, as Placement
     std::vector<int> part_of_node;                     // -1: none
     std::vector<bool> is_pinned;                       // by node

@@ -1,0 +1,74 @@
+// Estimated times of a graph's nodes on a list of devices, and of values between their memories.
+//
+// Whoever places nodes and whoever reports about placements takes the times from here. Pure but for
+// assume_devices(), which reads the infos of devices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/inference.h"
+#include "partition/cost_model.h"
+#include "runtime/device_list.h"
+
+namespace leat {
+
+// The memory that graph inputs come from and outputs go to; index in AssumedDevices::domains.
+constexpr int kHostMemory = 0;
+
+// How fast a device is taken to be, and who says so.
+struct AssumedDevice {
+    std::string label;
+    DeviceRates rates;
+    std::string rates_source;
+    int domain = kHostMemory;
+    bool is_host = false;  // its nodes are steps of the host's plan
+    int compute_queue_count = 1;
+};
+
+struct AssumedDomain {
+    std::string name;            // "host", or "DEVICE: DOMAIN"
+    int64_t capacity_bytes = 0;  // 0: unknown
+};
+
+// From one memory to another.
+struct AssumedLink {
+    LinkRates rates;
+    std::string source;
+    bool is_by_host = false;  // two copies, one after the other: no link joins the memories
+};
+
+struct AssumedDevices {
+    std::vector<AssumedDevice> devices;  // as in the list
+    std::vector<AssumedDomain> domains;  // kHostMemory, then those that devices work in, each once
+    std::vector<AssumedLink> links;      // [from domain][to domain]; the diagonal is not used
+
+    const AssumedLink& link(int from_domain, int to_domain) const {
+        return links[size_t(from_domain) * domains.size() + size_t(to_domain)];
+    }
+};
+// threads: of the Runtime.
+AssumedDevices assume_devices(std::span<const ListedDevice> devices, int threads);
+
+// What the nodes of a graph do, whichever device runs them.
+struct GraphWork {
+    std::vector<TensorArg> values;           // without data; not present: unknown rank, no tensor
+    std::vector<std::optional<Cost>> nodes;  // nullopt: some operand is not present above
+    bool has_open_extents = false;           // some extent was assumed
+};
+// facts: by value; empty: none but the types of the graph are known. assumed_extent: of extents
+// that are not fixed.
+GraphWork work_of_graph(const GraphData& graph,
+                        std::span<const std::shared_ptr<const ValueFact>> facts,
+                        int64_t assumed_extent = 1);
+// Of one value of GraphWork; 0 where it is not present.
+int64_t bytes_of(const TensorArg& value);
+
+// Of every node on every device of the list; 0 where the work is not known.
+NodeCosts node_costs(const GraphWork& work, std::span<const AssumedDevice> devices);
+
+}  // namespace leat
