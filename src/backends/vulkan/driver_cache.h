@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/disk_cache.h"
 #include "device.h"
-#include "disk_cache.h"
 #include "owned.h"
 
 namespace leat::vulkan {

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <optional>
 
-#include "backends/vulkan/disk_cache.h"
 #include "backends/vulkan/spirv_reduction.h"
+#include "base/disk_cache.h"
 #include "base/error.h"
 
 namespace leat::vulkan {

@@ -9,9 +9,11 @@
 
 #include "leat/status.h"
 
-namespace leat::vulkan {
-
+namespace leat {
 class DiskCache;
+}  // namespace leat
+
+namespace leat::vulkan {
 
 using SpirvWords = std::vector<uint32_t>;
 

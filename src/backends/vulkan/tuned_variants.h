@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "disk_cache.h"
+#include "base/disk_cache.h"
 #include "kernel.h"
 
 namespace leat::vulkan {

@@ -8,9 +8,11 @@
 
 #include "backends/vulkan/kernel.h"
 
-namespace leat::vulkan {
-
+namespace leat {
 class DiskCache;
+}  // namespace leat
+
+namespace leat::vulkan {
 
 // What CustomOperator::device_kernels["vulkan"] says.
 struct CustomKernel {

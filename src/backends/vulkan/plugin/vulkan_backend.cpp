@@ -8,7 +8,6 @@
 #include "backends/lowered/plugin_graph.h"
 #include "backends/queues/queued_backend.h"
 #include "backends/vulkan/device_info.h"
-#include "backends/vulkan/disk_cache.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/loader.h"
 #include "backends/vulkan/plugin/device_table.h"
@@ -23,6 +22,7 @@
 #include "backends/vulkan/plugin/vulkan_instance.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
 #include "backends/vulkan/tier.h"
+#include "base/disk_cache.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {

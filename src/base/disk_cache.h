@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-namespace leat::vulkan {
+namespace leat {
 
 // Hundreds of kernels, and the drivers' own caches of several machines.
 constexpr int64_t kDiskCacheBytes = int64_t{128} << 20;
@@ -64,4 +64,4 @@ class DiskCache {
     std::optional<int64_t> used_bytes_;  // of all entries; not known before the first store
 };
 
-}  // namespace leat::vulkan
+}  // namespace leat

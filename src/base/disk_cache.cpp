@@ -1,4 +1,4 @@
-#include "backends/vulkan/disk_cache.h"
+#include "base/disk_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 #include "base/text_file.h"
 
-namespace leat::vulkan {
+namespace leat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -236,4 +236,4 @@ void DiskCache::make_room(int64_t written_bytes) {
     used_bytes_ = used_bytes;
 }
 
-}  // namespace leat::vulkan
+}  // namespace leat
