@@ -2,7 +2,8 @@
 // estimate.
 //
 // Estimates are made from the operators' definitions (flops, bytes) and a few constants of each
-// device. Nothing is measured: they compare placements, and foretell no time.
+// device, and then only compare placements; where operators were calibrated they are what these
+// took (calibration_report.h).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,13 @@ enum class PlacementReason : uint8_t {
     kIdentity,         // it gives its input back
     kJoined,           // another node does its work
     kUnused,           // no result of the graph needs it
+};
+
+// What an estimated time is made of.
+enum class CostSource : uint8_t {
+    kDefinition,  // flops and bytes of the operator's definition, and the device's rates
+    kScaled,      // the same, times what other operators of the type took there by comparison
+    kMeasured,    // this operator with these shapes was measured on the device
 };
 
 struct DeviceRefusal {
@@ -40,6 +48,7 @@ struct PlacedNode {
     double flops = 0;
     int64_t bytes = 0;  // read and written
     double estimated_ns = 0;
+    CostSource source = CostSource::kDefinition;
 };
 
 // A value between two nodes that run, or an end of the graph.
@@ -66,6 +75,8 @@ struct DeviceShare {
     int node_count = 0;
     int part_count = 0;       // subgraphs that its backend compiled; 0 on the host
     double estimated_ns = 0;  // of its nodes
+    int measured_count = 0;   // of its nodes, with CostSource::kMeasured
+    int scaled_count = 0;     // with CostSource::kScaled
     double share = 0;         // of the sum of all nodes' and moved values' times
     int64_t bytes_in = 0;     // moved in each run; without constants, which stay there
     int64_t bytes_out = 0;

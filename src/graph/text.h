@@ -29,4 +29,9 @@ inline constexpr int64_t kMaxPrintedElements = 16;
 std::string graph_to_text(const GraphData& graph,
                           int64_t max_printed_elements = kMaxPrintedElements);
 
+// " {axis=1, mode=\"up\"}" as in the text form, by name; empty where there are none.
+std::string attributes_to_text(const Attributes& attributes);
+// "{1, 2, 3}", all of them.
+std::string elements_to_text(const Tensor& tensor);
+
 }  // namespace leat

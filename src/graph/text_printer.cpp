@@ -219,15 +219,6 @@ struct AttributePrinter {
     }
 };
 
-std::string print_attributes(const Attributes& attributes) {
-    std::string out;
-    for (const auto& [key, value] : attributes) {
-        out.append(out.empty() ? " {" : ", ").append(as_name(key)).append("=");
-        out.append(std::visit(AttributePrinter(), value));
-    }
-    return out.empty() ? out : out + '}';
-}
-
 class Printer {
   public:
     Printer(const GraphData& graph, int64_t max_printed_elements)
@@ -312,7 +303,7 @@ class Printer {
             out += name(node.inputs[size_t(step.operand_input)]);
             out += step.result_is_rhs ? ", ." : "";
         }
-        return out + ")" + print_attributes(step.attributes);
+        return out + ")" + attributes_to_text(step.attributes);
     }
 
     std::string print_node(const NodeData& node) const {
@@ -320,7 +311,7 @@ class Printer {
         std::string out = "  " + names(node.outputs, node.outputs.size()) + " = ";
         out += as_name(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type);
         out.append("(").append(names(node.inputs, own)).append(")");
-        out += print_attributes(node.attributes);
+        out += attributes_to_text(node.attributes);
         for (const auto& [key, body] : node.subgraphs) {
             out += fmt::format(" {}=<graph of {} nodes>", key, body->nodes.size());
         }
@@ -338,6 +329,19 @@ class Printer {
 };
 
 }  // namespace
+
+std::string attributes_to_text(const Attributes& attributes) {
+    std::string out;
+    for (const auto& [key, value] : attributes) {
+        out.append(out.empty() ? " {" : ", ").append(as_name(key)).append("=");
+        out.append(std::visit(AttributePrinter(), value));
+    }
+    return out.empty() ? out : out + '}';
+}
+
+std::string elements_to_text(const Tensor& tensor) {
+    return print_elements(tensor);
+}
 
 std::string graph_to_text(const GraphData& graph, int64_t max_printed_elements) {
     return Printer(graph, max_printed_elements).print();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -48,6 +49,9 @@ class NodeCosts {
   public:
     // work: by node.
     NodeCosts(std::span<const Cost> work, std::span<const DeviceRates> devices);
+    // [node][device], row-major.
+    NodeCosts(std::vector<double> cost_ns, size_t device_count)
+        : device_count_(device_count), cost_ns_(std::move(cost_ns)) {}
 
     double at(size_t node, size_t device) const { return cost_ns_[node * device_count_ + device]; }
     // [node][device], row-major: as scheduler::PlacementProblem has it.
