@@ -497,6 +497,17 @@ typedef struct LeatOperator {
     double (*cost_ns)(void* user, int32_t input_count, const LeatTensorView* const* inputs);
 } LeatOperator;
 
+// ---- Extensions ----
+
+// get_extension(LEAT_DRIVER_EXTENSION): which driver runs a device, with its version. What the host
+// keeps about times of the device is kept under it.
+#define LEAT_DRIVER_EXTENSION "leat_driver"
+typedef struct LeatDriverExtension {
+    LeatHeader header;
+    // Valid until shutdown; null: there is no such device, or it has no driver.
+    const char* (*driver)(LeatBackend* backend, int32_t device);
+} LeatDriverExtension;
+
 // ---- The plugin's table. No entry that lies inside struct_bytes is null. ----
 
 typedef struct LeatBackendApi {

@@ -225,7 +225,10 @@ class Backend {
     virtual ~Backend() = default;
 
     virtual const LeatDeviceInfo* device(int32_t /*index*/) { return nullptr; }
+    // Of names that the wrapper does not answer itself.
     virtual const void* get_extension(std::string_view /*name*/) { return nullptr; }
+    // As LeatDriverExtension says.
+    virtual const char* driver(int32_t /*device*/) { return nullptr; }
     virtual int64_t open_submissions() { return 0; }
 
     virtual std::unique_ptr<Slab> allocate_slab(int32_t /*domain*/, int64_t /*bytes*/) {

@@ -339,9 +339,20 @@ struct BackendEntries {
     }
     static const void* get_extension(LeatBackend* b, const char* name) noexcept {
         const void* table = nullptr;
-        (void)guarded(nullptr, [&] { table = object_of(b).get_extension(name); });
+        (void)guarded(nullptr, [&] {
+            table = std::string_view(name) == LEAT_DRIVER_EXTENSION
+                        ? &kDriverExtension
+                        : object_of(b).get_extension(name);
+        });
         return table;
     }
+    static const char* driver(LeatBackend* b, int32_t device) noexcept {
+        const char* text = nullptr;
+        (void)guarded(nullptr, [&] { text = object_of(b).driver(device); });
+        return text;
+    }
+    static constexpr LeatDriverExtension kDriverExtension{
+        {uint32_t(sizeof(LeatDriverExtension)), LEAT_PLUGIN_VERSION, nullptr}, driver};
     static const LeatDeviceInfo* device(LeatBackend* b, int32_t index) noexcept {
         const LeatDeviceInfo* info = nullptr;
         (void)guarded(nullptr, [&] { info = object_of(b).device(index); });

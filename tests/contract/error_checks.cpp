@@ -47,6 +47,15 @@ void check_extensions(Context& context) {
     expect(context.api().get_extension(context.backend(), "leat.no_such_extension") == nullptr,
            "an extension that does not exist has a table");
     LeatSlab* slab = context.slab(kBytes);
+    if (const void* table = context.api().get_extension(context.backend(), LEAT_DRIVER_EXTENSION)) {
+        const auto& drivers = *static_cast<const LeatDriverExtension*>(table);
+        expect(drivers.header.struct_bytes >= sizeof(LeatDriverExtension),
+               "the table of drivers is smaller than in version 1");
+        expect(drivers.driver(context.backend(), 1'000'000) == nullptr,
+               "a device that does not exist has a driver");
+        const char* driver = drivers.driver(context.backend(), 0);
+        expect(driver == nullptr || *driver != '\0', "the name of a driver is empty");
+    }
     auto unknown = plugin::made<LeatChained>();
     unknown.name = "leat.no_such_struct";
     auto fill = plugin::made<LeatFill>();

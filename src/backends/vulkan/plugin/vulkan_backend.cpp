@@ -8,6 +8,7 @@
 #include "backends/lowered/plugin_graph.h"
 #include "backends/queues/queued_backend.h"
 #include "backends/vulkan/device_info.h"
+#include "backends/vulkan/driver_cache.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/loader.h"
 #include "backends/vulkan/plugin/device_table.h"
@@ -84,6 +85,7 @@ class VulkanBackend final : public queues::QueuedBackend {
         std::vector<DeviceInfo> infos = usable_devices(*instance);
         for (DeviceInfo& info : infos) {
             const auto index = int32_t(devices_.size());
+            drivers_.push_back(driver_cache_key(info));
             devices_.push_back(std::make_unique<LazyDevice>(instance, std::move(info), index,
                                                             settings_, cache_.get()));
             tuners_.push_back(make_kernel_tuner(*devices_.back(), host_, cache_.get()));
@@ -101,6 +103,11 @@ class VulkanBackend final : public queues::QueuedBackend {
     const LeatDeviceInfo* device(int32_t index) override {
         return index >= 0 && size_t(index) < tables_.size() ? tables_[size_t(index)]->row()
                                                             : nullptr;
+    }
+
+    const char* driver(int32_t device) override {
+        const bool is_there = device >= 0 && size_t(device) < drivers_.size();
+        return is_there ? drivers_[size_t(device)].c_str() : nullptr;
     }
 
     std::unique_ptr<plugin::Slab> allocate_slab(int32_t domain, int64_t bytes) override {
@@ -176,6 +183,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     Settings settings_;
     std::unique_ptr<DiskCache> cache_;  // null: none
     CustomOperators operators_;
+    std::vector<std::string> drivers_;  // by device
     std::vector<std::unique_ptr<LazyDevice>> devices_;
     std::vector<std::unique_ptr<MeasuredVariants>> tuners_;  // by device, as the next
     std::vector<std::unique_ptr<DeviceTable>> tables_;
