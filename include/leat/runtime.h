@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/calibration_report.h"
 #include "leat/custom_operator.h"
 #include "leat/export.h"
 #include "leat/graph.h"
@@ -87,6 +88,9 @@ struct RuntimeOptions {
     // Named settings of backends, by backend and name; an unknown one is an error of compile().
     std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
         backend_settings;
+    // Where times of operators that were measured (CompileOptions::calibrate) are kept; empty:
+    // leat/costs in the user's cache folder ($XDG_CACHE_HOME or ~/.cache).
+    std::string calibration_folder;
     // Custom operators, shared with whoever has copies of the library; none: one of its own.
     std::optional<OperatorLibrary> operators;
     // Shared objects with custom operators, as for load_operators; one that cannot be loaded is an
@@ -128,6 +132,16 @@ using InputShapes = std::map<std::string, Shape, std::less<>>;
 
 enum class Fallback : uint8_t { kForbid, kWarn, kAllow };
 
+// Whether compile() measures what operators take on the devices of its list. What was measured
+// before is used in any case.
+enum class Calibrate : uint8_t {
+    kNever,
+    // What is not known yet, and keeps it for later processes (RuntimeOptions::calibration_folder):
+    // each operator of the graph, with the shapes that are fixed, on each device, some dozen runs
+    // on elements of leat's own; and copies to the devices and back.
+    kMissing,
+};
+
 struct CompileOptions {
     static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
 
@@ -145,6 +159,7 @@ struct CompileOptions {
     // different devices stay apart. What is computed before the run (constants, what follows from
     // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not.
     std::map<std::string, std::string, std::less<>> pins;
+    Calibrate calibrate = Calibrate::kNever;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
     // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it
@@ -229,7 +244,8 @@ struct CompileReport {
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
     std::vector<PlanReport> plans;
-    GraphPlacement placement;  // with the shapes of the plan that was used last
+    CalibrationReport calibration;  // empty unless CompileOptions::calibrate asks for it
+    GraphPlacement placement;       // with the shapes of the plan that was used last
     std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
     std::string summary_;
 };

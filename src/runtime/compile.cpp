@@ -8,6 +8,7 @@
 #include "graph/inference.h"
 #include "graph/operator_source.h"
 #include "passes/pipeline.h"
+#include "runtime/calibration.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/device_placement.h"
 #include "runtime/pins.h"
@@ -121,6 +122,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes, &history));
     report.weight_bytes = optimized.data().parameter_bytes();
     report.node_count = optimized.data().node_count();
+    report.calibration = calibrate(runtime, optimized.data(), devices, options);
     LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
                           place(*runtime, optimized.data(), std::move(devices), history, options));
 

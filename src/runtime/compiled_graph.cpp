@@ -55,7 +55,9 @@ Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
     return find_by_name(graph.output_names.size(), name_at, name, "output");
 }
 
-std::optional<Shape> CompiledGraph::Impl::fixed_input_shape(int input) const {
+std::optional<Shape> fixed_input_shape(const GraphData& graph,
+                                       const CompileOptions& options,
+                                       int input) {
     const ValueData& value = graph.value(graph.inputs[size_t(input)]);
     if (const auto given = options.shapes.find(value.name); given != options.shapes.end()) {
         return given->second;

@@ -15,6 +15,12 @@
 
 namespace leat {
 
+// The shape that the declaration, CompileOptions::shapes and ::dims fix for an input; nullopt
+// if some extent stays open.
+std::optional<Shape> fixed_input_shape(const GraphData& graph,
+                                       const CompileOptions& options,
+                                       int input);
+
 struct CompiledGraph::Impl {
     Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
         : runtime(std::move(owner)), source(std::move(optimized)), graph(source.data()) {}
@@ -43,9 +49,9 @@ struct CompiledGraph::Impl {
     Result<int> find_input(std::string_view name) const;
     Result<int> find_output(std::string_view name) const;
 
-    // The shape that the declaration, CompileOptions::shapes and ::dims fix for an input; nullopt
-    // if some extent stays open.
-    std::optional<Shape> fixed_input_shape(int input) const;
+    std::optional<Shape> fixed_input_shape(int input) const {
+        return leat::fixed_input_shape(graph, options, input);
+    }
     // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
     // fixed extents, and equal extents for equal names.
     Status check_shapes(std::span<const Shape> shapes) const;

@@ -69,12 +69,14 @@ class Assumptions {
         found_.domains.push_back({"host", 0});
         keys_.emplace_back();
         infos_.push_back(nullptr);
+        measured_.push_back(nullptr);
     }
 
     void add(const ListedDevice& device) {
         AssumedDevice& assumed = found_.devices.emplace_back();
         assumed.label = device.label;
         assumed.is_host = device.host != nullptr;
+        assumed.measured = device.measured;
         const DeviceKind kind = kind_of(device);
         assumed.rates = default_rates(kind);
         if (kind == DeviceKind::kCpuThread) {
@@ -108,6 +110,7 @@ class Assumptions {
         if (known == keys_.end()) {
             keys_.push_back(key);
             infos_.push_back(&info);
+            measured_.push_back(device.measured.get());
             found_.domains.push_back(
                 info.domain_count == 0
                     ? AssumedDomain{device.label, 0}
@@ -133,7 +136,19 @@ class Assumptions {
         return nullptr;
     }
 
+    // Between the host's memory and another one, where that was measured.
+    const LinkRates* find_measured(int from, int to) const {
+        const MeasuredCosts* device = measured_[size_t(std::max(from, to))];
+        if (device == nullptr || !device->links || (from != kHostMemory && to != kHostMemory)) {
+            return nullptr;
+        }
+        return from == kHostMemory ? &device->links->to_device : &device->links->from_device;
+    }
+
     AssumedLink link_between(int from, int to) const {
+        if (const LinkRates* measured = find_measured(from, to); measured != nullptr) {
+            return {*measured, "measured", false};
+        }
         const bool is_one_backend =
             keys_[size_t(from)].backend == keys_[size_t(to)].backend || from == 0 || to == 0;
         if (const LeatLinkInfo* link = is_one_backend ? find_link(from, to) : nullptr;
@@ -154,7 +169,8 @@ class Assumptions {
     AssumedDevices found_;
     // By domain.
     std::vector<DomainKey> keys_;
-    std::vector<const LeatDeviceInfo*> infos_;  // of the first device that works in it
+    std::vector<const LeatDeviceInfo*> infos_;    // of the first device that works in it
+    std::vector<const MeasuredCosts*> measured_;  // of that device; null: nothing was
 };
 
 TensorArg operand_of(const TypeInfo& type, int64_t assumed_extent, bool& has_open_extents) {
@@ -206,6 +222,10 @@ GraphWork work_of_graph(const GraphData& graph,
     work.nodes.reserve(graph.nodes.size());
     for (const NodeData& node : graph.nodes) {
         work.nodes.push_back(work_of_node(node, work.values));
+        const std::optional<NodeOperands> operands = operands_of(graph, node, facts);
+        work.signatures.push_back(operands ? std::optional(signature_of(node, *operands))
+                                           : std::nullopt);
+        work.op_types.emplace_back(node.op_type);
     }
     return work;
 }
@@ -215,18 +235,33 @@ int64_t bytes_of(const TensorArg& value) {
                            : 0;
 }
 
-NodeCosts node_costs(const GraphWork& work, std::span<const AssumedDevice> devices) {
-    std::vector<Cost> known;
-    known.reserve(work.nodes.size());
-    for (const std::optional<Cost>& node : work.nodes) {
-        known.push_back(node.value_or(Cost()));
-    }
-    std::vector<DeviceRates> rates;
-    rates.reserve(devices.size());
+std::vector<NodeEstimate> node_estimates(const GraphWork& work,
+                                         std::span<const AssumedDevice> devices) {
+    std::vector<DeviceEstimates> of_device;
+    of_device.reserve(devices.size());
     for (const AssumedDevice& device : devices) {
-        rates.push_back(device.rates);
+        of_device.emplace_back(device.rates, device.measured.get());
     }
-    return NodeCosts(known, rates);
+    std::vector<NodeEstimate> estimates;
+    estimates.reserve(work.nodes.size() * devices.size());
+    for (size_t n = 0; n < work.nodes.size(); ++n) {
+        const OperatorSignature* signature = work.signatures[n] ? &*work.signatures[n] : nullptr;
+        for (const DeviceEstimates& device : of_device) {
+            estimates.push_back(
+                device.of(signature, work.op_types[n], work.nodes[n].value_or(Cost())));
+        }
+    }
+    return estimates;
+}
+
+NodeCosts node_costs(const GraphWork& work, std::span<const AssumedDevice> devices) {
+    const std::vector<NodeEstimate> estimates = node_estimates(work, devices);
+    std::vector<double> cost_ns;
+    cost_ns.reserve(estimates.size());
+    for (const NodeEstimate& estimate : estimates) {
+        cost_ns.push_back(estimate.ns);
+    }
+    return {std::move(cost_ns), devices.size()};
 }
 
 }  // namespace leat

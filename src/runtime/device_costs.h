@@ -9,10 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/inference.h"
 #include "partition/cost_model.h"
+#include "partition/measured_costs.h"
 #include "runtime/device_list.h"
 
 namespace leat {
@@ -28,6 +30,7 @@ struct AssumedDevice {
     int domain = kHostMemory;
     bool is_host = false;  // its nodes are steps of the host's plan
     int compute_queue_count = 1;
+    std::shared_ptr<const MeasuredCosts> measured;  // null: nothing was
 };
 
 struct AssumedDomain {
@@ -58,7 +61,9 @@ AssumedDevices assume_devices(std::span<const ListedDevice> devices, int threads
 struct GraphWork {
     std::vector<TensorArg> values;           // without data; not present: unknown rank, no tensor
     std::vector<std::optional<Cost>> nodes;  // nullopt: some operand is not present above
-    bool has_open_extents = false;           // some extent was assumed
+    std::vector<std::optional<OperatorSignature>> signatures;  // by node; nullopt: open extents
+    std::vector<std::string_view> op_types;                    // by node, of the graph
+    bool has_open_extents = false;                             // some extent was assumed
 };
 // facts: by value; empty: none but the types of the graph are known. assumed_extent: of extents
 // that are not fixed.
@@ -68,7 +73,11 @@ GraphWork work_of_graph(const GraphData& graph,
 // Of one value of GraphWork; 0 where it is not present.
 int64_t bytes_of(const TensorArg& value);
 
-// Of every node on every device of the list; 0 where the work is not known.
+// Of every node on every device of the list, [node][device]: what was measured, or made of rates.
+// 0 where the work is not known.
+std::vector<NodeEstimate> node_estimates(const GraphWork& work,
+                                         std::span<const AssumedDevice> devices);
+// The same without where they come from.
 NodeCosts node_costs(const GraphWork& work, std::span<const AssumedDevice> devices);
 
 }  // namespace leat

@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "leat/runtime.h"
+#include "partition/measured_costs.h"
 #include "runtime/device_part.h"
 
 namespace leat {
@@ -19,6 +20,7 @@ struct ListedDevice {
     std::string label;              // as the user wrote it
     const Backend* host = nullptr;  // null: `place` says which device
     DevicePlace place;
+    std::shared_ptr<const MeasuredCosts> measured;  // null: nothing was
 };
 
 // Plugins by the name of their backend; each is loaded when it is first named. Thread-safe.

@@ -73,10 +73,12 @@ class Reporter {
         DeviceShare& share = report_.devices[size_t(device)];
         ++share.node_count;
         share.estimated_ns += placed.estimated_ns;
+        share.measured_count += placed.source == CostSource::kMeasured ? 1 : 0;
+        share.scaled_count += placed.source == CostSource::kScaled ? 1 : 0;
     }
 
     void estimate() {
-        const NodeCosts costs = node_costs(work_, devices());
+        const std::vector<NodeEstimate> estimates = node_estimates(work_, devices());
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             PlacedNode& placed = report_.nodes.emplace_back();
             const int device = record_.device_of_node[n];
@@ -85,7 +87,9 @@ class Reporter {
                 const Cost work = work_.nodes[n].value_or(Cost());
                 placed.flops = work.flops;
                 placed.bytes = work.bytes;
-                placed.estimated_ns = costs.at(n, size_t(device));
+                const NodeEstimate& estimate = estimates[n * devices().size() + size_t(device)];
+                placed.estimated_ns = estimate.ns;
+                placed.source = estimate.source;
             }
         }
     }

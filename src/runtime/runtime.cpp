@@ -209,6 +209,15 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     impl_->start(topology, budget);
     impl_->backends = std::make_unique<LoadedBackends>(
         impl_->options, parallel_for_on(*impl_->groups.front().executor));
+    const std::string& folder = impl_->options.calibration_folder;
+    impl_->calibrations = std::make_unique<CalibrationStore>(
+        folder.empty() ? default_calibration_folder() : folder, "leat " LEAT_VERSION,
+        // The options are the Runtime's, as the store is.
+        [logger = impl_->options.logger](std::string_view line) {
+            if (logger) {
+                logger(LogLevel::kWarning, line);
+            }
+        });
     const scheduler::ExecutorReport& executor = impl_->groups.front().executor->report();
     HostInfo& host = impl_->host;
     host.cpu_name = topology.cpu_name;

@@ -8,6 +8,7 @@
 #include "memory/memory_domains.h"
 #include "memory/weight_machine.h"
 #include "memory/weight_store.h"
+#include "runtime/calibration_store.h"
 #include "runtime/device_list.h"
 #include "runtime/thread_group.h"
 
@@ -27,7 +28,8 @@ struct Runtime::Impl {
     Status operators_status;          // of RuntimeOptions::operator_libraries
     std::vector<ThreadGroup> groups;  // at least one
     WeightStore weights;
-    std::unique_ptr<LoadedBackends> backends;  // set by the constructor
+    std::unique_ptr<LoadedBackends> backends;        // set by the constructor
+    std::unique_ptr<CalibrationStore> calibrations;  // the same
     WeightMachine weight_machine;  // without budgets; set where there are several groups
 
     int threads() const;  // of a run on one group, at most

@@ -20,7 +20,7 @@ fs::path absolute_path_in(const char* variable) {
 
 }  // namespace
 
-std::string make_cache_folder(std::string_view backend, const HostServices::Log& log) {
+std::string cache_root() {
     fs::path folder = absolute_path_in("XDG_CACHE_HOME");
     if (folder.empty()) {
         const fs::path home = absolute_path_in("HOME");
@@ -29,7 +29,15 @@ std::string make_cache_folder(std::string_view backend, const HostServices::Log&
         }
         folder = home / ".cache";
     }
-    folder = folder / "leat" / backend;
+    return (folder / "leat").string();
+}
+
+std::string make_cache_folder(std::string_view backend, const HostServices::Log& log) {
+    const std::string root = cache_root();
+    if (root.empty()) {
+        return {};
+    }
+    const fs::path folder = fs::path(root) / backend;
     std::error_code error;
     fs::create_directories(folder, error);
     // Two processes may make it at the same time, which one of them sees as an error.
