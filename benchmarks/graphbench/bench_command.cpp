@@ -1,12 +1,15 @@
 // graphbench bench and profile.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <optional>
 
+#include "base/error.h"
 #include "baseline.h"
+#include "calibration_view.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "files.h"
@@ -17,6 +20,7 @@
 #include "screen.h"
 #include "session.h"
 #include "sha256.h"
+#include "statistics.h"
 #include "step_table.h"
 #include "sweep.h"
 
@@ -248,6 +252,43 @@ int bench_command(const Options& options) {
     return state.exit_code;
 }
 
+namespace {
+
+// Median of runs as they are, after one without a clock.
+Result<double> median_run_ns(Request& request, int64_t runs) {
+    std::vector<double> times;
+    for (int64_t run = -1; run < std::max<int64_t>(1, runs); ++run) {
+        const int64_t begin = now_ns();
+        LEAT_RETURN_IF_ERROR(request.run());
+        if (run >= 0) {
+            times.push_back(double(now_ns() - begin));
+        }
+    }
+    return median(times);
+}
+
+// What compile() measured of operators and links, and what runs of the whole graph take.
+int print_calibration(Session& session, const Options& options, int64_t runs) {
+    const CalibrationReport report = session.compiled.report().calibration;
+    const Result<double> run_ns = median_run_ns(session.request, runs);
+    if (!run_ns.ok()) {
+        return report_error(run_ns.error(), true);
+    }
+    Json json = Json::object();
+    json.set("schema", kSchema);
+    json.set("target", options.positional()[0]);
+    json.set("run_ns", *run_ns);
+    json.set("calibration", calibration_as_json(report));
+    int exit_code = kExitOk;
+    if (!write_json(options, json, &exit_code)) {
+        fmt::print("{}a run of the whole graph as it is placed: {:.3f} us\n",
+                   calibration_as_text(report, options.integer("top")), *run_ns * 1e-3);
+    }
+    return exit_code;
+}
+
+}  // namespace
+
 int profile_command(const Options& options) {
     if (options.positional().size() != 1) {
         return usage_error(options, "needs one TARGET");
@@ -263,6 +304,9 @@ int profile_command(const Options& options) {
         return code;
     }
     constexpr int64_t kRuns = 10;
+    if (options.flag("calibrate")) {
+        return print_calibration(*state.sessions[0], options, options.integer("runs", kRuns));
+    }
     Result<std::vector<StepTime>> steps =
         profile_steps(state.sessions[0]->request, options.integer("runs", kRuns));
     if (!steps.ok()) {

@@ -94,6 +94,8 @@ constexpr OptionInfo kOptions[] = {
     {"histogram", kFlag, "", "", kBench, false, "show it"},
     {"samples", kText, "FILE", "", kBench, false, "one little-endian int64 of nanoseconds a run"},
     {"per-node", kFlag, "", "", kBench, false, "step times of a separate pass"},
+    {"calibrate", kFlag, "", "", kProfile, false,
+     "time each operator alone on each device, and links; kept for later compilations"},
     {"top", kInteger, "N", "20", kBench | kProfile, false, "rows of step tables"},
     {"sort", kChoice, "time|order|name|bytes", "time", kBench | kProfile, false, "of step tables"},
     {"trace", kText, "FILE", "", kBench | kProfile, false,

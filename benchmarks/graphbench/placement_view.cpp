@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/check.h"
@@ -40,6 +41,32 @@ std::string microseconds(double ns) {
     return fmt::format("{:.3f}", ns * 1e-3);
 }
 
+bool is_calibrated(const GraphPlacement& placement) {
+    return std::any_of(
+        placement.devices.begin(), placement.devices.end(),
+        [](const DeviceShare& device) { return device.measured_count + device.scaled_count > 0; });
+}
+
+std::string_view origin_text(const GraphPlacement& placement) {
+    return is_calibrated(placement)
+               ? "Times are those of calibrated operators, and where there are none of the "
+                 "definitions:"
+               : "Times are estimates from the definitions of operators, not calibrated:";
+}
+
+std::string_view name_of(CostSource source) {
+    switch (source) {
+        case CostSource::kDefinition:
+            return "definition";
+        case CostSource::kScaled:
+            return "scaled";
+        case CostSource::kMeasured:
+            return "measured";
+    }
+    LEAT_CHECK(false, "cost source {}", int(source));
+    return {};
+}
+
 std::string devices_text(const GraphPlacement& placement) {
     Table table({"device", "nodes", "parts", "estimated us", "share", "bytes in", "bytes out",
                  "moving us"});
@@ -50,11 +77,8 @@ std::string devices_text(const GraphPlacement& placement) {
                    std::to_string(device.bytes_out), microseconds(device.moving_ns)});
     }
     std::string text = table.to_string();
-    text += fmt::format(
-        "moving values: {:.1f} % of the estimated time. Times are estimates from the definitions "
-        "of "
-        "operators, not calibrated:\n",
-        100 * placement.moving_share);
+    text += fmt::format("moving values: {:.1f} % of the estimated time. {}\n",
+                        100 * placement.moving_share, origin_text(placement));
     for (const DeviceShare& device : placement.devices) {
         text +=
             fmt::format("  {}: {:g} GFLOP/s, {:g} GB/s ({})", device.device,
@@ -62,6 +86,10 @@ std::string devices_text(const GraphPlacement& placement) {
         if (!device.link_source.empty()) {
             text += fmt::format("; link {:g} us, {:g} GB/s ({})", device.link_latency_ns * 1e-3,
                                 device.link_bytes_per_s * 1e-9, device.link_source);
+        }
+        if (device.measured_count + device.scaled_count > 0) {
+            text += fmt::format("; {} of {} nodes measured, {} by others of their type",
+                                device.measured_count, device.node_count, device.scaled_count);
         }
         text += "\n";
     }
@@ -95,6 +123,8 @@ Json devices_json(const GraphPlacement& placement) {
         entry.set("bytes_out", device.bytes_out).set("moving_ns", device.moving_ns);
         entry.set("flops_per_s", device.flops_per_s).set("bytes_per_s", device.bytes_per_s);
         entry.set("rates_source", device.rates_source);
+        entry.set("measured_nodes", device.measured_count);
+        entry.set("scaled_nodes", device.scaled_count);
         if (!device.link_source.empty()) {
             entry.set("link_latency_ns", device.link_latency_ns);
             entry.set("link_bytes_per_s", device.link_bytes_per_s);
@@ -123,7 +153,7 @@ Json node_json(const PlacedNode& node) {
     entry.set("refusals", std::move(refusals));
     if (node.is_estimated) {
         entry.set("flops", node.flops).set("bytes", node.bytes);
-        entry.set("estimated_ns", node.estimated_ns);
+        entry.set("estimated_ns", node.estimated_ns).set("source", name_of(node.source));
     }
     return entry;
 }
@@ -142,18 +172,31 @@ std::string reason_text(const PlacedNode& node) {
 }
 
 std::string placement_as_text(const GraphPlacement& placement) {
-    Table nodes({"node", "operator", "device", "part", "estimated us", "why"});
+    std::vector<std::string> headers = {"node", "operator", "device", "part", "estimated us"};
+    const bool has_sources = is_calibrated(placement);
+    if (has_sources) {
+        headers.emplace_back("by");
+    }
+    headers.emplace_back("why");
+    Table nodes(std::move(headers));
     for (const PlacedNode& node : placement.nodes) {
-        nodes.add({node.name, node.op_type, node.device.empty() ? "none" : node.device,
-                   node.part < 0 ? "-" : std::to_string(node.part),
-                   node.is_estimated ? microseconds(node.estimated_ns) : "-", reason_text(node)});
+        std::vector<std::string> row = {node.name, node.op_type,
+                                        node.device.empty() ? "none" : node.device,
+                                        node.part < 0 ? "-" : std::to_string(node.part),
+                                        node.is_estimated ? microseconds(node.estimated_ns) : "-"};
+        if (has_sources) {
+            row.emplace_back(node.is_estimated ? name_of(node.source) : "-");
+        }
+        row.push_back(reason_text(node));
+        nodes.add(std::move(row));
     }
     return devices_text(placement) + moved_text(placement) + nodes.to_string();
 }
 
 Json placement_as_json(const GraphPlacement& placement) {
     Json json = Json::object();
-    json.set("is_calibrated", false).set("has_open_extents", placement.has_open_extents);
+    json.set("is_calibrated", is_calibrated(placement))
+        .set("has_open_extents", placement.has_open_extents);
     json.set("devices", devices_json(placement)).set("moving_share", placement.moving_share);
     Json moved = Json::array();
     for (const MovedValue& value : placement.moved) {

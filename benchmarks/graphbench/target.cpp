@@ -164,6 +164,7 @@ Result<CompileOptions> compile_options(const Options& options) {
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid
                        : fallback == "allow" ? Fallback::kAllow
                                              : Fallback::kWarn;
+    compile.calibrate = options.flag("calibrate") ? Calibrate::kMissing : Calibrate::kNever;
     compile.memory_limit_bytes = options.bytes("memory-limit");
     compile.optimize = options.text("optimize") != "off";
     LEAT_ASSIGN_OR_RETURN(compile.tile_window, tile_window(options.text("tile-window")));

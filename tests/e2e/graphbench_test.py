@@ -327,16 +327,56 @@ class Pins(unittest.TestCase):
         self.assertIn("--place pins 'a' to 'cpu' and to 'sim'", err)
 
 
+class Calibration(unittest.TestCase):
+    DEVICES = ["--device", "sim,cpu", "--threads", "1"]
+
+    def test_what_was_measured_is_kept_and_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = {"XDG_CACHE_HOME": folder}
+            profile = ["profile", SMALL, "--calibrate", *self.DEVICES, "--runs", "1"]
+            code, out, err = call(*profile, environment=cache)
+            self.assertEqual(code, 0, err)
+            self.assertRegex(out, r"calibration: \d+ measured now, 0 kept from before, 0 not measured")
+            for line in (r"(?m)^ +\d+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ % +\d+ +now +Conv\(", "link to it", "in sum: roofline"):
+                self.assertRegex(out, line)
+            self.assertEqual(len(os.listdir(os.path.join(folder, "leat", "costs"))), 2)
+            result = json.loads(call(*profile, "--json", "-", environment=cache)[1])
+            self.assertEqual([d["device"] for d in result["calibration"]["devices"]], ["sim", "cpu"])
+            self.assertEqual(result["calibration"]["measured"], 0)
+            self.assertGreater(result["calibration"]["kept"], 0)
+            self.assertGreater(result["run_ns"], 0)
+            for device in result["calibration"]["devices"]:
+                self.assertEqual(device["measured_nodes"], sum(row["nodes"] for row in device["operators"]))
+            self.assertIn("links", result["calibration"]["devices"][0])
+            inspect = ["inspect", SMALL, *self.DEVICES, "--placement"]
+            self.assertIn("calibrated operators", call(*inspect, environment=cache)[1])
+            report = json.loads(call(*inspect, "--json", "-", environment=cache)[1])["placement_report"]
+            self.assertTrue(report["is_calibrated"])
+            running = [node for node in report["nodes"] if node.get("estimated_ns")]
+            self.assertEqual({node["source"] for node in running}, {"measured"})
+            self.assertEqual(report["devices"][0]["link_source"], "measured")
+
+    def test_a_folder_that_cannot_be_written_is_no_error(self):
+        with tempfile.NamedTemporaryFile() as file:
+            code, out, err = call("profile", SMALL, "--calibrate", "--device", "cpu", "--runs", "1",
+                                  environment={"XDG_CACHE_HOME": file.name})
+            self.assertEqual(code, 0, err)
+            self.assertIn("measured now", out)
+
+
 class Placement(unittest.TestCase):
     ARGUMENTS = ["inspect", SMALL, "--device", "sim,cpu", "--place", "features.3.squeeze=cpu"]
 
     def test_every_node_has_its_reason(self):
-        code, out, err = call(*self.ARGUMENTS, "--placement")
-        self.assertEqual(code, 0, err)
+        with tempfile.TemporaryDirectory() as folder:  # without what the user has measured
+            nothing = {"XDG_CACHE_HOME": folder}
+            code, out, err = call(*self.ARGUMENTS, "--placement", environment=nothing)
+            self.assertEqual(code, 0, err)
+            json_text = call(*self.ARGUMENTS, "--placement", "--json", "-", environment=nothing)[1]
         for line in ("not calibrated", r"(?m)^features.3.squeeze +Conv +cpu +- +[\d.]+ +pinned$",
                      r"(?m)^features.0 +Conv +sim +0 +[\d.]+ +the first of the list that takes it$"):
             self.assertRegex(out, line)
-        report = json.loads(call(*self.ARGUMENTS, "--placement", "--json", "-")[1])["placement_report"]
+        report = json.loads(json_text)["placement_report"]
         self.assertEqual([device["device"] for device in report["devices"]], ["sim", "cpu"])
         running = [node for node in report["nodes"] if node["device"]]
         self.assertEqual(sum(device["nodes"] for device in report["devices"]), len(running))
