@@ -9,21 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/op_def.h"
+#include "ops/roofline.h"
 
 namespace leat {
-
-// What a device does at most: arithmetic from registers, or moving bytes from and to its memory.
-struct DeviceRates {
-    double flops_per_s = 0;  // > 0
-    double bytes_per_s = 0;  // > 0
-};
-
-// Between two memories, in one direction.
-struct LinkRates {
-    double latency_ns = 0;   // of each transfer, >= 0
-    double bytes_per_s = 0;  // > 0
-};
 
 // What a device is assumed to do where nobody says more.
 enum class DeviceKind : uint8_t {
@@ -34,15 +22,6 @@ enum class DeviceKind : uint8_t {
     kOther,
 };
 DeviceRates default_rates(DeviceKind kind);
-
-// What running the node once takes, by its definition; views take nothing.
-Cost work_of(const NodeData& node,
-             std::span<const TensorArg> inputs,
-             std::span<const TensorArg> outputs);
-
-// The longer of computing and moving: one hides behind the other.
-double estimated_ns(const Cost& work, const DeviceRates& device);
-double transfer_ns(int64_t bytes, const LinkRates& link);
 
 // Times of every node on every device.
 class NodeCosts {
