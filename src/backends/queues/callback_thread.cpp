@@ -25,6 +25,11 @@ void CallbackThread::post(LeatReached function, void* user, LeatCode code) {
     changed_.notify_all();
 }
 
+bool CallbackThread::is_idle() const {
+    const std::lock_guard lock(mutex_);
+    return posted_.empty() && !is_calling_;
+}
+
 void CallbackThread::run() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -34,9 +39,16 @@ void CallbackThread::run() {
         }
         const Callback callback = posted_.front();
         posted_.pop_front();
+        is_calling_ = true;
         lock.unlock();
         callback.function(callback.user, callback.code);
         lock.lock();
+        is_calling_ = false;
+        if (posted_.empty() && on_idle_) {
+            lock.unlock();
+            on_idle_();
+            lock.lock();
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "leat/plugin_backend.h"
 
@@ -20,6 +22,10 @@ class CallbackThread {
 
     // Before the first post(), so that only calls of the host make threads. Again: does nothing.
     void start();
+    // Called by the thread, without locks, whenever it has made what was posted. Before start().
+    void watch(std::function<void()> idle) { on_idle_ = std::move(idle); }
+    // Nothing is posted that has not returned.
+    bool is_idle() const;
     void post(LeatReached function, void* user, LeatCode code);
 
   private:
@@ -31,9 +37,11 @@ class CallbackThread {
 
     void run();
 
-    std::mutex mutex_;
+    std::function<void()> on_idle_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Callback> posted_;
+    bool is_calling_ = false;
     bool is_stopping_ = false;
     std::thread thread_;
 };

@@ -92,6 +92,19 @@ bool Ledger::is_idle(int32_t queue) const {
     return line(queue).open.empty() && line(queue).flights.empty();
 }
 
+bool Ledger::is_settled(bool is_stopping) const {
+    for (size_t i = 0; i < lines_.size(); ++i) {
+        const std::deque<Flight>& flights = lines_[i].flights;
+        const bool are_out = std::all_of(flights.begin(), flights.end(), [](const Flight& flight) {
+            return flight.is_done || flight.device_point != 0;
+        });
+        if (!are_out || can_begin(int32_t(i), is_stopping)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Null if the point is not in flight on the device.
 const Flight* Ledger::flight_on_device(LeatPoint point, int32_t device) const {
     if (device_of(point.queue) != device) {

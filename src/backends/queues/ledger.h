@@ -59,6 +59,8 @@ class Ledger {
 
     int64_t open_submissions() const;
     bool is_idle(int32_t queue) const;
+    // Nothing changes any more until the device ends something, or somebody submits.
+    bool is_settled(bool is_stopping) const;
     // `is_stopping`: nobody submits any more, so what waits in vain may begin, to be cancelled.
     bool can_begin(int32_t queue, bool is_stopping) const;
     // Requires can_begin(). Its outcome tells why the work is not to run; ok if it is.

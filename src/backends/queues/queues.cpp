@@ -50,6 +50,9 @@ void Queues::submit(const LeatSubmission& submission, std::unique_ptr<Work> work
                    options_.faults.lost_submission == submissions_ + 1);
     ++submissions_;
     changed_.notify_all();
+    if (watcher_) {
+        watcher_();
+    }
     if (options_.plants.has(Plant::kBlocksInSubmit)) {
         changed_.wait(lock, [&] { return timeline.reached() >= signal.value; });
     }
@@ -105,6 +108,22 @@ void Queues::cancel(uint64_t request) {
 int64_t Queues::open_submissions() const {
     const std::lock_guard lock(mutex_);
     return ledger_.open_submissions();
+}
+
+void Queues::watch(const std::function<void()>& changed) {
+    watcher_ = changed;
+    callbacks_.watch(changed);
+}
+
+bool Queues::is_settled() const {
+    const std::lock_guard lock(mutex_);
+    return ledger_.is_settled(is_stopping_) && callbacks_.is_idle();
+}
+
+void Queues::post(LeatReached callback, void* user, LeatCode code) {
+    const std::lock_guard lock(mutex_);
+    callbacks_.start();
+    callbacks_.post(callback, user, code);
 }
 
 void Queues::tell() {
@@ -172,6 +191,9 @@ void Queues::end(Flight& flight, const Outcome& outcome) {
 void Queues::run_queue(int32_t queue) {
     Lock lock(mutex_);
     for (;;) {
+        if (watcher_) {
+            watcher_();
+        }
         changed_.wait(lock, [&] {
             return ledger_.can_begin(queue, is_stopping_) ||
                    (is_stopping_ && ledger_.is_idle(queue));

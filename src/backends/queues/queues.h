@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -55,6 +56,15 @@ class Queues {
     void cancel(uint64_t request);
     int64_t open_submissions() const;
 
+    // For a device with a clock of its own. `changed` is called after each change of what
+    // is_settled() says, perhaps with the queues' lock held; before the first submission.
+    void watch(const std::function<void()>& changed);
+    // True: every submission that can begin has, and is on the device, and no callback is due or
+    // running. So nothing happens until the device ends something or the host calls.
+    bool is_settled() const;
+    // Makes a callback, on the thread of the others.
+    void post(LeatReached callback, void* user, LeatCode code);
+
   private:
     struct Callback {
         LeatPoint point{};
@@ -80,6 +90,7 @@ class Queues {
     Ledger ledger_;
     int64_t submissions_ = 0;
     bool is_stopping_ = false;
+    std::function<void()> watcher_;  // may be empty
     std::vector<Callback> pending_;
     CallbackThread callbacks_;
     std::vector<std::thread> threads_;  // by queue
