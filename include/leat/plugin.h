@@ -153,6 +153,9 @@ typedef struct LeatLinkInfo {
     double latency_ns;
     double bytes_per_s;
     int32_t is_mappable;  // devices of to_domain reach memory of from_domain without a copy
+    // Links of one backend with the same channel carry one copy at a time between them; 0: nothing
+    // is said.
+    int32_t channel;
 } LeatLinkInfo;
 
 enum {

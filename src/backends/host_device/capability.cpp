@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "backends/host_device/host_program.h"
 
 namespace leat::host_device {
 namespace {
@@ -24,6 +28,36 @@ bool is_read(const LeatGraphView& graph, int32_t value) {
         return std::find(node->inputs, node->inputs + node->input_count, value) !=
                node->inputs + node->input_count;
     });
+}
+
+// Without a bound: one.
+int64_t largest_extent(const LeatGraphView& graph, LeatDim dim) {
+    const int64_t bound = dim.symbol >= 0 ? graph.symbols[dim.symbol]->max_extent : -1;
+    return dim.extent >= 0 ? dim.extent : std::max<int64_t>(bound, 1);
+}
+
+// Row-major, with elements where they are known; nothing if a rank is not, because operators' costs
+// read extents.
+std::optional<std::vector<TensorArg>> largest_args(const LeatGraphView& graph,
+                                                   plugin::View<int32_t> values) {
+    std::vector<TensorArg> args;
+    for (const int32_t value : values) {
+        if (value < 0) {
+            args.emplace_back();
+            continue;
+        }
+        const LeatValueView& view = *graph.values[value];
+        if (view.rank < 0 || view.rank > kMaxRank) {
+            return std::nullopt;
+        }
+        Shape shape;
+        for (int32_t i = 0; i < view.rank; ++i) {
+            shape.append(largest_extent(graph, view.dims[i]));
+        }
+        const void* data = view.constant == nullptr ? nullptr : view.constant->tensor->data;
+        args.push_back(row_major_arg(DType(view.dtype), shape, data));
+    }
+    return args;
 }
 
 void check_non_zero(const LeatGraphView& graph, const LeatNodeView& view) {
@@ -82,11 +116,20 @@ int64_t element_count(const LeatGraphView& graph, int32_t value) {
     int64_t elements = 1;
     const LeatValueView& view = *graph.values[value];
     for (int32_t i = 0; i < view.rank; ++i) {
-        const LeatDim dim = view.dims[i];
-        const int64_t bound = dim.symbol >= 0 ? graph.symbols[dim.symbol]->max_extent : dim.extent;
-        elements *= std::max<int64_t>(bound, 1);
+        elements *= largest_extent(graph, view.dims[i]);
     }
     return elements;
+}
+
+Cost largest_work(const LeatGraphView& graph, const LeatNodeView& view) {
+    const std::optional<std::vector<TensorArg>> inputs =
+        largest_args(graph, plugin::inputs_of(view));
+    const std::optional<std::vector<TensorArg>> outputs =
+        largest_args(graph, plugin::outputs_of(view));
+    if (!inputs || !outputs) {
+        return {};
+    }
+    return work_of_node(lowered::import_node(view), *inputs, *outputs);
 }
 
 }  // namespace leat::host_device

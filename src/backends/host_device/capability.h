@@ -20,6 +20,9 @@ uint64_t check_graph(const LeatGraphView& graph,
                      const Backend& kernels,
                      const Operators& operators);
 
+// What a run of the node takes at the largest known shapes.
+Cost largest_work(const LeatGraphView& graph, const LeatNodeView& node);
+
 // At most; unknown extents count as one.
 int64_t element_count(const LeatGraphView& graph, int32_t value);
 

@@ -1,39 +1,75 @@
 #include "backends/host_device/device_table.h"
 
+#include <fmt/format.h>
+
 #include "backends/host_device/host_slab.h"
 
 namespace leat::host_device {
+namespace {
 
-DeviceTable::DeviceTable(const DeviceOptions& options) {
-    domain.name = options.memory_name;
-    domain.capacity_bytes = options.capacity_bytes;
-    domain.alignment_bytes = options.alignment_bytes;
-    domain.import_alignment_bytes = kImportAlignmentBytes;
-    domain.is_mappable = 1;
-    domain.is_coherent = 1;
-    queues[0].kinds = kLeatQueueCompute | kLeatQueueCopy;
-    queues[0].name = "compute";
-    queues[1].queue = 1;
-    queues[1].kinds = kLeatQueueCopy;
-    queues[1].name = "copy";
-    links[0].from_domain = LEAT_HOST_DOMAIN;
-    links[1].to_domain = LEAT_HOST_DOMAIN;
-    for (LeatLinkInfo& link : links) {
-        link.latency_ns = 5000;  // about a thread's wake-up
-        link.bytes_per_s = 5e9;  // about a memcpy
-        link.is_mappable = options.is_host_memory ? 1 : 0;
+constexpr LinkRates kHostLink{5000, 5e9};  // about a thread's wake-up, and a memcpy
+
+}  // namespace
+
+DeviceTable::DeviceTable(const DeviceOptions& options, int32_t index)
+    : name_(options.device_count == 1 ? options.name : fmt::format("{} {}", options.name, index)) {
+    domain_.domain = index;
+    domain_.name = options.memory_name;
+    domain_.capacity_bytes = options.capacity_bytes;
+    domain_.alignment_bytes = options.alignment_bytes;
+    domain_.import_alignment_bytes = kImportAlignmentBytes;
+    domain_.is_mappable = options.is_mappable ? 1 : 0;
+    domain_.is_coherent = 1;
+    add_queues(options, index);
+    set_links(options, index);
+    device_.name = name_.c_str();
+    device_.kind = options.kind;
+    device_.numa_node = -1;
+    device_.domain_count = 1;
+    device_.domains = &domain_row_;
+    device_.queue_count = int32_t(queue_rows_.size());
+    device_.queues = queue_rows_.data();
+    device_.link_count = int32_t(link_rows_.size());
+    device_.links = link_rows_.data();
+    // A thread for each queue, and the workers beside the compute queue's. One thread makes the
+    // callbacks of all devices.
+    device_.thread_count = options.queues_per_device() + options.workers - 1 +
+                           (index == 0 ? 1 + options.further_threads : 0);
+}
+
+void DeviceTable::add_queues(const DeviceOptions& options, int32_t index) {
+    const int32_t count = options.queues_per_device();
+    queues_.reserve(size_t(count));
+    for (int32_t i = 0; i < count; ++i) {
+        LeatQueueInfo& queue = queues_.emplace_back(plugin::made<LeatQueueInfo>());
+        const bool computes = i < options.compute_queues;
+        queue.queue = index * count + i;
+        queue.kinds = computes ? kLeatQueueCompute | kLeatQueueCopy : kLeatQueueCopy;
+        queue.name = computes ? "compute" : "copy";
+        queue_rows_.push_back(&queue);
     }
-    device.name = options.name;
-    device.kind = options.kind;
-    device.numa_node = -1;
-    device.domain_count = 1;
-    device.domains = &domain_row;
-    device.queue_count = kQueueCount;
-    device.queues = queue_rows.data();
-    device.link_count = int32_t(link_rows.size());
-    device.links = link_rows.data();
-    // A thread for each queue, one for callbacks, and the workers beside the compute queue's.
-    device.thread_count = kQueueCount + 1 + options.workers - 1;
+}
+
+void DeviceTable::set_links(const DeviceOptions& options, int32_t index) {
+    links_[0].from_domain = LEAT_HOST_DOMAIN;
+    links_[0].to_domain = index;
+    links_[1].from_domain = index;
+    links_[1].to_domain = LEAT_HOST_DOMAIN;
+    const LinkRates rates = options.links.empty() ? kHostLink : options.links[size_t(index)];
+    for (LeatLinkInfo& link : links_) {
+        link.latency_ns = rates.latency_ns;
+        link.bytes_per_s = rates.bytes_per_s;
+        link.is_mappable = options.is_host_memory ? 1 : 0;
+        link.channel = 1 + channel_of(options, index, link.from_domain == LEAT_HOST_DOMAIN);
+    }
+}
+
+DeviceTables make_tables(const DeviceOptions& options) {
+    DeviceTables tables;
+    for (int32_t i = 0; i < options.device_count; ++i) {
+        tables.push_back(std::make_unique<DeviceTable>(options, i));
+    }
+    return tables;
 }
 
 }  // namespace leat::host_device

@@ -1,16 +1,19 @@
-// A backend of one device that computes on the host with the kernels of one of leat's backends.
+// A backend of devices that compute on the host with the kernels of one of leat's backends.
 //
 // sim and the built-in backends derive from it. Thread-safe, as plugin.h asks.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "backends/backend.h"
 #include "backends/host_device/device_table.h"
 #include "backends/host_device/host_program.h"
 #include "backends/host_device/host_slab.h"
+#include "backends/host_device/job.h"
 #include "backends/host_device/own_operators.h"
 #include "backends/host_device/tile_team.h"
 #include "backends/queues/queued_backend.h"
@@ -60,21 +63,45 @@ class HostDevice : public queues::QueuedBackend {
                          std::string_view op_type,
                          std::string_view blob) override;
 
+  protected:
+    queues::Queues& queues() final { return *queues_; }
+    const plugin::Host& host() const { return context_.host; }
+    // Ends the queues, as the destructor does: what their threads use of a derived class has to be
+    // there until then.
+    void stop_queues() { queues_.reset(); }
+    // From now on device() tells of devices with these options. What it has told stays as it was.
+    void describe(const DeviceOptions& options);
+
+    // What a derived class may do otherwise. The work of a submission:
+    virtual std::unique_ptr<queues::Work> make_work(const LeatSubmission& submission, Job job);
+    // The run of an instance, on the queue's thread:
+    virtual void run_instance(HostInstance& instance,
+                              const std::vector<LeatBinding>& inputs,
+                              const std::vector<LeatBinding>& outputs,
+                              LeatProfile* profile);
+    // The estimated time of a node:
+    virtual double cost_ns(int32_t device, const LeatGraphView& graph, const LeatNodeView& node);
+
   private:
-    queues::Queues& queues() final { return queues_; }
     void check_device(int32_t device) const;
-    void check_domain(int32_t domain) const;
-    // `call` does the work on the queue's thread, and throws where it fails.
-    void submit(const LeatSubmission& submission, std::function<void()> call);
+    // Throws where there is no such domain.
+    MemorySource& memory_of(int32_t domain) const;
+    // Throws for a copy between memories that no link joins.
+    void check_link(const LeatCopy& copy) const;
+    void submit(const LeatSubmission& submission, Job job);
 
     const leat::Backend& kernels_;
     queues::Plants plants_;
-    MemorySource memory_;
-    DeviceTable device_;
+    const int32_t device_count_;
+    const int32_t compute_queues_;  // of each device
+    const int32_t queues_per_device_;
+    std::vector<std::unique_ptr<MemorySource>> memory_;  // by domain
+    std::vector<std::unique_ptr<DeviceTables>> told_;
+    std::atomic<const DeviceTables*> tables_;  // the last of them
     Operators operators_;
     TileTeam team_;
     DeviceContext context_;
-    queues::Queues queues_;  // the first to go: its threads use the others
+    std::unique_ptr<queues::Queues> queues_;  // the first to go: its threads use the others
 };
 
 }  // namespace leat::host_device

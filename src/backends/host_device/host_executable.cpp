@@ -1,13 +1,35 @@
 #include "backends/host_device/host_executable.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "backends/host_device/host_instance.h"
 #include "backends/host_device/host_slab.h"
+#include "graph/text.h"
+#include "memory/content_hash.h"
 
 namespace leat::host_device {
 namespace {
+
+uint64_t hash_of(std::string_view text) {
+    return content_hash(std::as_bytes(std::span<const char>(text.data(), text.size())));
+}
+
+// The graph's text has a hash for each large constant.
+uint64_t hash_of_graph(const lowered::ImportedGraph& graph) {
+    std::string text = graph_to_text(graph.graph);
+    for (const lowered::Symbol& symbol : graph.symbols) {
+        text.append(symbol.name).append(" ");
+    }
+    for (const LeatStatePair pair : graph.states) {
+        text.append(fmt::format("{} {} ", pair.input, pair.output));
+    }
+    return hash_of(text);
+}
 
 // A run does one step after the other.
 std::vector<LeatEdge> chain(int32_t step_count) {
@@ -21,8 +43,13 @@ std::vector<LeatEdge> chain(int32_t step_count) {
 
 }  // namespace
 
-HostExecutable::HostExecutable(lowered::ImportedGraph graph, const DeviceContext& context)
-    : LoweredExecutable(std::move(graph), {context.alignment_bytes}), context_(context) {}
+HostExecutable::HostExecutable(lowered::ImportedGraph graph,
+                               const DeviceContext& context,
+                               int32_t device)
+    : LoweredExecutable(std::move(graph), {context.alignment_bytes, device}),
+      context_(context),
+      device_(device),
+      graph_hash_(context.identifies_programs ? hash_of_graph(this->graph()) : 0) {}
 
 void HostExecutable::write(LeatPlacement to, std::span<const std::byte> bytes) {
     std::memcpy(address_of(to, int64_t(bytes.size())), bytes.data(), bytes.size());
@@ -42,7 +69,12 @@ std::unique_ptr<plugin::Requirements> HostExecutable::requirements(const LeatRun
 
 std::unique_ptr<plugin::Instance> HostExecutable::link(const LeatRunShape& shape,
                                                        const LeatLinkage& linkage) {
-    return std::make_unique<HostInstance>(graph().graph, program_of(shape), linkage, context_);
+    ProgramIdentity identity;
+    if (context_.identifies_programs) {
+        identity = {graph_hash_, hash_of(lowered::key_of(shape))};
+    }
+    return std::make_unique<HostInstance>(graph().graph, program_of(shape), linkage, context_,
+                                          device_, identity);
 }
 
 }  // namespace leat::host_device

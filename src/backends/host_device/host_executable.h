@@ -12,7 +12,7 @@ namespace leat::host_device {
 // Thread-safe. The device outlives it.
 class HostExecutable final : public lowered::LoweredExecutable {
   public:
-    HostExecutable(lowered::ImportedGraph graph, const DeviceContext& context);
+    HostExecutable(lowered::ImportedGraph graph, const DeviceContext& context, int32_t device);
 
     std::unique_ptr<plugin::Requirements> requirements(const LeatRunShape& shape) override;
     std::unique_ptr<plugin::Instance> link(const LeatRunShape& shape,
@@ -23,6 +23,8 @@ class HostExecutable final : public lowered::LoweredExecutable {
     std::shared_ptr<const HostProgram> program_of(const LeatRunShape& shape);
 
     const DeviceContext& context_;
+    const int32_t device_;
+    const uint64_t graph_hash_;  // 0: nobody asks
     lowered::LastProgram<HostProgram> last_program_;
 };
 

@@ -20,8 +20,15 @@ int64_t bytes_of(const TensorArg& arg) {
 HostInstance::HostInstance(const GraphData& graph,
                            std::shared_ptr<const HostProgram> program,
                            const LeatLinkage& linkage,
-                           const DeviceContext& context)
-    : graph_(graph), program_(std::move(program)), context_(context), args_(program_->graph.steps) {
+                           const DeviceContext& context,
+                           int32_t device,
+                           ProgramIdentity identity)
+    : graph_(graph),
+      program_(std::move(program)),
+      context_(context),
+      device_(device),
+      identity_(identity),
+      args_(program_->graph.steps) {
     const std::vector<lowered::LoweredTransient>& wanted = program_->graph.transients;
     if (size_t(linkage.transient_count) != wanted.size()) {
         plugin::invalid_argument(
@@ -48,6 +55,11 @@ void HostInstance::check_binding(const LeatBinding& binding, int64_t bytes) cons
             fmt::format("a binding of {} bytes; needed {}", binding.bytes, bytes));
     }
     const std::byte* address = address_of({binding.slab, binding.offset_bytes}, binding.bytes);
+    const int32_t domain = domain_of({binding.slab, binding.offset_bytes});
+    if (domain != device_) {
+        plugin::invalid_argument(fmt::format(
+            "a binding in domain {}; device {} has memory of its own", domain, device_));
+    }
     if (reinterpret_cast<uintptr_t>(address) % uintptr_t(context_.alignment_bytes) != 0) {
         plugin::invalid_argument(
             fmt::format("a binding at offset {}, which is not aligned to {} bytes",
@@ -55,16 +67,38 @@ void HostInstance::check_binding(const LeatBinding& binding, int64_t bytes) cons
     }
 }
 
+int64_t HostInstance::input_bytes(size_t input) const {
+    const TypeInfo& type = program_->graph.facts[size_t(graph_.inputs[input].index)].type;
+    const std::optional<Shape> shape = type.fixed_shape();
+    return storage_bytes(type.dtype, shape ? shape->element_count() : 0).value_or(0);
+}
+
+std::span<const std::byte> HostInstance::input_range(size_t input,
+                                                     const std::vector<LeatBinding>& inputs) const {
+    const auto value = size_t(graph_.inputs[input].index);
+    if (program_->graph.places[value].place != lowered::Place::kInput) {
+        return {};
+    }
+    const int64_t bytes = input_bytes(input);
+    return {address_of({inputs[input].slab, inputs[input].offset_bytes}, bytes), size_t(bytes)};
+}
+
+std::span<std::byte> HostInstance::output_range(size_t output,
+                                                const std::vector<LeatBinding>& outputs) const {
+    const int64_t bytes = program_->graph.outputs[output].bytes;
+    return {address_of({outputs[output].slab, outputs[output].offset_bytes}, bytes), size_t(bytes)};
+}
+
+const TypeInfo& HostInstance::output_type(size_t output) const {
+    return program_->graph.facts[size_t(program_->graph.outputs[output].value)].type;
+}
+
 void HostInstance::check_bindings(const LeatBinding* inputs, const LeatBinding* outputs) const {
     const lowered::LoweredGraph& program = program_->graph;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const auto value = size_t(graph_.inputs[i].index);
         if (program.places[value].place == lowered::Place::kInput) {
-            const TypeInfo& type = program.facts[value].type;
-            const std::optional<Shape> shape = type.fixed_shape();
-            check_binding(
-                inputs[i],
-                storage_bytes(type.dtype, shape ? shape->element_count() : 0).value_or(0));
+            check_binding(inputs[i], input_bytes(i));
         }
     }
     for (size_t i = 0; i < program.outputs.size(); ++i) {

@@ -57,6 +57,14 @@ int64_t device_ticks(const DeviceContext& context) {
     return (context.host.monotonic_ns() - context.epoch_ns) / kNsPerTick;
 }
 
+Cost work_of_node(const NodeData& node,
+                  std::span<const TensorArg> inputs,
+                  std::span<const TensorArg> outputs) {
+    // Operators of programs, and NonZero.
+    return node.def == nullptr || is_non_zero(node) ? plain_work(inputs, outputs)
+                                                    : work_of(node, inputs, outputs);
+}
+
 std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
                                                 const LeatRunShape& shape,
                                                 const DeviceContext& context) {
@@ -76,6 +84,7 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
         if (has_kernel) {
             step.kernel = prepare_kernel(node, steps[i], program->graph.facts, context);
         }
+        step.work = work_of_node(node, steps[i].inputs, steps[i].outputs);
         add_scratch(program->graph, i, context.team, step);
     }
     return program;

@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/host_device/device_table.h"
 #include "backends/host_device/own_operators.h"
 #include "backends/host_device/tile_team.h"
 #include "backends/lowered/lowered_graph.h"
 #include "backends/queues/plants.h"
 #include "leat/plugin_backend.h"
 #include "memory/weight_store.h"
+#include "ops/roofline.h"
 
 namespace leat::host_device {
 
@@ -24,13 +27,14 @@ struct DeviceContext {
                   const queues::Plants& planted,
                   TileTeam& tile_team,
                   plugin::Host host_services,
-                  int64_t alignment)
+                  const DeviceOptions& options)
         : kernels(backend),
           operators(custom_operators),
           plants(planted),
           team(tile_team),
           host(host_services),
-          alignment_bytes(alignment),
+          alignment_bytes(options.alignment_bytes),
+          identifies_programs(options.identifies_programs),
           epoch_ns(host_services.monotonic_ns()) {}
 
     const Backend& kernels;
@@ -39,6 +43,7 @@ struct DeviceContext {
     TileTeam& team;
     plugin::Host host;
     int64_t alignment_bytes;
+    bool identifies_programs;
     int64_t epoch_ns;  // where the device's ticks begin
     mutable WeightStore weights = {};
 };
@@ -53,12 +58,18 @@ struct ProgramStep {
     std::unique_ptr<HostKernel> kernel;
     int32_t scratch = -1;        // its transient; -1: it needs none
     int64_t scratch_stride = 0;  // bytes from a worker's scratch to the next one's
+    Cost work;
 };
 
 struct HostProgram {
     lowered::LoweredGraph graph;  // its transients include the steps' scratch
     std::vector<ProgramStep> steps;
 };
+
+// What a run of the node takes; a bounded result counts at its bound.
+Cost work_of_node(const NodeData& node,
+                  std::span<const TensorArg> inputs,
+                  std::span<const TensorArg> outputs);
 
 // `graph` outlives the program.
 // Throws what lower() does, and where a kernel refuses the shapes.

@@ -38,6 +38,12 @@ void HostSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
     }
 }
 
+int32_t domain_of(LeatPlacement placement) {
+    return placement.slab == nullptr
+               ? LEAT_HOST_DOMAIN
+               : static_cast<const HostSlab&>(plugin::object_of(placement.slab)).domain();
+}
+
 std::byte* address_of(LeatPlacement placement, int64_t bytes) {
     if (placement.slab == nullptr) {
         plugin::invalid_argument("a range without a slab");

@@ -14,7 +14,11 @@ constexpr int64_t kImportAlignmentBytes = 64;
 
 // Where slabs take memory from; outlives them. Thread-safe.
 struct MemorySource {
+    MemorySource(plugin::Host host_services, int32_t number, int64_t alignment, int64_t limit)
+        : host(host_services), domain(number), alignment_bytes(alignment), limit_bytes(limit) {}
+
     plugin::Host host;
+    int32_t domain;
     int64_t alignment_bytes;
     int64_t limit_bytes;  // 0: none
     std::atomic<int64_t> used_bytes{0};
@@ -30,6 +34,7 @@ class HostSlab final : public plugin::Slab {
 
     std::byte* data() const { return data_; }
     int64_t bytes() const { return bytes_; }
+    int32_t domain() const { return source_.domain; }
     // Throws kLeatInvalidArgument unless [offset, offset + bytes) lies inside.
     void check_range(int64_t offset_bytes, int64_t bytes) const;
 
@@ -39,6 +44,9 @@ class HostSlab final : public plugin::Slab {
     int64_t bytes_;
     bool is_owner_;
 };
+
+// The domain of a range's slab; the host's where there is none.
+int32_t domain_of(LeatPlacement placement);
 
 // The address of a range of a slab; throws where there is no such range.
 std::byte* address_of(LeatPlacement placement, int64_t bytes);
