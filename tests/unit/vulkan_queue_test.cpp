@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <ctime>
 #include <future>
 #include <limits>
 #include <thread>
@@ -10,6 +9,7 @@
 #include "backends/vulkan/command_pool.h"
 #include "backends/vulkan/queue.h"
 #include "backends/vulkan/waiter.h"
+#include "support/process_cpu.h"
 #include "support/vulkan_machine.h"
 
 namespace leat::vulkan {
@@ -27,12 +27,6 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_wait(VkDevice /*device*/,
                                          const VkSemaphoreWaitInfo* /*info*/,
                                          uint64_t /*timeout*/) {
     return VK_ERROR_DEVICE_LOST;
-}
-
-int64_t process_cpu_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 TEST(VulkanQueue, CountsSubmitsAsPoints) {
