@@ -17,6 +17,7 @@
 #include "backends/builtin_plugins.h"
 #include "backends/host_device/kernel_blob.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "support/scratch_folder.h"
 
 namespace leat::contract {
 namespace {
@@ -106,6 +107,37 @@ TEST_P(Contract, HoldsOnSim) {
     const bool may_be_missing = GetParam().name == "export";
     EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
         << report.reason;
+}
+
+// In a mode that keeps time the link is the only way to a slab: none is mapped.
+void expect_holds_on_paced_sim(const Check& check, const Target& target) {
+    const Report report = run_check(check, target);
+    const bool may_be_missing = check.name == "export" || check.name == "signal_after_fill";
+    EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
+        << report.reason;
+}
+
+TEST_P(Contract, HoldsOnSimTimed) {
+    const ScratchFolder folder;
+    const std::string runs = (folder.path() / "runs").string();
+    Target target = sim_target(plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so"));
+    target.settings = {{"record", runs}};
+    (void)run_check(GetParam(), target);
+    target.settings = {{"mode", "timed"}, {"replay", runs}, {"link", "exclusive"}};
+    expect_holds_on_paced_sim(GetParam(), target);
+}
+
+TEST_P(Contract, HoldsOnSimVirtual) {
+    Target target = sim_target(plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so"));
+    target.settings = {{"mode", "virtual"}};
+    expect_holds_on_paced_sim(GetParam(), target);
+}
+
+TEST_P(Contract, HoldsOnSimVirtualWithSeveralDevices) {
+    Target target = sim_target(plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so"));
+    target.settings = {
+        {"mode", "virtual"}, {"devices", "3"}, {"compute_queues", "2"}, {"link", "exclusive"}};
+    expect_holds_on_paced_sim(GetParam(), target);
 }
 
 // What a real device on the host cannot be asked for: faults that only sim plans, and handles of

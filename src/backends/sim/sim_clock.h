@@ -1,0 +1,121 @@
+// The clock that says when submissions begin and end on the simulated devices. The seam between
+// PacedWork, which knows how long each takes, and the passing of time: real or virtual.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace leat::sim {
+
+// Nanoseconds of the clock, which begins at 0 with its backend.
+struct Span {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
+
+// One submission's use of a queue and, if it is a transfer, of a channel of a link.
+struct Stay {
+    int32_t queue = 0;
+    int32_t channel = -1;  // -1: none
+    int64_t ready_ns = 0;  // its waits are over, and it is submitted
+    int64_t duration_ns = 0;
+};
+
+// Who is busy until when. A queue and a channel do one thing at a time, in the order of place().
+// Not thread-safe.
+class Occupancy {
+  public:
+    Occupancy(size_t queue_count, size_t channel_count)
+        : queue_ends_(queue_count), channel_ends_(channel_count), are_lost_(queue_count) {}
+
+    // Nothing on queues [begin, end) takes time any more.
+    void lose(int32_t begin, int32_t end) {
+        std::fill(are_lost_.begin() + begin, are_lost_.begin() + end, true);
+    }
+
+    // The earliest span. It starts from the end of what was before, not from when somebody noticed
+    // that, so that late wake-ups do not add up.
+    Span place(const Stay& stay) {
+        if (are_lost_[size_t(stay.queue)]) {
+            return {stay.ready_ns, stay.ready_ns};
+        }
+        int64_t& queue_end = queue_ends_[size_t(stay.queue)];
+        int64_t begin = std::max(stay.ready_ns, queue_end);
+        if (stay.channel >= 0) {
+            begin = std::max(begin, channel_ends_[size_t(stay.channel)]);
+            channel_ends_[size_t(stay.channel)] = begin + stay.duration_ns;
+        }
+        queue_end = begin + stay.duration_ns;
+        return {begin, queue_end};
+    }
+
+  private:
+    std::vector<int64_t> queue_ends_;
+    std::vector<int64_t> channel_ends_;
+    std::vector<bool> are_lost_;
+};
+
+// What happens at which time, in order; at the same time in the order of add().
+// Not thread-safe.
+class EventList {
+  public:
+    struct Event {
+        int32_t queue = -1;  // -1: of none
+        Span span;
+        std::function<void(const Span&)> happens;
+    };
+
+    void add(Event event) {
+        const int64_t at_ns = event.span.end_ns;
+        events_.emplace(std::pair(at_ns, ++added_), std::move(event));
+    }
+    bool empty() const { return events_.empty(); }
+    int64_t next_ns() const { return events_.begin()->first.first; }
+    Event take_next() {
+        Event event = std::move(events_.begin()->second);
+        events_.erase(events_.begin());
+        return event;
+    }
+    // Those of queues [begin, end); the others stay.
+    std::vector<Event> take_queues(int32_t begin, int32_t end) {
+        std::vector<Event> taken;
+        for (auto at = events_.begin(); at != events_.end();) {
+            const bool is_of_these = at->second.queue >= begin && at->second.queue < end;
+            if (is_of_these) {
+                taken.push_back(std::move(at->second));
+            }
+            at = is_of_these ? events_.erase(at) : std::next(at);
+        }
+        return taken;
+    }
+
+  private:
+    std::map<std::pair<int64_t, uint64_t>, Event> events_;  // by time and number
+    uint64_t added_ = 0;
+};
+
+// Thread-safe. Has one thread.
+class SimClock {
+  public:
+    using Ended = std::function<void(const Span&)>;
+
+    SimClock() = default;
+    SimClock(const SimClock&) = delete;
+    SimClock& operator=(const SimClock&) = delete;
+    // Joins the thread. Nothing occupies anything then.
+    virtual ~SimClock() = default;
+
+    virtual int64_t now_ns() const = 0;
+    // Calls `ended` once, on the clock's thread, without locks, when the stay's end has come.
+    virtual void occupy(const Stay& stay, Ended ended) = 0;
+    // The device of queues [begin, end) is lost: what is on them ends now, or as soon as it comes.
+    virtual void lose_queues(int32_t begin, int32_t end) = 0;
+    // The host calls no more: time passes until all has ended. Before the queues go.
+    virtual void shut_down() {}
+};
+
+}  // namespace leat::sim
