@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
+#include "exact_search.h"
 #include "local_search.h"
 #include "placement_model.h"
 #include "placement_portfolio.h"
@@ -99,6 +101,11 @@ Result<Schedule> place(const PlacementProblem& problem, const PlacementOptions& 
         }
     }
     Schedule schedule = make_schedule(model, search.best());
+    if (options.exact_steps > 0) {
+        ExactSearchResult exact = search_exactly(problem, schedule, options.exact_steps);
+        schedule = std::move(exact.schedule);
+        schedule.is_optimal = exact.is_optimal;
+    }
     schedule.rule = starts.front().rule;
     schedule.rule_makespan_ns = starts.front().makespan_ns;
     return schedule;

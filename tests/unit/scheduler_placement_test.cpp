@@ -288,6 +288,21 @@ TEST(ExactPlacement, AgreesWithTryingEverything) {
     }
 }
 
+TEST(ExactPlacement, SaysWhetherItsStepsWereEnough) {
+    const PlacementProblem problem = corpus_problem(small_corpus(Corpus::kChecking, 12, 1).front());
+    PlacementOptions options = only(PlacementRule::kOneDomain);
+    options.exact_steps = 1;
+    const Schedule cut_short = place_checked(problem, options);
+    EXPECT_FALSE(cut_short.is_optimal);
+    options.exact_steps = 1'000'000;
+    const Schedule optimal = place_checked(problem, options);
+    EXPECT_TRUE(optimal.is_optimal);
+    EXPECT_LT(optimal.makespan_ns, cut_short.makespan_ns);
+    options.search_steps = 0;
+    const PlacementProblem large = corpus_problem(small_corpus(Corpus::kChecking, 60, 1).front());
+    EXPECT_FALSE(place_checked(large, options).is_optimal);
+}
+
 // Mean and 95th percentile (nearest rank) of makespans over their references.
 struct Quality {
     std::vector<double> ratios;

@@ -72,6 +72,8 @@ struct PlacementOptions {
     std::vector<PlacementRule> rules;     // the starting points; empty: all
     int64_t search_steps = kStepsBySize;  // schedules that local search may evaluate; 0: none
     uint64_t seed = 1;                    // of the local search
+    // At last a branch and bound of at most so many steps, for problems of up to 20 tasks; 0: none.
+    int64_t exact_steps = 0;
 };
 
 struct Transfer {
@@ -92,6 +94,7 @@ struct Schedule {
     double makespan_ns = 0;
     PlacementRule rule = PlacementRule::kHeft;  // the best starting point
     double rule_makespan_ns = 0;                // its makespan, before local search
+    bool is_optimal = false;                    // the branch and bound proved it
 };
 
 // The best schedule of the rules, improved by local search. Never worse than any of the rules.
