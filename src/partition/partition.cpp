@@ -21,10 +21,14 @@ bool reads_only_shape(const NodeData& node) {
 
 class Placer {
   public:
-    Placer(const GraphData& graph, std::span<DeviceAnswers> answers, std::span<const int> pins)
+    Placer(const GraphData& graph,
+           std::span<DeviceAnswers> answers,
+           std::span<const int> pins,
+           bool asks_all)
         : graph_(graph),
           answers_(answers),
           pins_(pins),
+          asks_all_(asks_all),
           wanted_(graph.values.size()),
           known_(graph.values.size()),
           depends_on_data_(graph.values.size()),
@@ -143,15 +147,16 @@ class Placer {
 
     void place(size_t n) {
         int& device = placement_.device_of_node[n];
-        for (size_t d = 0; device == kNowhere && d < answers_.size(); ++d) {
-            if (!may_go_to(d, n)) {
+        const bool is_known = device == kKnownAtPlanning;
+        for (size_t d = 0; !is_known && d < answers_.size(); ++d) {
+            if (!may_go_to(d, n) || (device != kNowhere && !asks_all_)) {
                 continue;
             }
             std::string& refusal = answers_[d].nodes[n].refusal;
             if (refusal.empty() && !answers_[d].is_host) {
                 refusal = refusal_of_plan(graph_.nodes[n], answers_[d].nodes[n], int(d));
             }
-            device = refusal.empty() ? int(d) : kNowhere;
+            device = device == kNowhere && refusal.empty() ? int(d) : device;
         }
         for (const ValueId id : graph_.nodes[n].outputs) {
             if (id.valid()) {
@@ -175,7 +180,8 @@ class Placer {
                 return fmt::format("input '{}' must be known before the run, and is computed by it",
                                    value.name);
             }
-            const bool is_from_elsewhere = !value.constant && device_of_value_[at(id)] != device;
+            const bool is_from_elsewhere =
+                !value.constant && (asks_all_ || device_of_value_[at(id)] != device);
             if (is_from_elsewhere && value.type.rank() < 0) {
                 return fmt::format("the rank of input '{}' is not known", value.name);
             }
@@ -192,7 +198,8 @@ class Placer {
 
     const GraphData& graph_;
     std::span<DeviceAnswers> answers_;
-    std::span<const int> pins_;          // by node
+    std::span<const int> pins_;  // by node
+    bool asks_all_;
     std::vector<bool> wanted_;           // by value: must be known before the run
     std::vector<bool> known_;            // by value: will be
     std::vector<bool> depends_on_data_;  // by value: on elements of a graph input
@@ -370,7 +377,13 @@ class Cutter {
 Placement place_nodes(const GraphData& graph,
                       std::span<DeviceAnswers> answers,
                       std::span<const int> pins) {
-    return Placer(graph, answers, pins).run();
+    return Placer(graph, answers, pins, false).run();
+}
+
+Placement place_nodes_asking_all(const GraphData& graph,
+                                 std::span<DeviceAnswers> answers,
+                                 std::span<const int> pins) {
+    return Placer(graph, answers, pins, true).run();
 }
 
 std::vector<Cluster> find_clusters(const GraphData& graph,

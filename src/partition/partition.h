@@ -45,6 +45,11 @@ constexpr int kNotPinned = -1;
 Placement place_nodes(const GraphData& graph,
                       std::span<DeviceAnswers> answers,
                       std::span<const int> pins = {});
+// The same, and every device refuses what its plan could not name wherever all other nodes are, so
+// that any device whose answer is left without a reason may be given the node.
+Placement place_nodes_asking_all(const GraphData& graph,
+                                 std::span<DeviceAnswers> answers,
+                                 std::span<const int> pins = {});
 
 // Nodes of one device that form a subgraph without a path that leaves and comes back.
 struct Cluster {

@@ -1,0 +1,314 @@
+#include "partition/cost_partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "partition/part_merging.h"
+#include "partition/part_moves.h"
+
+namespace leat {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Up to this many tasks the branch and bound looks at the placement, and at the order of parts.
+constexpr int32_t kFewTasks = 20;
+constexpr int64_t kExactStepsOfTasks = 100'000;
+constexpr int64_t kExactStepsOfOrder = 2'000;
+// Of the makespan: a part that gains less is not worth being one.
+constexpr double kWorthwhile = 0.002;
+
+// Without local search: hundreds of partitions are judged.
+scheduler::PlacementOptions judging_options(int32_t tasks) {
+    scheduler::PlacementOptions options;
+    options.rules = {scheduler::PlacementRule::kHeft, scheduler::PlacementRule::kEarliestFinish};
+    options.search_steps = 0;
+    options.exact_steps = tasks <= kFewTasks ? kExactStepsOfOrder : 0;
+    return options;
+}
+
+struct Judged {
+    std::string name;
+    Partition partition;
+    std::vector<int32_t> group_of_task;
+    scheduler::Schedule schedule;
+    double makespan_ns = kInfinity;
+};
+
+Judged judge(const PartitionProblem& problem, std::string name, Partition partition) {
+    Judged judged;
+    GroupedProblem grouped = grouped_problem(problem, partition);
+    Result<scheduler::Schedule> schedule =
+        scheduler::place(grouped.problem, judging_options(grouped.problem.task_count));
+    if (schedule.ok()) {
+        judged.makespan_ns = schedule->makespan_ns;
+        judged.schedule = *std::move(schedule);
+    }
+    judged.name = std::move(name);
+    judged.partition = std::move(partition);
+    judged.group_of_task = std::move(grouped.group_of_task);
+    return judged;
+}
+
+class PartitionSearch {
+  public:
+    explicit PartitionSearch(const PartitionProblem& problem)
+        : problem_(problem), edges_(problem), lane_units_(unit_of_lanes(problem)) {}
+
+    Result<CostPartition> run(const std::vector<ProposedPartition>& proposals) {
+        for (const ProposedPartition& proposal : proposals) {
+            propose(proposal.name, proposal.partition);
+        }
+        for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
+            LEAT_RETURN_IF_ERROR(propose_one_unit(unit));
+        }
+        LEAT_RETURN_IF_ERROR(propose_schedules());
+        CostPartition found;
+        if (best_.partition.unit_of_task.empty()) {
+            found.shortage = shortage_;
+            return found;
+        }
+        improve();
+        give_back_parts();
+        polish();
+        number_parts(best_.partition);
+        found.partition = std::move(best_.partition);
+        found.group_of_task = std::move(best_.group_of_task);
+        found.schedule = std::move(best_.schedule);
+        found.found_by = std::move(best_.name);
+        found.proposals = std::move(proposals_);
+        return found;
+    }
+
+  private:
+    // True: it is the best so far.
+    bool consider(Judged judged) {
+        const bool is_better = judged.makespan_ns < best_.makespan_ns * (1 - 1e-9);
+        if (is_better) {
+            best_ = std::move(judged);
+        }
+        return is_better;
+    }
+
+    // As it is if it fits the memories, or as it is after moving tasks.
+    Judged judge_fitting(const std::string& name, Partition partition) {
+        const std::optional<MemoryShortage> shortage = move_until_it_fits(problem_, partition);
+        if (!shortage) {
+            return judge(problem_, name, std::move(partition));
+        }
+        if (!shortage_ || shortage->short_bytes() < shortage_->short_bytes()) {
+            shortage_ = shortage;
+        }
+        return {name, std::move(partition), {}, {}};
+    }
+
+    void propose(const std::string& name, const Partition& partition) {
+        Judged judged = judge_fitting(name, partition);
+        proposals_.push_back({name, judged.makespan_ns});
+        consider(std::move(judged));
+    }
+
+    // All that the unit can run there, the rest where it is cheapest.
+    Status propose_one_unit(int32_t unit) {
+        std::vector<int32_t> units;
+        for (int32_t task = 0; task < problem_.task_count; ++task) {
+            units.push_back(std::isfinite(problem_.cost(task, unit)) ? unit : cheapest_unit(task));
+        }
+        scheduler::PlacementProblem fixed = task_problem(problem_, false);
+        restrict_to(units, fixed);
+        return propose_parts(fmt::format("all on {}", problem_.units[size_t(unit)].name), fixed,
+                             {{scheduler::PlacementRule::kHeft}, 0}, true);
+    }
+
+    int32_t cheapest_unit(int32_t task) const {
+        int32_t cheapest = 0;
+        for (int32_t unit = 1; unit < int32_t(problem_.units.size()); ++unit) {
+            cheapest = problem_.cost(task, unit) < problem_.cost(task, cheapest) ? unit : cheapest;
+        }
+        return cheapest;
+    }
+
+    void restrict_to(const std::vector<int32_t>& units, scheduler::PlacementProblem& tasks) const {
+        const size_t lanes = lane_units_.size();
+        for (size_t i = 0; i < tasks.cost_ns.size(); ++i) {
+            if (lane_units_[i % lanes] != units[i / lanes]) {
+                tasks.cost_ns[i] = PartitionProblem::kCannotRun;
+            }
+        }
+    }
+
+    // Parts of several sizes from the schedule of single tasks.
+    Status propose_parts(const std::string& name,
+                         const scheduler::PlacementProblem& tasks,
+                         const scheduler::PlacementOptions& options,
+                         bool is_listed) {
+        LEAT_ASSIGN_OR_RETURN(const scheduler::Schedule schedule, scheduler::place(tasks, options));
+        double submit_ns = 0;
+        for (const PartitionUnit& unit : problem_.units) {
+            submit_ns = std::max(submit_ns, unit.runs_parts ? unit.submit_ns : 0);
+        }
+        double least_ns = kInfinity;
+        for (const double delay_ns : {0.0, submit_ns, 8 * submit_ns, kInfinity}) {
+            Judged judged =
+                judge_fitting(name, parts_of_schedule(problem_, edges_, schedule, delay_ns));
+            least_ns = std::min(least_ns, judged.makespan_ns);
+            consider(std::move(judged));
+        }
+        Judged singles = judge_fitting(name, single_parts(schedule));
+        least_ns = std::min(least_ns, singles.makespan_ns);
+        consider(std::move(singles));
+        if (is_listed) {
+            proposals_.push_back({name, least_ns});
+        }
+        return {};
+    }
+
+    // Each task a part of its own.
+    Partition single_parts(const scheduler::Schedule& schedule) const {
+        Partition partition;
+        for (const int32_t lane : schedule.lane_of_task) {
+            const int32_t unit = lane_units_[size_t(lane)];
+            partition.unit_of_task.push_back(unit);
+            partition.part_of_task.push_back(
+                problem_.units[size_t(unit)].runs_parts ? partition.part_count++ : kNoPart);
+        }
+        return partition;
+    }
+
+    Status propose_schedules() {
+        scheduler::PlacementOptions portfolio;
+        portfolio.exact_steps = problem_.task_count <= kFewTasks ? kExactStepsOfTasks : 0;
+        const scheduler::PlacementOptions serial{{scheduler::PlacementRule::kMinCut}, 0};
+        for (const bool has_submits : {false, true}) {
+            const scheduler::PlacementProblem tasks = task_problem(problem_, has_submits);
+            LEAT_RETURN_IF_ERROR(propose_parts("portfolio", tasks, portfolio, false));
+            if (!has_submits) {
+                LEAT_RETURN_IF_ERROR(propose_parts("min_cut", tasks, serial, true));
+            }
+        }
+        return {};
+    }
+
+    // About 2 us a task are spent on each judgement.
+    int64_t judgement_limit() const {
+        return std::clamp<int64_t>(20'000 / std::max(problem_.task_count, 1), 4, 400);
+    }
+
+    void improve() {
+        PartMoves moves(problem_);
+        moves.start_from(best_.partition, best_.group_of_task, best_.schedule);
+        for (int64_t left = judgement_limit(); left > 0; --left) {
+            std::optional<Partition> changed = moves.next();
+            if (!changed) {
+                break;
+            }
+            if (!find_shortage(problem_, *changed) &&
+                consider(judge(problem_, best_.name, *std::move(changed)))) {
+                moves.start_from(best_.partition, best_.group_of_task, best_.schedule);
+            }
+        }
+    }
+
+    // Parts whose gain is smaller than what estimates can tell go where no part is needed, the
+    // shortest first.
+    void give_back_parts() {
+        double limit_ns = best_.makespan_ns * (1 + kWorthwhile);
+        for (const JudgedProposal& proposal : proposals_) {
+            limit_ns = std::min(limit_ns, proposal.makespan_ns);
+        }
+        std::vector<std::pair<double, int32_t>> parts(size_t(best_.partition.part_count));
+        for (int32_t task = 0; task < problem_.task_count; ++task) {
+            const int32_t part = best_.partition.part_of_task[size_t(task)];
+            if (part != kNoPart) {
+                parts[size_t(part)].first +=
+                    problem_.cost(task, best_.partition.unit_of_task[size_t(task)]);
+                parts[size_t(part)].second = part;
+            }
+        }
+        std::sort(parts.begin(), parts.end());
+        int64_t judgements = judgement_limit();
+        for (const auto& [cost_ns, part] : parts) {
+            std::optional<Partition> without = without_part(part);
+            if (!without || find_shortage(problem_, *without)) {
+                continue;
+            }
+            if (judgements-- == 0) {
+                return;
+            }
+            if (Judged judged = judge(problem_, best_.name, *std::move(without));
+                judged.makespan_ns <= limit_ns) {
+                best_ = std::move(judged);
+            }
+        }
+    }
+
+    // Its tasks on a unit that runs no parts; nullopt: none runs them all, or there are none.
+    std::optional<Partition> without_part(int32_t part) const {
+        Partition without = best_.partition;
+        std::optional<int32_t> target;
+        for (int32_t unit = 0; unit < int32_t(problem_.units.size()) && !target; ++unit) {
+            if (!problem_.units[size_t(unit)].runs_parts) {
+                target = unit;
+            }
+        }
+        bool has_tasks = false;
+        for (int32_t task = 0; target && task < problem_.task_count; ++task) {
+            if (without.part_of_task[size_t(task)] == part) {
+                has_tasks = true;
+                target = std::isfinite(problem_.cost(task, *target)) ? target : std::nullopt;
+                without.unit_of_task[size_t(task)] = target.value_or(0);
+                without.part_of_task[size_t(task)] = kNoPart;
+            }
+        }
+        return has_tasks && target ? std::optional(std::move(without)) : std::nullopt;
+    }
+
+    // The order of the parts that were chosen.
+    void polish() {
+        const GroupedProblem grouped = grouped_problem(problem_, best_.partition);
+        scheduler::PlacementOptions options;
+        options.exact_steps = grouped.problem.task_count <= kFewTasks ? kExactStepsOfTasks : 0;
+        options.rules = judging_options(0).rules;
+        Result<scheduler::Schedule> schedule = scheduler::place(grouped.problem, options);
+        if (schedule.ok() && schedule->makespan_ns < best_.makespan_ns) {
+            best_.makespan_ns = schedule->makespan_ns;
+            best_.schedule = *std::move(schedule);
+        }
+    }
+
+    // In the order of their first tasks, without gaps.
+    static void number_parts(Partition& partition) {
+        std::vector<int32_t> numbers(size_t(partition.part_count), kNoPart);
+        partition.part_count = 0;
+        for (int32_t& part : partition.part_of_task) {
+            if (part != kNoPart) {
+                int32_t& number = numbers[size_t(part)];
+                number = number == kNoPart ? partition.part_count++ : number;
+                part = number;
+            }
+        }
+    }
+
+    const PartitionProblem& problem_;
+    const TaskEdges edges_;
+    const std::vector<int32_t> lane_units_;
+    Judged best_;
+    std::optional<MemoryShortage> shortage_;
+    std::vector<JudgedProposal> proposals_;
+};
+
+}  // namespace
+
+Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
+                                        const std::vector<ProposedPartition>& proposals) {
+    return PartitionSearch(problem).run(proposals);
+}
+
+double makespan_ns(const PartitionProblem& problem, const Partition& partition) {
+    return judge(problem, {}, partition).makespan_ns;
+}
+
+}  // namespace leat

@@ -1,0 +1,50 @@
+// Which unit runs each task and what becomes one part, by cost: the scheduler's portfolio places
+// single tasks, consecutive ones become parts, and whatever is proposed is judged by one measure,
+// the makespan of its parts with all transfers.
+//
+// Pure functions of the problem; every search is bounded by steps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leat/status.h"
+#include "partition/domain_memory.h"
+#include "partition/partition_problem.h"
+
+namespace leat {
+
+// A placement that somebody proposes, for example the one by the order of the list.
+struct ProposedPartition {
+    std::string name;
+    Partition partition;
+};
+
+struct JudgedProposal {
+    std::string name;
+    double makespan_ns = 0;  // infinite: it does not fit the memories
+};
+
+struct CostPartition {
+    Partition partition;
+    std::vector<int32_t> group_of_task;  // its task in `schedule`
+    scheduler::Schedule schedule;        // of parts, and of tasks without one
+    std::string found_by;                // the proposal that it started from
+    // Those that were given, what runs all that it can on one unit, and the serial placement of
+    // least total time. The result is not longer than any of them.
+    std::vector<JudgedProposal> proposals;
+    // Nothing that was tried fits the memories, and there is no partition: the smallest shortage.
+    std::optional<MemoryShortage> shortage;
+};
+
+// Partitions that need more of a memory than it holds, by a lower bound, are changed until they
+// fit. Error: a task that no unit can run, or a problem that is none, as scheduler::place says.
+Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
+                                        const std::vector<ProposedPartition>& proposals);
+
+// The least makespan that is found for these parts; infinite where parts wait for each other.
+double makespan_ns(const PartitionProblem& problem, const Partition& partition);
+
+}  // namespace leat

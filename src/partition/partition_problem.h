@@ -1,0 +1,83 @@
+// Placing and dividing a graph by cost, as integers: tasks, the units that can run them, and parts.
+//
+// A unit is a device, or the host with all its backends and workers. Tasks of a unit that runs
+// parts are submitted together, as parts: a part begins when everything that it reads from outside
+// is there, runs its tasks one after the other, and gives all results at its end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/scheduler/placement.h"
+
+namespace leat {
+
+struct PartitionUnit {
+    std::string name;
+    int32_t domain = 0;
+    int32_t lane_count = 1;  // parts, or tasks, that it runs at once
+    bool runs_parts = false;
+    double submit_ns = 0;  // of each part, besides its tasks
+};
+
+struct ConstantUse {
+    int32_t constant = 0;
+    int32_t task = 0;
+};
+
+struct PartitionProblem {
+    static constexpr double kCannotRun = scheduler::PlacementProblem::kCannotRun;
+
+    int32_t task_count = 0;  // in topological order
+    int32_t domain_count = 1;
+    std::vector<PartitionUnit> units;
+    std::vector<double> cost_ns;  // [task][unit], row-major; kCannotRun: not on this unit
+    // As scheduler::PlacementProblem has them.
+    std::vector<scheduler::PlacementValue> values;
+    std::vector<scheduler::PlacementUse> uses;
+    std::vector<scheduler::PlacementLink> links;
+    std::vector<int32_t> link_between;
+
+    // What the memory of a domain holds at most; 0: not limited. Empty: none is.
+    std::vector<int64_t> capacity_bytes;
+    // Constants stay in every domain where some task reads them.
+    std::vector<int64_t> constant_bytes;
+    std::vector<ConstantUse> constant_uses;
+
+    double cost(int32_t task, int32_t unit) const {
+        return cost_ns[size_t(task) * units.size() + size_t(unit)];
+    }
+};
+
+constexpr int32_t kNoPart = -1;
+
+struct Partition {
+    std::vector<int32_t> unit_of_task;
+    std::vector<int32_t> part_of_task;  // kNoPart: its unit runs no parts
+    int32_t part_count = 0;
+};
+
+// Who reads whose values, by task; each pair once, ascending.
+struct TaskEdges {
+    explicit TaskEdges(const PartitionProblem& problem);
+
+    std::vector<std::vector<int32_t>> producers;
+    std::vector<std::vector<int32_t>> readers;
+};
+
+// Tasks alone, with the lanes of the units one after the other. has_submits: every task of a unit
+// that runs parts is a part of its own.
+scheduler::PlacementProblem task_problem(const PartitionProblem& problem, bool has_submits);
+std::vector<int32_t> unit_of_lanes(const PartitionProblem& problem);
+
+// Parts, and tasks without one, as the tasks of a problem whose units are decided. It has a cycle
+// where parts wait for each other.
+struct GroupedProblem {
+    scheduler::PlacementProblem problem;
+    std::vector<int32_t> group_of_task;
+};
+GroupedProblem grouped_problem(const PartitionProblem& problem, const Partition& partition);
+
+}  // namespace leat

@@ -1,0 +1,312 @@
+// Placing and dividing by cost, on problems of integers. Parts are checked here without code of the
+// library, and small problems against trying every partition.
+#include "partition/cost_partition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "leat/scheduler/placement.h"
+#include "partition/part_merging.h"
+#include "support/exact_placement.h"
+#include "support/partition_corpus.h"
+#include "support/placement_corpus.h"
+
+namespace leat {
+namespace {
+
+using scheduler::Corpus;
+using scheduler::CorpusGraph;
+using scheduler::PlacementProblem;
+using scheduler::Schedule;
+using ::testing::ElementsAre;
+
+constexpr int32_t kHost = 0;
+constexpr int32_t kDevice = 1;
+
+CostPartition partitioned(const PartitionProblem& problem) {
+    Result<CostPartition> found = partition_by_cost(problem, {});
+    EXPECT_TRUE(found.ok()) << found.error().message();
+    return found.ok() ? *std::move(found) : CostPartition();
+}
+
+// Empty: every task runs on a unit that can run it, parts are of one unit, and no path leaves a
+// part and comes back, alone or through other parts. By walking from every part with a matrix of
+// what reaches what: slow, and nothing of the library.
+std::string breach(const PartitionProblem& problem, const Partition& partition) {
+    const auto count = size_t(problem.task_count);
+    std::vector<size_t> group(count);
+    for (size_t task = 0; task < count; ++task) {
+        group[task] = task;
+        const int32_t part = partition.part_of_task[task];
+        const int32_t unit = partition.unit_of_task[task];
+        if (!std::isfinite(problem.cost_ns[task * problem.units.size() + size_t(unit)])) {
+            return "task " + std::to_string(task) + " cannot run where it is";
+        }
+        if ((part >= 0) != problem.units[size_t(unit)].runs_parts) {
+            return "task " + std::to_string(task) + " is in no part, or in one of the host";
+        }
+        for (size_t other = 0; part >= 0 && other < task; ++other) {
+            if (partition.part_of_task[other] == part) {
+                if (partition.unit_of_task[other] != unit) {
+                    return "part " + std::to_string(part) + " is on two units";
+                }
+                group[task] = group[other];
+            }
+        }
+    }
+    std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count));
+    for (const scheduler::PlacementUse& use : problem.uses) {
+        const size_t from = group[size_t(problem.values[size_t(use.value)].producer)];
+        const size_t to = group[size_t(use.reader)];
+        if (from != to) {
+            reaches[from][to] = true;
+        }
+    }
+    for (size_t via = 0; via < count; ++via) {
+        for (size_t from = 0; from < count; ++from) {
+            for (size_t to = 0; reaches[from][via] && to < count; ++to) {
+                reaches[from][to] = reaches[from][to] || reaches[via][to];
+            }
+        }
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (reaches[i][i]) {
+            return "the group of task " + std::to_string(i) + " waits for itself";
+        }
+    }
+    return {};
+}
+
+double exact_ns(const PlacementProblem& problem) {
+    Result<Schedule> known = scheduler::place(problem);
+    EXPECT_TRUE(known.ok());
+    return scheduler::exact_schedule(problem, *known).makespan_ns;
+}
+
+// The least makespan of all units and all ways to divide the device's tasks into parts.
+double best_of_all_ns(const PartitionProblem& problem) {
+    double best_ns = std::numeric_limits<double>::infinity();
+    Partition partition;
+    partition.unit_of_task.assign(size_t(problem.task_count), kHost);
+    partition.part_of_task.assign(size_t(problem.task_count), kNoPart);
+    const std::function<void(size_t)> choose = [&](size_t task) {
+        if (task == partition.unit_of_task.size()) {
+            if (breach(problem, partition).empty()) {
+                best_ns = std::min(best_ns, exact_ns(grouped_problem(problem, partition).problem));
+            }
+            return;
+        }
+        partition.unit_of_task[task] = kHost;
+        partition.part_of_task[task] = kNoPart;
+        choose(task + 1);
+        partition.unit_of_task[task] = kDevice;
+        const int32_t parts = partition.part_count;
+        for (int32_t part = 0; part <= parts; ++part) {
+            partition.part_of_task[task] = part;
+            partition.part_count = std::max(parts, part + 1);
+            choose(task + 1);
+        }
+        partition.part_count = parts;
+    };
+    choose(0);
+    return best_ns;
+}
+
+TaskEdges edges_of(int32_t task_count, const std::vector<std::pair<int32_t, int32_t>>& edges) {
+    PartitionProblem problem;
+    problem.task_count = task_count;
+    for (const auto& [from, to] : edges) {
+        problem.uses.push_back({int32_t(problem.values.size()), to});
+        problem.values.push_back({from, 1});
+    }
+    return TaskEdges(problem);
+}
+
+//  0 --> 1 --> 2
+TEST(PartMerger, RefusesWhatLeavesAndComesBack) {
+    const TaskEdges edges = edges_of(3, {{0, 1}, {1, 2}});
+    PartMerger merger(edges, std::vector<int32_t>{0, 1, 2});
+    EXPECT_FALSE(merger.merge(0, 2));
+    EXPECT_TRUE(merger.merge(0, 1));
+    EXPECT_TRUE(merger.merge(0, 2));
+    EXPECT_EQ(merger.group_of(0), merger.group_of(2));
+}
+
+//  0 --> 2    0 and 3 would wait for 1 and 2, and 1 and 2 for them
+//  1 --> 3
+TEST(PartMerger, RefusesPartsThatWaitForEachOther) {
+    const TaskEdges edges = edges_of(4, {{0, 2}, {1, 3}});
+    PartMerger merger(edges, std::vector<int32_t>{0, 1, 2, 3});
+    EXPECT_TRUE(merger.merge(0, 3));
+    EXPECT_FALSE(merger.merge(1, 2));
+    EXPECT_TRUE(merger.stands_before(1, 0));
+    EXPECT_TRUE(merger.stands_before(3, 2));
+}
+
+TEST(CostPartition, HasConvexPartsWhateverTheSubmitCosts) {
+    for (const int32_t tasks : {12, 60, 150}) {
+        for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, tasks, 4)) {
+            for (const double submit_ns : {0.0, 10e3, 200e3}) {
+                const PartitionProblem problem =
+                    partition_problem(scheduler::corpus_problem(graph), submit_ns);
+                const CostPartition found = partitioned(problem);
+                EXPECT_EQ(breach(problem, found.partition), "") << "seed " << graph.seed;
+                const GroupedProblem grouped = grouped_problem(problem, found.partition);
+                const Status status = scheduler::check_schedule(grouped.problem, found.schedule);
+                EXPECT_TRUE(status.ok()) << status.message();
+            }
+        }
+    }
+}
+
+TEST(CostPartition, IsNearTheOptimumOfTwelveTasks) {
+    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, 12, 30)) {
+        const PlacementProblem corpus = scheduler::corpus_problem(graph);
+        const double found_ns = partitioned(partition_problem(corpus, 0)).schedule.makespan_ns;
+        EXPECT_LE(found_ns, 1.05 * exact_ns(corpus)) << "seed " << graph.seed;
+    }
+}
+
+TEST(CostPartition, IsNearTheBestOfAllPartitions) {
+    for (const int32_t tasks : {3, 5}) {
+        for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, tasks, 4)) {
+            for (const double submit_ns : {5e3, 40e3}) {
+                const PartitionProblem problem =
+                    partition_problem(scheduler::corpus_problem(graph), submit_ns);
+                EXPECT_LE(partitioned(problem).schedule.makespan_ns, 1.05 * best_of_all_ns(problem))
+                    << tasks << " tasks, seed " << graph.seed << ", submit " << submit_ns;
+            }
+        }
+    }
+}
+
+TEST(CostPartition, IsNeverWorseThanSimpleRules) {
+    double log_sum = 0;
+    int count = 0;
+    for (const CorpusGraph& graph : scheduler::large_corpus(Corpus::kChecking)) {
+        if (graph.tasks > 400) {
+            continue;
+        }
+        const PartitionProblem problem = partition_problem(scheduler::corpus_problem(graph), 0);
+        const double found_ns = partitioned(problem).schedule.makespan_ns;
+        const double rule_ns = serial_ns(problem, all_on(problem, kDevice));
+        EXPECT_LE(found_ns, rule_ns) << "seed " << graph.seed;
+        EXPECT_LE(found_ns, one_unit_ns(problem, kHost)) << "seed " << graph.seed;
+        EXPECT_LE(found_ns, serial_ns(problem, min_cut_units(problem))) << "seed " << graph.seed;
+        log_sum += std::log(rule_ns / found_ns);
+        ++count;
+    }
+    EXPECT_GE(std::exp(log_sum / count), 1.5);
+}
+
+//  a --> b --> c    the device is twice as fast, but a submission takes as long as ten tasks
+TEST(CostPartition, KeepsOnADeviceOnlyWhatPays) {
+    PartitionProblem problem;
+    problem.task_count = 3;
+    problem.domain_count = 2;
+    problem.units = {{"host", 0, 1, false, 0}, {"device", 1, 1, true, 20e3}};
+    problem.cost_ns = {2e3, 1e3, 2e3, 1e3, 2e3, 1e3};
+    problem.values = {{0, 4}, {1, 4}};
+    problem.uses = {{0, 1}, {1, 2}};
+    problem.links = {{100, 1e9, true}};
+    problem.link_between = {-1, 0, 0, -1};
+    EXPECT_THAT(partitioned(problem).partition.unit_of_task, ElementsAre(kHost, kHost, kHost));
+    problem.units[kDevice].submit_ns = 500;
+    const Partition cheap = partitioned(problem).partition;
+    EXPECT_THAT(cheap.unit_of_task, ElementsAre(kDevice, kDevice, kDevice));
+    EXPECT_THAT(cheap.part_of_task, ElementsAre(0, 0, 0));
+}
+
+//  a --> b --> c --> d    each reads a constant of 100 bytes; values of 10 bytes; the device is ten
+//                         times as fast
+PartitionProblem chain_with_constants(int64_t capacity_bytes) {
+    PartitionProblem problem;
+    problem.task_count = 4;
+    problem.domain_count = 2;
+    problem.units = {{"host", 0, 1, false, 0}, {"device", 1, 1, true, 10}};
+    problem.cost_ns = {1000, 100, 1000, 100, 1000, 100, 900, 100};
+    problem.values = {{0, 10}, {1, 10}, {2, 10}};
+    problem.uses = {{0, 1}, {1, 2}, {2, 3}};
+    problem.links = {{1, 1e9, true}};
+    problem.link_between = {-1, 0, 0, -1};
+    problem.capacity_bytes = {0, capacity_bytes};
+    problem.constant_bytes = {100, 100, 100, 100};
+    problem.constant_uses = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+    return problem;
+}
+
+TEST(DomainMemory, CountsConstantsOnceAndWhatIsAliveAtOnce) {
+    PartitionProblem problem = chain_with_constants(0);
+    Partition partition{{1, 1, 1, 1}, {0, 0, 0, 0}, 1};
+    EXPECT_EQ(least_bytes(problem, partition, kDevice), 400);
+    problem.constant_uses.push_back({0, 3});
+    EXPECT_EQ(least_bytes(problem, partition, kDevice), 400);
+    // b and c read and write 10 bytes each as parts of their own; a's result arrives by a copy.
+    partition = {{0, 1, 1, 0}, {kNoPart, 0, 1, kNoPart}, 2};
+    EXPECT_EQ(least_bytes(problem, partition, kDevice), 220);
+    // What a gives stays while b runs, because d reads it.
+    problem.uses.push_back({0, 3});
+    partition = {{1, 1, 1, 1}, {0, 1, 2, 3}, 4};
+    EXPECT_EQ(least_bytes(problem, partition, kDevice), 430);
+}
+
+TEST(DomainMemory, MovesWhatLosesLeast) {
+    const PartitionProblem problem = chain_with_constants(330);
+    const CostPartition found = partitioned(problem);
+    ASSERT_FALSE(found.shortage.has_value());
+    EXPECT_LE(least_bytes(problem, found.partition, kDevice), 330);
+    EXPECT_THAT(found.partition.unit_of_task, ElementsAre(kDevice, kDevice, kDevice, kHost));
+    EXPECT_EQ(breach(problem, found.partition), "");
+}
+
+TEST(DomainMemory, SaysHowMuchIsMissing) {
+    PartitionProblem problem = chain_with_constants(150);
+    for (size_t task = 0; task < 4; ++task) {
+        problem.cost_ns[2 * task] = PartitionProblem::kCannotRun;
+    }
+    problem.constant_bytes[2] = 120;
+    const CostPartition found = partitioned(problem);
+    ASSERT_TRUE(found.shortage.has_value());
+    EXPECT_EQ(found.shortage->domain, kDevice);
+    EXPECT_EQ(found.shortage->short_bytes(), 420 - 150);
+    EXPECT_EQ(found.shortage->constant, 2);
+}
+
+TEST(DomainMemory, IsKeptToOnRandomGraphs) {
+    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, 60, 3)) {
+        PartitionProblem problem = partition_problem(scheduler::corpus_problem(graph), 5e3);
+        const Partition free = partitioned(problem).partition;
+        const int64_t needed_bytes = least_bytes(problem, free, kDevice);
+        problem.capacity_bytes = {0, needed_bytes * 6 / 10};
+        const CostPartition found = partitioned(problem);
+        ASSERT_FALSE(found.shortage.has_value()) << "seed " << graph.seed;
+        EXPECT_LE(least_bytes(problem, found.partition, kDevice), problem.capacity_bytes[1]);
+        EXPECT_EQ(breach(problem, found.partition), "") << "seed " << graph.seed;
+    }
+}
+
+TEST(CostPartition, IsTheSameEveryTime) {
+    const PartitionProblem problem = partition_problem(
+        scheduler::corpus_problem(scheduler::large_corpus(Corpus::kChecking)[3]), 10e3);
+    const CostPartition first = partitioned(problem);
+    const CostPartition second = partitioned(problem);
+    EXPECT_EQ(first.partition.unit_of_task, second.partition.unit_of_task);
+    EXPECT_EQ(first.partition.part_of_task, second.partition.part_of_task);
+    EXPECT_EQ(first.schedule.makespan_ns, second.schedule.makespan_ns);
+}
+
+TEST(CostPartition, RefusesATaskThatNothingRuns) {
+    PartitionProblem problem;
+    problem.task_count = 1;
+    problem.units = {{"host", 0, 1, false, 0}};
+    problem.cost_ns = {PartitionProblem::kCannotRun};
+    EXPECT_FALSE(partition_by_cost(problem, {}).ok());
+}
+
+}  // namespace
+}  // namespace leat
