@@ -48,6 +48,8 @@ constexpr OptionInfo kOptions[] = {
      "what an operator may do that the first backend lacks"},
     {"place", kText, "NODE=DEVICE", "", kCompiles | kConformance, true,
      "pins a node to a device of the list"},
+    {"place-by", kChoice, "order|cost", "order", kCompiles | kConformance, false,
+     "the first device of the list that takes a node, or the one that is estimated to be best"},
     {"backend-path", kText, "FILE.so|DIR", "", kCompiles | kConformance | kDevices, false,
      "where shared objects of backends are, before those of the installation"},
     {"backend-setting", kText, "BACKEND.NAME=VALUE", "", kCompiles | kConformance, true,

@@ -22,8 +22,14 @@ std::string lane_title(const GraphPlacement& placement, const PlacementLane& lan
         return std::string(kEndsTitle);
     }
     const DeviceShare& device = placement.devices[size_t(lane.device)];
-    return fmt::format("{}: {} nodes, {:.1f} % of the estimated time", device.device,
-                       device.node_count, 100 * device.share);
+    std::string title = fmt::format("{}: {} nodes, {:.1f} % of the estimated time", device.device,
+                                    device.node_count, 100 * device.share);
+    for (const BusyShare& busy : placement.forecast.busy) {
+        if (busy.device == device.device) {
+            title += fmt::format(", busy {:.1f} %", 100 * busy.share);
+        }
+    }
+    return title;
 }
 
 // ---- Graphviz ----

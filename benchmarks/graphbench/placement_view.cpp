@@ -20,6 +20,8 @@ ReasonName name_of(PlacementReason reason) {
     switch (reason) {
         case PlacementReason::kFirstOfList:
             return {"first_of_list", "the first of the list that takes it"};
+        case PlacementReason::kByCost:
+            return {"by_cost", "by cost"};
         case PlacementReason::kPinned:
             return {"pinned", "pinned"};
         case PlacementReason::kKnownAtPlanning:
@@ -99,6 +101,25 @@ std::string devices_text(const GraphPlacement& placement) {
     return text;
 }
 
+std::string forecast_text(const PlacementForecast& forecast) {
+    if (!forecast.is_by_cost) {
+        return {};
+    }
+    std::string text = fmt::format("forecast of a run: {} us, from '{}'",
+                                   microseconds(forecast.makespan_ns), forecast.found_by);
+    for (const BusyShare& busy : forecast.busy) {
+        text += fmt::format("; {} busy {:.1f} %", busy.device, 100 * busy.share);
+    }
+    text += "\n";
+    for (const NamedMakespan& other : forecast.simple) {
+        text += fmt::format("  {}: {} us\n", other.placement, microseconds(other.makespan_ns));
+    }
+    if (forecast.has_assumed_extents) {
+        text += "  placed as if extents that nothing fixed were 1: give --shape or --dim\n";
+    }
+    return text;
+}
+
 std::string moved_text(const GraphPlacement& placement) {
     if (placement.moved.empty()) {
         return {};
@@ -135,6 +156,38 @@ Json devices_json(const GraphPlacement& placement) {
     return list;
 }
 
+Json forecast_json(const PlacementForecast& forecast) {
+    Json json = Json::object();
+    json.set("makespan_ns", forecast.makespan_ns).set("found_by", forecast.found_by);
+    json.set("has_assumed_extents", forecast.has_assumed_extents);
+    Json simple = Json::array();
+    for (const NamedMakespan& other : forecast.simple) {
+        Json entry = Json::object();
+        entry.set("placement", other.placement).set("makespan_ns", other.makespan_ns);
+        simple.push(std::move(entry));
+    }
+    json.set("simple", std::move(simple));
+    Json busy = Json::array();
+    for (const BusyShare& device : forecast.busy) {
+        Json entry = Json::object();
+        entry.set("device", device.device).set("share", device.share);
+        busy.push(std::move(entry));
+    }
+    json.set("busy", std::move(busy));
+    return json;
+}
+
+Json alternatives_json(const PlacedNode& node) {
+    Json list = Json::array();
+    for (const PlacementAlternative& other : node.alternatives) {
+        Json entry = Json::object();
+        entry.set("device", other.device).set("estimated_ns", other.estimated_ns);
+        entry.set("moving_ns", other.moving_ns);
+        list.push(std::move(entry));
+    }
+    return list;
+}
+
 Json node_json(const PlacedNode& node) {
     Json entry = Json::object();
     entry.set("name", node.name).set("op", node.op_type);
@@ -151,6 +204,10 @@ Json node_json(const PlacedNode& node) {
         refusals.push(std::move(row));
     }
     entry.set("refusals", std::move(refusals));
+    if (!node.listed_device.empty()) {
+        entry.set("alternatives", alternatives_json(node)).set("moving_ns", node.moving_ns);
+        entry.set("listed_device", node.listed_device);
+    }
     if (node.is_estimated) {
         entry.set("flops", node.flops).set("bytes", node.bytes);
         entry.set("estimated_ns", node.estimated_ns).set("source", name_of(node.source));
@@ -165,8 +222,19 @@ std::string reason_text(const PlacedNode& node) {
     if (node.reason == PlacementReason::kJoined) {
         text += fmt::format(" '{}'", node.joined_into);
     }
+    if (node.reason == PlacementReason::kByCost) {
+        text += fmt::format(": {} us and {} us of moving", microseconds(node.estimated_ns),
+                            microseconds(node.moving_ns));
+    }
+    for (const PlacementAlternative& other : node.alternatives) {
+        text += fmt::format("; {}: {} us and {} us of moving", other.device,
+                            microseconds(other.estimated_ns), microseconds(other.moving_ns));
+    }
     for (const DeviceRefusal& refusal : node.refusals) {
         text += fmt::format("; {}: {}", refusal.device, refusal.reason);
+    }
+    if (!node.listed_device.empty() && node.listed_device != node.device) {
+        text += fmt::format("; by the list's order: {}", node.listed_device);
     }
     return text;
 }
@@ -190,13 +258,17 @@ std::string placement_as_text(const GraphPlacement& placement) {
         row.push_back(reason_text(node));
         nodes.add(std::move(row));
     }
-    return devices_text(placement) + moved_text(placement) + nodes.to_string();
+    return forecast_text(placement.forecast) + devices_text(placement) + moved_text(placement) +
+           nodes.to_string();
 }
 
 Json placement_as_json(const GraphPlacement& placement) {
     Json json = Json::object();
     json.set("is_calibrated", is_calibrated(placement))
         .set("has_open_extents", placement.has_open_extents);
+    if (placement.forecast.is_by_cost) {
+        json.set("forecast", forecast_json(placement.forecast));
+    }
     json.set("devices", devices_json(placement)).set("moving_share", placement.moving_share);
     Json moved = Json::array();
     for (const MovedValue& value : placement.moved) {

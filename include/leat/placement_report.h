@@ -14,6 +14,7 @@ namespace leat {
 
 enum class PlacementReason : uint8_t {
     kFirstOfList,      // no device before it in the list takes the node
+    kByCost,           // PlacementPolicy::kCost: the forecast is shortest with it there
     kPinned,           // CompileOptions::pins
     kKnownAtPlanning,  // it follows from shapes, and is computed on the host when a plan is made
     kComputed,         // at compile time: its results are constants
@@ -34,6 +35,13 @@ struct DeviceRefusal {
     std::string reason;
 };
 
+// A device that takes the node too.
+struct PlacementAlternative {
+    std::string device;
+    double estimated_ns = 0;
+    double moving_ns = 0;  // of its operands and results, all other nodes being where they are
+};
+
 struct PlacedNode {
     std::string name;
     std::string op_type;
@@ -41,8 +49,12 @@ struct PlacedNode {
     std::string device;       // empty: it runs nowhere
     int part = -1;            // among all parts; -1: none, as on the host
     std::string joined_into;  // kJoined: the name of that node
-    // Why devices before `device` in the list do not take it.
+    // Why devices before `device` in the list do not take it; by cost, why any does not.
     std::vector<DeviceRefusal> refusals;
+    // By cost only, with the device that the order of the list gives.
+    std::vector<PlacementAlternative> alternatives;
+    std::string listed_device;
+    double moving_ns = 0;  // as that of an alternative
     // False, and zeros: it runs nowhere, or some rank is not known.
     bool is_estimated = false;
     double flops = 0;
@@ -90,6 +102,27 @@ struct DeviceShare {
     std::string link_source;
 };
 
+struct NamedMakespan {
+    std::string placement;
+    double makespan_ns = 0;
+};
+
+struct BusyShare {
+    std::string device;
+    double share = 0;  // of the makespan, over all its queues
+};
+
+// What PlacementPolicy::kCost expected of the placement that it chose, with the shapes that
+// CompileOptions fix: all parts and host steps with the moves between them, as soon as they can.
+struct PlacementForecast {
+    bool is_by_cost = false;  // else the rest is empty
+    double makespan_ns = 0;
+    std::string found_by;               // the placement that the search improved
+    std::vector<NamedMakespan> simple;  // of placements that were tried too; none is shorter
+    std::vector<BusyShare> busy;        // the host's first, as one
+    bool has_assumed_extents = false;   // extents that nothing fixes counted as 1
+};
+
 struct GraphPlacement {
     std::vector<DeviceShare> devices;  // as in the list
     std::vector<PlacedNode> nodes;     // after the passes, in order, and then those that are gone
@@ -98,6 +131,7 @@ struct GraphPlacement {
     double moving_share = 0;           // of the sum of all times
     // Extents that nothing fixes count as 1: there is no plan yet.
     bool has_open_extents = false;
+    PlacementForecast forecast;
 };
 
 }  // namespace leat

@@ -142,6 +142,14 @@ enum class Calibrate : uint8_t {
     kMissing,
 };
 
+// Which of the devices in the list run a node that several of them take.
+enum class PlacementPolicy : uint8_t {
+    kListOrder,  // the first
+    // Those with which the graph is estimated to end soonest, moves between memories and the start
+    // of each part on a device included; see GraphPlacement::forecast.
+    kCost,
+};
+
 struct CompileOptions {
     static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
 
@@ -152,6 +160,7 @@ struct CompileOptions {
     // kWarn: they run on the others of the list, and at last on the CPU; each is named to the
     // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
+    PlacementPolicy placement_rule = PlacementPolicy::kListOrder;
     // Nodes that must run on one device of the list: name of a node of the graph (one that several
     // have means all of them) -> device, as `devices` writes it. An error names a node or device
     // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`

@@ -41,12 +41,15 @@ Status define_operators(GraphData& graph, const OperatorSource& operators) {
 }
 
 // A single built-in backend runs the graph as it is: the first of the list, if nothing is pinned to
-// another device.
-bool is_host_alone(std::span<const ListedDevice> devices, const NodeHistory& history) {
+// another device and costs do not decide.
+bool is_host_alone(std::span<const ListedDevice> devices,
+                   const NodeHistory& history,
+                   PlacementPolicy rule) {
     const auto is_elsewhere = [&devices](const auto& pin) {
         return pin.second != devices[0].label;
     };
     return devices[0].host != nullptr &&
+           (devices.size() == 1 || rule == PlacementPolicy::kListOrder) &&
            std::none_of(history.pins().begin(), history.pins().end(), is_elsewhere);
 }
 
@@ -56,11 +59,11 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
                           const NodeHistory& history,
                           const CompileOptions& options) {
     const int threads = runtime.host.threads;
-    if (is_host_alone(devices, history)) {
+    if (is_host_alone(devices, history, options.placement_rule)) {
         return place_on_host(graph, devices[0], history, threads);
     }
-    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed, place_on_devices(graph, std::move(devices), history,
-                                                               options.fallback, threads));
+    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
+                          place_on_devices(graph, std::move(devices), history, options, threads));
     for (const std::string& fallback : placed.fallbacks) {
         if (options.fallback == Fallback::kWarn) {
             runtime.log(LogLevel::kWarning, fallback);
@@ -90,12 +93,73 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
     return compiled.deciding_inputs.empty() ? compiled.prepare(shapes) : Status();
 }
 
-Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,
-                                    const Graph& graph,
-                                    const CompileOptions& options) {
-    const auto start = Clock::now();
-    LEAT_ASSIGN_OR_RETURN(std::vector<ListedDevice> devices,
-                          parse_devices(options.devices, *runtime->backends));
+// The graph after the passes, and where its nodes run.
+struct OptimizedGraph {
+    Graph graph;
+    NodeHistory history;
+    std::vector<PassReport> passes;
+    CalibrationReport calibration;
+    PlacedGraph placed;
+};
+
+Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& runtime,
+                                          Graph graph,
+                                          std::vector<ListedDevice> devices,
+                                          const CompileOptions& options) {
+    OptimizedGraph optimized{std::move(graph), NodeHistory(options.pins), {}, {}, {}};
+    // Plugins know neither other layouts nor epilogues.
+    const bool may_rewrite =
+        options.optimize && is_host_alone(devices, optimized.history, options.placement_rule);
+    const PassOptions pass_options{
+        .optimize = options.optimize,
+        .channels_last = may_rewrite && devices[0].host->prefers_channels_last(),
+        .fuse_epilogues = may_rewrite && devices[0].host->fuses_epilogues()};
+    GraphData& data = optimized.graph.data();
+    LEAT_RETURN_IF_ERROR(run_passes(data, pass_options, optimized.passes, &optimized.history));
+    optimized.calibration = calibrate(runtime, data, devices, options);
+    LEAT_ASSIGN_OR_RETURN(optimized.placed, place(*runtime, data, std::move(devices),
+                                                  optimized.history, options));
+    return optimized;
+}
+
+// The device of the list that has all nodes, if it is the host's; null: there is none.
+const ListedDevice* host_of_all(const OptimizedGraph& optimized,
+                                std::span<const ListedDevice> devices) {
+    int only = kKnownAtPlanning;
+    for (const int device : optimized.placed.record.device_of_node) {
+        if (device >= 0 && only >= 0 && device != only) {
+            return nullptr;
+        }
+        only = device >= 0 ? device : only;
+    }
+    const bool is_listed = only >= 0 && only < int(devices.size());
+    return is_listed && devices[size_t(only)].host != nullptr ? &devices[size_t(only)] : nullptr;
+}
+
+// Where costs leave everything to one host, its plan may have layouts and epilogues that no other
+// device would understand.
+Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& runtime,
+                                        const Graph& graph,
+                                        OptimizedGraph optimized,
+                                        const std::vector<ListedDevice>& devices,
+                                        const CompileOptions& options) {
+    const ListedDevice* host = host_of_all(optimized, devices);
+    if (host == nullptr || devices.size() == 1 || !options.optimize ||
+        !is_host_alone({host, 1}, optimized.history, options.placement_rule)) {
+        return optimized;
+    }
+    LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
+                          optimize_and_place(runtime, graph, {*host}, options));
+    PlacementRecord& record = rewritten.placed.record;
+    record.forecast = std::move(optimized.placed.record.forecast);
+    record.listed_device_of_node = record.device_of_node;
+    record.other_devices.resize(record.device_of_node.size());
+    rewritten.placed.fallbacks = std::move(optimized.placed.fallbacks);
+    rewritten.calibration = std::move(optimized.calibration);
+    return rewritten;
+}
+
+Status check_options(const CompileOptions& options) {
     if (options.tile_window < 0) {
         return invalid_argument("tile_window is {}", options.tile_window)
             .with_needed("at least 0 data edges");
@@ -104,32 +168,42 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
         return invalid_argument("max_requests is {}", options.max_requests)
             .with_needed("1 or more");
     }
+    return {};
+}
+
+Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,
+                                    const Graph& graph,
+                                    const CompileOptions& options) {
+    const auto start = Clock::now();
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,
+                          parse_devices(options.devices, *runtime->backends));
+    LEAT_RETURN_IF_ERROR(check_options(options));
     LEAT_RETURN_IF_ERROR(runtime->operators_status);
-    Graph optimized = graph;
-    LEAT_RETURN_IF_ERROR(define_operators(optimized.data(), runtime->operators.source()));
-    LEAT_RETURN_IF_ERROR(optimized.verify());
+    Graph defined = graph;
+    LEAT_RETURN_IF_ERROR(define_operators(defined.data(), runtime->operators.source()));
+    LEAT_RETURN_IF_ERROR(defined.verify());
+    LEAT_RETURN_IF_ERROR(check_pins(defined.data(), options.pins, devices));
 
-    LEAT_RETURN_IF_ERROR(check_pins(optimized.data(), options.pins, devices));
-    NodeHistory history(options.pins);
-
+    const bool is_by_cost = options.placement_rule == PlacementPolicy::kCost;
+    LEAT_ASSIGN_OR_RETURN(
+        OptimizedGraph optimized,
+        optimize_and_place(runtime, is_by_cost ? Graph(defined) : std::move(defined), devices,
+                           options));
+    if (is_by_cost) {
+        LEAT_ASSIGN_OR_RETURN(
+            optimized, rewrite_for_host(runtime, defined, std::move(optimized), devices, options));
+    }
+    PlacedGraph& placed = optimized.placed;
     CompileReport report;
-    // Plugins know neither other layouts nor epilogues.
-    const bool may_rewrite = options.optimize && is_host_alone(devices, history);
-    const PassOptions pass_options{
-        .optimize = options.optimize,
-        .channels_last = may_rewrite && devices[0].host->prefers_channels_last(),
-        .fuse_epilogues = may_rewrite && devices[0].host->fuses_epilogues()};
-    LEAT_RETURN_IF_ERROR(run_passes(optimized.data(), pass_options, report.passes, &history));
-    report.weight_bytes = optimized.data().parameter_bytes();
-    report.node_count = optimized.data().node_count();
-    report.calibration = calibrate(runtime, optimized.data(), devices, options);
-    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
-                          place(*runtime, optimized.data(), std::move(devices), history, options));
+    report.passes = std::move(optimized.passes);
+    report.weight_bytes = optimized.graph.data().parameter_bytes();
+    report.node_count = optimized.graph.data().node_count();
+    report.calibration = std::move(optimized.calibration);
 
-    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized));
+    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph));
     compiled->backend = placed.host;
     compiled->placement = std::move(placed.record);
-    compiled->placement.gone = gone_nodes(graph.data(), compiled->graph, history);
+    compiled->placement.gone = gone_nodes(graph.data(), compiled->graph, optimized.history);
     compiled->hosts = std::move(placed.hosts);
     compiled->cut = std::move(placed.cut);
     compiled->parts = std::move(placed.parts);

@@ -11,6 +11,8 @@ namespace {
 
 // Where a backend does not report a link: about a thread's wake-up, and a memcpy.
 constexpr LinkRates kDefaultLink{10'000, 5e9};
+// Handing a part to the thread of a queue and seeing its end: about a wake-up.
+constexpr double kDefaultSubmitNs = 10'000;
 
 const LeatDeviceInfo& info_of(const ListedDevice& device) {
     return device.place.backend->device(device.place.number);
@@ -85,6 +87,7 @@ class Assumptions {
         assumed.rates_source = "default for " + name_of(kind, threads_);
         if (!assumed.is_host) {
             const LeatDeviceInfo& info = info_of(device);
+            assumed.submit_ns = kDefaultSubmitNs;
             assumed.compute_queue_count = compute_queues_of(info);
             assumed.domain = domain_of(device, info);
         }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "leat/plugin_backend.h"
 #include "partition/partition.h"
+#include "runtime/cost_placement.h"
 
 namespace leat {
 namespace {
@@ -169,7 +170,8 @@ Status judge(const GraphData& graph,
     std::vector<std::string> refused;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
         const int device = placement.device_of_node[n];
-        const bool falls_back = device > 0 && pins[n] == kNotPinned;
+        const bool falls_back =
+            device > 0 && pins[n] == kNotPinned && !answers[0].nodes[n].refusal.empty();
         if (device == kNowhere || (falls_back && fallback == Fallback::kForbid)) {
             refused.push_back(
                 fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));
@@ -195,10 +197,9 @@ PlacementRecord record_of(const GraphData& graph,
                           const Placement& placement,
                           std::span<const DeviceAnswers> answers,
                           std::span<const int> pins,
-                          std::span<const ListedDevice> devices,
-                          int threads) {
+                          AssumedDevices assumed) {
     PlacementRecord record;
-    record.assumed = assume_devices(devices, threads);
+    record.assumed = std::move(assumed);
     record.device_of_node = placement.device_of_node;
     record.part_of_node.assign(graph.nodes.size(), -1);
     record.is_pinned.reserve(graph.nodes.size());
@@ -214,6 +215,82 @@ PlacementRecord record_of(const GraphData& graph,
         }
     }
     return record;
+}
+
+struct ChosenPlacement {
+    Placement placement;
+    std::vector<Cluster> clusters;
+    std::vector<int> listed_device_of_node;
+    PlacementForecast forecast;
+};
+
+// A device that is not in the list only runs what those of the list refuse. -1: there is none.
+void keep_for_fallback(const Placement& listed, int device, std::span<DeviceAnswers> answers) {
+    for (size_t n = 0; device >= 0 && n < listed.device_of_node.size(); ++n) {
+        std::string& refusal = answers[size_t(device)].nodes[n].refusal;
+        if (listed.device_of_node[n] != device && refusal.empty()) {
+            refusal = "it is not in the list, and only runs what the others refuse";
+        }
+    }
+}
+
+// By the rule that the options name; an error where some node may not be where it has to be.
+Result<ChosenPlacement> choose(const GraphData& graph,
+                               std::span<DeviceAnswers> answers,
+                               std::span<const int> pins,
+                               const AssumedDevices& assumed,
+                               const CompileOptions& options,
+                               int fallback_device,
+                               PlacedGraph& placed) {
+    ChosenPlacement chosen;
+    const bool is_by_cost = options.placement_rule == PlacementPolicy::kCost;
+    chosen.placement = is_by_cost ? place_nodes_asking_all(graph, answers, pins)
+                                  : place_nodes(graph, answers, pins);
+    chosen.listed_device_of_node = chosen.placement.device_of_node;
+    if (is_by_cost) {
+        PlacedGraph unplaced;
+        LEAT_RETURN_IF_ERROR(
+            judge(graph, chosen.placement, answers, pins, options.fallback, unplaced));
+        keep_for_fallback(chosen.placement, fallback_device, answers);
+        const AssumedShapes shapes = assume_shapes(graph, options);
+        const GraphWork work = work_of_graph(graph, shapes.facts);
+        LEAT_ASSIGN_OR_RETURN(
+            CostPlacement found,
+            place_by_cost({graph, chosen.placement, answers, pins}, assumed, work));
+        chosen.placement.device_of_node = std::move(found.device_of_node);
+        chosen.clusters = std::move(found.clusters);
+        chosen.forecast = std::move(found.forecast);
+        chosen.forecast.has_assumed_extents = shapes.has_assumed_extents || work.has_open_extents;
+    }
+    LEAT_RETURN_IF_ERROR(judge(graph, chosen.placement, answers, pins, options.fallback, placed));
+    if (!is_by_cost) {
+        chosen.clusters = find_clusters(graph, chosen.placement.device_of_node, answers);
+    }
+    return chosen;
+}
+
+// For each node the devices besides its own: those that take it, and why the others do not.
+void add_alternatives(std::span<const DeviceAnswers> answers,
+                      std::span<const int> pins,
+                      ChosenPlacement& chosen,
+                      PlacementRecord& record) {
+    record.forecast = std::move(chosen.forecast);
+    record.listed_device_of_node = std::move(chosen.listed_device_of_node);
+    record.other_devices.resize(pins.size());
+    for (size_t n = 0; n < pins.size(); ++n) {
+        record.refusals[n].clear();
+        for (size_t d = 0; record.device_of_node[n] >= 0 && d < answers.size(); ++d) {
+            if (int(d) == record.device_of_node[n]) {
+                continue;
+            }
+            const std::string& refusal = answers[d].nodes[n].refusal;
+            if (!refusal.empty()) {
+                record.refusals[n].push_back({answers[d].device, refusal});
+            } else if (pins[n] == kNotPinned) {
+                record.other_devices[n].push_back(int(d));
+            }
+        }
+    }
 }
 
 // Every node that the backend refuses, in one message.
@@ -264,23 +341,25 @@ Result<PlacedGraph> place_on_host(const GraphData& graph,
     const Placement placement = place_nodes(graph, answers, pins);
     placed.deciding_inputs = shape_deciding_inputs(graph);
     placed.nodes_per_device[device.label] = graph.node_count();
-    placed.record = record_of(graph, placement, answers, pins, devices, threads);
+    placed.record = record_of(graph, placement, answers, pins, assume_devices(devices, threads));
     return placed;
 }
 
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,
-                                     Fallback fallback,
+                                     const CompileOptions& options,
                                      int threads) {
     PlacedGraph placed;
     const auto host = std::find_if(devices.begin(), devices.end(), [](const ListedDevice& device) {
         return device.host != nullptr;
     });
-    placed.has_host_steps = host != devices.end() || fallback != Fallback::kForbid;
+    int fallback_device = -1;
+    placed.has_host_steps = host != devices.end() || options.fallback != Fallback::kForbid;
     if (host == devices.end()) {
         LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
         if (placed.has_host_steps) {
+            fallback_device = int(devices.size());
             devices.push_back({std::string(placed.host->name()), placed.host, {}});
         }
     } else {
@@ -289,11 +368,16 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     PluginConstants constants;
     LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices, constants));
     const std::vector<int> pins = pinned_devices(graph, devices, history);
-    Placement placement = place_nodes(graph, answers, pins);
-    LEAT_RETURN_IF_ERROR(judge(graph, placement, answers, pins, fallback, placed));
-    placed.record = record_of(graph, placement, answers, pins, devices, threads);
+    const AssumedDevices assumed = assume_devices(devices, threads);
+    LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
+                          choose(graph, answers, pins, assumed, options, fallback_device, placed));
+    Placement& placement = chosen.placement;
+    const std::vector<Cluster>& clusters = chosen.clusters;
+    placed.record = record_of(graph, placement, answers, pins, assumed);
+    if (chosen.forecast.is_by_cost) {
+        add_alternatives(answers, pins, chosen, placed.record);
+    }
     placed.deciding_inputs = std::move(placement.deciding_inputs);
-    const std::vector<Cluster> clusters = find_clusters(graph, placement.device_of_node, answers);
     CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
     placed.parts.reserve(clusters.size());
     for (size_t i = 0; i < clusters.size(); ++i) {

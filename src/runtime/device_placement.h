@@ -26,15 +26,16 @@ struct PlacedGraph {
     PlacementRecord record;
 };
 
-// Asks the devices, cuts what they take out of a copy of the graph, and compiles it. threads: of
-// the Runtime. Precondition: the graph is verified, in topological order, without epilogues and
-// other layouts. kPlacement lists every node that the device to which it is pinned does not take;
-// kUnsupported every one that no device takes, or, where `fallback` forbids others, that the first
-// one does not take; both with the reasons.
+// Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Of the options
+// `fallback`, `placement_rule`, and what fixes shapes. threads: of the Runtime. Precondition: the
+// graph is verified, in topological order, without epilogues and other layouts. kPlacement lists
+// every node that the device to which it is pinned does not take; kUnsupported every one that no
+// device takes, or, where `fallback` forbids others, that the first one does not take; both with
+// the reasons.
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,
-                                     Fallback fallback,
+                                     const CompileOptions& options,
                                      int threads);
 
 // The same where the host `device` runs the graph as it is. kUnsupported lists what it does not

@@ -13,8 +13,13 @@ class Reporter {
     Reporter(const PlacementRecord& record,
              const GraphData& graph,
              std::span<const std::shared_ptr<const ValueFact>> facts)
-        : record_(record), graph_(graph), work_(work_of_graph(graph, facts)) {
+        : record_(record),
+          graph_(graph),
+          uses_(graph.uses()),
+          work_(work_of_graph(graph, facts)),
+          estimates_(node_estimates(work_, record.assumed.devices)) {
         report_.has_open_extents = work_.has_open_extents;
+        report_.forecast = record.forecast;
     }
 
     GraphPlacement run(const GraphData& cut,
@@ -38,6 +43,9 @@ class Reporter {
   private:
     int64_t bytes(ValueId id) const { return bytes_of(work_.values[size_t(id.index)]); }
     const std::vector<AssumedDevice>& devices() const { return record_.assumed.devices; }
+    const NodeEstimate& estimate_of(size_t node, int device) const {
+        return estimates_[node * devices().size() + size_t(device)];
+    }
 
     void add_devices() {
         for (const AssumedDevice& device : devices()) {
@@ -65,11 +73,15 @@ class Reporter {
             placed.reason = PlacementReason::kKnownAtPlanning;
             return;
         }
-        placed.reason =
-            record_.is_pinned[n] ? PlacementReason::kPinned : PlacementReason::kFirstOfList;
+        placed.reason = record_.is_pinned[n]          ? PlacementReason::kPinned
+                        : record_.forecast.is_by_cost ? PlacementReason::kByCost
+                                                      : PlacementReason::kFirstOfList;
         placed.device = devices()[size_t(device)].label;
         placed.part = record_.part_of_node[n];
         placed.refusals = record_.refusals[n];
+        if (record_.forecast.is_by_cost) {
+            add_alternatives(n);
+        }
         DeviceShare& share = report_.devices[size_t(device)];
         ++share.node_count;
         share.estimated_ns += placed.estimated_ns;
@@ -77,8 +89,53 @@ class Reporter {
         share.scaled_count += placed.source == CostSource::kScaled ? 1 : 0;
     }
 
+    void add_alternatives(size_t n) {
+        PlacedNode& placed = report_.nodes[n];
+        placed.moving_ns = moving_ns(n, record_.device_of_node[n]);
+        placed.listed_device = devices()[size_t(record_.listed_device_of_node[n])].label;
+        for (const int device : record_.other_devices[n]) {
+            placed.alternatives.push_back({devices()[size_t(device)].label,
+                                           estimate_of(n, device).ns, moving_ns(n, device)});
+        }
+    }
+
+    // kHostMemory where the value is not made in the run, or is an output.
+    int domain_of(NodeId node) const {
+        const int device = node.valid() ? record_.device_of_node[size_t(node.index)] : -1;
+        return device < 0 ? kHostMemory : devices()[size_t(device)].domain;
+    }
+    double between_ns(ValueId id, int from, int to) const {
+        return from == to ? 0 : transfer_ns(bytes(id), record_.assumed.link(from, to).rates);
+    }
+
+    // Of the node's operands to the device's memory and of its results from there, each once for
+    // every memory.
+    double moving_ns(size_t n, int device) const {
+        const int domain = devices()[size_t(device)].domain;
+        double sum_ns = 0;
+        std::set<int32_t> seen;
+        for (const ValueId id : graph_.nodes[n].inputs) {
+            if (id.valid() && !graph_.value(id).constant && seen.insert(id.index).second) {
+                sum_ns += between_ns(id, domain_of(graph_.value(id).producer), domain);
+            }
+        }
+        for (const ValueId id : graph_.nodes[n].outputs) {
+            std::set<int> targets;
+            for (const NodeId reader :
+                 id.valid() ? uses_.readers[size_t(id.index)] : std::vector<NodeId>()) {
+                targets.insert(domain_of(reader));
+            }
+            if (id.valid() && uses_.output_uses[size_t(id.index)] > 0) {
+                targets.insert(kHostMemory);
+            }
+            for (const int target : targets) {
+                sum_ns += between_ns(id, domain, target);
+            }
+        }
+        return sum_ns;
+    }
+
     void estimate() {
-        const std::vector<NodeEstimate> estimates = node_estimates(work_, devices());
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             PlacedNode& placed = report_.nodes.emplace_back();
             const int device = record_.device_of_node[n];
@@ -87,7 +144,7 @@ class Reporter {
                 const Cost work = work_.nodes[n].value_or(Cost());
                 placed.flops = work.flops;
                 placed.bytes = work.bytes;
-                const NodeEstimate& estimate = estimates[n * devices().size() + size_t(device)];
+                const NodeEstimate& estimate = estimate_of(n, device);
                 placed.estimated_ns = estimate.ns;
                 placed.source = estimate.source;
             }
@@ -169,7 +226,9 @@ class Reporter {
 
     const PlacementRecord& record_;
     const GraphData& graph_;
+    const GraphData::Uses uses_;
     const GraphWork work_;
+    const std::vector<NodeEstimate> estimates_;  // [node][device]
     GraphPlacement report_;
 };
 

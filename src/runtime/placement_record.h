@@ -20,8 +20,12 @@ struct PlacementRecord {
     std::vector<int> device_of_node;                   // by node after the passes, as Placement
     std::vector<int> part_of_node;                     // -1: none
     std::vector<bool> is_pinned;                       // by node
-    std::vector<std::vector<DeviceRefusal>> refusals;  // by node, of devices before its own
-    std::vector<PlacedNode> gone;                      // that are not in the graph any more
+    std::vector<std::vector<DeviceRefusal>> refusals;  // by node, as PlacedNode has them
+    // By cost only.
+    std::vector<std::vector<int>> other_devices;  // by node: those that take it too
+    std::vector<int> listed_device_of_node;       // by the order of the list
+    PlacementForecast forecast;
+    std::vector<PlacedNode> gone;  // that are not in the graph any more
 };
 
 // Nodes of `before`, by name, that are not among those of `after`, with what became of them.

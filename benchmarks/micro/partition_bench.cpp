@@ -1,0 +1,184 @@
+// Placing a graph of 2,000 operators by cost and dividing it into parts, beside the limit of 250
+// ms.
+//
+//   partition_bench [--operators N] [--rounds N]
+//
+// Layers of random width of a graph made through the graph's API, on a CPU and a discrete GPU that
+// takes all operators but Softmax. Devices need not be there: their answers and rates are given.
+// Each phase is timed apart, in processor time of the thread; the median of the rounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/split_mix.h"
+#include "leat/leat.h"
+#include "partition/partition.h"
+#include "passes/pipeline.h"
+#include "runtime/cost_placement.h"
+
+namespace leat::micro {
+namespace {
+
+constexpr double kLimitMs = 250;
+constexpr int64_t kRows = 256;
+constexpr int64_t kColumns = 512;
+
+double processor_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
+}
+
+// Every operator reads values of the three layers before it, mostly of the last.
+Graph layered_graph(int operators) {
+    SplitMix random(7);
+    const auto below = [&](size_t bound) { return size_t(random.below(int32_t(bound))); };
+    Graph graph("layered");
+    const ValueId w = graph.input("w", DType::kFloat32, {kColumns, kColumns});
+    std::vector<ValueId> recent = {graph.input("x", DType::kFloat32, {kRows, kColumns})};
+    constexpr size_t kWidth = 24;
+    for (int i = 0; i < operators; ++i) {
+        const size_t reach = std::min(recent.size(), 3 * kWidth);
+        const ValueId a = recent[recent.size() - 1 - below(reach)];
+        const ValueId b = recent[recent.size() - 1 - below(reach)];
+        constexpr const char* kUnary[] = {"Relu", "Sigmoid", "Softmax", "Neg"};
+        const size_t kind = below(8);
+        recent.push_back(kind == 0  ? graph.add("MatMul", {a, w})
+                         : kind < 4 ? graph.add("Add", {a, b})
+                                    : graph.add(kUnary[kind - 4], {a}));
+    }
+    // All that nobody reads, so that no pass takes it away.
+    const GraphData::Uses uses = graph.data().uses();
+    int outputs = 0;
+    for (const ValueId value : recent) {
+        if (uses.readers[size_t(value.index)].empty()) {
+            graph.output(fmt::format("y{}", outputs++), value);
+        }
+    }
+    return graph;
+}
+
+std::vector<DeviceAnswers> answers_for(const GraphData& graph) {
+    std::vector<DeviceAnswers> answers(2);
+    answers[0].device = "gpu";
+    answers[1].device = "cpu";
+    answers[1].is_host = true;
+    for (const NodeData& node : graph.nodes) {
+        answers[0].nodes.push_back({node.op_type == "Softmax" ? "no kernel" : "", 0});
+        answers[1].nodes.emplace_back();
+    }
+    return answers;
+}
+
+AssumedDevices gpu_and_cpu() {
+    AssumedDevices assumed;
+    assumed.devices = {{.label = "gpu",
+                        .rates = default_rates(DeviceKind::kDiscrete),
+                        .rates_source = "default",
+                        .domain = 1,
+                        .is_host = false,
+                        .compute_queue_count = 1,
+                        .submit_ns = 10e3},
+                       {.label = "cpu",
+                        .rates = default_rates(DeviceKind::kCpuThread),
+                        .rates_source = "default",
+                        .domain = kHostMemory,
+                        .is_host = true}};
+    assumed.domains = {{"host", 0}, {"gpu: memory", int64_t{8} << 30}};
+    assumed.links.resize(4);
+    assumed.links[1].rates = assumed.links[2].rates = {5e3, 12e9};
+    return assumed;
+}
+
+struct Phases {
+    double shapes_ms = 0;
+    double place_ms = 0;
+    double cut_ms = 0;
+    double sum_ms() const { return shapes_ms + place_ms + cut_ms; }
+    size_t parts = 0;
+    PlacementForecast forecast;
+};
+
+Result<Phases> place_once(const GraphData& graph) {
+    const AssumedDevices assumed = gpu_and_cpu();
+    std::vector<DeviceAnswers> answers = answers_for(graph);
+    const std::vector<int> pins(graph.nodes.size(), kNotPinned);
+    Phases phases;
+    double begin_ms = processor_ms();
+    const auto lap = [&begin_ms] {
+        const double now_ms = processor_ms();
+        return now_ms - std::exchange(begin_ms, now_ms);
+    };
+    const AssumedShapes shapes = assume_shapes(graph, {});
+    const GraphWork work = work_of_graph(graph, shapes.facts);
+    phases.shapes_ms = lap();
+    const Placement listed = place_nodes_asking_all(graph, answers, pins);
+    LEAT_ASSIGN_OR_RETURN(CostPlacement placed,
+                          place_by_cost({graph, listed, answers, pins}, assumed, work));
+    phases.place_ms = lap();
+    const CutGraph cut = cut_clusters(graph, placed.clusters, placed.device_of_node);
+    phases.cut_ms = lap();
+    phases.parts = cut.bodies.size();
+    phases.forecast = std::move(placed.forecast);
+    return phases;
+}
+
+int run(int operators, int rounds) {
+    Graph graph = layered_graph(operators);
+    std::vector<PassReport> reports;
+    Status status =
+        run_passes(graph.data(),
+                   {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
+    std::vector<Phases> all;
+    for (int round = 0; status.ok() && round < rounds; ++round) {
+        Result<Phases> phases = place_once(graph.data());
+        status = phases.error();
+        if (phases.ok()) {
+            all.push_back(*std::move(phases));
+        }
+    }
+    if (!status.ok() || all.empty()) {
+        fmt::print(stderr, "{}\n", status.message());
+        return 1;
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Phases& a, const Phases& b) { return a.sum_ms() < b.sum_ms(); });
+    const Phases& median = all[all.size() / 2];
+    fmt::print(
+        "{} operators, {} rounds: shapes and costs {:.1f} ms, placement and parts {:.1f} ms, "
+        "cutting {:.1f} ms, together {:.1f} ms (slowest {:.1f} ms; limit {} ms)\n",
+        graph.data().node_count(), rounds, median.shapes_ms, median.place_ms, median.cut_ms,
+        median.sum_ms(), all.back().sum_ms(), kLimitMs);
+    fmt::print("{} parts, forecast {:.3f} ms", median.parts, median.forecast.makespan_ns * 1e-6);
+    for (const NamedMakespan& other : median.forecast.simple) {
+        fmt::print("; {} {:.3f} ms", other.placement, other.makespan_ns * 1e-6);
+    }
+    fmt::print("\n");
+    return 0;
+}
+
+}  // namespace
+}  // namespace leat::micro
+
+int main(int argc, char** argv) {
+    int operators = 2'000;
+    int rounds = 9;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string_view name = argv[i];
+        const std::string_view text = argv[i + 1];
+        int& number = name == "--operators" ? operators : rounds;
+        if ((name != "--operators" && name != "--rounds") ||
+            std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc() ||
+            number < 1) {
+            fmt::print(stderr, "usage: partition_bench [--operators N] [--rounds N]\n");
+            return 2;
+        }
+    }
+    return leat::micro::run(operators, rounds);
+}

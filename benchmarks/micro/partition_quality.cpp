@@ -1,0 +1,112 @@
+// Partitions by cost against the exact optimum and against simple rules, on the checking corpus.
+//
+//   partition_quality
+//
+// Up to 12 tasks: the forecast over the optimum of single tasks without submissions, which no
+// partition is below. 100 to 2,000 tasks: three rules over the forecast, tasks and transfers of a
+// rule run one after the other. Processor time of the slowest problem beside it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <vector>
+
+#include "partition/cost_partition.h"
+#include "support/exact_placement.h"
+#include "support/partition_corpus.h"
+#include "support/placement_corpus.h"
+
+namespace leat::micro {
+namespace {
+
+using scheduler::Corpus;
+using scheduler::CorpusGraph;
+
+double processor_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
+}
+
+// Ratios of one comparison.
+struct Ratios {
+    std::vector<double> all;
+
+    double geometric_mean() const {
+        double sum = 0;
+        for (const double ratio : all) {
+            sum += std::log(ratio);
+        }
+        return std::exp(sum / double(all.size()));
+    }
+    double least() const { return *std::min_element(all.begin(), all.end()); }
+    double most() const { return *std::max_element(all.begin(), all.end()); }
+};
+
+struct Timed {
+    double forecast_ns = 0;
+    double ms = 0;
+};
+
+Timed partition(const PartitionProblem& problem) {
+    const double begin_ms = processor_ms();
+    const Result<CostPartition> found = partition_by_cost(problem, {});
+    return {found.ok() ? found->schedule.makespan_ns : PartitionProblem::kCannotRun,
+            processor_ms() - begin_ms};
+}
+
+void compare_with_optimum(int32_t tasks, double submit_ns) {
+    Ratios ratios;
+    double slowest_ms = 0;
+    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, tasks, 100)) {
+        const scheduler::PlacementProblem corpus = scheduler::corpus_problem(graph);
+        const Timed found = partition(partition_problem(corpus, submit_ns));
+        const Result<scheduler::Schedule> known = scheduler::place(corpus);
+        ratios.all.push_back(found.forecast_ns /
+                             scheduler::exact_schedule(corpus, *known).makespan_ns);
+        slowest_ms = std::max(slowest_ms, found.ms);
+    }
+    fmt::print(
+        "{} tasks, submission {:g} us, to the optimum without submissions: {} graphs, "
+        "geometric mean {:.4f}, most {:.4f}, slowest {:.1f} ms\n",
+        tasks, submit_ns * 1e-3, ratios.all.size(), ratios.geometric_mean(), ratios.most(),
+        slowest_ms);
+}
+
+void compare_with_rules(double submit_ns) {
+    Ratios accelerator;
+    Ratios host;
+    Ratios cut;
+    double slowest_ms = 0;
+    for (const CorpusGraph& graph : scheduler::large_corpus(Corpus::kChecking)) {
+        const PartitionProblem problem =
+            partition_problem(scheduler::corpus_problem(graph), submit_ns);
+        const Timed found = partition(problem);
+        accelerator.all.push_back(serial_ns(problem, all_on(problem, 1)) / found.forecast_ns);
+        host.all.push_back(one_unit_ns(problem, 0) / found.forecast_ns);
+        cut.all.push_back(serial_ns(problem, min_cut_units(problem)) / found.forecast_ns);
+        slowest_ms = std::max(slowest_ms, found.ms);
+    }
+    fmt::print("100 to 2,000 tasks, submission {:g} us, {} graphs, slowest {:.1f} ms\n",
+               submit_ns * 1e-3, accelerator.all.size(), slowest_ms);
+    const auto print = [](const char* rule, const Ratios& ratios) {
+        fmt::print("  {} over the forecast: geometric mean {:.3f}, least {:.3f}\n", rule,
+                   ratios.geometric_mean(), ratios.least());
+    };
+    print("all on the accelerator, serial", accelerator);
+    print("all on the two CPU lanes", host);
+    print("minimum cut, serial", cut);
+}
+
+}  // namespace
+}  // namespace leat::micro
+
+int main() {
+    for (const int32_t tasks : {4, 8, 12}) {
+        leat::micro::compare_with_optimum(tasks, 0);
+    }
+    leat::micro::compare_with_optimum(12, 2e3);
+    leat::micro::compare_with_rules(0);
+    leat::micro::compare_with_rules(10e3);
+}

@@ -1,0 +1,345 @@
+#include "runtime/cost_placement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "graph/inference.h"
+
+namespace leat {
+namespace {
+
+constexpr int32_t kHostUnit = 0;
+constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last one takes outputs
+
+bool reads_on_host(const NodeAnswer& answer, size_t input) {
+    return input < 32 && (answer.host_inputs >> input & 1U) != 0;
+}
+
+class ProblemBuilder {
+  public:
+    ProblemBuilder(const PlacedByCost& question,
+                   const AssumedDevices& assumed,
+                   const GraphWork& work)
+        : question_(question),
+          assumed_(assumed),
+          work_(work),
+          costs_(node_costs(work, assumed.devices)) {}
+
+    void build() {
+        add_units();
+        add_tasks();
+        add_links();
+        for (size_t n = 0; n < graph().nodes.size(); ++n) {
+            if (task_of_node_[n] >= 0) {
+                add_inputs(n);
+            }
+        }
+        add_memory();
+        const int32_t end = problem_.task_count - 1;
+        for (const ValueId output : graph().outputs) {
+            if (const int32_t value = value_of(output); value >= 0) {
+                problem_.uses.push_back({value, end});
+            }
+        }
+    }
+
+    const PartitionProblem& problem() const { return problem_; }
+
+    Status shortage_error(const MemoryShortage& shortage) const {
+        std::string largest = "nothing";
+        if (shortage.constant >= 0) {
+            largest = fmt::format("constant '{}' of {} bytes",
+                                  graph().value(constants_[size_t(shortage.constant)]).name,
+                                  problem_.constant_bytes[size_t(shortage.constant)]);
+        }
+        for (const auto& [id, value] : values_) {
+            if (value == shortage.value) {
+                largest = fmt::format("value '{}' of {} bytes", graph().value(ValueId{id}).name,
+                                      problem_.values[size_t(value)].bytes);
+            }
+        }
+        return out_of_memory(
+                   "the graph does not fit the memory '{}': {} bytes are missing, and no other "
+                   "device of the list takes enough of its nodes",
+                   assumed_.domains[size_t(shortage.domain)].name, shortage.short_bytes())
+            .with_file(graph().file)
+            .with_found(
+                fmt::format("at least {} bytes; the largest is {}", shortage.needed_bytes, largest))
+            .with_needed(fmt::format("{} bytes", shortage.capacity_bytes));
+    }
+
+    Partition partition_of(std::span<const int> device_of_node,
+                           std::span<const Cluster> clusters) const {
+        Partition partition;
+        partition.unit_of_task.assign(size_t(problem_.task_count), kHostUnit);
+        partition.part_of_task.assign(size_t(problem_.task_count), kNoPart);
+        partition.part_count = int32_t(clusters.size());
+        for (size_t n = 0; n < device_of_node.size(); ++n) {
+            if (device_of_node[n] >= 0) {
+                partition.unit_of_task[size_t(task_of_node_[n])] =
+                    unit_of_device_[size_t(device_of_node[n])];
+            }
+        }
+        for (size_t i = 0; i < clusters.size(); ++i) {
+            for (const NodeId id : clusters[i].nodes) {
+                partition.part_of_task[size_t(task_of_node_[size_t(id.index)])] = int32_t(i);
+            }
+        }
+        return partition;
+    }
+
+    CostPlacement placement_of(const CostPartition& found) const {
+        CostPlacement placement;
+        placement.device_of_node = question_.listed.device_of_node;
+        placement.clusters.resize(size_t(found.partition.part_count));
+        for (size_t n = 0; n < graph().nodes.size(); ++n) {
+            const int32_t task = task_of_node_[n];
+            if (task < 0) {
+                continue;
+            }
+            const int32_t unit = found.partition.unit_of_task[size_t(task)];
+            const int device = device_on(n, unit);
+            placement.device_of_node[n] = device;
+            const int32_t part = found.partition.part_of_task[size_t(task)];
+            if (part != kNoPart) {
+                placement.clusters[size_t(part)].device = device;
+                placement.clusters[size_t(part)].nodes.push_back({int32_t(n)});
+            }
+        }
+        placement.forecast = forecast_of(found);
+        return placement;
+    }
+
+  private:
+    const GraphData& graph() const { return question_.graph; }
+
+    bool can_run(size_t node, size_t device) const {
+        const int pin = question_.pins.empty() ? kNotPinned : question_.pins[node];
+        return (pin == kNotPinned || pin == int(device)) &&
+               question_.answers[device].nodes[node].refusal.empty();
+    }
+
+    // The fastest of the unit's devices that takes the node, the first of equals; -1: none does.
+    int device_on(size_t node, int32_t unit) const {
+        int fastest = -1;
+        for (size_t d = 0; d < unit_of_device_.size(); ++d) {
+            if (unit_of_device_[d] == unit && can_run(node, d) &&
+                (fastest < 0 || costs_.at(node, d) < costs_.at(node, size_t(fastest)))) {
+                fastest = int(d);
+            }
+        }
+        return fastest;
+    }
+
+    void add_units() {
+        problem_.domain_count = int32_t(assumed_.domains.size());
+        problem_.units.push_back({"the host", kHostMemory, 1, false, 0});
+        for (const AssumedDevice& device : assumed_.devices) {
+            unit_of_device_.push_back(device.is_host ? kHostUnit : int32_t(problem_.units.size()));
+            if (!device.is_host) {
+                problem_.units.push_back({device.label, device.domain, device.compute_queue_count,
+                                          true, device.submit_ns});
+            }
+        }
+    }
+
+    // A task that can only be on the host and takes no time.
+    void add_end() {
+        ++problem_.task_count;
+        problem_.cost_ns.push_back(0);
+        problem_.cost_ns.insert(problem_.cost_ns.end(), problem_.units.size() - 1,
+                                PartitionProblem::kCannotRun);
+    }
+
+    void add_tasks() {
+        add_end();
+        for (size_t n = 0; n < graph().nodes.size(); ++n) {
+            const bool runs = question_.listed.device_of_node[n] >= 0;
+            task_of_node_.push_back(runs ? problem_.task_count++ : -1);
+            for (int32_t unit = 0; runs && unit < int32_t(problem_.units.size()); ++unit) {
+                const int device = device_on(n, unit);
+                problem_.cost_ns.push_back(device < 0 ? PartitionProblem::kCannotRun
+                                                      : costs_.at(n, size_t(device)));
+            }
+        }
+        add_end();
+    }
+
+    void add_links() {
+        const auto count = int32_t(assumed_.domains.size());
+        for (int from = 0; from < count; ++from) {
+            for (int to = 0; to < count; ++to) {
+                const LinkRates& rates = assumed_.link(from, to).rates;
+                problem_.link_between.push_back(from == to ? scheduler::PlacementProblem::kNoLink
+                                                           : int32_t(problem_.links.size()));
+                if (from != to) {
+                    problem_.links.push_back({rates.latency_ns, rates.bytes_per_s, true});
+                }
+            }
+        }
+    }
+
+    // Made when it is first used; -1: a constant, which each domain has before the run.
+    int32_t value_of(ValueId id) {
+        if (graph().value(id).constant) {
+            return -1;
+        }
+        const auto [at, is_new] = values_.try_emplace(id.index, int32_t(problem_.values.size()));
+        if (is_new) {
+            const NodeId producer = graph().value(id).producer;
+            const int32_t task = producer.valid() ? task_of_node_[size_t(producer.index)] : -1;
+            problem_.values.push_back(
+                {std::max(task, kStart), bytes_of(work_.values[size_t(id.index)])});
+        }
+        return at->second;
+    }
+
+    // But for operands that every device which may run the node reads on the host.
+    void add_inputs(size_t n) {
+        const NodeData& node = graph().nodes[n];
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            if (!node.inputs[i].valid() || is_read_before_run(n, i)) {
+                continue;
+            }
+            if (const int32_t value = value_of(node.inputs[i]); value >= 0) {
+                problem_.uses.push_back({value, task_of_node_[n]});
+            }
+        }
+    }
+
+    bool is_read_before_run(size_t n, size_t input) const {
+        bool is_read = true;
+        for (size_t d = 0; d < question_.answers.size(); ++d) {
+            is_read = is_read && (!can_run(n, d) || question_.answers[d].is_host ||
+                                  reads_on_host(question_.answers[d].nodes[n], input));
+        }
+        const NodeId producer = graph().value(graph().nodes[n].inputs[input]).producer;
+        return is_read && (!producer.valid() || task_of_node_[size_t(producer.index)] < 0);
+    }
+
+    // Of devices; the planner of the host's memory has its limits.
+    void add_memory() {
+        for (const AssumedDomain& domain : assumed_.domains) {
+            problem_.capacity_bytes.push_back(domain.capacity_bytes);
+        }
+        std::map<int32_t, int32_t> constants;
+        for (size_t n = 0; n < graph().nodes.size(); ++n) {
+            const NodeData& node = graph().nodes[n];
+            for (size_t i = 0; task_of_node_[n] >= 0 && i < node.inputs.size(); ++i) {
+                const ValueId id = node.inputs[i];
+                if (!id.valid() || !graph().value(id).constant || is_read_before_run(n, i)) {
+                    continue;
+                }
+                const auto [at, is_new] =
+                    constants.try_emplace(id.index, int32_t(constants_.size()));
+                if (is_new) {
+                    constants_.push_back(id);
+                    problem_.constant_bytes.push_back(bytes_of(work_.values[size_t(id.index)]));
+                }
+                problem_.constant_uses.push_back({at->second, task_of_node_[n]});
+            }
+        }
+    }
+
+    PlacementForecast forecast_of(const CostPartition& found) const {
+        PlacementForecast forecast;
+        forecast.is_by_cost = true;
+        forecast.makespan_ns = found.schedule.makespan_ns;
+        forecast.found_by = found.found_by;
+        for (const JudgedProposal& proposal : found.proposals) {
+            forecast.simple.push_back({proposal.name, proposal.makespan_ns});
+        }
+        const std::vector<int32_t> units = unit_of_lanes(problem_);
+        std::vector<double> busy_ns(problem_.units.size());
+        for (size_t lane = 0; lane < units.size(); ++lane) {
+            for (const int32_t group : found.schedule.order_of_lane[lane]) {
+                busy_ns[size_t(units[lane])] += found.schedule.finish_ns[size_t(group)] -
+                                                found.schedule.start_ns[size_t(group)];
+            }
+        }
+        for (size_t unit = 0; unit < busy_ns.size(); ++unit) {
+            const double lanes_ns =
+                found.schedule.makespan_ns * double(problem_.units[unit].lane_count);
+            forecast.busy.push_back(
+                {problem_.units[unit].name, lanes_ns == 0 ? 0 : busy_ns[unit] / lanes_ns});
+        }
+        return forecast;
+    }
+
+    const PlacedByCost& question_;
+    const AssumedDevices& assumed_;
+    const GraphWork& work_;
+    const NodeCosts costs_;
+    PartitionProblem problem_;
+    std::vector<int32_t> unit_of_device_;
+    std::vector<int32_t> task_of_node_;  // -1: it is no task
+    std::map<int32_t, int32_t> values_;  // of the problem, by value of the graph
+    std::vector<ValueId> constants_;     // of the graph, by constant of the problem
+};
+
+std::optional<std::vector<DimSpec>> fixed_dims(const TypeInfo& type,
+                                               const CompileOptions& options,
+                                               bool& has_assumed) {
+    if (!type.dims) {
+        return std::nullopt;
+    }
+    std::vector<DimSpec> dims = *type.dims;
+    for (DimSpec& dim : dims) {
+        if (!dim.is_fixed()) {
+            const auto named = options.dims.find(dim.name());
+            has_assumed = has_assumed || named == options.dims.end();
+            dim = DimSpec(named == options.dims.end() ? int64_t{1} : named->second);
+        }
+    }
+    return dims;
+}
+
+}  // namespace
+
+Result<CostPlacement> place_by_cost(const PlacedByCost& question,
+                                    const AssumedDevices& assumed,
+                                    const GraphWork& work) {
+    ProblemBuilder builder(question, assumed, work);
+    builder.build();
+    const std::vector<Cluster> listed =
+        find_clusters(question.graph, question.listed.device_of_node, question.answers);
+    const std::vector<ProposedPartition> proposals = {
+        {"list order", builder.partition_of(question.listed.device_of_node, listed)}};
+    LEAT_ASSIGN_OR_RETURN(const CostPartition found,
+                          partition_by_cost(builder.problem(), proposals));
+    if (found.shortage) {
+        return builder.shortage_error(*found.shortage);
+    }
+    return builder.placement_of(found);
+}
+
+AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options) {
+    AssumedShapes shapes;
+    std::vector<ValueFact> inputs;
+    for (const ValueId id : graph.inputs) {
+        const ValueData& value = graph.value(id);
+        ValueFact& fact = inputs.emplace_back();
+        fact.type = value.type;
+        const auto given = options.shapes.find(value.name);
+        if (value.type.is_tensor()) {
+            fact.type =
+                given != options.shapes.end()
+                    ? TypeInfo::tensor(value.type.dtype, given->second)
+                    : TypeInfo::tensor(value.type.dtype,
+                                       fixed_dims(value.type, options, shapes.has_assumed_extents));
+        }
+    }
+    Result<std::vector<ValueFact>> facts = infer_graph(graph, inputs, {});
+    if (facts.ok()) {
+        shapes.facts.reserve(facts->size());
+        for (ValueFact& fact : *facts) {
+            shapes.facts.push_back(std::make_shared<const ValueFact>(std::move(fact)));
+        }
+    }
+    return shapes;
+}
+
+}  // namespace leat

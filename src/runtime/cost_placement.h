@@ -1,0 +1,47 @@
+// From what devices answer to a placement by cost: the graph as a PartitionProblem, and back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/placement_report.h"
+#include "leat/runtime.h"
+#include "partition/cost_partition.h"
+#include "partition/partition.h"
+#include "runtime/device_costs.h"
+
+namespace leat {
+
+struct CostPlacement {
+    std::vector<int> device_of_node;  // as Placement has it
+    std::vector<Cluster> clusters;    // parts of devices that are not the host, all convex
+    PlacementForecast forecast;
+};
+
+// What placing by cost asks about.
+struct PlacedByCost {
+    const GraphData& graph;
+    const Placement& listed;  // by the order of the list
+    std::span<const DeviceAnswers> answers;
+    std::span<const int> pins;  // by node, kNotPinned or an index among the answers
+};
+
+// Host devices share the host's workers, which divide every operator among themselves: they are one
+// lane, on which a node runs where it is fastest. Every other device is a lane for each of its
+// compute queues. Graph inputs come from the host's memory and outputs go back there; what is known
+// at planning is nobody's task.
+Result<CostPlacement> place_by_cost(const PlacedByCost& question,
+                                    const AssumedDevices& assumed,
+                                    const GraphWork& work);
+
+// Types and shapes of all values for the shapes that options and declarations fix; extents that
+// nothing fixes count as 1.
+struct AssumedShapes {
+    std::vector<std::shared_ptr<const ValueFact>> facts;  // empty: they do not fit together
+    bool has_assumed_extents = false;
+};
+AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options);
+
+}  // namespace leat
