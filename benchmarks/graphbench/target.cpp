@@ -160,7 +160,7 @@ Result<CompileOptions> compile_options(const Options& options) {
     CompileOptions compile;
     compile.devices = backends_of(options);
     LEAT_RETURN_IF_ERROR(read_pins(options, compile));
-    compile.placement_rule =
+    compile.placement_policy =
         options.text("place-by") == "cost" ? PlacementPolicy::kCost : PlacementPolicy::kListOrder;
     std::string fallback = options.text("fallback");
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid

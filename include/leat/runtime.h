@@ -160,7 +160,7 @@ struct CompileOptions {
     // kWarn: they run on the others of the list, and at last on the CPU; each is named to the
     // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
-    PlacementPolicy placement_rule = PlacementPolicy::kListOrder;
+    PlacementPolicy placement_policy = PlacementPolicy::kListOrder;
     // Nodes that must run on one device of the list: name of a node of the graph (one that several
     // have means all of them) -> device, as `devices` writes it. An error names a node or device
     // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`

@@ -86,6 +86,9 @@ class PartitionSearch {
   private:
     // True: it is the best so far.
     bool consider(Judged judged) {
+        if (judged.partition.part_count == 0 && judged.makespan_ns < best_on_hosts_.makespan_ns) {
+            best_on_hosts_ = judged;
+        }
         const bool is_better = judged.makespan_ns < best_.makespan_ns * (1 - 1e-9);
         if (is_better) {
             best_ = std::move(judged);
@@ -114,6 +117,7 @@ class PartitionSearch {
     // All that the unit can run there, the rest where it is cheapest.
     Status propose_one_unit(int32_t unit) {
         std::vector<int32_t> units;
+        units.reserve(size_t(problem_.task_count));
         for (int32_t task = 0; task < problem_.task_count; ++task) {
             units.push_back(std::isfinite(problem_.cost(task, unit)) ? unit : cheapest_unit(task));
         }
@@ -219,6 +223,9 @@ class PartitionSearch {
         for (const JudgedProposal& proposal : proposals_) {
             limit_ns = std::min(limit_ns, proposal.makespan_ns);
         }
+        if (best_on_hosts_.makespan_ns <= limit_ns) {
+            best_ = best_on_hosts_;
+        }
         std::vector<std::pair<double, int32_t>> parts(size_t(best_.partition.part_count));
         for (int32_t task = 0; task < problem_.task_count; ++task) {
             const int32_t part = best_.partition.part_of_task[size_t(task)];
@@ -296,6 +303,7 @@ class PartitionSearch {
     const TaskEdges edges_;
     const std::vector<int32_t> lane_units_;
     Judged best_;
+    Judged best_on_hosts_;  // of those without parts
     std::optional<MemoryShortage> shortage_;
     std::vector<JudgedProposal> proposals_;
 };

@@ -52,7 +52,13 @@ class DomainBuffers {
     DomainBuffers(const PartitionProblem& problem, const Partition& partition, int32_t domain)
         : grouped_(grouped_problem(problem, partition)),
           ranks_(ranks_of(grouped_.problem)),
+          is_host_(domain == kHostDomain),
           is_here_(size_t(grouped_.problem.task_count)) {
+        for (size_t v = 0; v < grouped_.value_of.size(); ++v) {
+            const bool is_given = is_host_ && !problem.host_bytes.empty();
+            sizes_.push_back(is_given ? problem.host_bytes[size_t(grouped_.value_of[v])]
+                                      : grouped_.problem.values[v].bytes);
+        }
         for (int32_t task = 0; task < problem.task_count; ++task) {
             is_here_[size_t(grouped_.group_of_task[size_t(task)])] =
                 domain_of(problem, partition, task) == domain;
@@ -109,14 +115,35 @@ class DomainBuffers {
                 }
             }
             if (is_made_here || first_reader[v] != kUnplaced) {
-                buffer.size_bytes = groups.values[v].bytes;
+                buffer.size_bytes = sizes_[v];
                 order.buffers.push_back(std::move(buffer));
             }
+        }
+        if (is_host_) {
+            add_in_place(order);
         }
         return peak_bound_bytes(OrderGraph(order), 0, order.step_count);
     }
 
   private:
+    // Whatever has the size of a result that is written while it is read for the last time.
+    static void add_in_place(OrderProblem& order) {
+        std::vector<std::vector<int32_t>> read(size_t(order.step_count));  // buffers, by step
+        for (size_t b = 0; b < order.buffers.size(); ++b) {
+            for (const int32_t step : order.buffers[b].readers) {
+                read[size_t(step)].push_back(int32_t(b));
+            }
+        }
+        for (size_t b = 0; b < order.buffers.size(); ++b) {
+            const OrderedBuffer& result = order.buffers[b];
+            for (const int32_t operand : read[size_t(result.writer)]) {
+                if (order.buffers[size_t(operand)].size_bytes == result.size_bytes) {
+                    order.in_place.push_back({result.writer, operand, int32_t(b)});
+                }
+            }
+        }
+    }
+
     int32_t first_rank_here(const std::vector<int32_t>& readers) const {
         int32_t first = kUnplaced;
         for (const int32_t reader : readers) {
@@ -130,20 +157,50 @@ class DomainBuffers {
 
     const GroupedProblem grouped_;
     const std::vector<int32_t> ranks_;  // by group
-    std::vector<bool> is_here_;         // by group
+    const bool is_host_;
+    std::vector<bool> is_here_;   // by group
+    std::vector<int64_t> sizes_;  // by value of the groups
 };
 
-// Each once.
+// That count there, each once.
 std::vector<bool> constants_in(const PartitionProblem& problem,
                                const Partition& partition,
                                int32_t domain) {
     std::vector<bool> are_there(problem.constant_bytes.size());
     for (const ConstantUse& use : problem.constant_uses) {
-        if (domain_of(problem, partition, use.task) == domain) {
+        if (domain != kHostDomain && domain_of(problem, partition, use.task) == domain) {
             are_there[size_t(use.constant)] = true;
         }
     }
     return are_there;
+}
+
+int64_t constant_bytes_in(const PartitionProblem& problem,
+                          const Partition& partition,
+                          int32_t domain) {
+    int64_t sum_bytes = 0;
+    const std::vector<bool> constants = constants_in(problem, partition, domain);
+    for (size_t i = 0; i < constants.size(); ++i) {
+        sum_bytes += constants[i] ? problem.constant_bytes[i] : 0;
+    }
+    return sum_bytes;
+}
+
+// If everything there were alive at once: cheap, and nearly always enough to know that it fits.
+int64_t most_bytes(const PartitionProblem& problem, const Partition& partition, int32_t domain) {
+    std::vector<bool> are_there(problem.values.size());
+    for (const scheduler::PlacementUse& use : problem.uses) {
+        const int32_t producer = problem.values[size_t(use.value)].producer;
+        if (domain_of(problem, partition, use.reader) == domain ||
+            domain_of(problem, partition, producer) == domain) {
+            are_there[size_t(use.value)] = true;
+        }
+    }
+    int64_t sum_bytes = constant_bytes_in(problem, partition, domain);
+    for (size_t v = 0; v < are_there.size(); ++v) {
+        sum_bytes += are_there[v] ? problem.values[v].bytes : 0;
+    }
+    return sum_bytes;
 }
 
 MemoryShortage describe(const PartitionProblem& problem,
@@ -253,18 +310,14 @@ int64_t least_bytes(const PartitionProblem& problem, const Partition& partition,
     if (buffers.has_circle()) {
         return std::numeric_limits<int64_t>::max();
     }
-    int64_t sum_bytes = buffers.peak_bytes();
-    const std::vector<bool> constants = constants_in(problem, partition, domain);
-    for (size_t i = 0; i < constants.size(); ++i) {
-        sum_bytes += constants[i] ? problem.constant_bytes[i] : 0;
-    }
-    return sum_bytes;
+    return buffers.peak_bytes() + constant_bytes_in(problem, partition, domain);
 }
 
 std::optional<MemoryShortage> find_shortage(const PartitionProblem& problem,
                                             const Partition& partition) {
     for (size_t domain = 0; domain < problem.capacity_bytes.size(); ++domain) {
-        if (problem.capacity_bytes[domain] <= 0) {
+        if (problem.capacity_bytes[domain] <= 0 ||
+            most_bytes(problem, partition, int32_t(domain)) <= problem.capacity_bytes[domain]) {
             continue;
         }
         const int64_t bytes = least_bytes(problem, partition, int32_t(domain));

@@ -13,7 +13,7 @@ namespace {
 // Attributes of operators stay far below; a table of weights among them does not.
 constexpr size_t kLongestText = 600;
 // Enough for two numbers an axis.
-constexpr int64_t kMostElements = 2 * kMaxRank;
+constexpr int64_t kMostElements = int64_t{2} * kMaxRank;
 // A number an axis; longer lists are of channels.
 constexpr size_t kMostFloats = kMaxRank;
 

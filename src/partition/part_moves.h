@@ -27,7 +27,7 @@ class PartMoves {
   private:
     enum class Kind : uint8_t { kMovePart, kJoinParts, kCutPart, kMoveTask };
     struct Move {
-        Kind kind;
+        Kind kind = Kind::kMovePart;
         int32_t subject = 0;  // part; kMoveTask: task
         int32_t object = 0;   // unit; kJoinParts: part; kCutPart: first task of the second half
     };

@@ -33,6 +33,7 @@ void add_values(const PartitionProblem& problem, GroupedProblem& grouped) {
         std::sort(readers[v].begin(), readers[v].end());
         readers[v].erase(std::unique(readers[v].begin(), readers[v].end()), readers[v].end());
         const auto value = int32_t(grouped.problem.values.size());
+        grouped.value_of.push_back(int32_t(v));
         grouped.problem.values.push_back(
             {group_of[size_t(problem.values[v].producer)], problem.values[v].bytes});
         for (const int32_t reader : readers[v]) {

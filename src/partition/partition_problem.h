@@ -14,6 +14,10 @@
 
 namespace leat {
 
+// Where graphs have their inputs from. Constants are there whatever runs where, and a result may
+// lie over an operand of its size.
+constexpr int32_t kHostDomain = 0;
+
 struct PartitionUnit {
     std::string name;
     int32_t domain = 0;
@@ -42,6 +46,9 @@ struct PartitionProblem {
 
     // What the memory of a domain holds at most; 0: not limited. Empty: none is.
     std::vector<int64_t> capacity_bytes;
+    // By value: what it takes in kHostDomain at least, as it may be a view or memory of the caller.
+    // Empty: what `values` say.
+    std::vector<int64_t> host_bytes;
     // Constants stay in every domain where some task reads them.
     std::vector<int64_t> constant_bytes;
     std::vector<ConstantUse> constant_uses;
@@ -77,6 +84,7 @@ std::vector<int32_t> unit_of_lanes(const PartitionProblem& problem);
 struct GroupedProblem {
     scheduler::PlacementProblem problem;
     std::vector<int32_t> group_of_task;
+    std::vector<int32_t> value_of;  // by value of `problem`: what it is of the whole
 };
 GroupedProblem grouped_problem(const PartitionProblem& problem, const Partition& partition);
 

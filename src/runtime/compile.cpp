@@ -1,6 +1,7 @@
 // compile(): from a graph to a compiled graph. The recipe is the body of compile_graph.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
@@ -44,12 +45,12 @@ Status define_operators(GraphData& graph, const OperatorSource& operators) {
 // another device and costs do not decide.
 bool is_host_alone(std::span<const ListedDevice> devices,
                    const NodeHistory& history,
-                   PlacementPolicy rule) {
+                   PlacementPolicy policy) {
     const auto is_elsewhere = [&devices](const auto& pin) {
         return pin.second != devices[0].label;
     };
     return devices[0].host != nullptr &&
-           (devices.size() == 1 || rule == PlacementPolicy::kListOrder) &&
+           (devices.size() == 1 || policy == PlacementPolicy::kListOrder) &&
            std::none_of(history.pins().begin(), history.pins().end(), is_elsewhere);
 }
 
@@ -59,7 +60,7 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
                           const NodeHistory& history,
                           const CompileOptions& options) {
     const int threads = runtime.host.threads;
-    if (is_host_alone(devices, history, options.placement_rule)) {
+    if (is_host_alone(devices, history, options.placement_policy)) {
         return place_on_host(graph, devices[0], history, threads);
     }
     LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
@@ -109,7 +110,7 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
     OptimizedGraph optimized{std::move(graph), NodeHistory(options.pins), {}, {}, {}};
     // Plugins know neither other layouts nor epilogues.
     const bool may_rewrite =
-        options.optimize && is_host_alone(devices, optimized.history, options.placement_rule);
+        options.optimize && is_host_alone(devices, optimized.history, options.placement_policy);
     const PassOptions pass_options{
         .optimize = options.optimize,
         .channels_last = may_rewrite && devices[0].host->prefers_channels_last(),
@@ -117,8 +118,8 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
     GraphData& data = optimized.graph.data();
     LEAT_RETURN_IF_ERROR(run_passes(data, pass_options, optimized.passes, &optimized.history));
     optimized.calibration = calibrate(runtime, data, devices, options);
-    LEAT_ASSIGN_OR_RETURN(optimized.placed, place(*runtime, data, std::move(devices),
-                                                  optimized.history, options));
+    LEAT_ASSIGN_OR_RETURN(optimized.placed,
+                          place(*runtime, data, std::move(devices), optimized.history, options));
     return optimized;
 }
 
@@ -145,7 +146,7 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
                                         const CompileOptions& options) {
     const ListedDevice* host = host_of_all(optimized, devices);
     if (host == nullptr || devices.size() == 1 || !options.optimize ||
-        !is_host_alone({host, 1}, optimized.history, options.placement_rule)) {
+        !is_host_alone({host, 1}, optimized.history, options.placement_policy)) {
         return optimized;
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
@@ -184,14 +185,15 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(defined.verify());
     LEAT_RETURN_IF_ERROR(check_pins(defined.data(), options.pins, devices));
 
-    const bool is_by_cost = options.placement_rule == PlacementPolicy::kCost;
-    LEAT_ASSIGN_OR_RETURN(
-        OptimizedGraph optimized,
-        optimize_and_place(runtime, is_by_cost ? Graph(defined) : std::move(defined), devices,
-                           options));
-    if (is_by_cost) {
+    std::optional<Graph> kept;  // as it was before the passes
+    if (options.placement_policy == PlacementPolicy::kCost) {
+        kept = defined;
+    }
+    LEAT_ASSIGN_OR_RETURN(OptimizedGraph optimized,
+                          optimize_and_place(runtime, std::move(defined), devices, options));
+    if (kept) {
         LEAT_ASSIGN_OR_RETURN(
-            optimized, rewrite_for_host(runtime, defined, std::move(optimized), devices, options));
+            optimized, rewrite_for_host(runtime, *kept, std::move(optimized), devices, options));
     }
     PlacedGraph& placed = optimized.placed;
     CompileReport report;

@@ -44,6 +44,7 @@ class ProblemBuilder {
                 problem_.uses.push_back({value, end});
             }
         }
+        add_host_bytes();
     }
 
     const PartitionProblem& problem() const { return problem_; }
@@ -220,11 +221,25 @@ class ProblemBuilder {
         return is_read && (!producer.valid() || task_of_node_[size_t(producer.index)] < 0);
     }
 
-    // Of devices; the planner of the host's memory has its limits.
+    // What the host's planner makes views of, and what the caller may give memory for, counts for
+    // nothing there.
+    void add_host_bytes() {
+        problem_.host_bytes.resize(problem_.values.size());
+        for (const auto& [id, value] : values_) {
+            const NodeId producer = graph().value(ValueId{id}).producer;
+            const OpDef* def = producer.valid() ? graph().node(producer).def : nullptr;
+            const bool is_output = std::find(graph().outputs.begin(), graph().outputs.end(),
+                                             ValueId{id}) != graph().outputs.end();
+            const bool counts = def != nullptr && !def->is_view && !is_output;
+            problem_.host_bytes[size_t(value)] = counts ? problem_.values[size_t(value)].bytes : 0;
+        }
+    }
+
     void add_memory() {
         for (const AssumedDomain& domain : assumed_.domains) {
             problem_.capacity_bytes.push_back(domain.capacity_bytes);
         }
+        problem_.capacity_bytes[kHostMemory] = question_.host_capacity_bytes;
         std::map<int32_t, int32_t> constants;
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
             const NodeData& node = graph().nodes[n];

@@ -25,9 +25,11 @@ struct PlacedByCost {
     const GraphData& graph;
     const Placement& listed;  // by the order of the list
     std::span<const DeviceAnswers> answers;
-    std::span<const int> pins;  // by node, kNotPinned or an index among the answers
+    std::span<const int> pins;        // by node, kNotPinned or an index among the answers
+    int64_t host_capacity_bytes = 0;  // for the values of a run; 0: not limited
 };
 
+// Error: kOutOfMemory where some memory is too small for whatever is tried.
 // Host devices share the host's workers, which divide every operator among themselves: they are one
 // lane, on which a node runs where it is fastest. Every other device is a lane for each of its
 // compute queues. Graph inputs come from the host's memory and outputs go back there; what is known

@@ -87,7 +87,8 @@ class Assumptions {
         assumed.rates_source = "default for " + name_of(kind, threads_);
         if (!assumed.is_host) {
             const LeatDeviceInfo& info = info_of(device);
-            assumed.submit_ns = kDefaultSubmitNs;
+            const bool is_measured = device.measured != nullptr && device.measured->launch_ns > 0;
+            assumed.submit_ns = is_measured ? device.measured->launch_ns : kDefaultSubmitNs;
             assumed.compute_queue_count = compute_queues_of(info);
             assumed.domain = domain_of(device, info);
         }

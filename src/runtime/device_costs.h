@@ -31,7 +31,7 @@ struct AssumedDevice {
     bool is_host = false;  // its nodes are steps of the host's plan
     int compute_queue_count = 1;
     std::shared_ptr<const MeasuredCosts> measured;  // null: nothing was
-    double submit_ns = 0;  // of each part that it is given
+    double submit_ns = 0;                           // of each part that it is given
 };
 
 struct AssumedDomain {

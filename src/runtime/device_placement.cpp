@@ -224,6 +224,15 @@ struct ChosenPlacement {
     PlacementForecast forecast;
 };
 
+// What the memory limit leaves for the values of each request; 0: there is no limit.
+int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
+    if (options.memory_limit_bytes <= 0) {
+        return 0;
+    }
+    const int64_t left_bytes = options.memory_limit_bytes - graph.parameter_bytes();
+    return std::max<int64_t>(left_bytes / std::max(options.max_requests, 1), 1);
+}
+
 // A device that is not in the list only runs what those of the list refuse. -1: there is none.
 void keep_for_fallback(const Placement& listed, int device, std::span<DeviceAnswers> answers) {
     for (size_t n = 0; device >= 0 && n < listed.device_of_node.size(); ++n) {
@@ -243,7 +252,7 @@ Result<ChosenPlacement> choose(const GraphData& graph,
                                int fallback_device,
                                PlacedGraph& placed) {
     ChosenPlacement chosen;
-    const bool is_by_cost = options.placement_rule == PlacementPolicy::kCost;
+    const bool is_by_cost = options.placement_policy == PlacementPolicy::kCost;
     chosen.placement = is_by_cost ? place_nodes_asking_all(graph, answers, pins)
                                   : place_nodes(graph, answers, pins);
     chosen.listed_device_of_node = chosen.placement.device_of_node;
@@ -256,7 +265,8 @@ Result<ChosenPlacement> choose(const GraphData& graph,
         const GraphWork work = work_of_graph(graph, shapes.facts);
         LEAT_ASSIGN_OR_RETURN(
             CostPlacement found,
-            place_by_cost({graph, chosen.placement, answers, pins}, assumed, work));
+            place_by_cost({graph, chosen.placement, answers, pins, host_room_bytes(graph, options)},
+                          assumed, work));
         chosen.placement.device_of_node = std::move(found.device_of_node);
         chosen.clusters = std::move(found.clusters);
         chosen.forecast = std::move(found.forecast);
@@ -360,7 +370,7 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
         LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
         if (placed.has_host_steps) {
             fallback_device = int(devices.size());
-            devices.push_back({std::string(placed.host->name()), placed.host, {}});
+            devices.push_back({std::string(placed.host->name()), placed.host, {}, nullptr});
         }
     } else {
         placed.host = host->host;

@@ -27,7 +27,7 @@ struct PlacedGraph {
 };
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Of the options
-// `fallback`, `placement_rule`, and what fixes shapes. threads: of the Runtime. Precondition: the
+// `fallback`, `placement_policy`, and what fixes shapes. threads: of the Runtime. Precondition: the
 // graph is verified, in topological order, without epilogues and other layouts. kPlacement lists
 // every node that the device to which it is pinned does not take; kUnsupported every one that no
 // device takes, or, where `fallback` forbids others, that the first one does not take; both with

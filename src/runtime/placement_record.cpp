@@ -94,8 +94,8 @@ class Reporter {
         placed.moving_ns = moving_ns(n, record_.device_of_node[n]);
         placed.listed_device = devices()[size_t(record_.listed_device_of_node[n])].label;
         for (const int device : record_.other_devices[n]) {
-            placed.alternatives.push_back({devices()[size_t(device)].label,
-                                           estimate_of(n, device).ns, moving_ns(n, device)});
+            placed.alternatives.push_back(
+                {devices()[size_t(device)].label, estimate_of(n, device).ns, moving_ns(n, device)});
         }
     }
 

@@ -105,8 +105,8 @@ class PacedDevice {
                      const Call& call);
     Submitted copy(int32_t queue, const LeatCopy& copy, const std::vector<LeatPoint>& waits);
 
+    std::deque<ToldTimes> times_;  // outlive what is submitted
     Context context_;
-    std::deque<ToldTimes> times_;
     std::vector<LeatSlab*> slabs_;
 };
 

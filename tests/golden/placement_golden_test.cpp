@@ -72,17 +72,18 @@ TEST(Placement, IsToldAndDrawn) {
     expect_golden("every_reason.svg", bench::placement_as_svg(placement, "every <reason>"));
 }
 
-// sim is taken to be faster than plain loops; its link and its submissions cost more than this graph.
+// sim is taken to be faster than plain loops, but costs a submission and transfers.
 TEST(Placement, ByCostIsTold) {
     CompileOptions options;
     options.devices = "sim,reference";
-    options.placement_rule = PlacementPolicy::kCost;
+    options.placement_policy = PlacementPolicy::kCost;
     options.fallback = Fallback::kAllow;
     options.pins = {{"fc/Relu <&\"quoted\">", "sim"}};
     options.dims = {{"n", 2}};
     const GraphPlacement placement = placed(every_reason(), options);
     expect_golden("by_cost.txt", bench::placement_as_text(placement));
     expect_golden("by_cost.dot", bench::placement_as_dot(placement, "by cost"));
+    expect_golden("by_cost.json", bench::placement_as_json(placement).dump() + "\n");
 }
 
 // What a run copies is what enters and leaves parts, and edges between parts say so.

@@ -34,38 +34,45 @@ CostPartition partitioned(const PartitionProblem& problem) {
     return found.ok() ? *std::move(found) : CostPartition();
 }
 
-// Empty: every task runs on a unit that can run it, parts are of one unit, and no path leaves a
-// part and comes back, alone or through other parts. By walking from every part with a matrix of
-// what reaches what: slow, and nothing of the library.
-std::string breach(const PartitionProblem& problem, const Partition& partition) {
-    const auto count = size_t(problem.task_count);
-    std::vector<size_t> group(count);
-    for (size_t task = 0; task < count; ++task) {
-        group[task] = task;
-        const int32_t part = partition.part_of_task[task];
-        const int32_t unit = partition.unit_of_task[task];
-        if (!std::isfinite(problem.cost_ns[task * problem.units.size() + size_t(unit)])) {
+// Empty: every task runs on a unit that can run it, and in a part if the unit has such.
+std::string misplaced_task(const PartitionProblem& problem, const Partition& partition) {
+    for (size_t task = 0; task < size_t(problem.task_count); ++task) {
+        const auto unit = size_t(partition.unit_of_task[task]);
+        if (!std::isfinite(problem.cost_ns[task * problem.units.size() + unit])) {
             return "task " + std::to_string(task) + " cannot run where it is";
         }
-        if ((part >= 0) != problem.units[size_t(unit)].runs_parts) {
+        if ((partition.part_of_task[task] >= 0) != problem.units[unit].runs_parts) {
             return "task " + std::to_string(task) + " is in no part, or in one of the host";
         }
-        for (size_t other = 0; part >= 0 && other < task; ++other) {
-            if (partition.part_of_task[other] == part) {
-                if (partition.unit_of_task[other] != unit) {
-                    return "part " + std::to_string(part) + " is on two units";
-                }
-                group[task] = group[other];
-            }
-        }
     }
+    return {};
+}
+
+// By task: the first task of its part, or itself.
+std::vector<size_t> leaders_of(const Partition& partition) {
+    std::vector<size_t> leaders;
+    for (size_t task = 0; task < partition.part_of_task.size(); ++task) {
+        const int32_t part = partition.part_of_task[task];
+        const auto first =
+            std::find(partition.part_of_task.begin(), partition.part_of_task.end(), part);
+        leaders.push_back(part < 0 ? task : size_t(first - partition.part_of_task.begin()));
+    }
+    return leaders;
+}
+
+// Empty: parts are of one unit, and no path leaves a part and comes back, alone or through other
+// parts. With a matrix of what reaches what: slow, and nothing of the library.
+std::string breach(const PartitionProblem& problem, const Partition& partition) {
+    if (std::string misplaced = misplaced_task(problem, partition); !misplaced.empty()) {
+        return misplaced;
+    }
+    const std::vector<size_t> leader = leaders_of(partition);
+    const size_t count = leader.size();
     std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count));
     for (const scheduler::PlacementUse& use : problem.uses) {
-        const size_t from = group[size_t(problem.values[size_t(use.value)].producer)];
-        const size_t to = group[size_t(use.reader)];
-        if (from != to) {
-            reaches[from][to] = true;
-        }
+        const size_t from = leader[size_t(problem.values[size_t(use.value)].producer)];
+        const size_t to = leader[size_t(use.reader)];
+        reaches[from][to] = reaches[from][to] || from != to;
     }
     for (size_t via = 0; via < count; ++via) {
         for (size_t from = 0; from < count; ++from) {
@@ -74,9 +81,12 @@ std::string breach(const PartitionProblem& problem, const Partition& partition) 
             }
         }
     }
-    for (size_t i = 0; i < count; ++i) {
-        if (reaches[i][i]) {
-            return "the group of task " + std::to_string(i) + " waits for itself";
+    for (size_t task = 0; task < count; ++task) {
+        if (partition.unit_of_task[task] != partition.unit_of_task[leader[task]]) {
+            return "the part of task " + std::to_string(task) + " is on two units";
+        }
+        if (reaches[task][task]) {
+            return "the group of task " + std::to_string(task) + " waits for itself";
         }
     }
     return {};
@@ -253,6 +263,16 @@ TEST(DomainMemory, CountsConstantsOnceAndWhatIsAliveAtOnce) {
     problem.uses.push_back({0, 3});
     partition = {{1, 1, 1, 1}, {0, 1, 2, 3}, 4};
     EXPECT_EQ(least_bytes(problem, partition, kDevice), 430);
+}
+
+TEST(DomainMemory, CountsLessOnTheHost) {
+    PartitionProblem problem = chain_with_constants(0);
+    problem.uses.push_back({0, 3});
+    const Partition all_host{{0, 0, 0, 0}, {kNoPart, kNoPart, kNoPart, kNoPart}, 0};
+    // What b gives stands over nothing, as d still reads what a gave; c writes over it.
+    EXPECT_EQ(least_bytes(problem, all_host, kHost), 20);
+    problem.host_bytes = {0, 10, 10};
+    EXPECT_EQ(least_bytes(problem, all_host, kHost), 10);
 }
 
 TEST(DomainMemory, MovesWhatLosesLeast) {

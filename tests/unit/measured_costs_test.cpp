@@ -28,6 +28,7 @@ MeasuredOperator measured(const std::string& signature,
 OperatorSignature signature_in(const Graph& graph, size_t node = 0) {
     const GraphData& data = graph.data();
     std::vector<ValueFact> given;
+    given.reserve(data.inputs.size());
     for (const ValueId input : data.inputs) {
         given.push_back({data.value(input).type});
     }
@@ -255,6 +256,7 @@ TEST(Estimates, ScaleNothingToNothing) {
 
 TEST(LinkFit, FindsLatencyAndRate) {
     std::vector<CopySample> samples;
+    samples.reserve(4);
     for (const int64_t bytes : {4096, 65536, 1 << 20, 1 << 24}) {
         samples.push_back({bytes, 5000 + double(bytes) / 2});  // 2 bytes a nanosecond
     }

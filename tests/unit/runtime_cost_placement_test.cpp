@@ -27,8 +27,14 @@ RuntimeOptions runtime_options() {
 CompileOptions by_cost(std::string devices, Fallback fallback = Fallback::kWarn) {
     CompileOptions options;
     options.devices = std::move(devices);
-    options.placement_rule = PlacementPolicy::kCost;
+    options.placement_policy = PlacementPolicy::kCost;
     options.fallback = fallback;
+    return options;
+}
+
+CompileOptions of_64_rows(std::string devices) {
+    CompileOptions options = by_cost(std::move(devices));
+    options.dims = {{"n", 64}};
     return options;
 }
 
@@ -84,9 +90,7 @@ std::vector<float> results_of(const CompiledGraph& compiled) {
 
 TEST(PlaceByCost, PutsOnADeviceOnlyWhatPays) {
     const Runtime runtime(runtime_options());
-    CompileOptions options = by_cost("sim,reference");
-    options.dims = {{"n", 64}};
-    const auto compiled = runtime.compile(large_and_small(), options);
+    const auto compiled = runtime.compile(large_and_small(), of_64_rows("sim,reference"));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     const GraphPlacement placement = compiled->report().placement;
     EXPECT_EQ(devices_of(placement), (std::map<std::string, std::string>{{"first", "sim"},
@@ -105,9 +109,7 @@ TEST(PlaceByCost, PutsOnADeviceOnlyWhatPays) {
 
 TEST(PlaceByCost, SaysWhyAndWhatElseThereWas) {
     const Runtime runtime(runtime_options());
-    CompileOptions options = by_cost("sim,reference");
-    options.dims = {{"n", 64}};
-    const auto compiled = runtime.compile(large_and_small(), options);
+    const auto compiled = runtime.compile(large_and_small(), of_64_rows("sim,reference"));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     const GraphPlacement placement = compiled->report().placement;
     EXPECT_TRUE(placement.forecast.is_by_cost);
@@ -152,8 +154,7 @@ TEST(PlaceByCost, SaysThatExtentsWereAssumed) {
 
 TEST(PlaceByCost, ObeysPins) {
     const Runtime runtime(runtime_options());
-    CompileOptions options = by_cost("sim,reference");
-    options.dims = {{"n", 64}};
+    CompileOptions options = of_64_rows("sim,reference");
     options.pins = {{"first", "reference"}, {"neg", "sim"}};
     const auto compiled = runtime.compile(large_and_small(), options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
@@ -166,8 +167,7 @@ TEST(PlaceByCost, ObeysPins) {
 // Nothing here is worth a submission: the host's own rewriting applies, as without a device.
 TEST(PlaceByCost, LeavesTheHostItsLayoutsWhereItHasAll) {
     const Runtime runtime(runtime_options());
-    CompileOptions options = by_cost("sim,cpu");
-    options.dims = {{"n", 64}};
+    CompileOptions options = of_64_rows("sim,cpu");
     const auto compiled = runtime.compile(large_and_small(), options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     CompileOptions plain;
@@ -199,20 +199,54 @@ TEST(PlaceByCost, LeavesOnTheHostWhatDoesNotFitTheDevice) {
     RuntimeOptions small = runtime_options();
     small.backend_settings["sim"] = {{"memory_limit_bytes", "180000"}};
     const Runtime runtime(small);
-    CompileOptions options = by_cost("sim,reference");
-    options.dims = {{"n", 64}};
-    const auto compiled = runtime.compile(large_and_small(), options);
+    const auto compiled = runtime.compile(large_and_small(), of_64_rows("sim,reference"));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     std::map<std::string, std::string> devices = devices_of(compiled->report().placement);
     EXPECT_NE(devices["first"] == "sim", devices["second"] == "sim");
     EXPECT_EQ(results_of(*compiled).size(), size_t(64 * 128 + 64));
-    options.devices = "sim";
+    CompileOptions options = of_64_rows("sim");
     options.fallback = Fallback::kForbid;
     const auto alone = runtime.compile(large_and_small(), options);
     ASSERT_FALSE(alone.ok());
     EXPECT_EQ(alone.error().code(), StatusCode::kOutOfMemory);
     EXPECT_THAT(alone.error().message(), HasSubstr("'sim: "));
     EXPECT_THAT(alone.error().found(), HasSubstr("of 65536 bytes"));
+}
+
+//  x[64,128] --> MatMul(w) --> Relu --> ReduceMax --> y[64,1]    values between are of 32 KiB
+TEST(PlaceByCost, LeavesToADeviceWhatTheHostsLimitForbids) {
+    Graph graph("wide");
+    const ValueId x = graph.input("x", DType::kFloat32, {64, 128});
+    const ValueId w = graph.constant("w", random_tensor({128, 128}, 1));
+    const ValueId axes =
+        graph.constant("axes", *Tensor::from<int64_t>({1}, std::vector<int64_t>{1}));
+    const ValueId relu =
+        graph.add("Relu", {graph.add("MatMul", {x, w}, {}, "product")}, {}, "relu");
+    graph.output("y", graph.add("ReduceMax", {relu, axes}, {}, "most"));
+    const Runtime runtime(runtime_options());
+    CompileOptions options = by_cost("cpu,sim");
+    const auto free = runtime.compile(graph, options);
+    ASSERT_TRUE(free.ok()) << free.error().message();
+    EXPECT_EQ(devices_of(free->report().placement)["most"], "cpu");
+    options.memory_limit_bytes = 65536 + 20000;
+    const Runtime other(runtime_options());  // without packed weights
+    const auto limited = other.compile(graph, options);
+    ASSERT_TRUE(limited.ok()) << limited.error().message();
+    for (const char* node : {"product", "relu", "most"}) {
+        EXPECT_EQ(devices_of(limited->report().placement)[node], "sim") << node;
+    }
+    std::vector<std::vector<float>> results;
+    for (const CompiledGraph* compiled : {&*free, &*limited}) {
+        Request request = *compiled->make_request();
+        const Tensor values = random_tensor({64, 128}, 3);
+        ASSERT_TRUE(request.bind("x", values).ok());
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        const std::span<const float> y = request.get<float>("y");
+        results.emplace_back(y.begin(), y.end());
+    }
+    ASSERT_EQ(results[0].size(), 64U);
+    EXPECT_THAT(results[1], testing::Pointwise(testing::FloatNear(1e-3F), results[0]));
 }
 
 // A node that the first device refuses is a fallback; one that is elsewhere because that is faster
@@ -222,8 +256,7 @@ TEST(PlaceByCost, CallsOnlyRefusedNodesFallbacks) {
     Graph graph = large_and_small();
     const ValueId words = graph.input("words", DType::kString, {2, 3});
     graph.output("turned", graph.add("Transpose", {words}, {}, "turn"));
-    CompileOptions options = by_cost("sim,reference");
-    options.dims = {{"n", 64}};
+    CompileOptions options = of_64_rows("sim,reference");
     const auto compiled = runtime.compile(graph, options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     EXPECT_THAT(compiled->report().fallbacks, ElementsAre(HasSubstr("'turn'")));
