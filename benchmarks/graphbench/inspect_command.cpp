@@ -98,6 +98,32 @@ std::string window_text(int edges) {
     return edges == CompileOptions::kUnlimitedWindow ? "unlimited" : std::to_string(edges);
 }
 
+// Lines of it; none where no device has any.
+std::string device_memory_text(const PlanReport& plan) {
+    std::string text;
+    for (const DeviceMemoryReport& memory : plan.device_memory) {
+        text += fmt::format("        {} ({}): {} bytes, lower bound {}, without reuse {}\n",
+                            memory.device, memory.memory, memory.bytes,
+                            format_bytes(double(memory.lower_bound_bytes)),
+                            format_bytes(double(memory.unplanned_bytes)));
+    }
+    return text.empty() ? text
+                        : text + fmt::format("        {} transfers of {} bytes a run\n",
+                                             plan.transfer_count, plan.transfer_bytes);
+}
+
+Json device_memory_json(const PlanReport& plan) {
+    Json rows = Json::array();
+    for (const DeviceMemoryReport& memory : plan.device_memory) {
+        Json row = Json::object();
+        row.set("device", memory.device).set("memory", memory.memory);
+        row.set("planned_bytes", memory.bytes).set("lower_bound_bytes", memory.lower_bound_bytes);
+        row.set("unplanned_bytes", memory.unplanned_bytes);
+        rows.push(std::move(row));
+    }
+    return rows;
+}
+
 std::string memory_text(const PlanReport& plan) {
     return fmt::format(
                "memory: {} planned ({} bytes), lower bound {}, fragmentation {:.1f} %, one step "
@@ -114,7 +140,7 @@ std::string memory_text(const PlanReport& plan) {
                plan.buffers.size(), double(plan.plan_time_ns) * 1e-6,
                double(plan.memory_time_ns) * 1e-6, run_ahead_text(plan.run_ahead), plan.added_waits,
                window_text(plan.tile_window), plan.tile_waits) +
-           memory_as_text(plan);
+           device_memory_text(plan) + memory_as_text(plan);
 }
 
 Json memory_json(const PlanReport& plan) {
@@ -126,6 +152,8 @@ Json memory_json(const PlanReport& plan) {
     json.set("memory_ns", plan.memory_time_ns).set("run_ahead", plan.run_ahead);
     json.set("tile_window", plan.tile_window).set("tile_waits", plan.tile_waits);
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
+    json.set("transfers", plan.transfer_count).set("transfer_bytes", plan.transfer_bytes);
+    json.set("device_memory", device_memory_json(plan));
     Json buffers = Json::array();
     for (const BufferReport& buffer : plan.buffers) {
         Json entry = Json::object();

@@ -182,6 +182,9 @@ struct CompileOptions {
     // it takes data from have ended. Larger windows shorten waiting and need more memory; with a
     // limit, the largest one that fits is taken. [0, kUnlimitedWindow]
     int tile_window = 0;
+    // Steps run one after the other, parts on devices too, and every value has memory of its own:
+    // the run that others are compared with.
+    bool runs_serially = false;
     bool optimize = true;    // false: only the passes that correctness needs
     bool is_traced = false;  // runs record what ran where and when: see Request::trace_json
 };
@@ -217,6 +220,15 @@ struct MemoryTradeOff {
     double estimated_ns = 0;  // of a run on the runtime's threads
 };
 
+// What a request has in memory of a device besides packed weights, in one plan.
+struct DeviceMemoryReport {
+    std::string device;  // as CompileOptions::devices names it
+    std::string memory;  // the domain, as its backend calls it
+    int64_t bytes = 0;   // of values that parts read and write, and of their transients
+    int64_t lower_bound_bytes = 0;
+    int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
+};
+
 struct PlanReport {
     InputShapes shapes;
     int numa_node = -1;  // whose requests it is for; -1: any
@@ -233,6 +245,9 @@ struct PlanReport {
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
     int step_count = 0;
     int64_t tile_count = 0;
+    int transfer_count = 0;  // steps that copy values between the host and devices
+    int64_t transfer_bytes = 0;
+    std::vector<DeviceMemoryReport> device_memory;
     int64_t plan_time_ns = 0;
     // Parts of plan_time_ns.
     int64_t inference_time_ns = 0;      // shapes
@@ -291,6 +306,9 @@ struct RunReport {
     // With RequestSpan::kAllNodes: segments of work that threads of another node than planned have
     // taken over, in all runs, because the node had no thread in the run for 0.2 ms.
     int64_t adopted_across_nodes = 0;
+    // Of a run: copies between the host and devices.
+    int64_t transfers = 0;
+    int64_t transfer_bytes = 0;
 };
 
 // Where the pages of some of leat's memory really are.

@@ -48,6 +48,9 @@ void ProgramState::signal(PointId point, int64_t value) {
                "point {} of a program with {}", int32_t(point), impl_->points.count());
     impl_->signal(int32_t(point), value);
 }
+void ProgramState::reset_points() {
+    impl_->points.reset();
+}
 RunStats ProgramState::run_stats() const {
     return impl_->record.stats();
 }

@@ -184,7 +184,7 @@ Status InstanceData::end(Status status) {
         plan_->pool->wait(group_);
         if (!status.ok() && !jobs_.empty()) {
             // Jobs may have signalled after the run: its points are not 0 again.
-            state_->impl().points.reset();
+            state_->reset_points();
         }
     }
     if (!status.ok()) {

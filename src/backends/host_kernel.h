@@ -29,7 +29,7 @@ struct KernelArgs {
     std::span<const TensorArg> inputs;
     std::span<const TensorArg> outputs;
     std::byte* scratch = nullptr;  // scratch_bytes of this worker, 64-byte aligned
-    KernelState* state = nullptr;  // what make_state() gave for this instance of the plan
+    KernelState* state = nullptr;  // null: the kernel has none
 };
 
 class HostKernel {
@@ -38,11 +38,6 @@ class HostKernel {
     HostKernel() = default;
     HostKernel(const HostKernel&) = delete;
     HostKernel& operator=(const HostKernel&) = delete;
-
-    // For each instance of a plan, before its first run; null: the kernel has none.
-    virtual Result<std::unique_ptr<KernelState>> make_state() const {
-        return std::unique_ptr<KernelState>();
-    }
 
     // Runs tiles [tile_begin, tile_end). Results never depend on how tiles are grouped or on the
     // worker.

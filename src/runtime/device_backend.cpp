@@ -1,34 +1,11 @@
 #include "runtime/device_backend.h"
 
-#include <condition_variable>
 #include <utility>
 
 #include "backends/plugin/cache_folder.h"
 #include "backends/plugin/find_plugin.h"
 
 namespace leat {
-namespace {
-
-// Posted by a thread of the plugin.
-struct Token {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool is_posted = false;
-
-    static void post(void* user, LeatCode /*code*/) {
-        auto& token = *static_cast<Token*>(user);
-        // Under the lock to the end: the waiter destroys the token as soon as it has it.
-        const std::lock_guard lock(token.mutex);
-        token.is_posted = true;
-        token.changed.notify_one();
-    }
-    void wait() {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return is_posted; });
-    }
-};
-
-}  // namespace
 
 Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceBackend> backend,
                                                          const LeatDomainInfo& domain,
@@ -112,16 +89,28 @@ Result<int32_t> DeviceBackend::compute_queue(int number) const {
     return not_found("device '{}' has no queue that computes", info.name);
 }
 
-Status DeviceBackend::wait(LeatPoint point) const {
-    Token token;
-    PluginError error;
-    LeatCode code = api().on_reached(handle(), point, Token::post, &token, error.get());
-    if (code != kLeatOk) {
-        return error.status(code, "be told of the end of a run");
+Result<int32_t> DeviceBackend::copy_queue(int number) const {
+    const LeatDeviceInfo& info = device(number);
+    for (int32_t i = 0; i < info.queue_count; ++i) {
+        if (info.queues[i]->kinds == kLeatQueueCopy) {
+            return info.queues[i]->queue;
+        }
     }
-    token.wait();
-    code = api().poll(handle(), point, error.get());
-    return error.status(code, "finish a run");
+    return compute_queue(number);
+}
+
+void DeviceBackend::retire(int64_t submissions, bool has_failures) {
+    const std::lock_guard lock(mutex_);
+    in_flight_ -= submissions;
+    has_failures_ = has_failures_ || has_failures;
+    if (in_flight_ > 0 || !has_failures_) {
+        return;
+    }
+    has_failures_ = false;
+    for (const auto& [queue, value] : last_points_) {
+        PluginError error;
+        (void)api().forget_failures(handle(), queue, value, error.get());
+    }
 }
 
 std::shared_ptr<const PackedOnDevice> DeviceBackend::find_packed(const PackedKey& key) {

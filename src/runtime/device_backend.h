@@ -2,6 +2,7 @@
 // each queue, and packed constants that executables share.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -71,6 +72,8 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     // not_found where the device has no such domain or queue.
     Result<const LeatDomainInfo*> domain(int number, int32_t domain) const;
     Result<int32_t> compute_queue(int number) const;
+    // One that only copies, or else the one that computes.
+    Result<int32_t> copy_queue(int number) const;
 
     // Calls submit(LeatPoint) with the queue's next point; it returns a Status. Waits for other
     // threads that submit there.
@@ -82,10 +85,15 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
         if (!status.ok()) {
             return status;
         }
+        ++in_flight_;
         return point;
     }
-    // Sleeps until the point is reached; the error that it completed with.
-    Status wait(LeatPoint point) const;
+    // The host has seen how so many submissions ended, and waits for none of their points any more.
+    // With failures, their reasons are forgotten as soon as nothing is in flight that may have to
+    // fail for them.
+    void retire(int64_t submissions, bool has_failures);
+    // For LeatSubmission::request.
+    uint64_t new_request() { return last_request_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
     // The packed constant if some executable has it, else what `pack` makes.
     using PackedKey = std::tuple<uint64_t, uint64_t, int32_t>;  // content, layout, domain
@@ -106,6 +114,9 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     DeviceOperators operators_;
     std::mutex mutex_;
     std::map<int32_t, uint64_t> last_points_;  // by queue
+    int64_t in_flight_ = 0;                    // submissions
+    bool has_failures_ = false;                // that are not forgotten
+    std::atomic<uint64_t> last_request_{0};
     std::map<PackedKey, std::weak_ptr<const PackedOnDevice>> packed_;
 };
 

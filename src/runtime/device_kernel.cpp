@@ -6,7 +6,6 @@
 
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
-#include "memory/plan.h"
 
 namespace leat {
 namespace {
@@ -64,77 +63,100 @@ std::vector<int32_t> positions_of(const LeatRequirements& table) {
 }  // namespace
 
 // What one instance of a plan has on the device.
-class DeviceState final : public KernelState {
+class DeviceState final : public DeviceStepState {
   public:
-    explicit DeviceState(std::shared_ptr<const DevicePart> part) : part_(std::move(part)) {}
+    // A submission to execute, or before that one for each input that is known.
+    DeviceState(std::shared_ptr<const DevicePart> part, size_t inputs)
+        : DeviceStepState(part->place().backend, int(inputs) + 1), part_(std::move(part)) {}
     DeviceState(const DeviceState&) = delete;
     DeviceState& operator=(const DeviceState&) = delete;
     ~DeviceState() override {
+        flight.cancel();
+        flight.wait_for_end();
         if (instance_ != nullptr) {
             api().free_instance(backend(), instance_);
         }
     }
 
-    Status make(const DeviceKernel& kernel);
-    Status run(const DeviceKernel& kernel, const KernelArgs& args);
+    Status make(const DeviceKernel& kernel, const DeviceRoom& room);
+    Status execute();
 
   private:
     const LeatBackendApi& api() const { return part_->place().backend->api(); }
     LeatBackend* backend() const { return part_->place().backend->handle(); }
-    Status link(const DeviceKernel& kernel);
-    std::vector<LeatBinding> bindings_of(std::span<const DeviceKernel::Operand> operands) const;
-    // Moves bytes between the host and the bindings' slab.
-    Status upload(const std::byte* from, const DeviceKernel::Operand& operand);
-    Status download(const DeviceKernel::Operand& operand, std::byte* to);
-    Status copy(const LeatCopy& copy);
-    Status execute();
+    Status place_known(const DeviceKernel& kernel);
+    LeatBinding binding_of(const DeviceKernel::Operand& operand, int64_t offset_bytes) const;
+    Status link(const DeviceKernel& kernel, std::span<const int64_t> transients);
+    Status send_known(const DeviceKernel& kernel);
+    Status send(const DeviceKernel::Operand& operand, const LeatBinding& binding);
 
     std::shared_ptr<const DevicePart> part_;
-    std::shared_ptr<DeviceSlab> transients_;  // null: none are needed
-    std::shared_ptr<DeviceSlab> bindings_;
+    std::shared_ptr<DeviceSlab> shared_;  // with the other steps of the plan; null: nothing there
+    std::shared_ptr<DeviceSlab> known_;   // inputs that no run changes; null: there are none
     std::vector<LeatBinding> inputs_;
     std::vector<LeatBinding> outputs_;
     LeatInstance* instance_ = nullptr;  // goes before its slabs
 };
 
-Status DeviceState::make(const DeviceKernel& kernel) {
-    const std::shared_ptr<DeviceBackend>& device = part_->place().backend;
-    if (kernel.transient_bytes_ > 0) {
-        LEAT_ASSIGN_OR_RETURN(
-            transients_, DeviceSlab::allocate(device, part_->domain(), kernel.transient_bytes_));
+Status DeviceState::make(const DeviceKernel& kernel, const DeviceRoom& room) {
+    shared_ = room.slab;
+    const size_t inputs = kernel.inputs_.size();
+    const size_t outputs = kernel.outputs_.size();
+    for (size_t i = 0; i < inputs; ++i) {
+        inputs_.push_back(binding_of(kernel.inputs_[i], room.offsets[i]));
     }
-    if (kernel.binding_bytes_ > 0) {
-        LEAT_ASSIGN_OR_RETURN(bindings_,
-                              DeviceSlab::allocate(device, part_->domain(), kernel.binding_bytes_));
+    for (size_t i = 0; i < outputs; ++i) {
+        outputs_.push_back(binding_of(kernel.outputs_[i], room.offsets[inputs + i]));
     }
-    inputs_ = bindings_of(kernel.inputs_);
-    outputs_ = bindings_of(kernel.outputs_);
-    LEAT_RETURN_IF_ERROR(link(kernel));
-    for (const DeviceKernel::Operand& input : kernel.inputs_) {
-        if (input.known.defined() && !input.is_host_input) {
-            LEAT_RETURN_IF_ERROR(upload(input.known.bytes(), input));
+    LEAT_RETURN_IF_ERROR(place_known(kernel));
+    LEAT_RETURN_IF_ERROR(link(kernel, room.offsets.subspan(inputs + outputs)));
+    Status status = flight.fly({}, [&] { return send_known(kernel); });
+    flight.wait_for_end();
+    if (status.ok()) {
+        status = flight.status("copy what is known of a part");
+    }
+    flight.release();
+    return status;
+}
+
+LeatBinding DeviceState::binding_of(const DeviceKernel::Operand& operand,
+                                    int64_t offset_bytes) const {
+    const bool has_place = operand.has_place() && shared_ != nullptr;
+    return {has_place ? shared_->handle() : nullptr, has_place ? offset_bytes : 0,
+            operand.size_bytes, nullptr};
+}
+
+// One behind the other, in memory that nothing else uses.
+Status DeviceState::place_known(const DeviceKernel& kernel) {
+    const auto is_placed = [](const DeviceKernel::Operand& input) {
+        return input.known.defined() && !input.is_host_input;
+    };
+    int64_t bytes = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (is_placed(kernel.inputs_[i])) {
+            inputs_[i].offset_bytes = bytes;
+            bytes +=
+                round_up(std::max<int64_t>(inputs_[i].bytes, 1), part_->domain().alignment_bytes);
+        }
+    }
+    if (bytes == 0) {
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(known_,
+                          DeviceSlab::allocate(part_->place().backend, part_->domain(), bytes));
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (is_placed(kernel.inputs_[i])) {
+            inputs_[i].slab = known_->handle();
         }
     }
     return {};
 }
 
-std::vector<LeatBinding> DeviceState::bindings_of(
-    std::span<const DeviceKernel::Operand> operands) const {
-    std::vector<LeatBinding> bindings;
-    bindings.reserve(operands.size());
-    for (const DeviceKernel::Operand& operand : operands) {
-        const bool has_place = !operand.is_host_input && bindings_ != nullptr;
-        bindings.push_back({has_place ? bindings_->handle() : nullptr, operand.offset_bytes,
-                            operand.size_bytes, nullptr});
-    }
-    return bindings;
-}
-
-Status DeviceState::link(const DeviceKernel& kernel) {
+Status DeviceState::link(const DeviceKernel& kernel, std::span<const int64_t> transients) {
     std::vector<LeatPlacement> places;
-    places.reserve(kernel.transient_offsets_.size());
-    for (const int64_t offset : kernel.transient_offsets_) {
-        places.push_back({transients_ == nullptr ? nullptr : transients_->handle(), offset});
+    places.reserve(transients.size());
+    for (const int64_t offset : transients) {
+        places.push_back({shared_ == nullptr ? nullptr : shared_->handle(), offset});
     }
     auto linkage = plugin::made<LeatLinkage>();
     linkage.transient_count = int32_t(places.size());
@@ -151,78 +173,42 @@ Status DeviceState::link(const DeviceKernel& kernel) {
     return error.status(code, "link a part of the graph");
 }
 
-Status DeviceState::copy(const LeatCopy& copy) {
-    DeviceBackend& device = *part_->place().backend;
-    LEAT_ASSIGN_OR_RETURN(
-        const LeatPoint point, device.submit(part_->queue(), [&](LeatPoint signal) {
-            auto submission = plugin::made<LeatSubmission>();
-            submission.signal = signal;
-            PluginError error;
-            return error.status(api().submit_copy(backend(), &submission, &copy, error.get()),
-                                "copy");
-        }));
-    return device.wait(point);
-}
-
-Status DeviceState::upload(const std::byte* from, const DeviceKernel::Operand& operand) {
-    if (operand.size_bytes == 0) {
-        return {};
-    }
-    if (bindings_->mapped() != nullptr) {
-        std::memcpy(bindings_->mapped() + operand.offset_bytes, from, size_t(operand.size_bytes));
-        return bindings_->flush(operand.offset_bytes, operand.size_bytes);
-    }
-    auto request = plugin::made<LeatCopy>();
-    request.from_host = from;
-    request.to = {bindings_->handle(), operand.offset_bytes};
-    request.bytes = operand.size_bytes;
-    return copy(request);
-}
-
-Status DeviceState::download(const DeviceKernel::Operand& operand, std::byte* to) {
-    if (operand.size_bytes == 0) {
-        return {};
-    }
-    if (bindings_->mapped() != nullptr) {
-        LEAT_RETURN_IF_ERROR(bindings_->flush(operand.offset_bytes, operand.size_bytes));
-        std::memcpy(to, bindings_->mapped() + operand.offset_bytes, size_t(operand.size_bytes));
-        return {};
-    }
-    auto request = plugin::made<LeatCopy>();
-    request.from = {bindings_->handle(), operand.offset_bytes};
-    request.to_host = to;
-    request.bytes = operand.size_bytes;
-    return copy(request);
-}
-
-Status DeviceState::execute() {
-    DeviceBackend& device = *part_->place().backend;
-    LEAT_ASSIGN_OR_RETURN(
-        const LeatPoint point, device.submit(part_->queue(), [&](LeatPoint signal) {
-            auto submission = plugin::made<LeatSubmission>();
-            submission.signal = signal;
-            PluginError error;
-            return error.status(api().execute(backend(), instance_, &submission, inputs_.data(),
-                                              outputs_.data(), error.get()),
-                                "start a run");
-        }));
-    return device.wait(point);
-}
-
-Status DeviceState::run(const DeviceKernel& kernel, const KernelArgs& args) {
-    for (size_t i = 0; i < kernel.inputs_.size(); ++i) {
+Status DeviceState::send_known(const DeviceKernel& kernel) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
         const DeviceKernel::Operand& input = kernel.inputs_[i];
-        if (!input.is_host_input && !input.known.defined()) {
-            LEAT_RETURN_IF_ERROR(upload(args.inputs[i].data, input));
-        }
-    }
-    LEAT_RETURN_IF_ERROR(execute());
-    for (size_t i = 0; i < kernel.outputs_.size(); ++i) {
-        if (args.outputs[i].present()) {
-            LEAT_RETURN_IF_ERROR(download(kernel.outputs_[i], args.outputs[i].data));
+        if (input.known.defined() && !input.is_host_input && input.size_bytes > 0) {
+            LEAT_RETURN_IF_ERROR(send(input, inputs_[i]));
         }
     }
     return {};
+}
+
+Status DeviceState::send(const DeviceKernel::Operand& operand, const LeatBinding& binding) {
+    const std::byte* from = operand.known.bytes();
+    if (known_->mapped() != nullptr) {
+        std::memcpy(known_->mapped() + binding.offset_bytes, from, size_t(binding.bytes));
+        return known_->flush(binding.offset_bytes, binding.bytes);
+    }
+    auto copy = plugin::made<LeatCopy>();
+    copy.from_host = from;
+    copy.to = {binding.slab, binding.offset_bytes};
+    copy.bytes = binding.bytes;
+    return flight
+        .submit(part_->copy_queue(), {}, "copy what is known of a part",
+                [&](const LeatSubmission& submission, LeatError* error) {
+                    return api().submit_copy(backend(), &submission, &copy, error);
+                })
+        .error();
+}
+
+Status DeviceState::execute() {
+    return flight
+        .submit(part_->queue(), waits, "start a run",
+                [&](const LeatSubmission& submission, LeatError* error) {
+                    return api().execute(backend(), instance_, &submission, inputs_.data(),
+                                         outputs_.data(), error);
+                })
+        .error();
 }
 
 Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const DevicePart> part,
@@ -230,13 +216,15 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const D
                                                          const PrepareContext& context) {
     std::unique_ptr<DeviceKernel> kernel(new DeviceKernel(std::move(part)));
     kernel->kernel_name = "device_part";
+    kernel->device_label = kernel->part_->place().label;
+    kernel->follows_on_device = true;
     kernel->extents_ = std::move(extents);
     LEAT_RETURN_IF_ERROR(kernel->add_inputs(context));
     for (const TensorArg& output : context.outputs) {
         Operand& operand = kernel->outputs_.emplace_back();
         operand.size_bytes = output.present() ? bytes_of(output) : 0;
     }
-    LEAT_RETURN_IF_ERROR(kernel->place_transients());
+    LEAT_RETURN_IF_ERROR(kernel->ask_requirements());
     return kernel;
 }
 
@@ -285,7 +273,8 @@ LeatRunShape DeviceKernel::shape() const {
     return shape;
 }
 
-Status DeviceKernel::place_transients() {
+// And puts the steps in an order in which each comes after those that it waits for.
+Status DeviceKernel::ask_requirements() {
     const DevicePlace& place = part_->place();
     const LeatRunShape run_shape = shape();
     const LeatRequirements* table = nullptr;
@@ -297,17 +286,16 @@ Status DeviceKernel::place_transients() {
     }
     const OwnedRequirements owned(place, table);
     const std::vector<int32_t> positions = positions_of(*table);
-    std::vector<std::vector<int32_t>> predecessors(positions.size());
+    transients_.waits.resize(positions.size());
     for (int32_t e = 0; e < table->edge_count; ++e) {
         const LeatEdge edge = table->edges[e];
-        predecessors[size_t(positions[size_t(edge.to_step)])].push_back(
+        transients_.waits[size_t(positions[size_t(edge.to_step)])].push_back(
             positions[size_t(edge.from_step)]);
     }
-    std::vector<UsedBuffer> buffers;
-    buffers.reserve(size_t(table->transient_count));
+    transients_.buffers.reserve(size_t(table->transient_count));
     for (int32_t t = 0; t < table->transient_count; ++t) {
         const LeatTransient& transient = *table->transients[t];
-        UsedBuffer& buffer = buffers.emplace_back();
+        UsedBuffer& buffer = transients_.buffers.emplace_back();
         buffer.size_bytes = transient.bytes;
         buffer.alignment_bytes =
             std::max(transient.alignment_bytes, part_->domain().alignment_bytes);
@@ -316,40 +304,24 @@ Status DeviceKernel::place_transients() {
         }
         std::sort(buffer.users.begin(), buffer.users.end());
     }
-    LEAT_ASSIGN_OR_RETURN(const MemoryPlan plan, plan_offsets(buffers, StepOrder(predecessors)));
-    LEAT_RETURN_IF_ERROR(check_plan(buffers, predecessors, plan));
-    transient_offsets_ = plan.offsets;
-    transient_bytes_ = plan.height_bytes;
-    place_operands({table->output_bytes, size_t(table->output_count)});
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+        outputs_[i].size_bytes = table->output_bytes[i];
+    }
     return {};
 }
 
-// Bindings lie one behind the other: the caller sees them all at the end of a run.
-void DeviceKernel::place_operands(std::span<const int64_t> output_bytes) {
-    const int64_t alignment = part_->domain().alignment_bytes;
-    for (Operand& operand : inputs_) {
-        if (!operand.is_host_input) {
-            operand.offset_bytes = binding_bytes_;
-            binding_bytes_ += round_up(std::max<int64_t>(operand.size_bytes, 1), alignment);
-        }
-    }
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-        outputs_[i].size_bytes = output_bytes[i];
-        outputs_[i].offset_bytes = binding_bytes_;
-        binding_bytes_ += round_up(std::max<int64_t>(output_bytes[i], 1), alignment);
-    }
+Result<std::unique_ptr<DeviceStepState>> DeviceKernel::make_state(const DeviceRoom& room) const {
+    auto state = std::make_unique<DeviceState>(part_, inputs_.size());
+    LEAT_RETURN_IF_ERROR(state->make(*this, room));
+    return std::unique_ptr<DeviceStepState>(std::move(state));
 }
 
-Result<std::unique_ptr<KernelState>> DeviceKernel::make_state() const {
-    auto state = std::make_unique<DeviceState>(part_);
-    LEAT_RETURN_IF_ERROR(state->make(*this));
-    return std::unique_ptr<KernelState>(std::move(state));
+Status DeviceKernel::submit_all(const KernelArgs& args) const {
+    return static_cast<DeviceState*>(args.state)->execute();
 }
 
-Status DeviceKernel::run(const KernelArgs& args,
-                         int64_t /*tile_begin*/,
-                         int64_t /*tile_end*/) const {
-    return static_cast<DeviceState*>(args.state)->run(*this, args);
+Status DeviceKernel::finish(const KernelArgs& args) const {
+    return state_of(*args.state).flight.status("finish a run");
 }
 
 }  // namespace leat

@@ -1,43 +1,50 @@
-// DeviceKernel: a part of a graph on a device, for fixed shapes, as a kernel of the host's plan:
-// its tile copies inputs there, runs, waits and copies results back.
+// DeviceKernel: a part of a graph on a device, for fixed shapes: a step of the plan that executes
+// it. Its inputs and results are in memory of the device before and after it; others bring them
+// there and back.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "runtime/device_layout.h"
 #include "runtime/device_part.h"
+#include "runtime/device_step.h"
 
 namespace leat {
 
-class DeviceKernel final : public HostKernel {
+class DeviceKernel final : public DeviceStep {
   public:
-    // Places transients and bindings. `extents`: by symbol of the part. Constants and other values
-    // that are known now are taken from `context`.
+    // `extents`: by symbol of the part. Constants and other values that are known now are taken
+    // from `context`.
     static Result<std::unique_ptr<DeviceKernel>> make(std::shared_ptr<const DevicePart> part,
                                                       std::vector<int64_t> extents,
                                                       const PrepareContext& context);
 
-    Result<std::unique_ptr<KernelState>> make_state() const override;
-    Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
+    // An input or output of the part.
+    struct Operand {
+        int64_t size_bytes = 0;
+        bool is_host_input = false;  // read on the host
+        Tensor known;                // defined: the elements, which no run changes
+        // In the memory that the steps of a plan share.
+        bool has_place() const { return !is_host_input && !known.defined(); }
+    };
+    std::span<const Operand> inputs() const { return inputs_; }
+    std::span<const Operand> outputs() const { return outputs_; }
+    const PartTransients& transients() const { return transients_; }
+    const std::shared_ptr<const DevicePart>& part() const { return part_; }
 
-    // Memory of the device that each state has.
-    int64_t state_bytes() const { return transient_bytes_ + binding_bytes_; }
+    // Offsets: of the inputs (of those without a place any), of the outputs, of the transients.
+    Result<std::unique_ptr<DeviceStepState>> make_state(const DeviceRoom& room) const override;
+    Status finish(const KernelArgs& args) const override;
 
   private:
     friend class DeviceState;
 
-    // An input or output of the part.
-    struct Operand {
-        int64_t size_bytes = 0;
-        int64_t offset_bytes = 0;    // in the bindings' slab
-        bool is_host_input = false;  // read on the host; has no place
-        Tensor known;                // defined: the elements, which no run changes
-    };
-
     explicit DeviceKernel(std::shared_ptr<const DevicePart> part) : part_(std::move(part)) {}
+    Status submit_all(const KernelArgs& args) const override;
     Status add_inputs(const PrepareContext& context);
-    Status place_transients();
-    void place_operands(std::span<const int64_t> output_bytes);
+    Status ask_requirements();
     LeatRunShape shape() const;
 
     std::shared_ptr<const DevicePart> part_;
@@ -46,9 +53,7 @@ class DeviceKernel final : public HostKernel {
     std::vector<Operand> outputs_;
     std::vector<LeatTensorView> host_inputs_;               // by input
     std::vector<const LeatTensorView*> host_input_places_;  // null where it is none
-    std::vector<int64_t> transient_offsets_;
-    int64_t transient_bytes_ = 0;
-    int64_t binding_bytes_ = 0;
+    PartTransients transients_;
 };
 
 }  // namespace leat

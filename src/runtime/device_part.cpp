@@ -1,6 +1,7 @@
 #include "runtime/device_part.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/round_up.h"
@@ -15,6 +16,23 @@ constexpr int64_t kWeightSlabBytes = int64_t{256} << 20;
 
 DeviceBackend::PackedKey key_of(const LeatPackedConstant& constant) {
     return {constant.content_hash, constant.layout_key, constant.domain};
+}
+
+// As DevicePart::direct_bytes says: what the link from the host carries in the time that it takes
+// to begin.
+int64_t direct_bytes_of(const LeatDeviceInfo& device, const LeatDomainInfo& domain) {
+    if (domain.is_mappable == 0) {
+        return -1;
+    }
+    for (int32_t i = 0; i < device.link_count; ++i) {
+        const LeatLinkInfo& link = *device.links[i];
+        if (link.from_domain == LEAT_HOST_DOMAIN && link.to_domain == domain.domain &&
+            link.is_mappable == 0 && link.bytes_per_s > 0) {
+            constexpr double kNsPerS = 1e9;
+            return int64_t(link.latency_ns * link.bytes_per_s / kNsPerS);
+        }
+    }
+    return std::numeric_limits<int64_t>::max();
 }
 
 }  // namespace
@@ -51,6 +69,8 @@ Status DevicePart::make(const GraphData& body, PluginConstants& constants) {
     info_ = api.executable_info(backend, executable_);
     LEAT_ASSIGN_OR_RETURN(domain_, place_.backend->domain(place_.number, info_->domain));
     LEAT_ASSIGN_OR_RETURN(queue_, place_.backend->compute_queue(place_.number));
+    LEAT_ASSIGN_OR_RETURN(copy_queue_, place_.backend->copy_queue(place_.number));
+    direct_bytes_ = direct_bytes_of(place_.backend->device(place_.number), *domain_);
     return pack_constants(graph->view());
 }
 
@@ -124,7 +144,7 @@ Status DevicePart::pack(const LeatGraphView& graph,
         fmt::format("pack constant '{}'", graph.values[constant.value]->name));
 }
 
-Result<std::unique_ptr<HostKernel>> DevicePart::prepare(const PrepareContext& context) const {
+Result<std::unique_ptr<DeviceStep>> DevicePart::prepare(const PrepareContext& context) const {
     std::vector<int64_t> extents;
     extents.reserve(symbols_.size());
     for (const PluginGraph::SymbolSource& source : symbols_) {
@@ -132,7 +152,7 @@ Result<std::unique_ptr<HostKernel>> DevicePart::prepare(const PrepareContext& co
     }
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceKernel> kernel,
                           DeviceKernel::make(shared_from_this(), std::move(extents), context));
-    return std::unique_ptr<HostKernel>(std::move(kernel));
+    return std::unique_ptr<DeviceStep>(std::move(kernel));
 }
 
 }  // namespace leat

@@ -8,6 +8,7 @@
 #include "backends/host_kernel.h"
 #include "partition/plugin_graph.h"
 #include "runtime/device_backend.h"
+#include "runtime/device_step.h"
 
 namespace leat {
 
@@ -35,11 +36,14 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     const LeatExecutableInfo& info() const { return *info_; }
     const LeatDomainInfo& domain() const { return *domain_; }
     int32_t queue() const { return queue_; }
+    int32_t copy_queue() const { return copy_queue_; }
+    // Up to so many bytes the host copies itself, because it reaches the device's memory: a copy by
+    // a queue would take longer to begin. Negative: none.
+    int64_t direct_bytes() const { return direct_bytes_; }
     std::span<const LeatPlacement> constants() const { return constant_places_; }
 
-    // The part for these shapes: one tile, which submits and waits for the end. Each instance of a
-    // plan needs a state of the kernel.
-    Result<std::unique_ptr<HostKernel>> prepare(const PrepareContext& context) const;
+    // The part for these shapes. Each instance of a plan needs a state of the kernel.
+    Result<std::unique_ptr<DeviceStep>> prepare(const PrepareContext& context) const;
 
   private:
     // Where constants go, one behind the other.
@@ -64,6 +68,8 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     const LeatExecutableInfo* info_ = nullptr;
     const LeatDomainInfo* domain_ = nullptr;
     int32_t queue_ = 0;
+    int32_t copy_queue_ = 0;
+    int64_t direct_bytes_ = -1;
     int64_t packed_bytes_ = 0;
     std::vector<PluginGraph::SymbolSource> symbols_;
     std::vector<std::shared_ptr<const PackedOnDevice>> packed_;

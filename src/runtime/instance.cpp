@@ -1,8 +1,17 @@
 #include "runtime/instance.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace leat {
+namespace {
+
+std::string name_of(const NodeData& node) {
+    return node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")";
+}
+
+}  // namespace
 
 Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     : plan_(std::move(plan)),
@@ -29,13 +38,33 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
 }
 
 Status Instance::make_states() {
-    states_.reserve(plan_->steps.size());
-    for (const PlanStep& step : plan_->steps) {
-        Result<std::unique_ptr<KernelState>> state = step.kernel->make_state();
+    const DevicePlan& devices = plan_->devices;
+    std::vector<std::shared_ptr<DeviceSlab>> slabs(devices.memories.size());
+    for (size_t i = 0; i < slabs.size(); ++i) {
+        const DeviceMemory& memory = devices.memories[i];
+        if (memory.size_bytes > 0) {
+            LEAT_ASSIGN_OR_RETURN(
+                slabs[i], DeviceSlab::allocate(memory.part->place().backend, memory.part->domain(),
+                                               memory.size_bytes));
+        }
+    }
+    states_.resize(plan_->steps.size());
+    for (size_t s = 0; s < states_.size(); ++s) {
+        const PlanStep& step = plan_->steps[s];
+        if (step.device == nullptr) {
+            continue;
+        }
+        const DeviceUse& use = devices.uses[size_t(step.device_use)];
+        Result<std::unique_ptr<DeviceStepState>> state =
+            step.device->make_state({slabs[size_t(use.memory)], use.offsets});
         if (!state.ok()) {
             return std::move(state).error().with_node(step.node->label());
         }
-        states_.push_back(std::move(state).value());
+        (*state)->waits.reserve(use.follows.size());
+        states_[s] = std::move(state).value();
+        if (step.device->is_submitted) {
+            device_steps_.push_back(int32_t(s));
+        }
     }
     return {};
 }
@@ -76,34 +105,64 @@ bool Instance::set_output(int output, std::byte* data) {
     return true;
 }
 
+KernelArgs Instance::args_of(int32_t step, int worker) const {
+    const PlanStep& at = plan_->steps[size_t(step)];
+    const std::span<const TensorArg> args(args_);
+    return {args.subspan(size_t(at.first_arg), size_t(at.input_count)),
+            args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
+            scratch_[size_t(worker)], states_[size_t(step)].get()};
+}
+
 Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const {
     std::atomic<uint8_t>& ran = worker_ran_[size_t(worker)];
     if (ran.load(std::memory_order_relaxed) == 0) {
         ran.store(1, std::memory_order_relaxed);
     }
     const PlanStep& at = plan_->steps[size_t(step)];
-    const std::span<const TensorArg> args(args_);
-    const KernelArgs kernel_args{
-        args.subspan(size_t(at.first_arg), size_t(at.input_count)),
-        args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
-        scratch_[size_t(worker)], states_[size_t(step)].get()};
-    Status status = at.kernel->run(kernel_args, tile_begin, tile_end);
+    Status status = at.kernel->run(args_of(step, worker), tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
 
-Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) const {
-    if (task.kind == StepTask::Kind::kWhole) {
-        return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
+Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) {
+    switch (task.kind) {
+        case StepTask::Kind::kWhole:
+            return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
+        case StepTask::Kind::kPart:
+            return run_part(task, scope.worker());
+        case StepTask::Kind::kJoint:
+            return {};
+        case StepTask::Kind::kSubmit:
+        case StepTask::Kind::kFinish:
+            break;
     }
-    if (task.kind == StepTask::Kind::kJoint) {
-        return {};
-    }
+    return run_device_task(task, scope.worker());
+}
+
+// Tiles of each column.
+Status Instance::run_part(const StepTask& task, int worker) const {
     const HostKernel& kernel = *plan_->steps[size_t(task.step)].kernel;
     for (int64_t first = 0; first < kernel.tile_count; first += kernel.column_tiles()) {
         LEAT_RETURN_IF_ERROR(
-            run_step(task.step, first + task.tile_begin, first + task.tile_end, scope.worker()));
+            run_step(task.step, first + task.tile_begin, first + task.tile_end, worker));
     }
     return {};
+}
+
+Status Instance::run_device_task(const StepTask& task, int worker) {
+    const PlanStep& step = plan_->steps[size_t(task.step)];
+    const KernelArgs args = args_of(task.step, worker);
+    Status status;
+    if (task.kind == StepTask::Kind::kFinish) {
+        status = step.device->finish(args);
+    } else {
+        std::vector<LeatPoint>& waits = DeviceStep::state_of(*args.state).waits;
+        waits.clear();
+        for (const int32_t before : plan_->devices.uses[size_t(step.device_use)].follows) {
+            waits.push_back(DeviceStep::state_of(*states_[size_t(before)]).flight.point());
+        }
+        status = step.device->submit(args, {&state_, task.point});
+    }
+    return status.ok() ? Status() : std::move(status).with_node(step.node->label());
 }
 
 scheduler::TaskFunction Instance::begin_run() {
@@ -111,7 +170,7 @@ scheduler::TaskFunction Instance::begin_run() {
         ran.store(0, std::memory_order_relaxed);
     }
     return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
-                const auto& instance = *static_cast<const Instance*>(self);
+                auto& instance = *static_cast<Instance*>(self);
                 const StepTask& task = instance.plan_->tasks[size_t(id)];
                 Status status = instance.run_task(task, scope);
                 return status.ok() || scope.fail(std::move(status));
@@ -120,7 +179,27 @@ scheduler::TaskFunction Instance::begin_run() {
 }
 
 Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl& control) {
-    return executor.run(state_, begin_run(), control);
+    return end_run(executor.run(state_, begin_run(), control));
+}
+
+// Memory of the run may be used again when nothing of it flies any more.
+Status Instance::end_run(Status status) {
+    if (device_steps_.empty()) {
+        return status;
+    }
+    for (const int32_t step : device_steps_) {
+        if (!status.ok()) {
+            DeviceStep::state_of(*states_[size_t(step)]).flight.cancel();
+        }
+    }
+    for (const int32_t step : device_steps_) {
+        DeviceFlight& flight = DeviceStep::state_of(*states_[size_t(step)]).flight;
+        flight.wait_for_end();
+        flight.release();
+    }
+    // What ended after the run has moved them.
+    state_.reset_points();
+    return status;
 }
 
 void Instance::start(scheduler::RunHandle& handle,
@@ -135,14 +214,39 @@ int Instance::workers_used() const {
     }));
 }
 
+// What devices did in the last run, from submission to end: a row for each.
+std::vector<scheduler::TraceRow> Instance::device_rows() const {
+    std::map<std::string, std::vector<scheduler::TraceSpan>> spans;  // by device
+    const int64_t begin_ns = state_.trace().begin_ns;
+    for (const int32_t index : device_steps_) {
+        const PlanStep& step = plan_->steps[size_t(index)];
+        const DeviceFlight& flight = DeviceStep::state_of(*states_[size_t(index)]).flight;
+        if (flight.begin_ns() >= begin_ns && flight.end_ns() >= flight.begin_ns()) {
+            spans[step.device->device_label].push_back(
+                {name_of(*step.node), flight.begin_ns(), flight.end_ns()});
+        }
+    }
+    std::vector<scheduler::TraceRow> rows;
+    rows.reserve(spans.size());
+    for (auto& [device, own] : spans) {
+        rows.push_back({device, std::move(own)});
+    }
+    return rows;
+}
+
 std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters) const {
     std::vector<std::string> names;
     names.reserve(plan_->tasks.size());
     for (const StepTask& task : plan_->tasks) {
-        const NodeData& node = *plan_->steps[size_t(task.step)].node;
-        names.push_back(node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")");
+        std::string& name = names.emplace_back();
+        if (task.kind == StepTask::Kind::kSubmit) {
+            name = "submit ";
+        } else if (task.kind == StepTask::Kind::kFinish) {
+            name = "finish ";
+        }
+        name += name_of(*plan_->steps[size_t(task.step)].node);
     }
-    return state_.trace_json(names, counters);
+    return state_.trace_json(names, counters, device_rows());
 }
 
 const std::byte* Instance::output_data(int output) const {

@@ -34,7 +34,10 @@ class Instance {
     void start(scheduler::RunHandle& handle,
                scheduler::Executor& executor,
                const scheduler::RunControl& control);
-    Status run_task(const StepTask& task, const scheduler::TaskScope& scope) const;
+    // After a run that was started and waited for, with what came of it: waits for what it has left
+    // on devices. Returns the status.
+    Status end_run(Status status);
+    Status run_task(const StepTask& task, const scheduler::TaskScope& scope);
     Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
     // The elements of a tensor output after a run.
     const std::byte* output_data(int output) const;
@@ -47,6 +50,10 @@ class Instance {
 
   private:
     scheduler::TaskFunction begin_run();
+    KernelArgs args_of(int32_t step, int worker) const;
+    Status run_part(const StepTask& task, int worker) const;
+    Status run_device_task(const StepTask& task, int worker);
+    std::vector<scheduler::TraceRow> device_rows() const;
     int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
 
     std::shared_ptr<const Plan> plan_;
@@ -57,11 +64,13 @@ class Instance {
     std::vector<const std::byte*> inputs_;              // address of each graph input
     std::vector<std::vector<std::string>> strings_;     // by string buffer
     std::shared_ptr<const Slab> arena_;
-    std::vector<std::byte*> scratch_;                   // by worker
-    std::vector<std::unique_ptr<KernelState>> states_;  // by step; null where it has none
+    std::vector<std::byte*> scratch_;  // by worker
+    std::vector<int32_t> device_steps_;
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;
+    // By step; null where it has none. The first to go: what is on a device signals to the others.
+    std::vector<std::unique_ptr<KernelState>> states_;
 };
 
 }  // namespace leat

@@ -25,9 +25,9 @@ static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
 // worth it, because steps divide into tiles for all workers anyway.
 constexpr double kOverlapBytes = 1.15;
 
-std::span<const RunAhead> run_aheads(int workers) {
-    return workers == 1 ? std::span<const RunAhead>(kOneWorker)
-                        : std::span<const RunAhead>(kRunAheads);
+std::span<const RunAhead> run_aheads(const LayoutWish& wish) {
+    return wish.workers == 1 && !wish.overlaps_devices ? std::span<const RunAhead>(kOneWorker)
+                                                       : std::span<const RunAhead>(kRunAheads);
 }
 
 }  // namespace
@@ -51,7 +51,9 @@ Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
 
 Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const {
     const int64_t wanted_bytes =
-        std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
+        wish.overlaps_devices
+            ? wish.limit_bytes
+            : std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
     if (wish.former != nullptr && planner_.has_order_of(wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
         LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
@@ -61,7 +63,7 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
         }
     }
     LayoutChoice choice;
-    for (const RunAhead run_ahead : run_aheads(wish.workers)) {
+    for (const RunAhead run_ahead : run_aheads(wish)) {
         LEAT_ASSIGN_OR_RETURN(choice, of_whole_steps(run_ahead));
         if (choice.layout.plan.height_bytes <= wanted_bytes) {
             return choice;

@@ -26,6 +26,8 @@ struct FormerLayout {
 
 struct LayoutWish {
     int workers = 1;
+    // Steps may run while devices carry out others: worth any bytes within the limit.
+    bool overlaps_devices = false;
     int64_t limit_bytes = 0;  // of the arena; may be negative
     int32_t tile_window = 0;  // at most; above 0: steps that were cut into tiles are at hand
     const FormerLayout* former = nullptr;

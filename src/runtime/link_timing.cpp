@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "leat/plugin_backend.h"
+#include "runtime/device_flight.h"
 
 namespace leat {
 namespace {
@@ -23,7 +24,10 @@ constexpr int64_t kStrideBytes = (int64_t{1} << 20) + (int64_t{68} << 10);
 class LinkTiming {
   public:
     explicit LinkTiming(const DevicePlace& place)
-        : place_(place), device_(*place.backend), to_host_(kSizesBytes.back()) {}
+        : place_(place),
+          device_(*place.backend),
+          flight_(place.backend, 2),
+          to_host_(kSizesBytes.back()) {}
 
     Result<MeasuredLinks> run() {
         const LeatDeviceInfo& info = device_.device(place_.number);
@@ -75,7 +79,8 @@ class LinkTiming {
         return std::min(offset_, kSizesBytes.back() - bytes);
     }
 
-    Result<LeatPoint> submit(int64_t bytes, bool is_to_device) {
+    // In a flight.
+    Status submit(int64_t bytes, bool is_to_device) {
         const int64_t offset = next_offset(bytes);
         auto copy = plugin::made<LeatCopy>();
         copy.bytes = bytes;
@@ -86,22 +91,19 @@ class LinkTiming {
             copy.from = {slab_->handle(), kSizesBytes.back() + offset};
             copy.to_host = to_host_.data() + offset;
         }
-        return device_.submit(
-            is_to_device ? queue_to_device_ : queue_from_device_, [&](LeatPoint signal) {
-                auto submission = plugin::made<LeatSubmission>();
-                submission.signal = signal;
-                PluginError error;
-                return error.status(
-                    device_.api().submit_copy(device_.handle(), &submission, &copy, error.get()),
-                    "copy");
-            });
+        return flight_
+            .submit(is_to_device ? queue_to_device_ : queue_from_device_, {}, "copy",
+                    [&](const LeatSubmission& submission, LeatError* error) {
+                        return device_.api().submit_copy(device_.handle(), &submission, &copy,
+                                                         error);
+                    })
+            .error();
     }
 
     Status copy(int64_t bytes, bool is_to_device) {
         std::byte* mapped = slab_->mapped();
         if (mapped == nullptr) {
-            LEAT_ASSIGN_OR_RETURN(const LeatPoint point, submit(bytes, is_to_device));
-            return device_.wait(point);
+            return copy_by_queue(bytes, is_to_device);
         }
         const int64_t offset = next_offset(bytes);
         if (is_to_device) {
@@ -115,8 +117,7 @@ class LinkTiming {
     }
 
     Status copy_by_queue(int64_t bytes, bool is_to_device) {
-        LEAT_ASSIGN_OR_RETURN(const LeatPoint point, submit(bytes, is_to_device));
-        return device_.wait(point);
+        return flight_.fly_and_wait("copy", [&] { return submit(bytes, is_to_device); });
     }
 
     static Result<double> median_ns(const std::function<Status()>& action) {
@@ -153,24 +154,19 @@ class LinkTiming {
                                   median_ns([&] { return copy_by_queue(kBytes, is_to_device); }));
             alone_ns = std::max(alone_ns, ns);
         }
-        LEAT_ASSIGN_OR_RETURN(const double both_ns, median_ns([&]() -> Status {
-                                  LEAT_ASSIGN_OR_RETURN(const LeatPoint there,
-                                                        submit(kBytes, true));
-                                  const Result<LeatPoint> back = submit(kBytes, false);
-                                  // Memory of a copy that runs stays, whatever became of the other.
-                                  Status status = device_.wait(there);
-                                  if (!back.ok()) {
-                                      return back.error();
-                                  }
-                                  Status other = device_.wait(*back);
-                                  return status.ok() ? other : status;
-                              }));
+        const auto copy_both = [&]() -> Status {
+            LEAT_RETURN_IF_ERROR(submit(kBytes, true));
+            return submit(kBytes, false);
+        };
+        LEAT_ASSIGN_OR_RETURN(const double both_ns,
+                              median_ns([&] { return flight_.fly_and_wait("copy", copy_both); }));
         return both_ns / alone_ns;
     }
 
     const DevicePlace& place_;
     DeviceBackend& device_;
     std::shared_ptr<DeviceSlab> slab_;
+    DeviceFlight flight_;
     std::vector<std::byte> from_host_;
     std::vector<std::byte> to_host_;
     int64_t offset_ = 0;

@@ -10,7 +10,9 @@
 #include "partition/partition.h"
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
+#include "runtime/plan_devices.h"
 #include "runtime/step_memory.h"
+#include "runtime/step_program.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -48,6 +50,7 @@ class PlanBuilder {
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
+        LEAT_RETURN_IF_ERROR(place_on_devices(*choice.layout.waits, context_.is_serial, *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         plan_->layout = std::move(choice.layout);
@@ -100,6 +103,10 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(check_facts());
         const auto start_of_kernels = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare_steps());
+        if (!context_.parts.empty()) {
+            add_transfers(
+                graph_, [this](ValueId id) { return argument(id); }, *plan_);
+        }
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
         return {};
@@ -341,6 +348,7 @@ class PlanBuilder {
         PlanStep step = step_for(graph_.nodes[n]);
         const PlanStep& other = plan_->steps[size_t(at)];
         step.kernel = other.kernel;
+        step.device = other.device;
         for (const ValueId id : step.node->inputs) {
             if (id.valid() && !is_known(id)) {
                 (void)description(id);
@@ -395,7 +403,7 @@ class PlanBuilder {
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), constants, context_.weights};
         prepare.former = former_step(node);
-        Result<std::unique_ptr<HostKernel>> kernel = prepare_kernel(prepare);
+        Result<std::unique_ptr<HostKernel>> kernel = prepare_kernel(prepare, step);
         if (!kernel.ok()) {
             return std::move(kernel).error().with_node(node.label());
         }
@@ -420,9 +428,13 @@ class PlanBuilder {
         return {};
     }
 
-    Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& context) const {
+    Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& context,
+                                                       PlanStep& step) const {
         if (const int64_t cluster = cluster_of(context.node); cluster >= 0) {
-            return context_.parts[size_t(cluster)]->prepare(context);
+            LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceStep> part,
+                                  context_.parts[size_t(cluster)]->prepare(context));
+            step.device = part.get();
+            return std::unique_ptr<HostKernel>(std::move(part));
         }
         if (!context_.has_host_steps) {
             return unsupported(
@@ -446,7 +458,9 @@ class PlanBuilder {
             plan_->steps.reserve(context_.former->steps.size());
             plan_->kernels.reserve(context_.former->kernels.size());
             for (const PlanStep& step : context_.former->steps) {
-                former_steps_[size_t(step.node - graph_.nodes.data())] = &step;
+                if (!step.is_transfer) {
+                    former_steps_[size_t(step.node - graph_.nodes.data())] = &step;
+                }
             }
         }
     }
@@ -492,10 +506,12 @@ class PlanBuilder {
     void describe_memory() {
         problem_.alignment_bytes = kAlignmentBytes;
         problem_.values.resize(graph_.values.size());
-        for (size_t i = 0; i < problem_.values.size(); ++i) {
+        for (size_t i = 0; i < graph_.values.size(); ++i) {
             MemoryValue& value = problem_.values[i];
             const int32_t at = described_at_[i];
-            value.is_placed = !plan_->known[i];
+            const bool is_off_host =
+                !plan_->devices.is_off_host.empty() && plan_->devices.is_off_host[i];
+            value.is_placed = !plan_->known[i] && !is_off_host;
             // What steps do not touch takes no place.
             if (at >= 0 && value.is_placed) {
                 const TensorArg& arg = described_[size_t(at)];
@@ -514,6 +530,12 @@ class PlanBuilder {
         for (const ValueId id : graph_.outputs) {
             problem_.values[size_t(id.index)].is_kept = true;
         }
+        for (MemoryValue& value : problem_.values) {
+            value.is_kept = value.is_kept || context_.is_serial;
+        }
+        // Their uses order steps; their places are the devices'.
+        problem_.values.resize(graph_.values.size() + plan_->devices.values.size(),
+                               {.size_bytes = 1, .is_placed = false});
         problem_.steps.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
             problem_.steps.push_back(describe_step(*plan_, step));
@@ -531,7 +553,7 @@ class PlanBuilder {
         for (PlanStep& step : plan_->steps) {
             const HostKernel& kernel = *step.kernel;
             step.cost_ns = kernel.cost_ns;
-            if (!context_.cost_factors.empty()) {
+            if (!context_.cost_factors.empty() && !step.is_transfer) {
                 const auto node = size_t(step.node - graph_.nodes.data());
                 step.cost_ns *= context_.cost_factors[node];
             }
@@ -549,6 +571,11 @@ class PlanBuilder {
         step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
     }
 
+    // Steps may run while devices carry out others, as far as data is concerned.
+    bool uses_devices_meanwhile(const MemoryPlanner& planner) const {
+        return !context_.is_serial && overlaps_devices(*plan_, planner.data_waits());
+    }
+
     Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
         plan_->report.serial_bound_bytes = planner.peak_bytes();
         const LimitedMemory besides{context_.weights.packed_bytes(),
@@ -557,6 +584,7 @@ class PlanBuilder {
         wish.workers = context_.workers;
         wish.limit_bytes = arena_limit(context_.memory_limit, besides);
         wish.tile_window = context_.tile_window;
+        wish.overlaps_devices = uses_devices_meanwhile(planner);
         std::optional<FormerLayout> former;
         if (context_.former != nullptr && context_.former->report.tile_window == 0) {
             former.emplace(FormerLayout{*context_.former->planner, context_.former->layout,
@@ -686,34 +714,22 @@ class PlanBuilder {
         options.workers = context_.workers;
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
+        // Nobody knows when a device ends: whoever is free takes what is ready then.
+        if (uses_devices_meanwhile(planner)) {
+            options.gear = scheduler::Gear::kDynamic;
+        }
         const MemoryLayout& layout = choice.layout;
+        StepTasks::Program program;
         if (choice.tile_window > 0) {
-            StepTasks::Program program = step_tasks_->make_program(*layout.waits);
+            program = step_tasks_->make_program(*layout.waits);
             LEAT_RETURN_IF_ERROR(check_parts(step_tasks_->steps(), program,
                                              addresses_of(layout, planner.problem().values)));
-            tasks = std::move(program.tasks);
-            plan_->report.tile_waits = program.tile_waits;
-            return scheduler::Program::compile(program.dag, options);
+        } else {
+            program = step_program(*layout.waits, context_.is_serial, *plan_);
         }
-        scheduler::TaskDag dag;
-        tasks.reserve(plan_->steps.size());
-        plan_->report.tile_waits = 0;
-        int64_t waits = 0;
-        for (const std::vector<int32_t>& own : *layout.waits) {
-            waits += int64_t(own.size());
-        }
-        const auto steps = int64_t(plan_->steps.size());
-        dag.reserve(steps, waits, steps);
-        for (size_t s = 0; s < plan_->steps.size(); ++s) {
-            const PlanStep& step = plan_->steps[s];
-            const scheduler::TaskId task =
-                dag.add({.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count});
-            for (const int32_t wait : (*layout.waits)[s]) {
-                dag.precede(scheduler::TaskId(wait), task);
-            }
-            tasks.push_back({int32_t(s)});
-        }
-        return scheduler::Program::compile(dag, options);
+        tasks = std::move(program.tasks);
+        plan_->report.tile_waits = program.tile_waits;
+        return scheduler::Program::compile(program.dag, options);
     }
 
     void fill_report(int64_t time_ns) {
@@ -731,6 +747,7 @@ class PlanBuilder {
             report.tile_count += step.kernel->tile_count;
         }
         report.step_count = int(plan_->steps.size());
+        report_devices(*plan_);
         report.plan_time_ns = time_ns;
     }
 

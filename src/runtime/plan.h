@@ -14,6 +14,7 @@
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
 #include "runtime/device_part.h"
+#include "runtime/device_plan.h"
 #include "runtime/memory_limit.h"
 #include "runtime/step_tasks.h"
 
@@ -36,10 +37,13 @@ struct Storage {
 struct PlanStep {
     const NodeData* node = nullptr;
     const HostKernel* kernel = nullptr;  // of Plan::kernels
+    const DeviceStep* device = nullptr;  // the kernel, if a device carries it out
     int32_t first_arg = 0;               // index of its inputs, then its outputs, in Plan::args
     int32_t input_count = 0;
     int32_t output_count = 0;
-    double cost_ns = 0;  // of the whole step on one worker, as the program was made with
+    int32_t device_use = -1;   // of DevicePlan::uses, if it has a device
+    bool is_transfer = false;  // its node is one of DevicePlan::transfer_nodes
+    double cost_ns = 0;        // of the whole step on one worker, as the program was made with
 };
 
 // A graph output: a tensor somewhere, or (sequences, optionals) a bound input as it is.
@@ -78,6 +82,7 @@ struct Plan {
     std::vector<int64_t> string_counts;  // by string buffer, elements
     std::vector<PlanOutput> outputs;
     std::vector<PlacedBuffer> buffers;
+    DevicePlan devices;
     int64_t arena_bytes = 0;
     int64_t scratch_bytes = 0;  // per worker, aligned
     // A plan for other shapes starts from these.
@@ -109,6 +114,7 @@ struct PlanContext {
     std::span<const Backend* const> hosts;  // by node of `graph`; empty: `backend` has them all
     PlacedWeights weights;
     int workers;     // that a run may have
+    bool is_serial;  // as CompileOptions::runs_serially
     int numa_node;   // whose threads they are; -1: any
     bool is_shared;  // they are those of several nodes
     // By node: measured over estimated time; empty: nothing was measured.

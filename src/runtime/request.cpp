@@ -388,6 +388,9 @@ Status Request::Impl::time_steps(const Instance& instance,
         const auto start = std::chrono::steady_clock::now();
         LEAT_RETURN_IF_ERROR(instance.run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
+        if (step.is_transfer) {
+            continue;  // no node of the graph
+        }
         StepTime& time = times[step.node];
         const bool is_first = time.shapes.empty();
         time.estimated_ns += step.cost_ns;
@@ -563,6 +566,8 @@ RunReport Request::run_report() const {
         const scheduler::RunStats stats = impl_->current()->run_stats();
         report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile,
                   stats.adopted_across_domains};
+        report.transfers = impl_->current()->plan().report.transfer_count;
+        report.transfer_bytes = impl_->current()->plan().report.transfer_bytes;
     }
     return report;
 }

@@ -66,7 +66,7 @@ void RequestPart::start(const scheduler::RunControl& control) {
 
 Status RequestPart::wait() {
     enter();
-    Status status = handle_.wait();
+    Status status = current_->end_run(handle_.wait());
     leave();
     return status;
 }

@@ -43,9 +43,32 @@ StepOperand::Kind kind_of_input(const Plan& plan, const PlanStep& step, int32_t 
                                              : StepOperand::Kind::kWhole;
 }
 
+// Values on the device, and that of the host that a transfer reads or writes.
+MemoryStep describe_device_step(const Plan& plan, const PlanStep& step) {
+    const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
+    MemoryStep described;
+    for (const int32_t value : use.reads) {
+        if (value >= 0) {
+            described.reads.push_back(value);
+        }
+    }
+    for (const int32_t value : use.writes) {
+        described.writes.push_back(value);
+    }
+    if (step.is_transfer && step.input_count > 0) {
+        described.reads.push_back(step.node->inputs[0].index);
+    } else if (step.is_transfer) {
+        described.writes.push_back(step.node->outputs[0].index);
+    }
+    return described;
+}
+
 }  // namespace
 
 MemoryStep describe_step(const Plan& plan, const PlanStep& step) {
+    if (step.device != nullptr) {
+        return describe_device_step(plan, step);
+    }
     const NodeData& node = *step.node;
     MemoryStep described;
     described.reads.reserve(size_t(step.input_count));
@@ -90,7 +113,12 @@ std::vector<TiledStep> tiled_steps(const Plan& plan, const ValueGroups& groups) 
     std::vector<TiledStep> tiled;
     tiled.reserve(plan.steps.size());
     for (const PlanStep& step : plan.steps) {
-        TiledStep own{step.kernel, step.cost_ns, {}};
+        TiledStep own{
+            step.kernel, step.cost_ns, {}, step.device != nullptr && step.device->is_submitted};
+        if (step.device != nullptr && !step.is_transfer) {
+            tiled.push_back(std::move(own));  // touches no memory of the host
+            continue;
+        }
         for (int32_t i = 0; i < step.input_count; ++i) {
             const ValueId id = step.node->inputs[size_t(i)];
             if (id.valid() && !plan.known[size_t(id.index)]) {

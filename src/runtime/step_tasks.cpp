@@ -13,7 +13,26 @@ using scheduler::TaskId;
 // More waits between the tasks of two steps than this go through one task between them.
 constexpr int64_t kMostWaits = 16;
 
+// What a submission takes on the host, about.
+constexpr double kSubmissionNs = 10'000;
+
 }  // namespace
+
+// First of all that is ready: so that the device has something to do meanwhile, and others the
+// results.
+std::pair<TaskId, TaskId> add_device_tasks(int32_t step,
+                                           scheduler::TaskDag& dag,
+                                           std::vector<StepTask>& tasks) {
+    const scheduler::Task task{.cost_ns = kSubmissionNs, .priority = scheduler::Priority::kHigh};
+    const TaskId submit = dag.add(task);
+    const TaskId finish = dag.add(task);
+    const scheduler::PointId point = dag.add_point();
+    dag.precede(submit, finish);
+    dag.wait_for(finish, point, 1);
+    tasks.push_back({.step = step, .kind = StepTask::Kind::kSubmit, .point = point});
+    tasks.push_back({.step = step, .kind = StepTask::Kind::kFinish, .point = point});
+    return {submit, finish};
+}
 
 ByteRange bytes_of_tiles(const TiledStep& step,
                          const StepOperand& operand,
@@ -45,6 +64,13 @@ class StepTasks::ProgramWriter {
     void add_joint(size_t step) {
         joint_[step].push_back(add_task({int32_t(step), StepTask::Kind::kJoint}, 0, 1));
         precede(tasks_of_[step], joint_[step]);
+    }
+
+    // To wait for the second task is to wait for the step.
+    void add_on_device(size_t step) {
+        const auto [submit, finish] = add_device_tasks(int32_t(step), program_.dag, program_.tasks);
+        tasks_of_[step].push_back(submit);
+        joint_[step].push_back(finish);
     }
 
     // Every task of `step` waits for every task of `producer`.
@@ -224,7 +250,7 @@ StepTasks::Program StepTasks::make_program(
     ProgramWriter writer(steps_.size());
     for (size_t step = 0; step < steps_.size(); ++step) {
         add_tasks(step, parts[step], writer);
-        if (has_joint[step]) {
+        if (has_joint[step] && !steps_[step].is_on_device) {
             writer.add_joint(step);
         }
         for (const int32_t before : whole_waits[step]) {
@@ -239,6 +265,10 @@ StepTasks::Program StepTasks::make_program(
 
 void StepTasks::add_tasks(size_t step, int64_t parts, ProgramWriter& writer) const {
     const TiledStep& own = steps_[step];
+    if (own.is_on_device) {
+        writer.add_on_device(step);
+        return;
+    }
     if (parts == 1) {
         writer.add({int32_t(step)}, own.cost_ns, own.kernel->tile_count);
         return;

@@ -20,14 +20,17 @@ namespace leat {
 // What a task of the program does.
 struct StepTask {
     enum class Kind : uint8_t {
-        kWhole,  // all tiles of the step, which are the task's
-        kPart,   // tiles [tile_begin, tile_end) of each column of tiles; the task has one tile
-        kJoint,  // nothing: others wait for it instead of for all parts of the step
+        kWhole,   // all tiles of the step, which are the task's
+        kPart,    // tiles [tile_begin, tile_end) of each column of tiles; the task has one tile
+        kJoint,   // nothing: others wait for it instead of for all parts of the step
+        kSubmit,  // submits the step to its device
+        kFinish,  // what is left to do for it once the device has ended
     };
     int32_t step = 0;
     Kind kind = Kind::kWhole;
     int64_t tile_begin = 0;
     int64_t tile_end = 0;
+    scheduler::PointId point{-1};  // of the program: reached when the device has ended
 };
 
 // A value that a step reads or writes, in the memory that it shares with others.
@@ -48,7 +51,14 @@ struct TiledStep {
     const HostKernel* kernel = nullptr;
     double cost_ns = 0;
     std::vector<StepOperand> operands;
+    bool is_on_device = false;  // submitted: nobody runs its tile
 };
+
+// Adds the two tasks that stand for a step on a device, the second of which waits for the first and
+// for the device, and says what they do. Returns their ids.
+std::pair<scheduler::TaskId, scheduler::TaskId> add_device_tasks(int32_t step,
+                                                                 scheduler::TaskDag& dag,
+                                                                 std::vector<StepTask>& tasks);
 
 // What tiles [tile_begin, tile_end) of a column, at least one, touch of the operand: in its memory.
 ByteRange bytes_of_tiles(const TiledStep& step,

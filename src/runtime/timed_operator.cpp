@@ -9,6 +9,7 @@
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/device_flight.h"
 
 namespace leat {
 namespace {
@@ -88,6 +89,7 @@ class DeviceOperator final : public TimedOperator {
         api().free_requirements(backend(), table);
         LEAT_RETURN_IF_ERROR(std::move(status));
         LEAT_RETURN_IF_ERROR(link(shape));
+        flight_.emplace(place.backend, 1);
         LEAT_RETURN_IF_ERROR(upload());
         LeatClockSample clock = plugin::made<LeatClockSample>();
         LEAT_RETURN_IF_ERROR(
@@ -101,19 +103,15 @@ class DeviceOperator final : public TimedOperator {
         auto profile = plugin::made<LeatProfile>();
         profile.capacity = int32_t(step_times_.size());
         profile.steps = step_times_.data();
-        DeviceBackend& device = *part_->place().backend;
+        const auto execute = [&](LeatSubmission& submission, LeatError* error) {
+            submission.profile = &profile;
+            return api().execute(backend(), instance_, &submission, inputs_.data(), outputs_.data(),
+                                 error);
+        };
         const int64_t begin = monotonic_ns();
-        LEAT_ASSIGN_OR_RETURN(
-            const LeatPoint point, device.submit(part_->queue(), [&](LeatPoint signal) {
-                auto submission = plugin::made<LeatSubmission>();
-                submission.signal = signal;
-                submission.profile = &profile;
-                PluginError error;
-                return error.status(api().execute(backend(), instance_, &submission, inputs_.data(),
-                                                  outputs_.data(), error.get()),
-                                    "start an operator");
-            }));
-        LEAT_RETURN_IF_ERROR(device.wait(point));
+        LEAT_RETURN_IF_ERROR(flight_->fly_and_wait("run an operator", [&] {
+            return flight_->submit(part_->queue(), {}, "start an operator", execute).error();
+        }));
         const double wall_ns = double(monotonic_ns() - begin);
         const double ns = time_of_steps(profile);
         return ns < 0 ? OperatorRun{wall_ns, 0} : OperatorRun{ns, std::max(0.0, wall_ns - ns)};
@@ -147,6 +145,7 @@ class DeviceOperator final : public TimedOperator {
             return offset;
         };
         std::vector<int64_t> transients;
+        transients.reserve(size_t(table.transient_count));
         for (int32_t t = 0; t < table.transient_count; ++t) {
             transients.push_back(
                 take(table.transients[t]->bytes, table.transients[t]->alignment_bytes));
@@ -193,16 +192,12 @@ class DeviceOperator final : public TimedOperator {
             copy.from_host = node_.inputs[i].bytes();
             copy.to = {binding.slab, binding.offset_bytes};
             copy.bytes = binding.bytes;
-            DeviceBackend& device = *part_->place().backend;
-            LEAT_ASSIGN_OR_RETURN(
-                const LeatPoint point, device.submit(part_->queue(), [&](LeatPoint signal) {
-                    auto submission = plugin::made<LeatSubmission>();
-                    submission.signal = signal;
-                    PluginError error;
-                    return error.status(
-                        api().submit_copy(backend(), &submission, &copy, error.get()), "copy");
-                }));
-            LEAT_RETURN_IF_ERROR(device.wait(point));
+            const auto submit_copy = [&](const LeatSubmission& submission, LeatError* error) {
+                return api().submit_copy(backend(), &submission, &copy, error);
+            };
+            LEAT_RETURN_IF_ERROR(flight_->fly_and_wait("copy", [&] {
+                return flight_->submit(part_->queue(), {}, "copy", submit_copy).error();
+            }));
         }
         return {};
     }
@@ -213,7 +208,8 @@ class DeviceOperator final : public TimedOperator {
     std::vector<LeatPlacement> transients_;
     std::vector<LeatBinding> inputs_;
     std::vector<LeatBinding> outputs_;
-    LeatInstance* instance_ = nullptr;  // goes before its memory
+    LeatInstance* instance_ = nullptr;    // goes before its memory
+    std::optional<DeviceFlight> flight_;  // has ended between calls
     std::vector<LeatStepTime> step_times_;
     double ns_per_tick_ = 1;
 };

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "leat/leat.h"
+#include "support/device_runs.h"
 
 namespace leat {
 namespace {
@@ -16,13 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-RuntimeOptions sim_options(std::map<std::string, std::string, std::less<>> settings = {}) {
-    RuntimeOptions options;
-    const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
-    options.backend_path = folder == nullptr ? "." : folder;
-    options.backend_settings["sim"] = std::move(settings);
-    options.threads = 1;
-    return options;
+RuntimeOptions sim_options(testing_support::Settings settings = {}) {
+    return testing_support::sim_options(1, std::move(settings));
 }
 
 CompileOptions on(std::string devices, Fallback fallback = Fallback::kForbid) {
@@ -120,7 +116,7 @@ Graph named_chain() {
     return graph;
 }
 
-using Pins = std::map<std::string, std::string, std::less<>>;
+using testing_support::Pins;
 
 CompileOptions pinned(std::string devices, Pins pins) {
     CompileOptions options = on(std::move(devices));

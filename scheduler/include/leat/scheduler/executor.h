@@ -116,6 +116,18 @@ struct TraceCounters {
     std::vector<std::pair<std::string, int64_t>> values;
 };
 
+// What went on beside the workers of a run, in [begin_ns, end_ns) of the clock of TaskEvent.
+struct TraceSpan {
+    std::string name;
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
+// Those of a device's queue, for example. What overlaps is shown on further rows of the name.
+struct TraceRow {
+    std::string name;
+    std::vector<TraceSpan> spans;
+};
+
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
 // Keeps the program alive.
 class LEAT_API ProgramState {
@@ -130,6 +142,9 @@ class LEAT_API ProgramState {
     // or before it. Memory ordering: what the caller wrote is visible to the tasks that wait for
     // it. All points are 0 again when a run ends.
     void signal(PointId point, int64_t value);
+    // All points are 0 again. Between two runs, while nobody signals: after one that ended early,
+    // when all that would have signalled has come to its end.
+    void reset_points();
     RunStats run_stats() const;
     // Time of each task in the last runs of a traced program, in nanoseconds, smoothed; negative
     // where none was measured. For Program::recompile.
@@ -140,7 +155,8 @@ class LEAT_API ProgramState {
     // The same as JSON that Perfetto opens, with the names of the tasks; those that have none are
     // called "task 7".
     std::string trace_json(std::span<const std::string> task_names = {},
-                           std::span<const TraceCounters> counters = {}) const;
+                           std::span<const TraceCounters> counters = {},
+                           std::span<const TraceRow> rows = {}) const;
 
     struct Impl;
     Impl& impl() { return *impl_; }

@@ -1,0 +1,55 @@
+// DevicePlan: what a plan has in memory of devices: which values, where, and who uses them.
+//
+// A value that a part makes stays where it is for other parts in the same memory (one domain of one
+// device); a transfer, which is a step of the plan, brings it to the host if somebody there or in
+// another memory needs it. What a part needs from elsewhere is brought once for all parts there.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "runtime/device_part.h"
+
+namespace leat {
+
+// What all parts of a plan share in one domain.
+struct DeviceMemory {
+    std::shared_ptr<const DevicePart> part;  // one of them: knows domain, backend and queues
+    int64_t size_bytes = 0;
+    int64_t lower_bound_bytes = 0;
+    int64_t unplanned_bytes = 0;  // without any reuse
+};
+
+struct DeviceValue {
+    int32_t memory = 0;  // index of DevicePlan::memories
+    int64_t size_bytes = 0;
+};
+
+// What a step does there. Values are numbers of DevicePlan; -1: an operand without a place.
+struct DeviceUse {
+    int32_t memory = 0;
+    std::vector<int32_t> reads;
+    std::vector<int32_t> writes;
+    std::vector<int64_t> offsets;  // of reads, writes, and the transients of a part
+    // Steps of the plan, by position, that are submitted before this one, and behind which the
+    // device itself orders it.
+    std::vector<int32_t> follows;
+};
+
+struct DevicePlan {
+    // Numbers of values go on where those of the graph end: value n is values[n - first_value].
+    int32_t first_value = 0;
+    std::vector<DeviceMemory> memories;
+    std::vector<DeviceValue> values;
+    std::vector<DeviceUse> uses;
+    // By value of the graph: nobody needs it on the host. Empty: no such values.
+    std::vector<bool> is_off_host;
+    std::deque<NodeData> transfer_nodes;  // what transfers are called; stay where they are
+    int64_t transfer_bytes = 0;           // of a run
+};
+
+}  // namespace leat

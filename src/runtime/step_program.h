@@ -1,0 +1,22 @@
+// The program of a plan whose steps are whole: a task for each step that the host carries out, two
+// for each that a device does.
+#pragma once
+
+#include "memory/step_order.h"
+#include "runtime/plan.h"
+#include "runtime/step_tasks.h"
+
+namespace leat {
+
+// A device carries it out while the host goes on.
+bool is_submitted(const PlanStep& step);
+
+// Data lets some step run while a device carries out another. That transfers may overlap each other
+// counts for nothing.
+bool overlaps_devices(const Plan& plan, const StepWaits& data_waits);
+
+// With these waits, by step. Parts are submitted before what they follow on their device has ended,
+// and DeviceUse::follows says what that is; where the plan is serial, they wait on the host.
+StepTasks::Program step_program(const StepWaits& waits, bool is_serial, Plan& plan);
+
+}  // namespace leat

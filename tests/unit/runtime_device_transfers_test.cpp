@@ -1,0 +1,195 @@
+// What goes between the host and devices, and what stays there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "leat/leat.h"
+#include "runtime/device_layout.h"
+#include "support/device_runs.h"
+#include "support/random_tensor.h"
+
+namespace leat {
+namespace {
+
+using testing_support::event_time;
+using testing_support::Pins;
+using testing_support::random_tensor;
+using testing_support::sim_options;
+
+using ::testing::SizeIs;
+
+CompileOptions placed(Pins pins) {
+    CompileOptions options;
+    options.devices = "sim,cpu";
+    options.fallback = Fallback::kForbid;
+    options.pins = std::move(pins);
+    return options;
+}
+
+constexpr int64_t kRows = 64;
+constexpr int64_t kCols = 160;
+constexpr int64_t kBytes = kRows * kCols * 4;  // more than the host copies itself
+
+// Transients of sim's kernels are small beside that.
+constexpr int64_t kScratchBytes = 4096;
+
+void expect_bytes(int64_t found, int64_t values) {
+    EXPECT_GE(found, values * kBytes);
+    EXPECT_LE(found, values * kBytes + kScratchBytes);
+}
+
+// a --> relu (sim) ----------------------> add (sim) --> y
+//   \--> tanh (sim) --> neg (cpu) --------^
+// relu's result never leaves the device; tanh's goes to the host, and neg's comes back.
+Graph there_and_back() {
+    Graph graph("there and back");
+    const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
+    const ValueId relu = graph.add("Relu", {a}, {}, "relu");
+    const ValueId tanh = graph.add("Tanh", {a}, {}, "tanh");
+    const ValueId neg = graph.add("Neg", {tanh}, {}, "neg");
+    graph.output("y", graph.add("Add", {relu, neg}, {}, "add"));
+    return graph;
+}
+
+TEST(Transfers, LeaveOutWhatStaysOnTheDevice) {
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph compiled = *runtime.compile(there_and_back(), placed({{"neg", "cpu"}}));
+    Request request = *compiled.make_request();
+    const Tensor a = random_tensor({kRows, kCols}, 1);
+    ASSERT_TRUE(request.bind("a", a).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    // a and neg there; tanh and y back.
+    EXPECT_EQ(request.plan_report().transfer_count, 4);
+    EXPECT_EQ(request.plan_report().transfer_bytes, 4 * kBytes);
+    EXPECT_EQ(request.run_report().transfers, 4);
+    EXPECT_EQ(request.run_report().transfer_bytes, 4 * kBytes);
+    // tanh, neg over it or beside it, and y.
+    EXPECT_LE(request.plan_report().arena_bytes, 3 * kBytes);
+    ASSERT_THAT(request.plan_report().device_memory, SizeIs(1));
+    const DeviceMemoryReport& memory = request.plan_report().device_memory[0];
+    EXPECT_EQ(memory.device, "sim");
+    // Five values: a, relu, tanh, neg, y. Of them three are in use at a time.
+    expect_bytes(memory.unplanned_bytes, 5);
+    expect_bytes(memory.lower_bound_bytes, 3);
+    EXPECT_EQ(memory.bytes, memory.lower_bound_bytes);
+    const std::span<const float> y = request.get<float>("y");
+    for (size_t i = 0; i < y.size(); ++i) {
+        const float x = a.data<float>()[i];
+        ASSERT_NEAR(y[i], std::max(x, 0.0F) - std::tanh(x), 1e-6);
+    }
+}
+
+TEST(Transfers, OfOneValueServeAllParts) {
+    Graph graph("two readers");
+    const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
+    const ValueId relu = graph.add("Relu", {a}, {}, "relu");
+    const ValueId neg = graph.add("Neg", {relu}, {}, "neg");
+    graph.output("y", graph.add("Add", {a, neg}, {}, "add"));
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph compiled = *runtime.compile(graph, placed({{"neg", "cpu"}}));
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("a", random_tensor({kRows, kCols}, 1)).ok());
+    ASSERT_TRUE(request.run().ok());
+    // a once, relu back, neg there, y back.
+    EXPECT_EQ(request.run_report().transfers, 4);
+}
+
+TEST(Transfers, ReuseMemoryOfTheDeviceAcrossParts) {
+    constexpr int kNodes = 16;
+    Graph graph("chain");
+    ValueId value = graph.input("a", DType::kFloat32, {kRows, kCols});
+    Pins pins;
+    for (int i = 0; i < kNodes; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        value = graph.add(i % 2 == 0 ? "Tanh" : "Neg", {value}, {}, name);
+        pins[name] = i % 2 == 0 ? "sim" : "cpu";
+    }
+    graph.output("y", value);
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph compiled = *runtime.compile(graph, placed(pins));
+    Request request = *compiled.make_request();
+    const PlanReport& plan = request.plan_report();
+    ASSERT_THAT(plan.device_memory, SizeIs(1));
+    expect_bytes(plan.device_memory[0].unplanned_bytes, kNodes);
+    expect_bytes(plan.device_memory[0].bytes, 2);
+    EXPECT_EQ(plan.transfer_count, kNodes);
+
+    CompileOptions options = placed(pins);
+    options.runs_serially = true;
+    const CompiledGraph serial = *runtime.compile(graph, options);
+    const Request apart = *serial.make_request();
+    expect_bytes(apart.plan_report().device_memory[0].bytes, kNodes);
+}
+
+// a --> tanh (sim) --> neg (cpu) --> add (sim) --> y
+// b ----------------------------------^
+TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
+    Graph graph("late input");
+    const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
+    const ValueId b = graph.input("b", DType::kFloat32, {kRows, kCols});
+    const ValueId tanh = graph.add("Tanh", {a}, {}, "tanh");
+    const ValueId neg = graph.add("Neg", {tanh}, {}, "neg");
+    graph.output("y", graph.add("Add", {neg, b}, {}, "add"));
+    CompileOptions options = placed({{"neg", "cpu"}});
+    options.is_traced = true;
+    const Runtime runtime(sim_options(1, {{"delay_us", "20000"}}));
+    const CompiledGraph compiled = *runtime.compile(graph, options);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("a", random_tensor({kRows, kCols}, 1)).ok());
+    ASSERT_TRUE(request.bind("b", random_tensor({kRows, kCols}, 2)).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::string trace = request.trace_json();
+    const testing_support::EventTime upload_of_b = event_time(trace, "b (Upload)");
+    EXPECT_GE(upload_of_b.begin, 0) << trace;
+    EXPECT_LT(upload_of_b.begin, 15'000) << trace;
+    EXPECT_GE(event_time(trace, "part 0 (DeviceSubgraph)").end, 40'000) << trace;
+    EXPECT_LT(upload_of_b.end, event_time(trace, "part 1 (DeviceSubgraph)").end) << trace;
+}
+
+// step 0 writes v0; the part of step 1 reads it, writes v1, and has a transient in its first and
+// one in its second inner step; step 2 reads v1.
+TEST(DeviceLayout, KeepsValuesOfAPartApartFromItsTransients) {
+    PartTransients inner;
+    inner.waits = {{}, {0}};
+    inner.buffers.resize(2);
+    inner.buffers[0].size_bytes = 128;
+    inner.buffers[0].users = {0};
+    inner.buffers[1].size_bytes = 128;
+    inner.buffers[1].users = {1};
+    DeviceProblem problem;
+    problem.values.resize(2);
+    problem.values[0].size_bytes = 64;
+    problem.values[0].users = {0, 1};
+    problem.values[1].size_bytes = 64;
+    problem.values[1].users = {1, 2};
+    problem.parts = {{1, &inner}};
+    const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
+    ASSERT_TRUE(layout.ok()) << layout.error().message();
+    ASSERT_THAT(layout->transients, SizeIs(1));
+    // The transients share memory with each other and with nothing else.
+    EXPECT_EQ(layout->plan.height_bytes, 64 + 64 + 128);
+    EXPECT_EQ(layout->transients[0][0], layout->transients[0][1]);
+    problem.is_apart = true;
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->plan.height_bytes, 64 + 64 + 128 + 128);
+}
+
+// Values of steps that nothing orders have places of their own.
+TEST(DeviceLayout, ReliesOnWaitsOnly) {
+    DeviceProblem problem;
+    problem.values.resize(2);
+    for (int32_t i = 0; i < 2; ++i) {
+        problem.values[size_t(i)].size_bytes = 64;
+        problem.values[size_t(i)].users = {i};
+    }
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->plan.height_bytes, 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->plan.height_bytes, 64);
+}
+
+}  // namespace
+}  // namespace leat
