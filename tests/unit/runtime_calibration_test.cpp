@@ -201,7 +201,7 @@ TEST_F(Calibration, OfAnotherDeviceIsItsOwn) {
 }
 
 TEST_F(Calibration, LeavesResultsAsTheyAre) {
-    const std::vector<float> x(4 * 8 * 8, 0.5F);
+    const std::vector<float> x(256, 0.5F);
     std::vector<std::vector<float>> results;
     for (const Calibrate calibrate : {Calibrate::kNever, Calibrate::kMissing}) {
         const Runtime runtime(options());
