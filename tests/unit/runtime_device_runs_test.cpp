@@ -103,7 +103,7 @@ Status bind(Request& request, const RandomGraph& made) {
 std::string results_of(const Request& request, const CompiledGraph& compiled) {
     std::string bytes;
     for (const ValueInfo& output : compiled.outputs()) {
-        const Tensor& tensor = request.output(output.name)->tensor();
+        const Tensor tensor = request.output(output.name)->tensor();
         bytes.append(reinterpret_cast<const char*>(tensor.bytes()), size_t(tensor.byte_count()));
     }
     return bytes;
