@@ -11,6 +11,10 @@ constexpr double kNsPerS = 1e9;
 
 }  // namespace
 
+int64_t bytes_of(const TensorArg& operand) {
+    return moved_bytes({&operand, 1}, {});
+}
+
 Cost plain_work(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs) {
     Cost cost{0, moved_bytes(inputs, outputs)};
     for (const TensorArg& output : outputs) {

@@ -21,6 +21,9 @@ struct LinkRates {
     double bytes_per_s = 0;  // > 0
 };
 
+// Of an operand; 0 where it is not present.
+int64_t bytes_of(const TensorArg& operand);
+
 // Of an operator that says no more: bytes moved, a flop an element of the results.
 Cost plain_work(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs);
 

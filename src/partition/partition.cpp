@@ -11,10 +11,6 @@
 namespace leat {
 namespace {
 
-bool has_bit(uint32_t bits, size_t i) {
-    return i < 32 && (bits >> i & 1U) != 0;
-}
-
 bool reads_only_shape(const NodeData& node) {
     return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
 }
@@ -54,7 +50,7 @@ class Placer {
             const NodeData& node = graph_.nodes[n];
             const uint32_t bits = host_inputs_of(n);
             for (size_t i = 0; i < node.inputs.size(); ++i) {
-                if (has_bit(bits, i) && node.inputs[i].valid()) {
+                if (is_host_input(bits, i) && node.inputs[i].valid()) {
                     wanted_[at(node.inputs[i])] = true;
                 }
             }
@@ -176,7 +172,7 @@ class Placer {
             if (!value.type.is_tensor() || value.type.dtype == DType::kString) {
                 return fmt::format("input '{}' is {}", value.name, value.type.to_string());
             }
-            if (has_bit(answer.host_inputs, i) && !known_[at(id)]) {
+            if (is_host_input(answer.host_inputs, i) && !known_[at(id)]) {
                 return fmt::format("input '{}' must be known before the run, and is computed by it",
                                    value.name);
             }

@@ -18,6 +18,11 @@ struct NodeAnswer {
     uint32_t host_inputs = 0;  // bit i: input i must be known before the run
 };
 
+// Whether the bit of the input is set in host_inputs.
+constexpr bool is_host_input(uint32_t host_inputs, size_t input) {
+    return input < 32 && (host_inputs >> input & 1U) != 0;
+}
+
 struct DeviceAnswers {
     std::string device;
     std::vector<NodeAnswer> nodes;  // by node of the graph

@@ -14,10 +14,6 @@ namespace {
 constexpr int32_t kHostUnit = 0;
 constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last one takes outputs
 
-bool reads_on_host(const NodeAnswer& answer, size_t input) {
-    return input < 32 && (answer.host_inputs >> input & 1U) != 0;
-}
-
 class ProblemBuilder {
   public:
     ProblemBuilder(const PlacedByCost& question,
@@ -215,7 +211,7 @@ class ProblemBuilder {
         bool is_read = true;
         for (size_t d = 0; d < question_.answers.size(); ++d) {
             is_read = is_read && (!can_run(n, d) || question_.answers[d].is_host ||
-                                  reads_on_host(question_.answers[d].nodes[n], input));
+                                  is_host_input(question_.answers[d].nodes[n].host_inputs, input));
         }
         const NodeId producer = graph().value(graph().nodes[n].inputs[input]).producer;
         return is_read && (!producer.valid() || task_of_node_[size_t(producer.index)] < 0);

@@ -234,11 +234,6 @@ GraphWork work_of_graph(const GraphData& graph,
     return work;
 }
 
-int64_t bytes_of(const TensorArg& value) {
-    return value.present() ? storage_bytes(value.dtype, value.shape.element_count()).value_or(0)
-                           : 0;
-}
-
 std::vector<NodeEstimate> node_estimates(const GraphWork& work,
                                          std::span<const AssumedDevice> devices) {
     std::vector<DeviceEstimates> of_device;

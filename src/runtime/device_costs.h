@@ -71,8 +71,6 @@ struct GraphWork {
 GraphWork work_of_graph(const GraphData& graph,
                         std::span<const std::shared_ptr<const ValueFact>> facts,
                         int64_t assumed_extent = 1);
-// Of one value of GraphWork; 0 where it is not present.
-int64_t bytes_of(const TensorArg& value);
 
 // Of every node on every device of the list, [node][device]: what was measured, or made of rates.
 // 0 where the work is not known.

@@ -6,13 +6,10 @@
 
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
+#include "ops/roofline.h"
 
 namespace leat {
 namespace {
-
-int64_t bytes_of(const TensorArg& arg) {
-    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
-}
 
 // The requirements of an executable, until this ends.
 class OwnedRequirements {
@@ -110,13 +107,7 @@ Status DeviceState::make(const DeviceKernel& kernel, const DeviceRoom& room) {
     }
     LEAT_RETURN_IF_ERROR(place_known(kernel));
     LEAT_RETURN_IF_ERROR(link(kernel, room.offsets.subspan(inputs + outputs)));
-    Status status = flight.fly({}, [&] { return send_known(kernel); });
-    flight.wait_for_end();
-    if (status.ok()) {
-        status = flight.status("copy what is known of a part");
-    }
-    flight.release();
-    return status;
+    return flight.fly_and_wait("copy what is known of a part", [&] { return send_known(kernel); });
 }
 
 LeatBinding DeviceState::binding_of(const DeviceKernel::Operand& operand,
@@ -158,19 +149,9 @@ Status DeviceState::link(const DeviceKernel& kernel, std::span<const int64_t> tr
     for (const int64_t offset : transients) {
         places.push_back({shared_ == nullptr ? nullptr : shared_->handle(), offset});
     }
-    auto linkage = plugin::made<LeatLinkage>();
-    linkage.transient_count = int32_t(places.size());
-    linkage.transients = places.data();
-    linkage.constant_count = int32_t(part_->constants().size());
-    linkage.constants = part_->constants().data();
-    const LeatRunShape shape = kernel.shape();
-    PluginError error;
-    const LeatCode code =
-        api().link(backend(), part_->executable(), &shape, &linkage, &instance_, error.get());
-    if (code != kLeatOk) {
-        instance_ = nullptr;
-    }
-    return error.status(code, "link a part of the graph");
+    LEAT_ASSIGN_OR_RETURN(instance_,
+                          part_->link(kernel.shape(), places, "link a part of the graph"));
+    return {};
 }
 
 Status DeviceState::send_known(const DeviceKernel& kernel) {
@@ -222,7 +203,7 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const D
     LEAT_RETURN_IF_ERROR(kernel->add_inputs(context));
     for (const TensorArg& output : context.outputs) {
         Operand& operand = kernel->outputs_.emplace_back();
-        operand.size_bytes = output.present() ? bytes_of(output) : 0;
+        operand.size_bytes = bytes_of(output);
     }
     LEAT_RETURN_IF_ERROR(kernel->ask_requirements());
     return kernel;

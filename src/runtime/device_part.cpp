@@ -144,6 +144,22 @@ Status DevicePart::pack(const LeatGraphView& graph,
         fmt::format("pack constant '{}'", graph.values[constant.value]->name));
 }
 
+Result<LeatInstance*> DevicePart::link(const LeatRunShape& shape,
+                                       std::span<const LeatPlacement> transients,
+                                       const char* action) const {
+    auto linkage = plugin::made<LeatLinkage>();
+    linkage.transient_count = int32_t(transients.size());
+    linkage.transients = transients.data();
+    linkage.constant_count = int32_t(constant_places_.size());
+    linkage.constants = constant_places_.data();
+    LeatInstance* instance = nullptr;
+    PluginError error;
+    const LeatCode code = place_.backend->api().link(place_.backend->handle(), executable_, &shape,
+                                                     &linkage, &instance, error.get());
+    LEAT_RETURN_IF_ERROR(error.status(code, action));
+    return instance;
+}
+
 Result<std::unique_ptr<DeviceStep>> DevicePart::prepare(const PrepareContext& context) const {
     std::vector<int64_t> extents;
     extents.reserve(symbols_.size());

@@ -42,6 +42,10 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     int64_t direct_bytes() const { return direct_bytes_; }
     std::span<const LeatPlacement> constants() const { return constant_places_; }
 
+    // An instance for a run of this shape, with its transients at these places. action: for errors.
+    Result<LeatInstance*> link(const LeatRunShape& shape,
+                               std::span<const LeatPlacement> transients,
+                               const char* action) const;
     // The part for these shapes. Each instance of a plan needs a state of the kernel.
     Result<std::unique_ptr<DeviceStep>> prepare(const PrepareContext& context) const;
 

@@ -50,7 +50,7 @@ class PlanBuilder {
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
-        LEAT_RETURN_IF_ERROR(place_on_devices(*choice.layout.waits, context_.is_serial, *plan_));
+        LEAT_RETURN_IF_ERROR(place_device_memory(*choice.layout.waits, context_.is_serial, *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         plan_->layout = std::move(choice.layout);
@@ -563,17 +563,13 @@ class PlanBuilder {
                 plan_->reference_kernels.push_back(step.node->label());
             }
         }
+        overlaps_devices_ = !context_.is_serial && overlaps_devices(*plan_, planner.data_waits());
     }
 
     // For windows in which tiles wait for tiles.
     void cut_into_tiles(const MemoryPlanner& planner) {
         step_tasks_ = std::make_unique<StepTasks>(tiled_steps(*plan_, planner.groups()));
         step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
-    }
-
-    // Steps may run while devices carry out others, as far as data is concerned.
-    bool uses_devices_meanwhile(const MemoryPlanner& planner) const {
-        return !context_.is_serial && overlaps_devices(*plan_, planner.data_waits());
     }
 
     Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
@@ -584,7 +580,7 @@ class PlanBuilder {
         wish.workers = context_.workers;
         wish.limit_bytes = arena_limit(context_.memory_limit, besides);
         wish.tile_window = context_.tile_window;
-        wish.overlaps_devices = uses_devices_meanwhile(planner);
+        wish.overlaps_devices = overlaps_devices_;
         std::optional<FormerLayout> former;
         if (context_.former != nullptr && context_.former->report.tile_window == 0) {
             former.emplace(FormerLayout{*context_.former->planner, context_.former->layout,
@@ -715,7 +711,7 @@ class PlanBuilder {
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
         // Nobody knows when a device ends: whoever is free takes what is ready then.
-        if (uses_devices_meanwhile(planner)) {
+        if (overlaps_devices_) {
             options.gear = scheduler::Gear::kDynamic;
         }
         const MemoryLayout& layout = choice.layout;
@@ -764,7 +760,9 @@ class PlanBuilder {
     std::vector<const Tensor*> step_constants_;
     MemoryProblem problem_;                  // values as in the graph, steps as prepared
     std::unique_ptr<StepTasks> step_tasks_;  // null: no window was asked for
-    std::vector<Storage> origins_;           // by value that is the root of a group
+    // Steps may run while devices carry out others, as far as data is concerned.
+    bool overlaps_devices_ = false;
+    std::vector<Storage> origins_;  // by value that is the root of a group
     std::shared_ptr<Plan> plan_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/roofline.h"
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
 #include "runtime/device_layout.h"
@@ -16,10 +17,6 @@ constexpr int32_t kHost = -1;  // in place of a memory's index
 
 const DeviceKernel& part_of(const PlanStep& step) {
     return static_cast<const DeviceKernel&>(*step.device);
-}
-
-int64_t bytes_of(const TensorArg& arg) {
-    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
 }
 
 class TransferWriter {
@@ -270,7 +267,7 @@ void add_transfers(const GraphData& graph,
     TransferWriter(graph, argument, plan).write();
 }
 
-Status place_on_devices(const StepWaits& waits, bool is_apart, Plan& plan) {
+Status place_device_memory(const StepWaits& waits, bool is_apart, Plan& plan) {
     for (size_t memory = 0; memory < plan.devices.memories.size(); ++memory) {
         LEAT_RETURN_IF_ERROR(MemoryUsers(int32_t(memory), is_apart, plan).place(waits));
     }

@@ -16,7 +16,7 @@ void add_transfers(const GraphData& graph,
 
 // Decides the places in each memory, for steps that nothing but these waits orders. `is_apart`: no
 // two values share memory. Errors: as plan_offsets.
-Status place_on_devices(const StepWaits& waits, bool is_apart, Plan& plan);
+Status place_device_memory(const StepWaits& waits, bool is_apart, Plan& plan);
 
 // Says in the plan's report what came of both.
 void report_devices(Plan& plan);

@@ -88,7 +88,7 @@ class DeviceOperator final : public TimedOperator {
         step_times_.resize(size_t(std::max(table->step_count, 1)));
         api().free_requirements(backend(), table);
         LEAT_RETURN_IF_ERROR(std::move(status));
-        LEAT_RETURN_IF_ERROR(link(shape));
+        LEAT_ASSIGN_OR_RETURN(instance_, part_->link(shape, transients_, "link an operator"));
         flight_.emplace(place.backend, 1);
         LEAT_RETURN_IF_ERROR(upload());
         LeatClockSample clock = plugin::made<LeatClockSample>();
@@ -168,21 +168,6 @@ class DeviceOperator final : public TimedOperator {
             }
         }
         return {};
-    }
-
-    Status link(const LeatRunShape& shape) {
-        auto linkage = plugin::made<LeatLinkage>();
-        linkage.transient_count = int32_t(transients_.size());
-        linkage.transients = transients_.data();
-        linkage.constant_count = int32_t(part_->constants().size());
-        linkage.constants = part_->constants().data();
-        PluginError error;
-        const LeatCode code =
-            api().link(backend(), part_->executable(), &shape, &linkage, &instance_, error.get());
-        if (code != kLeatOk) {
-            instance_ = nullptr;
-        }
-        return error.status(code, "link an operator");
     }
 
     Status upload() {

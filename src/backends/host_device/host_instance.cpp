@@ -7,15 +7,10 @@
 
 #include "backends/host_device/host_slab.h"
 #include "backends/lowered/failure.h"
+#include "ops/roofline.h"
 
 namespace leat::host_device {
-namespace {
-
-int64_t bytes_of(const TensorArg& arg) {
-    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 HostInstance::HostInstance(const GraphData& graph,
                            std::shared_ptr<const HostProgram> program,
