@@ -38,14 +38,18 @@ PlacedNode node_on(const char* name, const char* device) {
     return node;
 }
 
+DeviceShare share_of(const char* device, int nodes) {
+    DeviceShare share;
+    share.device = device;
+    share.node_count = nodes;
+    return share;
+}
+
 //  x --> a --> b --> d --> y     b on the second device; gone runs nowhere
 //         \--> c ----^
 GraphPlacement diamond() {
     GraphPlacement placement;
-    placement.devices.resize(3);
-    placement.devices[0] = {"first", 3};
-    placement.devices[1] = {"second", 1};
-    placement.devices[2] = {"idle", 0};
+    placement.devices = {share_of("first", 3), share_of("second", 1), share_of("idle", 0)};
     placement.nodes = {node_on("a", "first"), node_on("b", "second"), node_on("c", "first"),
                        node_on("d", "first"), node_on("gone", "")};
     placement.edges = {{"x", 4, -1, 0, true}, {"a", 4, 0, 1, true},  {"a", 4, 0, 2, false},

@@ -370,6 +370,27 @@ TEST(Parts, EndWithTheRunThatIsStopped) {
     EXPECT_TRUE(status.ok()) << status.message();
 }
 
+// The time that `requests` requests take, each of which runs `runs` times beside the others.
+auto stream_time(const CompiledGraph& compiled, int requests, int runs) {
+    const auto run_all = [&compiled, runs] {
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("a", random_tensor({64, 160}, 1)).ok());
+        for (int turn = 0; turn < runs; ++turn) {
+            ASSERT_TRUE(request.run().ok());
+        }
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(requests));
+    for (int i = 0; i < requests; ++i) {
+        threads.emplace_back(run_all);
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    return std::chrono::steady_clock::now() - begin;
+}
+
 // a --> MatMul (sim) --> y: a copy of 10 ms, then 10 ms on the device. Three requests in flight.
 TEST(Streams, CopyForOneRequestWhileTheDeviceRunsAnother) {
     constexpr int kRequests = 3;
@@ -380,30 +401,12 @@ TEST(Streams, CopyForOneRequestWhileTheDeviceRunsAnother) {
     graph.output("y", graph.add("MatMul", {a, w}, {}, "matmul"));
     const Runtime runtime(sim_options(1, {{"delay_us", "10000"}}));
     const CompiledGraph compiled = *runtime.compile(graph, placed({{"matmul", "sim"}}));
-    const auto stream = [&compiled] {
-        const auto begin = std::chrono::steady_clock::now();
-        std::vector<std::thread> threads;
-        threads.reserve(kRequests);
-        for (int i = 0; i < kRequests; ++i) {
-            threads.emplace_back([&compiled] {
-                Request request = *compiled.make_request();
-                ASSERT_TRUE(request.bind("a", random_tensor({64, 160}, 1)).ok());
-                for (int turn = 0; turn < kRunsEach; ++turn) {
-                    ASSERT_TRUE(request.run().ok());
-                }
-            });
-        }
-        for (std::thread& thread : threads) {
-            thread.join();
-        }
-        return std::chrono::steady_clock::now() - begin;
-    };
     // One after the other they take 20 ms each by the device's delays alone, and 10 ms at best.
     // A busy machine may hold a stream up; none is below the first figure where nothing overlaps.
     constexpr int kTries = 20;
-    auto wall = stream();
+    auto wall = stream_time(compiled, kRequests, kRunsEach);
     for (int i = 1; i < kTries && wall >= milliseconds(kRequests * kRunsEach * 20); ++i) {
-        wall = stream();
+        wall = stream_time(compiled, kRequests, kRunsEach);
     }
     EXPECT_LT(wall, milliseconds(kRequests * kRunsEach * 20));
     EXPECT_GE(wall, milliseconds(kRequests * kRunsEach * 10));
