@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "backends/queues/ledger.h"
@@ -300,6 +302,37 @@ TEST(Queues, LoseOneDevice) {
     EXPECT_EQ(heard_code(queues, {kCopy, 1}), kLeatDeviceLost);
     EXPECT_EQ(heard_code(queues, {kOtherCompute, 1}), kLeatDeviceLost);
     EXPECT_EQ(heard_code(queues, {kOtherCompute, 2}), kLeatOk);
+}
+
+TEST(Queues, FailOneSubmissionAndWhatWaitsForIt) {
+    QueueOptions options = two_devices();
+    options.faults.failed_submission = 2;
+    Queues queues(options);
+    const std::vector<LeatPoint> waits = {{kCompute, 2}};
+    const auto work = [] { return std::make_unique<FakeWork>(Start::kWhenIdle); };
+    queues.submit(submission_of({kCompute, 1}, {}), work());
+    queues.submit(submission_of({kCompute, 2}, {}), work());
+    queues.submit(submission_of({kCompute, 3}, {}), work());
+    queues.submit(submission_of({kCopy, 1}, waits), work());
+    EXPECT_EQ(heard_code(queues, {kCompute, 1}), kLeatOk);
+    EXPECT_EQ(heard_code(queues, {kCompute, 2}), kLeatInternal);
+    EXPECT_EQ(heard_code(queues, {kCompute, 3}), kLeatOk);
+    EXPECT_EQ(heard_code(queues, {kCopy, 1}), kLeatInternal);
+}
+
+TEST(SubmissionFaults, DrawDelaysByQueueAndPoint) {
+    constexpr std::chrono::microseconds kDelay{1000};
+    SubmissionFaults faults;
+    faults.delay = kDelay;
+    EXPECT_EQ(faults.delay_before({kCompute, 1}), kDelay);
+    faults.delay_seed = 7;
+    std::set<int64_t> drawn;
+    for (const LeatPoint point : {LeatPoint{kCompute, 1}, {kCompute, 2}, {kCopy, 1}, {kCopy, 2}}) {
+        EXPECT_EQ(faults.delay_before(point), faults.delay_before(point));
+        EXPECT_LE(faults.delay_before(point), kDelay);
+        drawn.insert(faults.delay_before(point).count());
+    }
+    EXPECT_THAT(drawn, SizeIs(4));
 }
 
 TEST(Queues, MakeTheLastCallbacksWhenTheyGo) {

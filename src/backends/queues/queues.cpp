@@ -3,7 +3,35 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/split_mix.h"
+
 namespace leat::queues {
+namespace {
+
+// A planned fault: begins as the work that it stands for, and fails.
+class FailingWork final : public Work {
+  public:
+    explicit FailingWork(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+    Start start() const override { return work_->start(); }
+    bool is_ready() const override { return work_->is_ready(); }
+    uint64_t run(std::span<const DevicePoint> /*waits*/) override {
+        throw plugin::Error(kLeatInternal, "planned fault: the submission fails");
+    }
+
+  private:
+    std::unique_ptr<Work> work_;
+};
+
+}  // namespace
+
+std::chrono::microseconds SubmissionFaults::delay_before(LeatPoint signal) const {
+    if (delay_seed == 0) {
+        return delay;
+    }
+    constexpr int kQueueShift = 48;  // beyond the points of any run
+    SplitMix random(delay_seed ^ (uint64_t(signal.queue) << kQueueShift) ^ signal.value);
+    return std::chrono::microseconds(int64_t(random.unit() * double(delay.count() + 1)));
+}
 
 Queues::Queues(const QueueOptions& options)
     : options_(options),
@@ -46,8 +74,11 @@ void Queues::submit(const LeatSubmission& submission, std::unique_ptr<Work> work
     const LeatPoint signal = submission.signal;
     const Timeline& timeline = ledger_.timeline(signal.queue);
     start_thread(signal.queue);
-    ledger_.submit(submission, std::move(work),
-                   options_.faults.lost_submission == submissions_ + 1);
+    const int64_t number = submissions_ + 1;
+    if (options_.faults.failed_submission == number) {
+        work = std::make_unique<FailingWork>(std::move(work));
+    }
+    ledger_.submit(submission, std::move(work), options_.faults.lost_submission == number);
     ++submissions_;
     changed_.notify_all();
     if (watcher_) {
@@ -140,9 +171,9 @@ void Queues::tell() {
 }
 
 void Queues::run_work(Lock& lock, Flight& flight) {
-    if (options_.faults.delay.count() > 0) {
-        changed_.wait_for(lock, options_.faults.delay,
-                          [&] { return !ledger_.end_of(flight).ok(); });
+    const auto delay = options_.faults.delay_before(flight.submission.signal);
+    if (delay.count() > 0) {
+        changed_.wait_for(lock, delay, [&] { return !ledger_.end_of(flight).ok(); });
     }
     flight.outcome = ledger_.end_of(flight);
     if (!flight.outcome.ok()) {

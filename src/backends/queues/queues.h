@@ -27,6 +27,11 @@ namespace leat::queues {
 struct SubmissionFaults {
     std::chrono::microseconds delay{0};  // before each one's work
     int64_t lost_submission = 0;         // number of the one that loses its device; 0: none
+    int64_t failed_submission = 0;       // of the one whose point completes with an error; 0: none
+    // 0: each waits for `delay`; else for a part of it that the seed draws by queue and point.
+    uint64_t delay_seed = 0;
+
+    std::chrono::microseconds delay_before(LeatPoint signal) const;
 };
 
 struct QueueOptions {

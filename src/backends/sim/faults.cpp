@@ -11,7 +11,9 @@ using host_device::parse_number;
 
 Faults::Faults(const LeatSettings* settings)
     : of_submissions_{std::chrono::microseconds(number_setting(settings, "delay_us", 0)),
-                      number_setting(settings, "lose_device_at", 0)},
+                      number_setting(settings, "lose_device_at", 0),
+                      number_setting(settings, "fail_submission", 0),
+                      uint64_t(number_setting(settings, "delay_seed", 0))},
       memory_limit_bytes_(number_setting(settings, "memory_limit_bytes", 0)) {
     const char* found = plugin::find_setting(settings, "fail_call");
     const std::string_view call = found == nullptr ? "" : found;

@@ -232,7 +232,8 @@ Pace SimBackend::pace_of(const LeatSubmission& submission, const Job& job) const
         pace.channel = host_device::channel_of(options, far, is_to_device);
         pace.duration_ns = times.transfer_ns(far, job.bytes);
     }
-    pace.duration_ns += std::chrono::nanoseconds(parts_->faults.of_submissions().delay).count();
+    const auto delay = parts_->faults.of_submissions().delay_before(submission.signal);
+    pace.duration_ns += std::chrono::nanoseconds(delay).count();
     return pace;
 }
 
@@ -332,7 +333,9 @@ const LeatSettingInfo* SimBackend::setting(int32_t index) {
         setting_row("alignment_bytes", "64", "of slabs and offsets"),
         setting_row("memory_limit_bytes", "", "slabs beyond it are out of memory"),
         setting_row("delay_us", "0", "before each submission's work"),
+        setting_row("delay_seed", "0", "draws a part of delay_us for each submission; 0: all"),
         setting_row("lose_device_at", "", "number of the submission that loses the device"),
+        setting_row("fail_submission", "", "number of the submission that ends with an error"),
         setting_row("fail_call", "", "ENTRY:NUMBER of the call that fails; 0: each"),
 #if defined(LEAT_PLANTS)
         setting_row("plant", "none", "one breach of the contract"),
