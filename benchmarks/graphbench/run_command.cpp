@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstring>
 #include <optional>
 
 #include "base/error.h"
@@ -69,29 +68,6 @@ struct Comparison {
     Tolerance tolerance;
     bool bitwise = false;
 };
-
-bool same_bits(const Value& a, const Value& b) {
-    if (a.kind() != b.kind() || a.elements().size() != b.elements().size()) {
-        return false;
-    }
-    for (size_t i = 0; i < a.elements().size(); ++i) {
-        if (!same_bits(a.elements()[i], b.elements()[i])) {
-            return false;
-        }
-    }
-    if (!a.is_tensor()) {
-        return true;
-    }
-    const Tensor& x = a.tensor();
-    const Tensor& y = b.tensor();
-    if (x.dtype() != y.dtype() || !(x.shape() == y.shape())) {
-        return false;
-    }
-    if (x.dtype() == DType::kString) {
-        return compare_values(a, b, {0, 0}).matches;
-    }
-    return x.byte_count() == 0 || std::memcmp(x.bytes(), y.bytes(), size_t(x.byte_count())) == 0;
-}
 
 class Checker {
   public:

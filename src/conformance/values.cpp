@@ -189,6 +189,29 @@ Difference compare_values(const Value& got, const Value& want, Tolerance toleran
     return total;
 }
 
+bool same_bits(const Value& got, const Value& want) {
+    if (got.kind() != want.kind() || got.elements().size() != want.elements().size()) {
+        return false;
+    }
+    for (size_t i = 0; i < got.elements().size(); ++i) {
+        if (!same_bits(got.elements()[i], want.elements()[i])) {
+            return false;
+        }
+    }
+    if (!got.is_tensor()) {
+        return true;
+    }
+    const Tensor& x = got.tensor();
+    const Tensor& y = want.tensor();
+    if (x.dtype() != y.dtype() || !(x.shape() == y.shape())) {
+        return false;
+    }
+    if (x.dtype() == DType::kString) {
+        return compare_values(got, want, {0, 0}).matches;
+    }
+    return x.byte_count() == 0 || std::memcmp(x.bytes(), y.bytes(), size_t(x.byte_count())) == 0;
+}
+
 double largest_magnitude(const Value& value) {
     double largest = 0;
     for (const Value& element : value.elements()) {

@@ -27,6 +27,8 @@ struct Difference {
 // |got - want| <= absolute + relative * |want| for each element; NaN equals NaN, infinities must be
 // equal; strings, bools and types without conversion exactly; dtype, shape and structure exactly.
 Difference compare_values(const Value& got, const Value& want, Tolerance tolerance);
+// The same kinds, types, shapes and bits; of strings the same text.
+bool same_bits(const Value& got, const Value& want);
 // Largest finite magnitude of all elements.
 double largest_magnitude(const Value& value);
 
