@@ -63,6 +63,13 @@ std::string placement_text(const CompileReport& report) {
     for (const std::string& input : report.shape_deciding_inputs) {
         text += fmt::format("  values of input '{}' decide shapes\n", input);
     }
+    if (!report.device_configuration.empty()) {
+        text += fmt::format("  obeys device configuration '{}' of the model\n",
+                            report.device_configuration);
+    }
+    for (const std::string& note : report.annotation_notes) {
+        text += fmt::format("  {}\n", note);
+    }
     return text + placement_as_text(report.placement);
 }
 
@@ -229,6 +236,12 @@ Status add_placement(const Target& target,
         text += placement_text(report);
     }
     json.set("placement_report", placement_as_json(report.placement));
+    json.set("device_configuration", report.device_configuration);
+    Json notes = Json::array();
+    for (const std::string& note : report.annotation_notes) {
+        notes.push(note);
+    }
+    json.set("annotation_notes", std::move(notes));
     if (options.given("dot")) {
         LEAT_RETURN_IF_ERROR(
             write_text_file(options.text("dot"), placement_as_dot(report.placement, target.name)));
@@ -268,6 +281,10 @@ Status add_compiled_view(const Target& target,
         text += passes_text(report);
     }
     json.set("placement", report.summary());
+    if (options.given("annotate")) {
+        LEAT_ASSIGN_OR_RETURN(const Graph annotated, compiled->annotate(target.graph));
+        LEAT_RETURN_IF_ERROR(save_onnx(annotated, options.text("annotate")));
+    }
     if (wants_placement(options)) {
         LEAT_RETURN_IF_ERROR(add_placement(target, options, report, text, json));
     }
@@ -329,7 +346,8 @@ int inspect_command(const Options& options) {
         text += graph.to_text();
     }
     Status problem = graph.verify();
-    bool compiles = wants_placement(options) || options.flag("passes") || wants_memory(options);
+    const bool compiles = wants_placement(options) || options.flag("passes") ||
+                          wants_memory(options) || options.given("annotate");
     if (problem.ok() && compiles) {
         problem = add_compiled_view(*target, options, text, json);
     }

@@ -162,6 +162,10 @@ Result<CompileOptions> compile_options(const Options& options) {
     LEAT_RETURN_IF_ERROR(read_pins(options, compile));
     compile.placement_policy =
         options.text("place-by") == "cost" ? PlacementPolicy::kCost : PlacementPolicy::kListOrder;
+    if (const std::string configuration = options.text("device-configuration");
+        !configuration.empty()) {
+        compile.device_configuration = configuration == "none" ? std::string() : configuration;
+    }
     std::string fallback = options.text("fallback");
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid
                        : fallback == "allow" ? Fallback::kAllow

@@ -15,7 +15,7 @@ namespace leat {
 enum class PlacementReason : uint8_t {
     kFirstOfList,      // no device before it in the list takes the node
     kByCost,           // PlacementPolicy::kCost: the forecast is shortest with it there
-    kPinned,           // CompileOptions::pins
+    kPinned,           // CompileOptions::pins, or an annotation of the model
     kKnownAtPlanning,  // it follows from shapes, and is computed on the host when a plan is made
     kComputed,         // at compile time: its results are constants
     kIdentity,         // it gives its input back

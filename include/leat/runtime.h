@@ -168,6 +168,12 @@ struct CompileOptions {
     // different devices stay apart. What is computed before the run (constants, what follows from
     // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not.
     std::map<std::string, std::string, std::less<>> pins;
+    // Which annotations of the model for several devices (ONNX IR version 11) are constraints of
+    // the placement, beside `pins`: those of the configuration of that name, whose devices are
+    // those of the list that are called the same, or else the first ones of the list; "": none. By
+    // default those of the first configuration whose devices are all named in the list, or, where
+    // they have no names, are as many. CompileReport::annotation_notes says what is not obeyed.
+    std::optional<std::string> device_configuration;
     Calibrate calibrate = Calibrate::kNever;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
@@ -263,7 +269,9 @@ struct CompileReport {
     int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
     int node_count = 0;               // operators after the passes
     std::map<std::string, int> nodes_per_backend;
-    std::vector<std::string> fallbacks;  // nodes that the first device refuses, and why
+    std::vector<std::string> fallbacks;         // nodes that the first device refuses, and why
+    std::string device_configuration;           // of the model, that was obeyed; empty: none
+    std::vector<std::string> annotation_notes;  // annotations that were not, and why
     // CPU operators that run the plain reference kernel because no fast kernel covers them.
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
@@ -439,6 +447,10 @@ class LEAT_API CompiledGraph {
     // What other plans for these input shapes would need, from the most parallel one to the one
     // that runs steps one after the other. Nothing is kept.
     Result<std::vector<MemoryTradeOff>> memory_dial(const InputShapes& shapes = {}) const;
+    // `graph`, which this was compiled from, with the placement as annotations for several devices
+    // (ONNX IR version 11) in place of those of the same configuration: save_onnx writes them, and
+    // a compile() with the same devices obeys them. Errors: another graph.
+    Result<Graph> annotate(const Graph& graph, std::string_view configuration = "leat") const;
     // The graph after the passes, in text form.
     std::string to_text() const;
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/device_configuration.h"
 #include "leat/graph.h"
 
 namespace leat {
@@ -84,6 +85,7 @@ struct NodeData {
     int32_t own_input_count = -1;  // -1: all
     bool dead = false;
     int32_t opset = 0;  // opset of the file it came from (0: canonical already); for messages
+    std::vector<NodeDeviceConfiguration> device_configurations;
 
     std::string label() const;  // "node 'name' (Op)", for messages
     size_t own_inputs() const {
@@ -111,6 +113,7 @@ class GraphData {
     std::vector<ValueId> outputs;
     std::vector<std::string> output_names;  // names of the outputs; a value may be several outputs
     std::map<std::string, int64_t> opset_imports;
+    std::vector<DeviceConfiguration> device_configurations;
     std::vector<std::string> warnings;
     std::vector<Status> build_errors;  // collected by the building calls, reported by verify()
 

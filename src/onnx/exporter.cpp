@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "graph/inference.h"
+#include "onnx/device_configuration_writer.h"
 #include "onnx/proto.h"
 
 namespace leat::onnx {
 namespace {
 
 constexpr int64_t kIrVersion = 10;
+constexpr int64_t kIrVersionOfDeviceConfigurations = 11;
 constexpr int64_t kOpset = 22;
 // Offsets of external data: a page, so that each tensor can be mapped by itself.
 constexpr int64_t kExternalAlignmentBytes = 4096;
@@ -241,6 +243,9 @@ Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
     if (!node.domain.empty()) {
         out.text(7, node.domain);
     }
+    for (const NodeDeviceConfiguration& configuration : node.device_configurations) {
+        out.message(10, write_node_configuration(node, configuration, names_));
+    }
     return out;
 }
 
@@ -381,7 +386,8 @@ Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
     LEAT_RETURN_IF_ERROR(exporter.infer_types());
     LEAT_ASSIGN_OR_RETURN(WireWriter body, exporter.run());
     WireWriter out;
-    out.integer(1, kIrVersion);
+    out.integer(
+        1, graph.device_configurations.empty() ? kIrVersion : kIrVersionOfDeviceConfigurations);
     out.text(2, "leat");
     out.message(7, std::move(body));
     std::map<std::string, int64_t> opsets = graph.opset_imports;
@@ -397,6 +403,9 @@ Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
         import.text(1, domain);
         import.integer(2, version);
         out.message(8, std::move(import));
+    }
+    for (const DeviceConfiguration& configuration : graph.device_configurations) {
+        out.message(26, write_device_configuration(configuration));
     }
     return out;
 }

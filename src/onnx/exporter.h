@@ -1,4 +1,5 @@
-// GraphData and values to ONNX messages: opset 22, IR version 10, canonical forms as they are.
+// GraphData and values to ONNX messages: opset 22, IR version 10 (11 with annotations for
+// several devices), canonical forms as they are.
 #pragma once
 
 #include "graph/graph_data.h"

@@ -1,11 +1,13 @@
 #include "onnx/importer.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "onnx/attribute_reader.h"
+#include "onnx/device_configuration_reader.h"
 #include "onnx/graph_builder.h"
 #include "onnx/node_order.h"
 #include "onnx/upgrade.h"
@@ -76,6 +78,7 @@ class Importer {
 
   private:
     Status check_model();
+    Status check_configurations() const;
     Status index_functions();
     Status import_graph(Scope& scope, const GraphProto& graph);
     Status add_initializers(Scope& scope, const GraphProto& graph);
@@ -90,6 +93,9 @@ class Importer {
                            const NodeProto& call,
                            const FunctionProto& function,
                            BoundAttributes arguments);
+    // Nodes of a function from `first` on are in the stage of the call, where they say nothing
+    // else.
+    Status hand_down_stages(GraphData& graph, const NodeProto& call, int first) const;
     Status add_copies(Scope& scope,
                       const std::string& prefix,
                       const std::vector<std::pair<ValueId, ValueId>>& copies);
@@ -145,7 +151,28 @@ Status Importer::check_model() {
     if (model_.graph->output.empty()) {
         return invalid_argument("the graph has no outputs");
     }
+    LEAT_RETURN_IF_ERROR(check_configurations());
     return index_functions();
+}
+
+Status Importer::check_configurations() const {
+    std::set<std::string_view> names;
+    for (const DeviceConfigurationProto& configuration : model_.configuration) {
+        if (configuration.name.empty() || !names.insert(configuration.name).second) {
+            return invalid_argument("a device configuration needs a name of its own")
+                .with_found(fmt::format("'{}'", configuration.name));
+        }
+        const size_t named = configuration.device.size();
+        if (configuration.num_devices < 1 ||
+            (named > 0 && named != size_t(configuration.num_devices))) {
+            return invalid_argument("device configuration '{}' has a wrong number of devices",
+                                    configuration.name)
+                .with_found(fmt::format("num_devices {}, {} names", configuration.num_devices,
+                                        configuration.device.size()))
+                .with_needed("1 or more devices, and as many names or none");
+        }
+    }
+    return {};
 }
 
 Status Importer::index_functions() {
@@ -165,6 +192,11 @@ Result<std::unique_ptr<GraphData>> Importer::run(const std::string& file) {
     LEAT_RETURN_IF_ERROR(import_graph(scope, *model_.graph));
     auto graph = std::make_unique<GraphData>(std::move(builder.graph()));
     graph->file = file;
+    for (const DeviceConfigurationProto& proto : model_.configuration) {
+        graph->device_configurations.push_back({std::string(proto.name),
+                                                proto.num_devices,
+                                                {proto.device.begin(), proto.device.end()}});
+    }
     for (const auto& [domain, version] : opsets_) {
         graph->opset_imports[domain] = version;
     }
@@ -433,6 +465,7 @@ Status Importer::import_operator(Scope& scope,
     while (!node.outputs.empty() && !node.outputs.back().valid()) {
         node.outputs.pop_back();
     }
+    LEAT_ASSIGN_OR_RETURN(node.device_configurations, read_device_configurations(model_, proto));
     LEAT_ASSIGN_OR_RETURN(const int64_t opset, opset_of(scope, node.domain));
     return add_upgraded(scope.builder, std::move(node), opset);
 }
@@ -480,6 +513,18 @@ Result<std::shared_ptr<GraphData>> Importer::import_subgraph(Scope& outer,
     LEAT_RETURN_IF_ERROR(import_graph(scope, graph));
     --nesting_;
     return builder.take();
+}
+
+Status Importer::hand_down_stages(GraphData& graph, const NodeProto& call, int first) const {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeDeviceConfiguration> configurations,
+                          read_device_configurations(model_, call));
+    for (int n = first; n < graph.node_count(); ++n) {
+        NodeData& node = graph.nodes[size_t(n)];
+        if (node.device_configurations.empty()) {
+            node.device_configurations = stages_of(configurations);
+        }
+    }
+    return {};
 }
 
 Status Importer::inline_function(Scope& scope,
@@ -531,7 +576,9 @@ Status Importer::inline_function(Scope& scope,
     }
     active_functions_.push_back(&function);
     ++nesting_;
+    const int first = scope.builder.graph().node_count();
     LEAT_RETURN_IF_ERROR(import_nodes(body, function.node));
+    LEAT_RETURN_IF_ERROR(hand_down_stages(scope.builder.graph(), call, first));
     --nesting_;
     active_functions_.pop_back();
     for (const std::string_view name : body.promised) {

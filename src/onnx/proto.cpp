@@ -17,6 +17,12 @@ Status parse(WireReader reader, OperatorSetId& opset);
 Status parse(WireReader reader, DimensionProto& dim);
 Status parse(WireReader reader, std::vector<DimensionProto>& shape);
 Status parse(WireReader reader, TypeBody& body);
+Status parse(WireReader reader, SimpleShardedDimProto& sharding);
+Status parse(WireReader reader, ShardedDimProto& sharded);
+Status parse(WireReader reader, DeviceGroupProto& group);
+Status parse(WireReader reader, ShardingSpecProto& spec);
+Status parse(WireReader reader, NodeDeviceConfigurationProto& node);
+Status parse(WireReader reader, DeviceConfigurationProto& configuration);
 
 // A submessage field is parsed into `message`, merging with what is there.
 template <class Message>
@@ -156,6 +162,96 @@ Status get_type(const Field& field, AttributeProto& attribute) {
     }
     attribute.type = Type(type);
     return {};
+}
+
+Status parse(WireReader reader, SimpleShardedDimProto& sharding) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                sharding.dim.param = {};
+                return get(field, sharding.dim.value.emplace());
+            case 2:
+                sharding.dim.value.reset();
+                return get(field, sharding.dim.param);
+            case 3:
+                return get(field, sharding.num_shards);
+            default:
+                return {};
+        }
+    });
+}
+
+Status parse(WireReader reader, ShardedDimProto& sharded) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                return get(field, sharded.axis);
+            case 2:
+                return add(reader, field, sharded.simple_sharding);
+            default:
+                return {};
+        }
+    });
+}
+
+Status parse(WireReader reader, DeviceGroupProto& group) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                return get(field, group.key);
+            case 2:
+                return append(field, group.value);
+            default:
+                return {};
+        }
+    });
+}
+
+Status parse(WireReader reader, ShardingSpecProto& spec) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                return get(field, spec.tensor_name);
+            case 2:
+                return append(field, spec.device);
+            case 3:
+                return add(reader, field, spec.index_to_device_group_map);
+            case 4:
+                return add(reader, field, spec.sharded_dim);
+            default:
+                return {};
+        }
+    });
+}
+
+Status parse(WireReader reader, NodeDeviceConfigurationProto& node) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                return get(field, node.configuration_id);
+            case 2:
+                return add(reader, field, node.sharding_spec);
+            case 3:
+                return get(field, node.pipeline_stage.emplace());
+            default:
+                return {};
+        }
+    });
+}
+
+Status parse(WireReader reader, DeviceConfigurationProto& configuration) {
+    return for_each_field(reader, [&](const Field& field) -> Status {
+        switch (field.number) {
+            case 1:
+                return get(field, configuration.name);
+            case 2:
+                return get(field, configuration.num_devices);
+            case 3:
+                return add(field, configuration.device);
+            default:
+                return {};
+        }
+    });
 }
 
 }  // namespace
@@ -308,6 +404,8 @@ Status parse(WireReader reader, NodeProto& node) {
                 return get(field, node.domain);
             case 8:
                 return get(field, node.overload);
+            case 10:
+                return add(reader, field, node.device_configurations);
             default:
                 return {};
         }
@@ -388,6 +486,8 @@ Status parse(WireReader reader, ModelProto& model) {
                 return add(reader, field, model.opset_import);
             case 25:
                 return add(reader, field, model.functions);
+            case 26:
+                return add(reader, field, model.configuration);
             default:
                 return {};
         }

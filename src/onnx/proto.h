@@ -104,6 +104,40 @@ struct AttributeProto {
     Type set_field_type = Type::kUndefined;  // of the last value field seen
 };
 
+struct SimpleShardedDimProto {
+    DimensionProto dim;
+    int64_t num_shards = 0;
+};
+
+struct ShardedDimProto {
+    int64_t axis = 0;
+    std::vector<SimpleShardedDimProto> simple_sharding;
+};
+
+struct DeviceGroupProto {  // IntIntListEntryProto
+    int64_t key = 0;
+    std::vector<int64_t> value;
+};
+
+struct ShardingSpecProto {
+    std::string_view tensor_name;
+    std::vector<int64_t> device;
+    std::vector<DeviceGroupProto> index_to_device_group_map;
+    std::vector<ShardedDimProto> sharded_dim;
+};
+
+struct NodeDeviceConfigurationProto {
+    std::string_view configuration_id;
+    std::vector<ShardingSpecProto> sharding_spec;
+    std::optional<int32_t> pipeline_stage;
+};
+
+struct DeviceConfigurationProto {
+    std::string_view name;
+    int32_t num_devices = 0;
+    std::vector<std::string_view> device;
+};
+
 struct NodeProto {
     std::vector<std::string_view> input;
     std::vector<std::string_view> output;
@@ -112,6 +146,7 @@ struct NodeProto {
     std::string_view domain;
     std::string_view overload;
     std::vector<AttributeProto> attribute;
+    std::vector<NodeDeviceConfigurationProto> device_configurations;
 };
 
 struct ValueInfoProto {
@@ -151,6 +186,7 @@ struct ModelProto {
     std::string_view producer_name;
     std::optional<GraphProto> graph;
     std::vector<FunctionProto> functions;
+    std::vector<DeviceConfigurationProto> configuration;
 };
 
 struct SequenceProto;

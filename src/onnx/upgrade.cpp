@@ -195,8 +195,10 @@ void Upgrade::finish() {
     while (!node.inputs.empty() && !node.inputs.back().valid()) {
         node.inputs.pop_back();
     }
+    const std::vector<NodeDeviceConfiguration> stages = stages_of(node.device_configurations);
     builder_.add_node(std::move(node));
     for (NodeData& made : after_) {
+        made.device_configurations = stages;
         builder_.add_node(std::move(made));
     }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -384,22 +385,25 @@ Placement place_nodes_asking_all(const GraphData& graph,
 
 std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const int> device_of_node,
-                                   std::span<const DeviceAnswers> answers) {
-    std::vector<int> changes(graph.nodes.size());     // of devices on the way to each node, at most
-    std::map<std::pair<int, int>, Cluster> clusters;  // by changes and device
+                                   std::span<const DeviceAnswers> answers,
+                                   std::span<const int> stages) {
+    const auto stage_of = [stages](size_t node) { return stages.empty() ? 0 : stages[node]; };
+    // Of devices on the way to each node in its stage, at most.
+    std::vector<int> changes(graph.nodes.size());
+    std::map<std::tuple<int, int, int>, Cluster> clusters;  // by stage, changes and device
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
         const int device = device_of_node[n];
         for (const ValueId id : graph.nodes[n].inputs) {
             const NodeId producer = id.valid() ? graph.value(id).producer : NodeId();
-            if (!producer.valid() || device_of_node[size_t(producer.index)] < 0) {
+            const auto before = size_t(producer.index);
+            if (!producer.valid() || device_of_node[before] < 0 || stage_of(before) < stage_of(n)) {
                 continue;
             }
-            const auto before = size_t(producer.index);
             const int change = device_of_node[before] != device ? 1 : 0;
             changes[n] = std::max(changes[n], changes[before] + change);
         }
         if (device >= 0 && !answers[size_t(device)].is_host) {
-            Cluster& cluster = clusters[{changes[n], device}];
+            Cluster& cluster = clusters[{stage_of(n), changes[n], device}];
             cluster.device = device;
             cluster.nodes.push_back({int32_t(n)});
         }
@@ -410,6 +414,28 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
         list.push_back(std::move(cluster));
     }
     return list;
+}
+
+// No way leads back to a lower stage, so what leaves a stage of a cluster and comes back to it
+// would have left the cluster too.
+std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters,
+                                    std::span<const int> stages) {
+    if (stages.empty()) {
+        return {clusters.begin(), clusters.end()};
+    }
+    std::vector<Cluster> split;
+    for (const Cluster& cluster : clusters) {
+        std::map<int, Cluster> by_stage;
+        for (const NodeId id : cluster.nodes) {
+            Cluster& own = by_stage[stages[size_t(id.index)]];
+            own.device = cluster.device;
+            own.nodes.push_back(id);
+        }
+        for (auto& [stage, own] : by_stage) {
+            split.push_back(std::move(own));
+        }
+    }
+    return split;
 }
 
 CutGraph cut_clusters(const GraphData& graph,

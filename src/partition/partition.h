@@ -64,10 +64,16 @@ struct Cluster {
 
 // The clusters of all devices but the host, as large as one level of changes between devices
 // allows: two nodes of a device are together if the paths that lead to them change devices equally
-// often.
+// often. `stages`: by node, none below those of the nodes that it takes data from; nodes of
+// different stages are not together, and changes are counted from the first one in a stage. Empty:
+// all nodes are of one.
 std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const int> device_of_node,
-                                   std::span<const DeviceAnswers> answers);
+                                   std::span<const DeviceAnswers> answers,
+                                   std::span<const int> stages = {});
+
+// The same without nodes of different stages in one cluster. `stages`: as in find_clusters.
+std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters, std::span<const int> stages);
 
 // A graph whose clusters are one node each.
 struct CutGraph {

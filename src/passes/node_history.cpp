@@ -3,28 +3,40 @@
 #include "base/check.h"
 
 namespace leat {
+namespace {
 
-std::string_view NodeHistory::pin_of(std::string_view node) const {
+bool may_join_pins(const Pin& a, const Pin& b) {
+    return (a.device.empty() || b.device.empty() || a.device == b.device) &&
+           (a.stage == kNoStage || b.stage == kNoStage || a.stage == b.stage);
+}
+
+void add_pin(const Pin& other, Pin& pin) {
+    pin.device = pin.device.empty() ? other.device : pin.device;
+    pin.stage = pin.stage == kNoStage ? other.stage : pin.stage;
+}
+
+}  // namespace
+
+const Pin& NodeHistory::pin_of(std::string_view node) const {
+    static const Pin kNone;
     const auto found = pins_.find(node);
-    return found == pins_.end() ? std::string_view() : std::string_view(found->second);
+    return found == pins_.end() ? kNone : found->second;
 }
 
 bool NodeHistory::may_join(const NodeData& a, const NodeData& b) const {
-    const std::string_view pin_a = pin_of(a.name);
-    const std::string_view pin_b = pin_of(b.name);
-    return pin_a.empty() || pin_b.empty() || pin_a == pin_b;
+    return may_join_pins(pin_of(a.name), pin_of(b.name));
 }
 
 bool NodeHistory::join(const NodeData& into, std::span<const NodeData* const> from) {
-    std::string pin(pin_of(into.name));
+    Pin pin = pin_of(into.name);
     for (const NodeData* node : from) {
-        const std::string_view other = pin_of(node->name);
-        if (!pin.empty() && !other.empty() && other != pin) {
+        const Pin& other = pin_of(node->name);
+        if (!may_join_pins(pin, other)) {
             return false;
         }
-        pin = pin.empty() ? std::string(other) : pin;
+        add_pin(other, pin);
     }
-    if (!pin.empty()) {
+    if (pin.is_pinned()) {
         pins_.insert_or_assign(into.name, pin);
     }
     for (const NodeData* node : from) {
@@ -36,11 +48,11 @@ bool NodeHistory::join(const NodeData& into, std::span<const NodeData* const> fr
 void NodeHistory::join(const NodeData& into, const NodeData& from) {
     const NodeData* const joined = &from;
     LEAT_CHECK(join(into, std::span(&joined, 1)), "{} and {} are pinned to {} and {}", into.label(),
-               from.label(), pin_of(into.name), pin_of(from.name));
+               from.label(), pin_of(into.name).device, pin_of(from.name).device);
 }
 
 void NodeHistory::copy_pin(const NodeData& node, const NodeData& made) {
-    if (const std::string pin(pin_of(node.name)); !pin.empty()) {
+    if (const Pin pin = pin_of(node.name); pin.is_pinned()) {
         pins_.insert_or_assign(made.name, pin);
     }
 }

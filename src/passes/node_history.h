@@ -29,21 +29,30 @@ struct RemovedNode {
     std::string joined_into;  // kJoined: the other node
 };
 
+constexpr int kNoStage = -1;
+
+// Where a node must run.
+struct Pin {
+    std::string device;    // empty: any
+    int stage = kNoStage;  // of a pipeline: nodes of different stages are in different parts
+
+    bool is_pinned() const { return !device.empty() || stage != kNoStage; }
+};
+
 class NodeHistory {
   public:
-    using Pins = std::map<std::string, std::string, std::less<>>;  // device by node
+    using Pins = std::map<std::string, Pin, std::less<>>;  // by node
 
     NodeHistory() = default;
     explicit NodeHistory(Pins pins) : pins_(std::move(pins)) {}
 
     const Pins& pins() const { return pins_; }
-    // The device that the node must run on; empty: any.
-    std::string_view pin_of(std::string_view node) const;
-    // False if the two are pinned to different devices.
+    const Pin& pin_of(std::string_view node) const;
+    // False if the two are pinned to different devices or stages.
     bool may_join(const NodeData& a, const NodeData& b) const;
 
     // `into` does the work of `from`, and must run where one of them is pinned. False, and nothing
-    // has changed, if they are pinned to different devices.
+    // has changed, if they are pinned to different devices or stages.
     bool join(const NodeData& into, std::span<const NodeData* const> from);
     // Precondition: may_join(into, from).
     void join(const NodeData& into, const NodeData& from);

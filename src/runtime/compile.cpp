@@ -11,6 +11,7 @@
 #include "passes/pipeline.h"
 #include "runtime/calibration.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/device_annotations.h"
 #include "runtime/device_placement.h"
 #include "runtime/pins.h"
 #include "runtime/weight_targets.h"
@@ -47,7 +48,7 @@ bool is_host_alone(std::span<const ListedDevice> devices,
                    const NodeHistory& history,
                    PlacementPolicy policy) {
     const auto is_elsewhere = [&devices](const auto& pin) {
-        return pin.second != devices[0].label;
+        return !pin.second.device.empty() && pin.second.device != devices[0].label;
     };
     return devices[0].host != nullptr &&
            (devices.size() == 1 || policy == PlacementPolicy::kListOrder) &&
@@ -106,8 +107,9 @@ struct OptimizedGraph {
 Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& runtime,
                                           Graph graph,
                                           std::vector<ListedDevice> devices,
+                                          const NodeHistory::Pins& pins,
                                           const CompileOptions& options) {
-    OptimizedGraph optimized{std::move(graph), NodeHistory(options.pins), {}, {}, {}};
+    OptimizedGraph optimized{std::move(graph), NodeHistory(pins), {}, {}, {}};
     // Plugins know neither other layouts nor epilogues.
     const bool may_rewrite =
         options.optimize && is_host_alone(devices, optimized.history, options.placement_policy);
@@ -143,6 +145,7 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
                                         const Graph& graph,
                                         OptimizedGraph optimized,
                                         const std::vector<ListedDevice>& devices,
+                                        const NodeHistory::Pins& pins,
                                         const CompileOptions& options) {
     const ListedDevice* host = host_of_all(optimized, devices);
     if (host == nullptr || devices.size() == 1 || !options.optimize ||
@@ -150,7 +153,7 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
         return optimized;
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
-                          optimize_and_place(runtime, graph, {*host}, options));
+                          optimize_and_place(runtime, graph, {*host}, pins, options));
     PlacementRecord& record = rewritten.placed.record;
     record.forecast = std::move(optimized.placed.record.forecast);
     record.listed_device_of_node = record.device_of_node;
@@ -185,15 +188,28 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(defined.verify());
     LEAT_RETURN_IF_ERROR(check_pins(defined.data(), options.pins, devices));
 
+    LEAT_ASSIGN_OR_RETURN(AnnotatedPins annotated,
+                          annotated_pins(defined.data(), options, devices));
+    for (const std::string& note : annotated.notes) {
+        runtime->log(LogLevel::kWarning, note);
+    }
+
     std::optional<Graph> kept;  // as it was before the passes
     if (options.placement_policy == PlacementPolicy::kCost) {
         kept = defined;
     }
-    LEAT_ASSIGN_OR_RETURN(OptimizedGraph optimized,
-                          optimize_and_place(runtime, std::move(defined), devices, options));
+    Result<OptimizedGraph> first =
+        optimize_and_place(runtime, std::move(defined), devices, annotated.pins, options);
+    if (!first.ok() && !annotated.configuration.empty()) {
+        return std::move(first).error().with_hint(
+            fmt::format("device configuration '{}' of the model is obeyed; "
+                        "CompileOptions::device_configuration \"\" ignores it",
+                        annotated.configuration));
+    }
+    LEAT_ASSIGN_OR_RETURN(OptimizedGraph optimized, std::move(first));
     if (kept) {
-        LEAT_ASSIGN_OR_RETURN(
-            optimized, rewrite_for_host(runtime, *kept, std::move(optimized), devices, options));
+        LEAT_ASSIGN_OR_RETURN(optimized, rewrite_for_host(runtime, *kept, std::move(optimized),
+                                                          devices, annotated.pins, options));
     }
     PlacedGraph& placed = optimized.placed;
     CompileReport report;
@@ -201,6 +217,8 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     report.weight_bytes = optimized.graph.data().parameter_bytes();
     report.node_count = optimized.graph.data().node_count();
     report.calibration = std::move(optimized.calibration);
+    report.device_configuration = std::move(annotated.configuration);
+    report.annotation_notes = std::move(annotated.notes);
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph));
     compiled->backend = placed.host;

@@ -7,6 +7,7 @@
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/device_annotations.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
@@ -417,6 +418,29 @@ CompileReport CompiledGraph::report() const {
                                        device, nodes, report.node_count);
     }
     return report;
+}
+
+Result<Graph> CompiledGraph::annotate(const Graph& graph, std::string_view configuration) const {
+    return catch_bad_alloc("annotate the graph", [&]() -> Result<Graph> {
+        const GraphData& own = impl_->graph;
+        const auto is_same = [](const GraphData& a, ValueId in_a, const GraphData& b,
+                                ValueId in_b) { return a.value(in_a).name == b.value(in_b).name; };
+        const bool has_same_inputs =
+            std::equal(own.inputs.begin(), own.inputs.end(), graph.data().inputs.begin(),
+                       graph.data().inputs.end(),
+                       [&](ValueId a, ValueId b) { return is_same(own, a, graph.data(), b); });
+        if (!has_same_inputs || own.output_names != graph.data().output_names) {
+            return invalid_argument("a graph cannot be annotated with the placement of another one")
+                .with_found(fmt::format("'{}'", graph.data().name))
+                .with_needed(fmt::format("graph '{}', as it was compiled", own.name));
+        }
+        if (configuration.empty()) {
+            return invalid_argument("a device configuration needs a name");
+        }
+        Graph annotated = graph;
+        annotate_placement(std::string(configuration), impl_->placement, own, annotated.data());
+        return annotated;
+    });
 }
 
 std::string CompiledGraph::to_text() const {

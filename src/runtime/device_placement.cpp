@@ -8,6 +8,7 @@
 #include "leat/plugin_backend.h"
 #include "partition/partition.h"
 #include "runtime/cost_placement.h"
+#include "runtime/device_annotations.h"
 
 namespace leat {
 namespace {
@@ -108,7 +109,7 @@ std::vector<int> pinned_devices(const GraphData& graph,
     std::vector<int> pins;
     pins.reserve(graph.nodes.size());
     for (const NodeData& node : graph.nodes) {
-        const std::string_view pin = history.pin_of(node.name);
+        const std::string_view pin = history.pin_of(node.name).device;
         const auto device =
             std::find_if(devices.begin(), devices.end(),
                          [pin](const ListedDevice& listed) { return listed.label == pin; });
@@ -247,6 +248,7 @@ void keep_for_fallback(const Placement& listed, int device, std::span<DeviceAnsw
 Result<ChosenPlacement> choose(const GraphData& graph,
                                std::span<DeviceAnswers> answers,
                                std::span<const int> pins,
+                               std::span<const int> stages,
                                const AssumedDevices& assumed,
                                const CompileOptions& options,
                                int fallback_device,
@@ -268,13 +270,13 @@ Result<ChosenPlacement> choose(const GraphData& graph,
             place_by_cost({graph, chosen.placement, answers, pins, host_room_bytes(graph, options)},
                           assumed, work));
         chosen.placement.device_of_node = std::move(found.device_of_node);
-        chosen.clusters = std::move(found.clusters);
+        chosen.clusters = split_by_stage(found.clusters, stages);
         chosen.forecast = std::move(found.forecast);
         chosen.forecast.has_assumed_extents = shapes.has_assumed_extents || work.has_open_extents;
     }
     LEAT_RETURN_IF_ERROR(judge(graph, chosen.placement, answers, pins, options.fallback, placed));
     if (!is_by_cost) {
-        chosen.clusters = find_clusters(graph, chosen.placement.device_of_node, answers);
+        chosen.clusters = find_clusters(graph, chosen.placement.device_of_node, answers, stages);
     }
     return chosen;
 }
@@ -380,7 +382,8 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     const std::vector<int> pins = pinned_devices(graph, devices, history);
     const AssumedDevices assumed = assume_devices(devices, threads);
     LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
-                          choose(graph, answers, pins, assumed, options, fallback_device, placed));
+                          choose(graph, answers, pins, pipeline_stages(graph, history), assumed,
+                                 options, fallback_device, placed));
     Placement& placement = chosen.placement;
     const std::vector<Cluster>& clusters = chosen.clusters;
     placed.record = record_of(graph, placement, answers, pins, assumed);
