@@ -62,6 +62,8 @@ Result<std::shared_ptr<DeviceBackend>> DeviceBackend::open(const std::string& na
         return unsupported("backend '{}' is not available: {}", name, reason).with_file(file);
     }
     LEAT_RETURN_IF_ERROR(backend->plugin_->start(settings));
+    backend->virtual_clock_ = static_cast<const LeatVirtualClock*>(
+        backend->api().get_extension(backend->handle(), LEAT_VIRTUAL_CLOCK));
     return backend;
 }
 

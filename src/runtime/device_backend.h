@@ -13,6 +13,7 @@
 
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "leat/plugin_clock.h"
 #include "runtime/device_operators.h"
 
 namespace leat {
@@ -64,6 +65,8 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     const LeatBackendApi& api() const { return plugin_->api(); }
     LeatBackend* handle() const { return plugin_->backend(); }
     const std::string& file() const { return plugin_->file(); }
+    // Null where time passes by itself.
+    const LeatVirtualClock* virtual_clock() const { return virtual_clock_; }
     // The device of the backend that is meant.
     Result<int> device_number(const DeviceName& name) const;
     const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }
@@ -111,6 +114,7 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
 
     HostServices services_;  // outlives the plugin
     std::unique_ptr<LoadedPlugin> plugin_;
+    const LeatVirtualClock* virtual_clock_ = nullptr;  // of the plugin
     DeviceOperators operators_;
     std::mutex mutex_;
     std::map<int32_t, uint64_t> last_points_;  // by queue

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/monotonic_clock.h"
+#include "runtime/run_clock.h"
 
 namespace leat {
 namespace {
@@ -69,6 +70,10 @@ void DeviceFlight::end_one() {
     }
     end_ns_ = monotonic_ns();
     if (end_.program != nullptr) {
+        // First, so that no time passes between the event and the task that it makes ready.
+        if (end_.clock != nullptr) {
+            end_.clock->point_reached(end_.task);
+        }
         end_.program->signal(end_.point, 1);
     }
     // Under the lock to the end: who waits may destroy this as soon as it has the lock.

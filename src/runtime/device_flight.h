@@ -21,10 +21,14 @@
 
 namespace leat {
 
+class RunClock;
+
 // Where the end of a flight is told; `program` null: nowhere.
 struct EndSignal {
     scheduler::ProgramState* program = nullptr;
     scheduler::PointId point{};
+    scheduler::TaskId task{};   // that waits for the point
+    RunClock* clock = nullptr;  // of the run; null: time passes by itself
 };
 
 // Used by one thread at a time, but for the callbacks.

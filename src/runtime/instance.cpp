@@ -35,6 +35,15 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
             args_[i].data = reinterpret_cast<std::byte*>(strings_[size_t(storage.index)].data());
         }
     }
+    if (plan_->releases != nullptr) {
+        clock_ = std::make_unique<RunClock>(backends_with_clock(plan_->devices), plan_->releases);
+    }
+}
+
+Instance::~Instance() {
+    if (clock_ != nullptr) {
+        clock_->end();
+    }
 }
 
 Status Instance::make_states() {
@@ -160,7 +169,7 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
         for (const int32_t before : plan_->devices.uses[size_t(step.device_use)].follows) {
             waits.push_back(DeviceStep::state_of(*states_[size_t(before)]).flight.point());
         }
-        status = step.device->submit(args, {&state_, task.point});
+        status = step.device->submit(args, {&state_, task.point, task.finish, clock_.get()});
     }
     return status.ok() ? Status() : std::move(status).with_node(step.node->label());
 }
@@ -169,10 +178,16 @@ scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
     }
+    if (clock_ != nullptr) {
+        clock_->begin();
+    }
     return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
                 auto& instance = *static_cast<Instance*>(self);
                 const StepTask& task = instance.plan_->tasks[size_t(id)];
                 Status status = instance.run_task(task, scope);
+                if (instance.clock_ != nullptr) {
+                    instance.clock_->tiles_ended(id, scope.tile_end() - scope.tile_begin());
+                }
                 return status.ok() || scope.fail(std::move(status));
             },
             this};
@@ -184,6 +199,9 @@ Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl&
 
 // Memory of the run may be used again when nothing of it flies any more.
 Status Instance::end_run(Status status) {
+    if (clock_ != nullptr) {
+        clock_->end();
+    }
     if (device_steps_.empty()) {
         return status;
     }

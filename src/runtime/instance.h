@@ -11,12 +11,17 @@
 #include "leat/scheduler/executor.h"
 #include "memory/slab.h"
 #include "runtime/plan.h"
+#include "runtime/run_clock.h"
 
 namespace leat {
 
 class Instance {
   public:
     Instance(std::shared_ptr<const Plan> plan, int worker_count);
+    // Time may pass: what is still on a device comes to its end.
+    ~Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
 
     // What the steps' kernels need beside memory of the host; once, before the first run.
     Status make_states();
@@ -45,6 +50,8 @@ class Instance {
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
+    // Null where time passes by itself.
+    const RunClock* clock() const { return clock_.get(); }
     // Of the last run, with the names of the nodes.
     std::string trace_json(std::span<const scheduler::TraceCounters> counters) const;
 
@@ -69,6 +76,7 @@ class Instance {
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;
+    std::unique_ptr<RunClock> clock_;  // null: no device of the plan has one
     // By step; null where it has none. The first to go: what is on a device signals to the others.
     std::vector<std::unique_ptr<KernelState>> states_;
 };

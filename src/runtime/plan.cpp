@@ -563,8 +563,13 @@ class PlanBuilder {
                 plan_->reference_kernels.push_back(step.node->label());
             }
         }
-        overlaps_devices_ = !context_.is_serial && overlaps_devices(*plan_, planner.data_waits());
+        // On a virtual clock transfers that overlap each other take no longer than one: what costs
+        // forecast.
+        overlaps_devices_ =
+            !context_.is_serial && (has_clock() || overlaps_devices(*plan_, planner.data_waits()));
     }
+
+    bool has_clock() const { return !backends_with_clock(plan_->devices).empty(); }
 
     // For windows in which tiles wait for tiles.
     void cut_into_tiles(const MemoryPlanner& planner) {
@@ -711,7 +716,7 @@ class PlanBuilder {
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
         // Nobody knows when a device ends: whoever is free takes what is ready then.
-        if (overlaps_devices_) {
+        if (overlaps_devices_ || has_clock()) {
             options.gear = scheduler::Gear::kDynamic;
         }
         const MemoryLayout& layout = choice.layout;
@@ -725,6 +730,9 @@ class PlanBuilder {
         }
         tasks = std::move(program.tasks);
         plan_->report.tile_waits = program.tile_waits;
+        if (has_clock()) {
+            plan_->releases = std::make_shared<const TaskReleases>(program.dag);
+        }
         return scheduler::Program::compile(program.dag, options);
     }
 

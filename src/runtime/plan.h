@@ -16,6 +16,7 @@
 #include "runtime/device_part.h"
 #include "runtime/device_plan.h"
 #include "runtime/memory_limit.h"
+#include "runtime/run_clock.h"
 #include "runtime/step_tasks.h"
 
 namespace leat {
@@ -96,6 +97,8 @@ struct Plan {
     MemoryLayout layout;                        // buffers: those of the arena
     std::optional<scheduler::Program> program;  // set once the plan is made
     std::vector<StepTask> tasks;                // of the program
+    // Of the program; null: no device has a virtual clock.
+    std::shared_ptr<const TaskReleases> releases;
     PlanReport report;
     std::vector<std::string>
         reference_kernels;  // "node 'x' (Op)" that fell back to the plain kernel

@@ -568,6 +568,10 @@ RunReport Request::run_report() const {
                   stats.adopted_across_domains};
         report.transfers = impl_->current()->plan().report.transfer_count;
         report.transfer_bytes = impl_->current()->plan().report.transfer_bytes;
+        if (const RunClock* clock = impl_->current()->clock()) {
+            report.virtual_begin_ns = clock->begin_ns();
+            report.virtual_end_ns = clock->end_ns();
+        }
     }
     return report;
 }

@@ -29,7 +29,8 @@ std::pair<TaskId, TaskId> add_device_tasks(int32_t step,
     const scheduler::PointId point = dag.add_point();
     dag.precede(submit, finish);
     dag.wait_for(finish, point, 1);
-    tasks.push_back({.step = step, .kind = StepTask::Kind::kSubmit, .point = point});
+    tasks.push_back(
+        {.step = step, .kind = StepTask::Kind::kSubmit, .point = point, .finish = finish});
     tasks.push_back({.step = step, .kind = StepTask::Kind::kFinish, .point = point});
     return {submit, finish};
 }

@@ -31,6 +31,7 @@ struct StepTask {
     int64_t tile_begin = 0;
     int64_t tile_end = 0;
     scheduler::PointId point{-1};  // of the program: reached when the device has ended
+    scheduler::TaskId finish{-1};  // of kSubmit: the task that waits for the point
 };
 
 // A value that a step reads or writes, in the memory that it shares with others.

@@ -1,0 +1,167 @@
+// Runs on devices of virtual time: how long they take is exact, whatever the threads of the host
+// do.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leat/leat.h"
+#include "support/device_runs.h"
+#include "support/random_tensor.h"
+
+namespace leat {
+namespace {
+
+using testing_support::Pins;
+using testing_support::random_tensor;
+using testing_support::Settings;
+using testing_support::sim_options;
+
+constexpr int64_t kRows = 64;
+constexpr int64_t kCols = 160;
+// At one byte a nanosecond, both ways through memory, and over a link of 5 us.
+constexpr int64_t kStepNs = 2 * kRows * kCols * 4;
+constexpr int64_t kMoveNs = kRows * kCols * 4 + 5000;
+
+Settings virtual_devices(const std::string& count) {
+    return {{"mode", "virtual"},    {"devices", count},       {"flops_per_s", "1e18"},
+            {"bytes_per_s", "1e9"}, {"link_latency_us", "5"}, {"link_bytes_per_s", "1e9"}};
+}
+
+CompileOptions pinned(const std::string& devices, Pins pins) {
+    CompileOptions options;
+    options.devices = devices;
+    options.fallback = Fallback::kForbid;
+    options.pins = std::move(pins);
+    return options;
+}
+
+int64_t virtual_ns(const Request& request) {
+    const RunReport report = request.run_report();
+    return report.virtual_end_ns - report.virtual_begin_ns;
+}
+
+// Every one of a few runs takes that long.
+void expect_runs_of(int64_t expected_ns, const CompiledGraph& compiled) {
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
+    for (int run = 0; run < 5; ++run) {
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        ASSERT_EQ(virtual_ns(request), expected_ns) << "run " << run;
+    }
+}
+
+//  x --> relu --> tanh --> y
+Graph chain() {
+    Graph graph("chain");
+    const ValueId x = graph.input("x", DType::kFloat32, {kRows, kCols});
+    graph.output("y", graph.add("Tanh", {graph.add("Relu", {x}, {}, "relu")}, {}, "tanh"));
+    return graph;
+}
+
+//  x --> relu --> y
+//   \--> tanh --> z
+Graph branches() {
+    Graph graph("branches");
+    const ValueId x = graph.input("x", DType::kFloat32, {kRows, kCols});
+    graph.output("y", graph.add("Relu", {x}, {}, "relu"));
+    graph.output("z", graph.add("Tanh", {x}, {}, "tanh"));
+    return graph;
+}
+
+TEST(RunClock, CountsUploadStepsAndDownload) {
+    for (const int threads : {1, 3}) {
+        const Runtime runtime(sim_options(threads, virtual_devices("1")));
+        const auto compiled = runtime.compile(chain(), pinned("sim", {}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        expect_runs_of(kMoveNs + 2 * kStepNs + kMoveNs, *compiled);
+    }
+}
+
+TEST(RunClock, CountsTheWayFromDeviceToDevice) {
+    for (const int threads : {1, 3}) {
+        const Runtime runtime(sim_options(threads, virtual_devices("2")));
+        const auto compiled =
+            runtime.compile(chain(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        expect_runs_of(4 * kMoveNs + 2 * kStepNs, *compiled);
+    }
+}
+
+TEST(RunClock, OverlapsWhatDevicesDoAtOnce) {
+    for (const int threads : {1, 3}) {
+        const Runtime runtime(sim_options(threads, virtual_devices("2")));
+        const auto compiled = runtime.compile(
+            branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        expect_runs_of(kMoveNs + kStepNs + kMoveNs, *compiled);
+    }
+}
+
+TEST(RunClock, AddsUpWhereTheRunIsSerial) {
+    const Runtime runtime(sim_options(3, virtual_devices("2")));
+    CompileOptions options = pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}});
+    options.runs_serially = true;
+    const auto compiled = runtime.compile(branches(), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    expect_runs_of(2 * (kMoveNs + kStepNs + kMoveNs), *compiled);
+}
+
+TEST(RunClock, SaysNothingOfDevicesWhoseTimePassesByItself) {
+    const Runtime runtime(sim_options(1));
+    Request request = *runtime.compile(chain(), pinned("sim", {}))->make_request();
+    ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_EQ(request.run_report().virtual_begin_ns, 0);
+    EXPECT_EQ(request.run_report().virtual_end_ns, 0);
+}
+
+// None of them begins or ends while time passes for another that has something to do.
+TEST(RunClock, IsSharedByRequestsInFlight) {
+    constexpr int kRuns = 20;
+    const Runtime runtime(sim_options(2, virtual_devices("2")));
+    const auto compiled =
+        runtime.compile(branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    const auto run_all = [&compiled] {
+        Request request = *compiled->make_request();
+        ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
+        for (int run = 0; run < kRuns; ++run) {
+            ASSERT_TRUE(request.run().ok());
+            ASSERT_GE(virtual_ns(request), kMoveNs + kStepNs + kMoveNs);
+            // Three at a time, one link each way and one queue.
+            ASSERT_LE(virtual_ns(request), 3 * (kMoveNs + kStepNs + kMoveNs));
+        }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(3);
+    for (int i = 0; i < 3; ++i) {
+        threads.emplace_back(run_all);
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    expect_runs_of(kMoveNs + kStepNs + kMoveNs, *compiled);
+}
+
+// Time that stands still for ever would hang here.
+TEST(RunClock, IsGivenBackByRunsThatFail) {
+    for (int lost_at = 1; lost_at <= 6; ++lost_at) {
+        SCOPED_TRACE("submission " + std::to_string(lost_at));
+        Settings settings = virtual_devices("2");
+        settings["lose_device_at"] = std::to_string(lost_at);
+        const Runtime runtime(sim_options(2, settings));
+        const auto compiled = runtime.compile(
+            branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        Request request = *compiled->make_request();
+        ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
+        EXPECT_EQ(request.run().code(), StatusCode::kDeviceLost);
+        EXPECT_EQ(request.run().code(), StatusCode::kDeviceLost);
+    }
+}
+
+}  // namespace
+}  // namespace leat
