@@ -64,6 +64,8 @@ std::string_view name_of(CostSource source) {
             return "scaled";
         case CostSource::kMeasured:
             return "measured";
+        case CostSource::kReported:
+            return "reported";
     }
     LEAT_CHECK(false, "cost source {}", int(source));
     return {};

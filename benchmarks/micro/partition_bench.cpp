@@ -83,7 +83,6 @@ AssumedDevices gpu_and_cpu() {
                         .rates_source = "default",
                         .domain = 1,
                         .is_host = false,
-                        .compute_queue_count = 1,
                         .submit_ns = 10e3},
                        {.label = "cpu",
                         .rates = default_rates(DeviceKind::kCpuThread),

@@ -28,6 +28,7 @@ enum class CostSource : uint8_t {
     kDefinition,  // flops and bytes of the operator's definition, and the device's rates
     kScaled,      // the same, times what other operators of the type took there by comparison
     kMeasured,    // this operator with these shapes was measured on the device
+    kReported,    // the backend says how long it takes
 };
 
 struct DeviceRefusal {

@@ -110,7 +110,8 @@ class PartitionSearch {
 
     void propose(const std::string& name, const Partition& partition) {
         Judged judged = judge_fitting(name, partition);
-        proposals_.push_back({name, judged.makespan_ns});
+        proposals_.push_back({name, judged.makespan_ns, judged.partition});
+        number_parts(proposals_.back().partition);
         consider(std::move(judged));
     }
 
@@ -154,18 +155,21 @@ class PartitionSearch {
         for (const PartitionUnit& unit : problem_.units) {
             submit_ns = std::max(submit_ns, unit.runs_parts ? unit.submit_ns : 0);
         }
-        double least_ns = kInfinity;
-        for (const double delay_ns : {0.0, submit_ns, 8 * submit_ns, kInfinity}) {
-            Judged judged =
-                judge_fitting(name, parts_of_schedule(problem_, edges_, schedule, delay_ns));
-            least_ns = std::min(least_ns, judged.makespan_ns);
+        JudgedProposal best{name, kInfinity, {}};
+        const auto judge_parts = [&](Partition parts) {
+            Judged judged = judge_fitting(name, std::move(parts));
+            if (judged.makespan_ns < best.makespan_ns) {
+                best = {name, judged.makespan_ns, judged.partition};
+            }
             consider(std::move(judged));
+        };
+        for (const double delay_ns : {0.0, submit_ns, 8 * submit_ns, kInfinity}) {
+            judge_parts(parts_of_schedule(problem_, edges_, schedule, delay_ns));
         }
-        Judged singles = judge_fitting(name, single_parts(schedule));
-        least_ns = std::min(least_ns, singles.makespan_ns);
-        consider(std::move(singles));
+        judge_parts(single_parts(schedule));
         if (is_listed) {
-            proposals_.push_back({name, least_ns});
+            number_parts(best.partition);
+            proposals_.push_back(std::move(best));
         }
         return {};
     }

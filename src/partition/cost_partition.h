@@ -25,6 +25,7 @@ struct ProposedPartition {
 struct JudgedProposal {
     std::string name;
     double makespan_ns = 0;  // infinite: it does not fit the memories
+    Partition partition;     // that takes as long
 };
 
 struct CostPartition {

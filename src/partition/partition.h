@@ -16,6 +16,7 @@ namespace leat {
 struct NodeAnswer {
     std::string refusal;       // empty: the device can run it
     uint32_t host_inputs = 0;  // bit i: input i must be known before the run
+    double cost_ns = 0;        // as the backend estimates it; 0: it does not
 };
 
 // Whether the bit of the input is set in host_inputs.

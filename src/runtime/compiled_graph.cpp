@@ -174,7 +174,8 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             options.runs_serially ? 0 : options.tile_window,
             {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests},
             parts,
-            has_host_steps};
+            has_host_steps,
+            placement.forecast.is_by_cost ? &placement.order : nullptr};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

@@ -1,18 +1,54 @@
 #include "runtime/cost_placement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "graph/inference.h"
+#include "partition/queue_schedule.h"
 
 namespace leat {
 namespace {
 
 constexpr int32_t kHostUnit = 0;
 constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last one takes outputs
+
+// What is chosen, as its queues would do it.
+struct Forecast {
+    Partition partition;
+    QueueSchedule schedule;
+    std::string found_by;
+    std::vector<NamedMakespan> simple;
+};
+
+// The queues have the last word: the partition that was found is the shortest by links between
+// memories, and a simple one may be shorter than it by queues.
+Result<Forecast> forecast_queues(const PartitionProblem& problem, CostPartition found) {
+    Forecast chosen;
+    LEAT_ASSIGN_OR_RETURN(chosen.schedule,
+                          schedule_queues(problem, found.partition, QueueSearch::kPolish));
+    chosen.partition = std::move(found.partition);
+    chosen.found_by = std::move(found.found_by);
+    for (JudgedProposal& proposal : found.proposals) {
+        NamedMakespan& simple = chosen.simple.emplace_back();
+        simple = {std::move(proposal.name), proposal.makespan_ns};
+        if (!std::isfinite(proposal.makespan_ns)) {
+            continue;  // it does not fit
+        }
+        LEAT_ASSIGN_OR_RETURN(QueueSchedule schedule,
+                              schedule_queues(problem, proposal.partition, QueueSearch::kLook));
+        simple.makespan_ns = schedule.makespan_ns;
+        if (schedule.makespan_ns < chosen.schedule.makespan_ns) {
+            chosen.schedule = std::move(schedule);
+            chosen.partition = std::move(proposal.partition);
+            chosen.found_by = simple.placement;
+        }
+    }
+    return chosen;
+}
 
 class ProblemBuilder {
   public:
@@ -88,10 +124,12 @@ class ProblemBuilder {
         return partition;
     }
 
-    CostPlacement placement_of(const CostPartition& found) const {
+    CostPlacement placement_of(const Forecast& found) const {
         CostPlacement placement;
         placement.device_of_node = question_.listed.device_of_node;
         placement.clusters.resize(size_t(found.partition.part_count));
+        placement.order.domain_of_part.resize(placement.clusters.size());
+        placement.order.rank_of_node.resize(graph().nodes.size(), -1);
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
             const int32_t task = task_of_node_[n];
             if (task < 0) {
@@ -100,10 +138,20 @@ class ProblemBuilder {
             const int32_t unit = found.partition.unit_of_task[size_t(task)];
             const int device = device_on(n, unit);
             placement.device_of_node[n] = device;
+            const int32_t group = found.schedule.group_of_task[size_t(task)];
+            placement.order.rank_of_node[n] = found.schedule.rank_of_group[size_t(group)];
             const int32_t part = found.partition.part_of_task[size_t(task)];
             if (part != kNoPart) {
+                placement.order.domain_of_part[size_t(part)] = problem_.units[size_t(unit)].domain;
                 placement.clusters[size_t(part)].device = device;
                 placement.clusters[size_t(part)].nodes.push_back({int32_t(n)});
+            }
+        }
+        for (const auto& [id, value] : values_) {
+            for (const QueueMove& move : found.schedule.moves) {
+                if (move.value == value) {
+                    placement.order.rank_of_move[{id, move.domain, move.is_to_device}] = move.rank;
+                }
             }
         }
         placement.forecast = forecast_of(found);
@@ -137,8 +185,7 @@ class ProblemBuilder {
         for (const AssumedDevice& device : assumed_.devices) {
             unit_of_device_.push_back(device.is_host ? kHostUnit : int32_t(problem_.units.size()));
             if (!device.is_host) {
-                problem_.units.push_back({device.label, device.domain, device.compute_queue_count,
-                                          true, device.submit_ns});
+                problem_.units.push_back({device.label, device.domain, 1, true, device.submit_ns});
             }
         }
     }
@@ -165,6 +212,10 @@ class ProblemBuilder {
         add_end();
     }
 
+    static bool are_equal(const LinkRates& a, const LinkRates& b) {
+        return a.latency_ns == b.latency_ns && a.bytes_per_s == b.bytes_per_s;
+    }
+
     void add_links() {
         const auto count = int32_t(assumed_.domains.size());
         for (int from = 0; from < count; ++from) {
@@ -172,16 +223,26 @@ class ProblemBuilder {
                 const LinkRates& rates = assumed_.link(from, to).rates;
                 problem_.link_between.push_back(from == to ? scheduler::PlacementProblem::kNoLink
                                                            : int32_t(problem_.links.size()));
-                if (from != to) {
+                if (from == to) {
+                    continue;
+                }
+                const auto back = size_t(to) * size_t(count) + size_t(from);
+                if (to == kHostMemory && are_equal(rates, assumed_.link(to, from).rates)) {
+                    // A device's queue for copies serves both directions.
+                    problem_.link_between.back() = problem_.link_between[back];
+                } else {
                     problem_.links.push_back({rates.latency_ns, rates.bytes_per_s, true});
                 }
             }
         }
     }
 
-    // Made when it is first used; -1: a constant, which each domain has before the run.
+    // Made when it is first used; -1: a constant, or known at planning, which each domain has
+    // before the run.
     int32_t value_of(ValueId id) {
-        if (graph().value(id).constant) {
+        const NodeId maker = graph().value(id).producer;
+        if (graph().value(id).constant ||
+            (maker.valid() && task_of_node_[size_t(maker.index)] < 0)) {
             return -1;
         }
         const auto [at, is_new] = values_.try_emplace(id.index, int32_t(problem_.values.size()));
@@ -255,27 +316,16 @@ class ProblemBuilder {
         }
     }
 
-    PlacementForecast forecast_of(const CostPartition& found) const {
+    PlacementForecast forecast_of(const Forecast& found) const {
         PlacementForecast forecast;
         forecast.is_by_cost = true;
         forecast.makespan_ns = found.schedule.makespan_ns;
         forecast.found_by = found.found_by;
-        for (const JudgedProposal& proposal : found.proposals) {
-            forecast.simple.push_back({proposal.name, proposal.makespan_ns});
-        }
-        const std::vector<int32_t> units = unit_of_lanes(problem_);
-        std::vector<double> busy_ns(problem_.units.size());
-        for (size_t lane = 0; lane < units.size(); ++lane) {
-            for (const int32_t group : found.schedule.order_of_lane[lane]) {
-                busy_ns[size_t(units[lane])] += found.schedule.finish_ns[size_t(group)] -
-                                                found.schedule.start_ns[size_t(group)];
-            }
-        }
-        for (size_t unit = 0; unit < busy_ns.size(); ++unit) {
-            const double lanes_ns =
-                found.schedule.makespan_ns * double(problem_.units[unit].lane_count);
-            forecast.busy.push_back(
-                {problem_.units[unit].name, lanes_ns == 0 ? 0 : busy_ns[unit] / lanes_ns});
+        forecast.simple = found.simple;
+        const double all_ns = found.schedule.makespan_ns;
+        for (size_t unit = 0; unit < problem_.units.size(); ++unit) {
+            forecast.busy.push_back({problem_.units[unit].name,
+                                     all_ns == 0 ? 0 : found.schedule.busy_ns[unit] / all_ns});
         }
         return forecast;
     }
@@ -319,12 +369,13 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
         {"list order", builder.partition_of(question.listed.device_of_node, listed)}};
-    LEAT_ASSIGN_OR_RETURN(const CostPartition found,
-                          partition_by_cost(builder.problem(), proposals));
+    LEAT_ASSIGN_OR_RETURN(CostPartition found, partition_by_cost(builder.problem(), proposals));
     if (found.shortage) {
         return builder.shortage_error(*found.shortage);
     }
-    return builder.placement_of(found);
+    LEAT_ASSIGN_OR_RETURN(const Forecast forecast,
+                          forecast_queues(builder.problem(), std::move(found)));
+    return builder.placement_of(forecast);
 }
 
 AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options) {

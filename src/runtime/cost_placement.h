@@ -11,6 +11,7 @@
 #include "partition/cost_partition.h"
 #include "partition/partition.h"
 #include "runtime/device_costs.h"
+#include "runtime/forecast_order.h"
 
 namespace leat {
 
@@ -18,6 +19,7 @@ struct CostPlacement {
     std::vector<int> device_of_node;  // as Placement has it
     std::vector<Cluster> clusters;    // parts of devices that are not the host, all convex
     PlacementForecast forecast;
+    ForecastOrder order;
 };
 
 // What placing by cost asks about.
@@ -31,9 +33,9 @@ struct PlacedByCost {
 
 // Error: kOutOfMemory where some memory is too small for whatever is tried.
 // Host devices share the host's workers, which divide every operator among themselves: they are one
-// lane, on which a node runs where it is fastest. Every other device is a lane for each of its
-// compute queues. Graph inputs come from the host's memory and outputs go back there; what is known
-// at planning is nobody's task.
+// lane, on which a node runs where it is fastest. Every other device is one lane, as its parts go
+// to one of its queues. Graph inputs come from the host's memory and outputs go back there; what is
+// known at planning is nobody's task.
 Result<CostPlacement> place_by_cost(const PlacedByCost& question,
                                     const AssumedDevices& assumed,
                                     const GraphWork& work);

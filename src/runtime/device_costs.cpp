@@ -49,14 +49,6 @@ std::string name_of(DeviceKind kind, int threads) {
     }
 }
 
-int compute_queues_of(const LeatDeviceInfo& device) {
-    int count = 0;
-    for (int32_t i = 0; i < device.queue_count; ++i) {
-        count += (device.queues[i]->kinds & kLeatQueueCompute) != 0 ? 1 : 0;
-    }
-    return std::max(count, 1);
-}
-
 // A domain of a backend: the numbers of different backends mean different memories. Null and
 // LEAT_HOST_DOMAIN: the host's.
 struct DomainKey {
@@ -89,7 +81,9 @@ class Assumptions {
             const LeatDeviceInfo& info = info_of(device);
             const bool is_measured = device.measured != nullptr && device.measured->launch_ns > 0;
             assumed.submit_ns = is_measured ? device.measured->launch_ns : kDefaultSubmitNs;
-            assumed.compute_queue_count = compute_queues_of(info);
+            if (device.place.backend->virtual_clock() != nullptr) {
+                assumed.submit_ns = 0;  // its time stands still meanwhile
+            }
             assumed.domain = domain_of(device, info);
         }
     }
@@ -245,9 +239,14 @@ std::vector<NodeEstimate> node_estimates(const GraphWork& work,
     estimates.reserve(work.nodes.size() * devices.size());
     for (size_t n = 0; n < work.nodes.size(); ++n) {
         const OperatorSignature* signature = work.signatures[n] ? &*work.signatures[n] : nullptr;
-        for (const DeviceEstimates& device : of_device) {
-            estimates.push_back(
-                device.of(signature, work.op_types[n], work.nodes[n].value_or(Cost())));
+        for (size_t d = 0; d < devices.size(); ++d) {
+            NodeEstimate& estimate = estimates.emplace_back(
+                of_device[d].of(signature, work.op_types[n], work.nodes[n].value_or(Cost())));
+            const std::vector<double>& reported_ns = devices[d].reported_ns;
+            const double own_ns = n < reported_ns.size() ? reported_ns[n] : 0;
+            if (own_ns > 0 && estimate.source == CostSource::kDefinition) {
+                estimate = {own_ns, CostSource::kReported};
+            }
         }
     }
     return estimates;

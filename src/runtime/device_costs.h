@@ -28,10 +28,11 @@ struct AssumedDevice {
     DeviceRates rates;
     std::string rates_source;
     int domain = kHostMemory;
-    bool is_host = false;  // its nodes are steps of the host's plan
-    int compute_queue_count = 1;
+    bool is_host = false;                           // its nodes are steps of the host's plan
     std::shared_ptr<const MeasuredCosts> measured;  // null: nothing was
     double submit_ns = 0;                           // of each part that it is given
+    // By node of the graph, as the backend estimates it; 0: it does not. Empty: nobody has asked.
+    std::vector<double> reported_ns;
 };
 
 struct AssumedDomain {
@@ -72,8 +73,8 @@ GraphWork work_of_graph(const GraphData& graph,
                         std::span<const std::shared_ptr<const ValueFact>> facts,
                         int64_t assumed_extent = 1);
 
-// Of every node on every device of the list, [node][device]: what was measured, or made of rates.
-// 0 where the work is not known.
+// Of every node on every device of the list, [node][device]: what was measured, what the backend
+// reports, or made of rates. 0 where the work is not known.
 std::vector<NodeEstimate> node_estimates(const GraphWork& work,
                                          std::span<const AssumedDevice> devices);
 // The same without where they come from.

@@ -66,6 +66,7 @@ Result<DeviceAnswers> ask_plugin(const GraphData& graph,
             continue;
         }
         answer.host_inputs = capability.host_inputs;
+        answer.cost_ns = capability.cost_ns;
         if (capability.is_supported == 0) {
             answer.refusal = capability.reason[0] == '\0' ? "no reason" : capability.reason;
         }
@@ -89,6 +90,26 @@ Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
         }
     }
     return all;
+}
+
+bool has_fixed_extents(const GraphData& graph, const NodeData& node) {
+    const auto is_fixed = [&graph](ValueId id) {
+        return !id.valid() || graph.value(id).type.fixed_shape().has_value();
+    };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), is_fixed) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), is_fixed);
+}
+
+// Of nodes with open extents backends do not know what will be run.
+void take_reported_costs(const GraphData& graph,
+                         std::span<const DeviceAnswers> answers,
+                         AssumedDevices& assumed) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        const bool is_fixed = has_fixed_extents(graph, graph.nodes[n]);
+        for (size_t d = 0; d < answers.size(); ++d) {
+            assumed.devices[d].reported_ns.push_back(is_fixed ? answers[d].nodes[n].cost_ns : 0);
+        }
+    }
 }
 
 // What every device that could run the node says.
@@ -223,6 +244,7 @@ struct ChosenPlacement {
     std::vector<Cluster> clusters;
     std::vector<int> listed_device_of_node;
     PlacementForecast forecast;
+    ForecastOrder order;
 };
 
 // What the memory limit leaves for the values of each request; 0: there is no limit.
@@ -272,6 +294,7 @@ Result<ChosenPlacement> choose(const GraphData& graph,
         chosen.placement.device_of_node = std::move(found.device_of_node);
         chosen.clusters = split_by_stage(found.clusters, stages);
         chosen.forecast = std::move(found.forecast);
+        chosen.order = std::move(found.order);
         chosen.forecast.has_assumed_extents = shapes.has_assumed_extents || work.has_open_extents;
     }
     LEAT_RETURN_IF_ERROR(judge(graph, chosen.placement, answers, pins, options.fallback, placed));
@@ -287,6 +310,7 @@ void add_alternatives(std::span<const DeviceAnswers> answers,
                       ChosenPlacement& chosen,
                       PlacementRecord& record) {
     record.forecast = std::move(chosen.forecast);
+    record.order = std::move(chosen.order);
     record.listed_device_of_node = std::move(chosen.listed_device_of_node);
     record.other_devices.resize(pins.size());
     for (size_t n = 0; n < pins.size(); ++n) {
@@ -380,7 +404,8 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     PluginConstants constants;
     LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices, constants));
     const std::vector<int> pins = pinned_devices(graph, devices, history);
-    const AssumedDevices assumed = assume_devices(devices, threads);
+    AssumedDevices assumed = assume_devices(devices, threads);
+    take_reported_costs(graph, answers, assumed);
     LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
                           choose(graph, answers, pins, pipeline_stages(graph, history), assumed,
                                  options, fallback_device, placed));

@@ -12,6 +12,7 @@
 #include "passes/node_history.h"
 #include "runtime/device_costs.h"
 #include "runtime/device_part.h"
+#include "runtime/forecast_order.h"
 
 namespace leat {
 
@@ -25,6 +26,7 @@ struct PlacementRecord {
     std::vector<std::vector<int>> other_devices;  // by node: those that take it too
     std::vector<int> listed_device_of_node;       // by the order of the list
     PlacementForecast forecast;
+    ForecastOrder order;
     std::vector<PlacedNode> gone;  // that are not in the graph any more
 };
 

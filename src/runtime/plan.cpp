@@ -8,6 +8,7 @@
 #include "graph/node_twins.h"
 #include "memory/memory_planner.h"
 #include "partition/partition.h"
+#include "runtime/forecast_order.h"
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
 #include "runtime/plan_devices.h"
@@ -726,7 +727,12 @@ class PlanBuilder {
             LEAT_RETURN_IF_ERROR(check_parts(step_tasks_->steps(), program,
                                              addresses_of(layout, planner.problem().values)));
         } else {
-            program = step_program(*layout.waits, context_.is_serial, *plan_);
+            const bool follows_forecast = context_.order != nullptr && !context_.is_serial;
+            program =
+                step_program(*layout.waits, context_.is_serial,
+                             follows_forecast ? context_.order->ranks_of(*plan_, context_.whole)
+                                              : std::vector<int32_t>(),
+                             *plan_);
         }
         tasks = std::move(program.tasks);
         plan_->report.tile_waits = program.tile_waits;

@@ -109,6 +109,8 @@ struct Plan {
     int64_t own_bytes() const;  // memory of this object, for the cache's byte cap
 };
 
+struct ForecastOrder;
+
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
     // The same before parts for devices were cut out of it: what is inferred. Values are the same.
@@ -128,6 +130,7 @@ struct PlanContext {
     // By cluster.
     std::span<const std::shared_ptr<const DevicePart>> parts;
     bool has_host_steps;           // false: nothing may run on a host
+    const ForecastOrder* order;    // null: there was no forecast; outlives make_plan
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
 };
 

@@ -1,8 +1,12 @@
 #include "runtime/step_program.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "runtime/device_kernel.h"
 
 namespace leat {
 namespace {
@@ -18,6 +22,57 @@ const DeviceBackend* backend_of(const Plan& plan, const PlanStep& step) {
 bool follows_on_device(const Plan& plan, const PlanStep& before, const PlanStep& step) {
     return is_submitted(step) && is_submitted(before) && step.device->follows_on_device &&
            backend_of(plan, before) == backend_of(plan, step);
+}
+
+// Each step has a rank above those of all that it waits for.
+bool are_ranked(const StepWaits& waits, std::span<const int32_t> ranks) {
+    if (ranks.size() != waits.size()) {
+        return false;
+    }
+    for (size_t step = 0; step < waits.size(); ++step) {
+        for (const int32_t wait : waits[step]) {
+            if (ranks[size_t(wait)] >= ranks[step]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Steps by rank; as they stand where there are none.
+std::vector<int32_t> sequence_of(size_t steps, std::span<const int32_t> ranks) {
+    std::vector<int32_t> sequence(steps);
+    std::iota(sequence.begin(), sequence.end(), 0);
+    if (ranks.empty()) {
+        return sequence;
+    }
+    std::sort(sequence.begin(), sequence.end(),
+              [ranks](int32_t a, int32_t b) { return ranks[size_t(a)] < ranks[size_t(b)]; });
+    return sequence;
+}
+
+// Each behind the one before it on its queue.
+void order_submissions(const Plan& plan,
+                       std::span<const int32_t> sequence,
+                       std::span<const std::pair<TaskId, TaskId>> tasks_of,
+                       scheduler::TaskDag& dag) {
+    std::map<std::pair<const DeviceBackend*, int32_t>, TaskId> last;  // by queue
+    for (const int32_t s : sequence) {
+        const PlanStep& step = plan.steps[size_t(s)];
+        if (!is_submitted(step)) {
+            continue;
+        }
+        const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
+        const DevicePart& memory_part = *plan.devices.memories[size_t(use.memory)].part;
+        const int32_t queue = step.is_transfer
+                                  ? memory_part.copy_queue()
+                                  : static_cast<const DeviceKernel&>(*step.device).part()->queue();
+        const TaskId submit = tasks_of[size_t(s)].first;
+        const auto [before, is_first] = last.try_emplace({backend_of(plan, step), queue}, submit);
+        if (!is_first) {
+            dag.precede(std::exchange(before->second, submit), submit);
+        }
+    }
 }
 
 }  // namespace
@@ -48,7 +103,10 @@ bool overlaps_devices(const Plan& plan, const StepWaits& data_waits) {
     return false;
 }
 
-StepTasks::Program step_program(const StepWaits& waits, bool is_serial, Plan& plan) {
+StepTasks::Program step_program(const StepWaits& waits,
+                                bool is_serial,
+                                std::span<const int32_t> ranks,
+                                Plan& plan) {
     StepTasks::Program program;
     const size_t steps = plan.steps.size();
     int64_t edges = 0;
@@ -57,21 +115,25 @@ StepTasks::Program step_program(const StepWaits& waits, bool is_serial, Plan& pl
     }
     program.tasks.reserve(steps);
     program.dag.reserve(int64_t(steps), edges, int64_t(steps));
-    std::vector<std::pair<TaskId, TaskId>> tasks_of;  // by step: the first and the last
-    tasks_of.reserve(steps);
-    for (size_t s = 0; s < steps; ++s) {
-        const PlanStep& step = plan.steps[s];
+    // By step: the first and the last. Tasks are numbered in an order of which edges are a part.
+    std::vector<std::pair<TaskId, TaskId>> tasks_of(steps);
+    if (!are_ranked(waits, ranks)) {
+        ranks = {};
+    }
+    const std::vector<int32_t> sequence = sequence_of(steps, ranks);
+    for (const int32_t s : sequence) {
+        const PlanStep& step = plan.steps[size_t(s)];
         if (is_submitted(step)) {
             plan.devices.uses[size_t(step.device_use)].follows.clear();
-            tasks_of.push_back(add_device_tasks(int32_t(s), program.dag, program.tasks));
+            tasks_of[size_t(s)] = add_device_tasks(s, program.dag, program.tasks);
         } else {
             const TaskId task =
                 program.dag.add({.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count});
-            tasks_of.emplace_back(task, task);
-            program.tasks.push_back({int32_t(s)});
+            tasks_of[size_t(s)] = {task, task};
+            program.tasks.push_back({s});
         }
-        const auto [first, last] = tasks_of[s];
-        for (const int32_t wait : waits[s]) {
+        const auto [first, last] = tasks_of[size_t(s)];
+        for (const int32_t wait : waits[size_t(s)]) {
             const auto [first_before, last_before] = tasks_of[size_t(wait)];
             if (!is_serial && follows_on_device(plan, plan.steps[size_t(wait)], step)) {
                 // Both ends: so that the first of two errors is told.
@@ -82,6 +144,9 @@ StepTasks::Program step_program(const StepWaits& waits, bool is_serial, Plan& pl
                 program.dag.precede(last_before, first);
             }
         }
+    }
+    if (!ranks.empty()) {
+        order_submissions(plan, sequence, tasks_of, program.dag);
     }
     return program;
 }

@@ -2,6 +2,8 @@
 // for each that a device does.
 #pragma once
 
+#include <span>
+
 #include "memory/step_order.h"
 #include "runtime/plan.h"
 #include "runtime/step_tasks.h"
@@ -17,6 +19,11 @@ bool overlaps_devices(const Plan& plan, const StepWaits& data_waits);
 
 // With these waits, by step. Parts are submitted before what they follow on their device has ended,
 // and DeviceUse::follows says what that is; where the plan is serial, they wait on the host.
-StepTasks::Program step_program(const StepWaits& waits, bool is_serial, Plan& plan);
+// ranks: by step: steps of one queue are submitted in this order. Not where there are none, or
+// where some step waits for one of a higher rank, as waits that save memory may have it.
+StepTasks::Program step_program(const StepWaits& waits,
+                                bool is_serial,
+                                std::span<const int32_t> ranks,
+                                Plan& plan);
 
 }  // namespace leat

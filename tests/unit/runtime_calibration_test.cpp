@@ -171,7 +171,7 @@ TEST_F(Calibration, GivesEstimatesToLaterReports) {
             EXPECT_EQ(node.source, CostSource::kMeasured) << node.name;
         }
     }
-    // Another size of a known type is scaled, a type that was not met is not.
+    // Another size of a known type is scaled; of a type that was not met the backend is asked.
     Graph larger;
     const ValueId x = larger.input("x", DType::kFloat32, {32, 32});
     larger.output("y", larger.add("Neg", {larger.add("Sigmoid", {x})}));
@@ -179,7 +179,7 @@ TEST_F(Calibration, GivesEstimatesToLaterReports) {
     const GraphPlacement estimated = scaled.report().placement;
     EXPECT_EQ(estimated.devices[0].scaled_count, 1);
     EXPECT_EQ(estimated.nodes[0].source, CostSource::kScaled);
-    EXPECT_EQ(estimated.nodes[1].source, CostSource::kDefinition);
+    EXPECT_EQ(estimated.nodes[1].source, CostSource::kReported);
 }
 
 TEST_F(Calibration, OfAnotherDeviceIsItsOwn) {

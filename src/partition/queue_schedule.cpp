@@ -1,0 +1,205 @@
+#include "partition/queue_schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "base/error.h"
+
+namespace leat {
+namespace {
+
+// Up to this many tasks the branch and bound looks at their order.
+constexpr int32_t kFewTasks = 20;
+constexpr int64_t kExactSteps = 20'000;
+
+// Groups, then transfers, as tasks of lanes in one memory: orders of time alone.
+class QueueProblem {
+  public:
+    QueueProblem(const PartitionProblem& problem, const Partition& partition)
+        : problem_(problem),
+          grouped_(grouped_problem(problem, partition)),
+          unit_count_(int32_t(problem.units.size())) {
+        add_groups();
+        add_values();
+        add_costs();
+    }
+
+    const scheduler::PlacementProblem& tasks() const { return tasks_; }
+
+    QueueSchedule schedule_of(const scheduler::Schedule& found) const;
+
+  private:
+    int32_t groups() const { return grouped_.problem.task_count; }
+    // Its copies; behind the units' lanes. Not of the host's memory.
+    int32_t copy_lane(int32_t domain) const { return unit_count_ + domain - 1; }
+    int32_t lane_count() const { return unit_count_ + problem_.domain_count - 1; }
+
+    void add_groups() {
+        const std::vector<int32_t> lane_units = unit_of_lanes(problem_);
+        const size_t lanes = lane_units.size();
+        for (int32_t group = 0; group < groups(); ++group) {
+            const double* costs = grouped_.problem.cost_ns.data() + size_t(group) * lanes;
+            const auto own = size_t(
+                std::find_if(costs, costs + lanes,
+                             [](double cost) { return cost != PartitionProblem::kCannotRun; }) -
+                costs);
+            lane_of_.push_back(lane_units[own]);
+            cost_ns_.push_back(costs[own]);
+        }
+    }
+
+    // The task that has the value in that memory.
+    int32_t add_move(int32_t value, int32_t domain, bool is_to_device, int32_t after) {
+        const auto task = int32_t(lane_of_.size());
+        const int32_t whole = grouped_.value_of[size_t(value)];
+        const int32_t from = is_to_device ? kHostDomain : domain;
+        const int32_t to = is_to_device ? domain : kHostDomain;
+        const int32_t link =
+            problem_.link_between[size_t(from) * size_t(problem_.domain_count) + size_t(to)];
+        const int64_t bytes = problem_.values[size_t(whole)].bytes;
+        double cost_ns = 0;
+        if (link != scheduler::PlacementProblem::kNoLink && bytes > 0) {
+            const scheduler::PlacementLink& rates = problem_.links[size_t(link)];
+            cost_ns = rates.latency_ns + double(bytes) * 1e9 / rates.bytes_per_s;
+        }
+        lane_of_.push_back(copy_lane(domain));
+        cost_ns_.push_back(cost_ns);
+        moves_.push_back({whole, domain, is_to_device, 0});
+        edges_.emplace_back(after, task);
+        return task;
+    }
+
+    int32_t domain_of_group(int32_t group) const {
+        return problem_.units[size_t(lane_of_[size_t(group)])].domain;
+    }
+
+    // The uses of a value stand together.
+    void add_values() {
+        int32_t home = kHostDomain;
+        int32_t last = -1;
+        std::map<int32_t, int32_t> task_in;  // that has the value there, by domain
+        for (const scheduler::PlacementUse& use : grouped_.problem.uses) {
+            if (use.value != std::exchange(last, use.value)) {
+                const int32_t producer = grouped_.problem.values[size_t(use.value)].producer;
+                home = domain_of_group(producer);
+                task_in = {{home, producer}};
+            }
+            const int32_t domain = domain_of_group(use.reader);
+            edges_.emplace_back(brought_to(domain, use.value, home, task_in), use.reader);
+        }
+    }
+
+    int32_t brought_to(int32_t domain,
+                       int32_t value,
+                       int32_t home,
+                       std::map<int32_t, int32_t>& task_in) {
+        if (const auto there = task_in.find(domain); there != task_in.end()) {
+            return there->second;
+        }
+        if (domain == kHostDomain) {
+            return task_in[kHostDomain] = add_move(value, home, false, task_in.at(home));
+        }
+        const int32_t after = brought_to(kHostDomain, value, home, task_in);
+        return task_in[domain] = add_move(value, domain, true, after);
+    }
+
+    void add_costs() {
+        tasks_.task_count = int32_t(lane_of_.size());
+        tasks_.domain_of_lane.assign(size_t(lane_count()), 0);
+        tasks_.cost_ns.assign(lane_of_.size() * size_t(lane_count()), PartitionProblem::kCannotRun);
+        for (size_t task = 0; task < lane_of_.size(); ++task) {
+            tasks_.cost_ns[task * size_t(lane_count()) + size_t(lane_of_[task])] = cost_ns_[task];
+        }
+        // An order between tasks is a value of no bytes.
+        std::sort(edges_.begin(), edges_.end());
+        for (const auto& [before, after] : edges_) {
+            if (tasks_.values.empty() || tasks_.values.back().producer != before) {
+                tasks_.values.push_back({before, 0});
+            }
+            tasks_.uses.push_back({int32_t(tasks_.values.size()) - 1, after});
+        }
+    }
+
+    const PartitionProblem& problem_;
+    const GroupedProblem grouped_;
+    const int32_t unit_count_;
+    // By task.
+    std::vector<int32_t> lane_of_;
+    std::vector<double> cost_ns_;
+    std::vector<QueueMove> moves_;  // of the tasks behind the groups
+    std::vector<std::pair<int32_t, int32_t>> edges_;
+    scheduler::PlacementProblem tasks_;
+};
+
+// As early as the orders of the lanes allow.
+QueueSchedule QueueProblem::schedule_of(const scheduler::Schedule& found) const {
+    std::vector<std::vector<int32_t>> after(lane_of_.size());
+    std::vector<int32_t> waits(lane_of_.size());
+    const auto add_edge = [&](int32_t before, int32_t later) {
+        after[size_t(before)].push_back(later);
+        ++waits[size_t(later)];
+    };
+    for (const auto& [before, later] : edges_) {
+        add_edge(before, later);
+    }
+    for (const std::vector<int32_t>& order : found.order_of_lane) {
+        for (size_t i = 1; i < order.size(); ++i) {
+            add_edge(order[i - 1], order[i]);
+        }
+    }
+    using Ready = std::pair<double, int32_t>;  // earliest start, task
+    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+    std::vector<double> start_ns(lane_of_.size());
+    for (size_t task = 0; task < waits.size(); ++task) {
+        if (waits[task] == 0) {
+            ready.emplace(0, int32_t(task));
+        }
+    }
+    QueueSchedule schedule;
+    schedule.group_of_task = grouped_.group_of_task;
+    schedule.rank_of_group.resize(size_t(groups()));
+    schedule.moves = moves_;
+    schedule.busy_ns.resize(problem_.units.size());
+    for (int32_t rank = 0; !ready.empty(); ++rank) {
+        const auto [begin_ns, task] = ready.top();
+        ready.pop();
+        const double end_ns = begin_ns + cost_ns_[size_t(task)];
+        schedule.makespan_ns = std::max(schedule.makespan_ns, end_ns);
+        if (task < groups()) {
+            schedule.rank_of_group[size_t(task)] = rank;
+            schedule.busy_ns[size_t(lane_of_[size_t(task)])] += cost_ns_[size_t(task)];
+        } else {
+            schedule.moves[size_t(task - groups())].rank = rank;
+        }
+        for (const int32_t later : after[size_t(task)]) {
+            double& start = start_ns[size_t(later)];
+            start = std::max(start, end_ns);
+            if (--waits[size_t(later)] == 0) {
+                ready.emplace(start, later);
+            }
+        }
+    }
+    return schedule;
+}
+
+}  // namespace
+
+Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
+                                      const Partition& partition,
+                                      QueueSearch search) {
+    const QueueProblem queues(problem, partition);
+    scheduler::PlacementOptions options;
+    options.rules = {scheduler::PlacementRule::kHeft, scheduler::PlacementRule::kEarliestFinish};
+    if (search == QueueSearch::kLook) {
+        options.search_steps = 0;
+    } else if (queues.tasks().task_count <= kFewTasks) {
+        options.exact_steps = kExactSteps;
+    }
+    LEAT_ASSIGN_OR_RETURN(const scheduler::Schedule found,
+                          scheduler::place(queues.tasks(), options));
+    return queues.schedule_of(found);
+}
+
+}  // namespace leat

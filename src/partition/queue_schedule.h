@@ -1,0 +1,48 @@
+// QueueSchedule: what the Runtime does with a partition, queue by queue: the forecast of a run.
+//
+// The search of cost_partition.h knows links between any two memories. The Runtime has fewer and
+// more particular things to wait for, and here they are:
+//
+//   host lane          one task at a time, as all workers divide it
+//   device's queue     one part at a time
+//   device's copies    one transfer at a time, to the device or from it
+//
+//   part --> download, once --> upload to each memory where it is read --> part
+//
+// A transfer between two devices is a download and an upload. Nothing else is ever waited for, so
+// the orders of the queues decide all times; the Runtime submits in these orders.
+// Pure: bounded by steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "leat/status.h"
+#include "partition/partition_problem.h"
+
+namespace leat {
+
+struct QueueMove {
+    int32_t value = 0;   // of the PartitionProblem
+    int32_t domain = 0;  // of the device
+    bool is_to_device = false;
+    int32_t rank = 0;  // as QueueSchedule says
+};
+
+struct QueueSchedule {
+    double makespan_ns = 0;
+    std::vector<int32_t> group_of_task;
+    // Groups and moves in an order in which each comes after all that it waits for, also on its
+    // queue; of two others the earlier one is first.
+    std::vector<int32_t> rank_of_group;
+    std::vector<QueueMove> moves;
+    std::vector<double> busy_ns;  // by unit
+};
+
+// The least makespan that is found in a search that polishes, or by one look. Error: as place().
+enum class QueueSearch : uint8_t { kLook, kPolish };
+Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
+                                      const Partition& partition,
+                                      QueueSearch search);
+
+}  // namespace leat

@@ -1,0 +1,63 @@
+// Random graphs of operators that take long beside the moving of their operands: worth several
+// devices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/split_mix.h"
+#include "leat/graph.h"
+#include "support/random_tensor.h"
+
+namespace leat::testing_support {
+
+// Nodes of one shape, each of which reads one or two earlier values; results are all that no node
+// reads. Every third is a product of matrices, which takes far longer than its operands do to move.
+inline Graph forecast_graph(uint64_t seed) {
+    SplitMix random(seed);
+    Graph graph("random");
+    const int64_t rows = 8 + random.below(56);
+    const int64_t cols = 16 << random.below(4);
+    const int nodes = 3 + random.below(22);
+    std::vector<ValueId> values = {graph.input("a", DType::kFloat32, {rows, cols}),
+                                   graph.input("b", DType::kFloat32, {rows, cols})};
+    const ValueId weights = graph.constant("w", random_tensor({cols, cols}, seed));
+    std::vector<bool> is_read(values.size() + size_t(nodes), false);
+    const auto draw = [&] {
+        const auto count = int32_t(values.size());
+        const int32_t at = count - 1 - random.below(std::min(count, 6));
+        is_read[size_t(at)] = true;
+        return values[size_t(at)];
+    };
+    for (int i = 0; i < nodes; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        switch (random.below(6)) {
+            case 0:
+            case 1:
+                values.push_back(graph.add("MatMul", {draw(), weights}, {}, name));
+                break;
+            case 2:
+                values.push_back(graph.add("Add", {draw(), draw()}, {}, name));
+                break;
+            case 3:
+                values.push_back(graph.add("Mul", {draw(), draw()}, {}, name));
+                break;
+            case 4:
+                values.push_back(graph.add("Softmax", {draw()}, {}, name));
+                break;
+            default:
+                values.push_back(graph.add("Tanh", {draw()}, {}, name));
+                break;
+        }
+    }
+    for (size_t i = 2; i < values.size(); ++i) {
+        if (!is_read[i]) {
+            graph.output("y" + std::to_string(i), values[i]);
+        }
+    }
+    return graph;
+}
+
+}  // namespace leat::testing_support
