@@ -130,6 +130,7 @@ class ProblemBuilder {
         placement.clusters.resize(size_t(found.partition.part_count));
         placement.order.domain_of_part.resize(placement.clusters.size());
         placement.order.rank_of_node.resize(graph().nodes.size(), -1);
+        placement.order.host_ns_of_node.resize(graph().nodes.size());
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
             const int32_t task = task_of_node_[n];
             if (task < 0) {
@@ -141,6 +142,9 @@ class ProblemBuilder {
             const int32_t group = found.schedule.group_of_task[size_t(task)];
             placement.order.rank_of_node[n] = found.schedule.rank_of_group[size_t(group)];
             const int32_t part = found.partition.part_of_task[size_t(task)];
+            if (unit == kHostUnit) {
+                placement.order.host_ns_of_node[n] = costs_.at(n, size_t(device));
+            }
             if (part != kNoPart) {
                 placement.order.domain_of_part[size_t(part)] = problem_.units[size_t(unit)].domain;
                 placement.clusters[size_t(part)].device = device;

@@ -15,6 +15,7 @@
 #include "backends/plugin/loaded_plugin.h"
 #include "leat/plugin_clock.h"
 #include "runtime/device_operators.h"
+#include "runtime/host_lane.h"
 
 namespace leat {
 
@@ -67,6 +68,8 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     const std::string& file() const { return plugin_->file(); }
     // Null where time passes by itself.
     const LeatVirtualClock* virtual_clock() const { return virtual_clock_; }
+    // On that clock.
+    HostLane& host_lane() { return host_lane_; }
     // The device of the backend that is meant.
     Result<int> device_number(const DeviceName& name) const;
     const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }
@@ -115,6 +118,7 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     HostServices services_;  // outlives the plugin
     std::unique_ptr<LoadedPlugin> plugin_;
     const LeatVirtualClock* virtual_clock_ = nullptr;  // of the plugin
+    HostLane host_lane_;
     DeviceOperators operators_;
     std::mutex mutex_;
     std::map<int32_t, uint64_t> last_points_;  // by queue

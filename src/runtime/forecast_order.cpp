@@ -57,4 +57,10 @@ std::vector<int32_t> ForecastOrder::ranks_of(const Plan& plan, const GraphData& 
     return ranks;
 }
 
+std::optional<double> ForecastOrder::host_ns(const PlanStep& step, const GraphData& whole) const {
+    const std::optional<size_t> node = node_of(*step.node, whole);
+    return node && *node < host_ns_of_node.size() ? std::optional(host_ns_of_node[*node])
+                                                  : std::nullopt;
+}
+
 }  // namespace leat

@@ -139,6 +139,7 @@ Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scop
         case StepTask::Kind::kPart:
             return run_part(task, scope.worker());
         case StepTask::Kind::kJoint:
+        case StepTask::Kind::kElapsed:
             return {};
         case StepTask::Kind::kSubmit:
         case StepTask::Kind::kFinish:
@@ -179,7 +180,7 @@ scheduler::TaskFunction Instance::begin_run() {
         ran.store(0, std::memory_order_relaxed);
     }
     if (clock_ != nullptr) {
-        clock_->begin();
+        clock_->begin(state_);
     }
     return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
                 auto& instance = *static_cast<Instance*>(self);
@@ -202,7 +203,7 @@ Status Instance::end_run(Status status) {
     if (clock_ != nullptr) {
         clock_->end();
     }
-    if (device_steps_.empty()) {
+    if (device_steps_.empty() && clock_ == nullptr) {
         return status;
     }
     for (const int32_t step : device_steps_) {
@@ -261,6 +262,8 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
             name = "submit ";
         } else if (task.kind == StepTask::Kind::kFinish) {
             name = "finish ";
+        } else if (task.kind == StepTask::Kind::kElapsed) {
+            name = "end ";
         }
         name += name_of(*plan_->steps[size_t(task.step)].node);
     }

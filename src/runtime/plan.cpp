@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/round_up.h"
@@ -558,6 +559,7 @@ class PlanBuilder {
                 const auto node = size_t(step.node - graph_.nodes.data());
                 step.cost_ns *= context_.cost_factors[node];
             }
+            step.virtual_ns = virtual_ns_of(step);
             plan_->scratch_bytes =
                 std::max(plan_->scratch_bytes, round_up(kernel.scratch_bytes, kAlignmentBytes));
             if (kernel.is_reference) {
@@ -568,6 +570,17 @@ class PlanBuilder {
         // forecast.
         overlaps_devices_ =
             !context_.is_serial && (has_clock() || overlaps_devices(*plan_, planner.data_waits()));
+    }
+
+    // All workers divide a step.
+    int64_t virtual_ns_of(const PlanStep& step) const {
+        if (step.device != nullptr || !has_clock()) {
+            return 0;
+        }
+        const std::optional<double> foreseen = context_.order == nullptr
+                                                   ? std::nullopt
+                                                   : context_.order->host_ns(step, context_.whole);
+        return std::llround(foreseen.value_or(step.cost_ns / context_.workers));
     }
 
     bool has_clock() const { return !backends_with_clock(plan_->devices).empty(); }
@@ -737,7 +750,7 @@ class PlanBuilder {
         tasks = std::move(program.tasks);
         plan_->report.tile_waits = program.tile_waits;
         if (has_clock()) {
-            plan_->releases = std::make_shared<const TaskReleases>(program.dag);
+            plan_->releases = std::make_shared<const TaskReleases>(program.dag, tasks);
         }
         return scheduler::Program::compile(program.dag, options);
     }

@@ -9,14 +9,17 @@
 // sleeps does not know whether another one works.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "leat/scheduler/executor.h"
 #include "leat/scheduler/task_dag.h"
 #include "runtime/device_plan.h"
+#include "runtime/step_tasks.h"
 
 namespace leat {
 
@@ -26,12 +29,21 @@ std::vector<std::shared_ptr<DeviceBackend>> backends_with_clock(const DevicePlan
 // Which task waits for how much, and who waits for it. Immutable.
 class TaskReleases {
   public:
-    explicit TaskReleases(const scheduler::TaskDag& dag);
+    // tasks: by id.
+    TaskReleases(const scheduler::TaskDag& dag, std::span<const StepTask> tasks);
 
     int32_t task_count() const { return int32_t(waits_.size()); }
     // Edges to the task, and its waits for points.
     int32_t waits(int32_t task) const { return waits_[size_t(task)]; }
     int64_t tiles(int32_t task) const { return tiles_[size_t(task)]; }
+    // What the host's lane does for the task when its tiles have ended: 0: nothing; else another
+    // task waits for the end, at a point.
+    struct Elapse {
+        int64_t ns = 0;
+        scheduler::TaskId waiter{};
+        scheduler::PointId point{};
+    };
+    const Elapse& elapse(int32_t task) const { return elapses_[size_t(task)]; }
     std::span<const int32_t> successors(int32_t task) const {
         return std::span(successors_)
             .subspan(size_t(begin_[size_t(task)]),
@@ -41,6 +53,7 @@ class TaskReleases {
   private:
     std::vector<int32_t> waits_;
     std::vector<int64_t> tiles_;
+    std::vector<Elapse> elapses_;
     std::vector<int32_t> begin_;  // by task, and the end: where its successors begin
     std::vector<int32_t> successors_;
 };
@@ -56,13 +69,14 @@ class RunClock {
     RunClock& operator=(const RunClock&) = delete;
     ~RunClock() { end(); }
 
-    // Before the first task: holds.
-    void begin();
+    // Before the first task: holds. The state of the program that runs.
+    void begin(scheduler::ProgramState& program);
     // By the thread that ran so many tiles of the task.
     void tiles_ended(scheduler::TaskId task, int64_t tiles);
     // In a callback, or by a thread that runs a task: one of the task's points is reached.
     void point_reached(scheduler::TaskId task);
-    // Nothing is held any more, whatever is left, until the next begin().
+    // Nothing is held any more, whatever is left, until the next begin(). Waits for what the host's
+    // lane still does.
     void end();
 
     // Of the last run, on the clock: when it began, and when its last task so far had ended.
@@ -70,6 +84,14 @@ class RunClock {
     int64_t end_ns() const { return end_ns_; }
 
   private:
+    // Of a task, on the host's lane.
+    struct Elapsing {
+        RunClock* clock = nullptr;
+        int32_t task = 0;
+    };
+
+    void elapse(int32_t task);
+    static void elapsed(void* user, LeatCode code);
     void hold();
     void release();
     int64_t now_ns() const { return backends_[0]->virtual_clock()->now_ns(backends_[0]->handle()); }
@@ -78,9 +100,13 @@ class RunClock {
     const std::vector<std::shared_ptr<DeviceBackend>> backends_;
     const std::shared_ptr<const TaskReleases> releases_;
     std::mutex mutex_;
-    std::vector<int32_t> waits_;  // by task, that are left
-    std::vector<int64_t> tiles_;  // by task, that are left
-    int32_t busy_ = 0;            // tasks that are ready or running
+    std::condition_variable changed_;
+    scheduler::ProgramState* program_ = nullptr;  // of the run
+    std::vector<Elapsing> elapsings_;             // by task
+    int32_t elapsing_ = 0;                        // of them, now
+    std::vector<int32_t> waits_;                  // by task, that are left
+    std::vector<int64_t> tiles_;                  // by task, that are left
+    int32_t busy_ = 0;                            // tasks that are ready or running
     bool is_running_ = false;
     int64_t begin_ns_ = 0;
     int64_t end_ns_ = 0;

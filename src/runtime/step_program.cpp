@@ -51,24 +51,44 @@ std::vector<int32_t> sequence_of(size_t steps, std::span<const int32_t> ranks) {
     return sequence;
 }
 
-// Each behind the one before it on its queue.
+using QueueKey = std::pair<const DeviceBackend*, int32_t>;
+
+QueueKey queue_of(const Plan& plan, const PlanStep& step) {
+    if (!is_submitted(step)) {
+        return {nullptr, 0};
+    }
+    const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
+    const DevicePart& memory_part = *plan.devices.memories[size_t(use.memory)].part;
+    return {backend_of(plan, step),
+            step.is_transfer ? memory_part.copy_queue()
+                             : static_cast<const DeviceKernel&>(*step.device).part()->queue()};
+}
+
+std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
+                                         const PlanStep& step,
+                                         StepTasks::Program& program) {
+    const scheduler::Task task{.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count};
+    if (step.virtual_ns > 0) {
+        return add_elapsing_tasks(index, task, step.virtual_ns, program.dag, program.tasks);
+    }
+    const TaskId only = program.dag.add(task);
+    program.tasks.push_back({index});
+    return {only, only};
+}
+
+// Each behind the one before it on its queue; the host's lane of virtual time is one, too.
 void order_submissions(const Plan& plan,
                        std::span<const int32_t> sequence,
                        std::span<const std::pair<TaskId, TaskId>> tasks_of,
                        scheduler::TaskDag& dag) {
-    std::map<std::pair<const DeviceBackend*, int32_t>, TaskId> last;  // by queue
+    std::map<QueueKey, TaskId> last;
     for (const int32_t s : sequence) {
         const PlanStep& step = plan.steps[size_t(s)];
-        if (!is_submitted(step)) {
+        if (!is_submitted(step) && step.virtual_ns == 0) {
             continue;
         }
-        const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
-        const DevicePart& memory_part = *plan.devices.memories[size_t(use.memory)].part;
-        const int32_t queue = step.is_transfer
-                                  ? memory_part.copy_queue()
-                                  : static_cast<const DeviceKernel&>(*step.device).part()->queue();
         const TaskId submit = tasks_of[size_t(s)].first;
-        const auto [before, is_first] = last.try_emplace({backend_of(plan, step), queue}, submit);
+        const auto [before, is_first] = last.try_emplace(queue_of(plan, step), submit);
         if (!is_first) {
             dag.precede(std::exchange(before->second, submit), submit);
         }
@@ -127,10 +147,7 @@ StepTasks::Program step_program(const StepWaits& waits,
             plan.devices.uses[size_t(step.device_use)].follows.clear();
             tasks_of[size_t(s)] = add_device_tasks(s, program.dag, program.tasks);
         } else {
-            const TaskId task =
-                program.dag.add({.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count});
-            tasks_of[size_t(s)] = {task, task};
-            program.tasks.push_back({s});
+            tasks_of[size_t(s)] = add_host_tasks(s, step, program);
         }
         const auto [first, last] = tasks_of[size_t(s)];
         for (const int32_t wait : waits[size_t(s)]) {

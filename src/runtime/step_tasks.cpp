@@ -35,6 +35,21 @@ std::pair<TaskId, TaskId> add_device_tasks(int32_t step,
     return {submit, finish};
 }
 
+std::pair<TaskId, TaskId> add_elapsing_tasks(int32_t step,
+                                             const scheduler::Task& task,
+                                             int64_t virtual_ns,
+                                             scheduler::TaskDag& dag,
+                                             std::vector<StepTask>& tasks) {
+    const TaskId whole = dag.add(task);
+    const TaskId elapsed = dag.add({.cost_ns = 0});
+    const scheduler::PointId point = dag.add_point();
+    dag.precede(whole, elapsed);
+    dag.wait_for(elapsed, point, 1);
+    tasks.push_back({.step = step, .point = point, .finish = elapsed, .virtual_ns = virtual_ns});
+    tasks.push_back({.step = step, .kind = StepTask::Kind::kElapsed, .point = point});
+    return {whole, elapsed};
+}
+
 ByteRange bytes_of_tiles(const TiledStep& step,
                          const StepOperand& operand,
                          int64_t tile_begin,

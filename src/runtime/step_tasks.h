@@ -20,18 +20,20 @@ namespace leat {
 // What a task of the program does.
 struct StepTask {
     enum class Kind : uint8_t {
-        kWhole,   // all tiles of the step, which are the task's
-        kPart,    // tiles [tile_begin, tile_end) of each column of tiles; the task has one tile
-        kJoint,   // nothing: others wait for it instead of for all parts of the step
-        kSubmit,  // submits the step to its device
-        kFinish,  // what is left to do for it once the device has ended
+        kWhole,    // all tiles of the step, which are the task's
+        kPart,     // tiles [tile_begin, tile_end) of each column of tiles; the task has one tile
+        kJoint,    // nothing: others wait for it instead of for all parts of the step
+        kSubmit,   // submits the step to its device
+        kFinish,   // what is left to do for it once the device has ended
+        kElapsed,  // nothing: others wait for it, as the step takes virtual time on the host
     };
     int32_t step = 0;
     Kind kind = Kind::kWhole;
     int64_t tile_begin = 0;
     int64_t tile_end = 0;
     scheduler::PointId point{-1};  // of the program: reached when the device has ended
-    scheduler::TaskId finish{-1};  // of kSubmit: the task that waits for the point
+    scheduler::TaskId finish{-1};  // the task that waits for the point
+    int64_t virtual_ns = 0;        // of kWhole: until the point is reached; 0: nobody waits for it
 };
 
 // A value that a step reads or writes, in the memory that it shares with others.
@@ -60,6 +62,13 @@ struct TiledStep {
 std::pair<scheduler::TaskId, scheduler::TaskId> add_device_tasks(int32_t step,
                                                                  scheduler::TaskDag& dag,
                                                                  std::vector<StepTask>& tasks);
+
+// The same for a step of the host that takes virtual time.
+std::pair<scheduler::TaskId, scheduler::TaskId> add_elapsing_tasks(int32_t step,
+                                                                   const scheduler::Task& task,
+                                                                   int64_t virtual_ns,
+                                                                   scheduler::TaskDag& dag,
+                                                                   std::vector<StepTask>& tasks);
 
 // What tiles [tile_begin, tile_end) of a column, at least one, touch of the operand: in its memory.
 ByteRange bytes_of_tiles(const TiledStep& step,

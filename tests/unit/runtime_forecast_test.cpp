@@ -31,9 +31,9 @@ Settings unequal_devices() {
             {"link_bytes_per_s", "2e9,1e9,4e9"}};
 }
 
-CompileOptions by_cost() {
+CompileOptions by_cost(const std::string& devices) {
     CompileOptions options;
-    options.devices = "sim:0,sim:1,sim:2";
+    options.devices = devices;
     options.placement_policy = PlacementPolicy::kCost;
     options.fallback = Fallback::kForbid;
     return options;
@@ -43,6 +43,7 @@ struct Confirmed {
     double forecast_ns = 0;
     double run_ns = 0;
     size_t devices = 0;  // that nodes run on
+    bool uses_host = false;
 };
 
 size_t devices_used(const GraphPlacement& placement) {
@@ -56,9 +57,11 @@ size_t devices_used(const GraphPlacement& placement) {
 }
 
 // Two runs: the second finds the clock where the first one left it.
-Confirmed confirmed(const Runtime& runtime, const Graph& graph) {
+Confirmed confirmed(const Runtime& runtime,
+                    const Graph& graph,
+                    const std::string& devices = "sim:0,sim:1,sim:2") {
     Confirmed result;
-    const auto compiled = runtime.compile(graph, by_cost());
+    const auto compiled = runtime.compile(graph, by_cost(devices));
     EXPECT_TRUE(compiled.ok()) << compiled.error().message();
     if (!compiled.ok()) {
         return result;
@@ -66,6 +69,7 @@ Confirmed confirmed(const Runtime& runtime, const Graph& graph) {
     const GraphPlacement placement = compiled->report().placement;
     result.forecast_ns = placement.forecast.makespan_ns;
     result.devices = devices_used(placement);
+    result.uses_host = placement.forecast.busy[0].share > 0;
     Request request = *compiled->make_request();
     for (const ValueInfo& input : compiled->inputs()) {
         Shape shape;
@@ -105,6 +109,27 @@ TEST(Forecast, IsWhatRunsOfRandomGraphsTake) {
     }
     // The rest would only show how long a device takes.
     EXPECT_GE(divided, kGraphs / 3);
+}
+
+// Plain loops are as fast as the slowest device, so that the host has its share.
+TEST(Forecast, IsWhatRunsTakeBesideTheHost) {
+    constexpr int kGraphs = 40;
+    int divided = 0;
+    for (const int threads : {1, 3}) {
+        const Runtime runtime(sim_options(threads, unequal_devices()));
+        for (int seed = 0; seed < kGraphs / 2; ++seed) {
+            SCOPED_TRACE("seed " + std::to_string(threads * 1000 + seed));
+            const Confirmed result = confirmed(runtime, forecast_graph(threads * 1000 + seed),
+                                               "sim:0,sim:1,sim:2,reference");
+            if (result.uses_host && result.devices == 1) {
+                EXPECT_EQ(result.run_ns, 0);  // no device, no virtual time
+                continue;
+            }
+            expect_confirmed(result);
+            divided += result.uses_host ? 1 : 0;
+        }
+    }
+    EXPECT_GE(divided, kGraphs / 4);
 }
 
 class ForecastOfNetwork : public testing::TestWithParam<const char*> {};
