@@ -60,4 +60,15 @@ inline Graph forecast_graph(uint64_t seed) {
     return graph;
 }
 
+// A product with a narrow matrix: its result is small beside its operand.
+//
+//  a[rows, inner] --> matmul(w[inner, 4]) --> y
+inline Graph narrow_product(int64_t rows, int64_t inner) {
+    Graph graph("stream");
+    const ValueId a = graph.input("a", DType::kFloat32, {rows, inner});
+    const ValueId w = graph.constant("w", random_tensor({inner, 4}, 2));
+    graph.output("y", graph.add("MatMul", {a, w}, {}, "matmul"));
+    return graph;
+}
+
 }  // namespace leat::testing_support

@@ -13,6 +13,7 @@
 #include "base/split_mix.h"
 #include "leat/leat.h"
 #include "support/device_runs.h"
+#include "support/forecast_graphs.h"
 #include "support/random_tensor.h"
 
 namespace leat {
@@ -395,12 +396,9 @@ auto stream_time(const CompiledGraph& compiled, int requests, int runs) {
 TEST(Streams, CopyForOneRequestWhileTheDeviceRunsAnother) {
     constexpr int kRequests = 3;
     constexpr int kRunsEach = 8;
-    Graph graph("stream");
-    const ValueId a = graph.input("a", DType::kFloat32, {64, 160});
-    const ValueId w = graph.constant("w", random_tensor({160, 4}, 2));
-    graph.output("y", graph.add("MatMul", {a, w}, {}, "matmul"));
     const Runtime runtime(sim_options(1, {{"delay_us", "10000"}}));
-    const CompiledGraph compiled = *runtime.compile(graph, placed({{"matmul", "sim"}}));
+    const CompiledGraph compiled =
+        *runtime.compile(testing_support::narrow_product(64, 160), placed({{"matmul", "sim"}}));
     // One after the other they take 20 ms each by the device's delays alone, and 10 ms at best.
     // A busy machine may hold a stream up; none is below the first figure where nothing overlaps.
     constexpr int kTries = 20;

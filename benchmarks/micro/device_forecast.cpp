@@ -1,0 +1,217 @@
+// Forecasts of placements by cost against runs on simulated devices that keep real time.
+//
+//   device_forecast PLUGIN_FOLDER SCRATCH_FOLDER [MODEL.onnx ...]
+//
+// 100 random graphs and the models, each placed by cost on three devices of different speeds, whose
+// median operator takes 2 ms on the fastest. Results are recorded in mode `compute` with the same
+// placement and replayed in mode `timed`. Of each, the median of three runs over the forecast; of
+// all, the median of how far that is from 1. At last a stream of requests whose transfers take as
+// long as their operator: its throughput over that of the operator alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "base/monotonic_clock.h"
+#include "leat/leat.h"
+#include "support/forecast_graphs.h"
+
+namespace leat::micro {
+namespace {
+
+using testing_support::forecast_graph;
+using testing_support::random_tensor;
+using Settings = std::map<std::string, std::string, std::less<>>;
+
+constexpr int kRandomGraphs = 100;
+constexpr int kRuns = 3;
+
+template <class T>
+T needed(Result<T> result) {
+    if (!result.ok()) {
+        fmt::print(stderr, "{}\n", result.error().message());
+        std::exit(1);
+    }
+    return *std::move(result);
+}
+
+void need(const Status& status) {
+    if (!status.ok()) {
+        fmt::print(stderr, "{}\n", status.message());
+        std::exit(1);
+    }
+}
+
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+struct Folders {
+    std::string plugins;
+    std::string recording;  // a file
+};
+
+Runtime runtime_of(const Folders& folders, Settings settings, bool is_timed) {
+    RuntimeOptions options;
+    options.backend_path = folders.plugins;
+    options.threads = 2;
+    settings.emplace("mode", is_timed ? "timed" : "compute");
+    settings.emplace(is_timed ? "replay" : "record", folders.recording);
+    // The host would reach the memory without the link in mode `compute`.
+    settings.emplace("mappable", "0");
+    options.backend_settings["sim"] = std::move(settings);
+    return Runtime(options);
+}
+
+CompiledGraph compiled_by(const Runtime& runtime, const Graph& graph, const std::string& devices) {
+    CompileOptions options;
+    options.devices = devices;
+    options.placement_policy = PlacementPolicy::kCost;
+    options.fallback = Fallback::kForbid;
+    return needed(runtime.compile(graph, options));
+}
+
+Request bound_request(const CompiledGraph& compiled) {
+    Request request = needed(compiled.make_request());
+    for (const ValueInfo& input : compiled.inputs()) {
+        Shape shape;
+        for (const DimSpec& dim : input.dims) {
+            shape.append(dim.is_fixed() ? dim.extent() : 1);
+        }
+        need(request.bind(input.name, random_tensor(shape, 1)));
+    }
+    return request;
+}
+
+double timed_ns(Request& request) {
+    const int64_t begin_ns = monotonic_ns();
+    need(request.run());
+    return double(monotonic_ns() - begin_ns);
+}
+
+// Measured over forecast.
+double ratio_of(const Folders& folders, const std::string& name, const Graph& graph) {
+    const Settings settings = {{"devices", "3"},
+                               {"flops_per_s", "4e8,1e9,2e9"},
+                               {"bytes_per_s", "1e9,1e9,4e9"},
+                               {"link_latency_us", "5,20,10"},
+                               {"link_bytes_per_s", "2e9,1e9,4e9"},
+                               {"median_op_us", "2000"}};
+    const std::string devices = "sim:0,sim:1,sim:2";
+    std::filesystem::remove(folders.recording);
+    {
+        const Runtime runtime = runtime_of(folders, settings, false);
+        const CompiledGraph compiled = compiled_by(runtime, graph, devices);
+        Request request = bound_request(compiled);
+        need(request.run());
+    }
+    const Runtime runtime = runtime_of(folders, settings, true);
+    const CompiledGraph compiled = compiled_by(runtime, graph, devices);
+    const GraphPlacement placement = compiled.report().placement;
+    Request request = bound_request(compiled);
+    std::vector<double> times_ns;
+    for (int run = 0; run < kRuns; ++run) {
+        times_ns.push_back(timed_ns(request));
+    }
+    const double ratio = median_of(times_ns) / placement.forecast.makespan_ns;
+    int parts = 0;
+    for (const DeviceShare& share : placement.devices) {
+        parts += share.part_count;
+    }
+    fmt::print("{:<28} {:>5} {:>12.2f} {:>12.2f} {:>8.4f}\n", name, parts,
+               placement.forecast.makespan_ns * 1e-6, median_of(times_ns) * 1e-6, ratio);
+    return ratio;
+}
+
+// An operator of 20 ms whose operand takes 20 ms to move.
+void time_stream(const Folders& folders) {
+    constexpr int kRequests = 3;
+    constexpr int kRunsEach = 16;
+    constexpr double kStepNs = 20e6;
+    const Graph graph = testing_support::narrow_product(256, 1024);
+    const Settings settings = {{"flops_per_s", fmt::format("{}", 2.0 * 256 * 1024 * 4 / 20e-3)},
+                               {"bytes_per_s", "1e12"},
+                               {"link_latency_us", "0"},
+                               {"link_bytes_per_s", fmt::format("{}", 256.0 * 1024 * 4 / 20e-3)}};
+    std::filesystem::remove(folders.recording);
+    for (const bool is_timed : {false, true}) {
+        const Runtime runtime = runtime_of(folders, settings, is_timed);
+        const CompiledGraph compiled = compiled_by(runtime, graph, "sim");
+        if (!is_timed) {
+            Request request = bound_request(compiled);
+            need(request.run());
+            continue;
+        }
+        const int64_t begin_ns = monotonic_ns();
+        std::vector<std::thread> threads;
+        threads.reserve(kRequests);
+        for (int i = 0; i < kRequests; ++i) {
+            threads.emplace_back([&compiled] {
+                Request request = bound_request(compiled);
+                for (int run = 0; run < kRunsEach; ++run) {
+                    need(request.run());
+                }
+            });
+        }
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+        const auto wall_ns = double(monotonic_ns() - begin_ns);
+        fmt::print("stream of {} runs, {} in flight: {:.1f} ms, {:.3f} of the operator's rate\n",
+                   kRequests * kRunsEach, kRequests, wall_ns * 1e-6,
+                   kRequests * kRunsEach * kStepNs / wall_ns);
+    }
+}
+
+void report(const std::string& name, const std::vector<double>& ratios) {
+    std::vector<double> off;
+    off.reserve(ratios.size());
+    for (const double ratio : ratios) {
+        off.push_back(std::abs(ratio - 1));
+    }
+    if (!off.empty()) {
+        fmt::print("{}: {} graphs, |measured / forecast - 1|: median {:.4f}, most {:.4f}\n", name,
+                   off.size(), median_of(off), *std::max_element(off.begin(), off.end()));
+    }
+}
+
+int run(int argc, char** argv) {
+    if (argc < 3) {
+        fmt::print(stderr,
+                   "usage: device_forecast PLUGIN_FOLDER SCRATCH_FOLDER [MODEL.onnx ...]\n");
+        return 2;
+    }
+    const Folders folders{argv[1], std::string(argv[2]) + "/device_forecast.runs"};
+    fmt::print("{:<28} {:>5} {:>12} {:>12} {:>8}\n", "graph", "parts", "forecast, ms", "run, ms",
+               "ratio");
+    std::vector<double> models;
+    for (int i = 3; i < argc; ++i) {
+        const std::filesystem::path file = argv[i];
+        models.push_back(
+            ratio_of(folders, file.parent_path().filename().string(), needed(load_onnx(file))));
+    }
+    std::vector<double> random;
+    for (uint64_t seed = 1; seed <= kRandomGraphs; ++seed) {
+        random.push_back(ratio_of(folders, fmt::format("random {}", seed), forecast_graph(seed)));
+    }
+    report("models", models);
+    report("random graphs", random);
+    time_stream(folders);
+    std::filesystem::remove(folders.recording);
+    return 0;
+}
+
+}  // namespace
+}  // namespace leat::micro
+
+int main(int argc, char** argv) {
+    return leat::micro::run(argc, argv);
+}
