@@ -36,7 +36,7 @@ std::vector<std::string> folders;
 constexpr const char* kDevices = "cpu,sim,reference";
 constexpr int kRequests = 3;
 
-//  x --> Conv --> Relu --> Conv --> Add --> MaxPool --> Flatten --> Gemm --> Softmax --> y
+//  x --> Conv --> Relu --> Conv --> Add --> MaxPool --> Flatten --> MatMul --> Softmax --> y
 //                   \---------------^
 Network residual_network() {
     Network network{"residual", Graph("residual"), {DataSet{}}, {1e-3, 1e-5}};
