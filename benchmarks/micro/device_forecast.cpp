@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,6 +120,7 @@ double ratio_of(const Folders& folders, const std::string& name, const Graph& gr
     const GraphPlacement placement = compiled.report().placement;
     Request request = bound_request(compiled);
     std::vector<double> times_ns;
+    times_ns.reserve(kRuns);
     for (int run = 0; run < kRuns; ++run) {
         times_ns.push_back(timed_ns(request));
     }
@@ -129,6 +132,13 @@ double ratio_of(const Folders& folders, const std::string& name, const Graph& gr
     fmt::print("{:<28} {:>5} {:>12.2f} {:>12.2f} {:>8.4f}\n", name, parts,
                placement.forecast.makespan_ns * 1e-6, median_of(times_ns) * 1e-6, ratio);
     return ratio;
+}
+
+void run_often(const CompiledGraph& compiled, int runs) {
+    Request request = bound_request(compiled);
+    for (int run = 0; run < runs; ++run) {
+        need(request.run());
+    }
 }
 
 // An operator of 20 ms whose operand takes 20 ms to move.
@@ -154,12 +164,7 @@ void time_stream(const Folders& folders) {
         std::vector<std::thread> threads;
         threads.reserve(kRequests);
         for (int i = 0; i < kRequests; ++i) {
-            threads.emplace_back([&compiled] {
-                Request request = bound_request(compiled);
-                for (int run = 0; run < kRunsEach; ++run) {
-                    need(request.run());
-                }
-            });
+            threads.emplace_back(run_often, std::cref(compiled), kRunsEach);
         }
         for (std::thread& thread : threads) {
             thread.join();
