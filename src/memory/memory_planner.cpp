@@ -43,6 +43,46 @@ std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,
     return users;
 }
 
+StepMoments moments_of(const MemoryProblem& problem, std::span<const int32_t> order) {
+    std::vector<std::shared_ptr<const InnerSteps>> insides;
+    insides.reserve(order.size());
+    for (const int32_t index : order) {
+        insides.push_back(problem.steps[size_t(index)].inside);
+    }
+    return StepMoments(std::move(insides));
+}
+
+// By value: the moments of that order at which a step uses it, ascending.
+std::vector<std::vector<int32_t>> users_by_moment_in(const MemoryProblem& problem,
+                                                     std::span<const int32_t> order,
+                                                     const StepMoments& moments) {
+    if (moments.is_plain()) {
+        return users_in(problem, order);
+    }
+    std::vector<std::vector<int32_t>> users(problem.values.size());
+    for (int32_t position = 0; position < int32_t(order.size()); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[size_t(position)])];
+        if (step.inside != nullptr) {
+            for (const InnerSteps::Use& use : step.inside->uses) {
+                const std::vector<int32_t> own = moments.users(position, use);
+                std::vector<int32_t>& all = users[size_t(use.value)];
+                all.insert(all.end(), own.begin(), own.end());
+            }
+            continue;
+        }
+        for (const int32_t value : step.reads) {
+            users[size_t(value)].push_back(moments.begin(position));
+        }
+        for (const int32_t value : step.writes) {
+            users[size_t(value)].push_back(moments.begin(position));
+        }
+    }
+    for (std::vector<int32_t>& own : users) {
+        sort_unique(own);
+    }
+    return users;
+}
+
 // What steps in that order wait for, where values begin and end so.
 StepWaits waits_of(const MemoryProblem& problem,
                    std::span<const int32_t> order,
@@ -127,6 +167,69 @@ std::vector<UsedGroup> used_groups(const MemoryProblem& problem,
     return used;
 }
 
+// The most bytes that the step uses at once, of its operands and inside, where what it does inside
+// is one thing after the other.
+int64_t peak_inside(const MemoryProblem& problem,
+                    const ValueGroups& groups,
+                    const InnerSteps& inside) {
+    std::vector<int64_t> growth_bytes(inside.waits.size() + 1, 0);
+    for (const InnerSteps::Use& use : inside.uses) {
+        if (!groups.is_placed(use.value)) {
+            continue;
+        }
+        const int64_t bytes = round_up(groups.size_bytes(use.value), problem.alignment_bytes);
+        const bool is_whole = use.steps.empty();
+        const bool begins_first = is_whole || use.side == InnerSteps::Side::kRead;
+        const bool ends_last = is_whole || use.side == InnerSteps::Side::kWritten;
+        growth_bytes[begins_first ? 0 : size_t(use.steps.front())] += bytes;
+        if (!ends_last) {
+            growth_bytes[size_t(use.steps.back()) + 1] -= bytes;
+        }
+    }
+    int64_t peak = 0;
+    int64_t alive = 0;
+    for (const int64_t growth : growth_bytes) {
+        alive += growth;
+        peak = std::max(peak, alive);
+    }
+    return peak;
+}
+
+// True for values that one step uses inside, and nobody else.
+std::vector<bool> values_inside(const MemoryProblem& problem, std::span<const int32_t> order) {
+    std::vector<bool> are_inside(problem.values.size(), false);
+    for (const int32_t index : order) {
+        if (const auto& inside = problem.steps[size_t(index)].inside; inside != nullptr) {
+            for (const InnerSteps::Use& use : inside->uses) {
+                are_inside[size_t(use.value)] = use.side == InnerSteps::Side::kInside;
+            }
+        }
+    }
+    return are_inside;
+}
+
+// A buffer of a step alone, for what it needs inside beside its operands.
+void add_buffers_inside(const MemoryProblem& problem,
+                        const ValueGroups& groups,
+                        std::span<const int32_t> order,
+                        OrderProblem& result) {
+    for (size_t position = 0; position < order.size(); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[position])];
+        if (step.inside == nullptr) {
+            continue;
+        }
+        int64_t bytes = peak_inside(problem, groups, *step.inside);
+        for (const InnerSteps::Use& use : step.inside->uses) {
+            if (use.side != InnerSteps::Side::kInside && groups.is_placed(use.value)) {
+                bytes -= round_up(groups.size_bytes(use.value), problem.alignment_bytes);
+            }
+        }
+        if (bytes > 0) {
+            result.buffers.push_back({bytes, int32_t(position), {}, false});
+        }
+    }
+}
+
 // The order search's view of steps that are left.
 OrderProblem order_problem(const MemoryProblem& problem,
                            const ValueGroups& groups,
@@ -134,13 +237,18 @@ OrderProblem order_problem(const MemoryProblem& problem,
     OrderProblem result;
     result.step_count = int32_t(order.size());
     std::vector<int32_t> buffer_of(problem.values.size(), -1);  // by root
+    const std::vector<bool> are_inside = values_inside(problem, order);
     for (const UsedGroup& group : used_groups(problem, groups, users_in(problem, order))) {
+        if (are_inside[size_t(group.root)]) {
+            continue;
+        }
         buffer_of[size_t(group.root)] = int32_t(result.buffers.size());
         result.buffers.push_back({round_up(groups.size_bytes(group.root), problem.alignment_bytes),
                                   group.users.front(),
                                   {group.users.begin() + 1, group.users.end()},
                                   group.is_kept});
     }
+    add_buffers_inside(problem, groups, order, result);
     const StepWaits waits = data_waits_of(problem, order, groups);
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t before : waits[position]) {
@@ -160,11 +268,13 @@ OrderProblem order_problem(const MemoryProblem& problem,
     return result;
 }
 
-// The most bytes alive at once where the steps run in that order, of which `users` are positions:
-// peak_bytes() of the order search for that one order, without its graph.
+// The most bytes alive at once where the steps run in that order, of which `users` are moments:
+// peak_bytes() of the order search for that one order, without its graph, and with what steps do
+// inside.
 int64_t peak_in_order(const MemoryProblem& problem,
                       const ValueGroups& groups,
                       std::span<const int32_t> order,
+                      const StepMoments& moments,
                       const std::vector<std::vector<int32_t>>& users) {
     struct Life {
         int64_t size_bytes = 0;
@@ -182,8 +292,9 @@ int64_t peak_in_order(const MemoryProblem& problem,
             life.last = std::max(life.last, own.back());
         }
     }
-    std::vector<int64_t> growth_bytes(order.size() + 1, 0);  // before the step
-    std::vector<int64_t> output_bytes(order.size(), 0);
+    const auto count = size_t(moments.count());
+    std::vector<int64_t> growth_bytes(count + 1, 0);  // before the moment
+    std::vector<int64_t> output_bytes(count, 0);
     for (size_t root = 0; root < lives.size(); ++root) {
         Life& life = lives[root];
         if (life.first < 0) {
@@ -199,11 +310,10 @@ int64_t peak_in_order(const MemoryProblem& problem,
         }
     }
     // Of the input that the step's result is written over.
-    const auto saved_bytes = [&](const MemoryStep& step, size_t position) -> int64_t {
+    const auto saved_bytes = [&](const MemoryStep& step, int32_t moment) -> int64_t {
         for (const int32_t input : step.in_place) {
             const Life& from = lives[size_t(groups.root(input))];
-            const bool dies =
-                !from.is_kept && from.last == int32_t(position) && from.first < from.last;
+            const bool dies = !from.is_kept && from.last == moment && from.first < from.last;
             if (dies && groups.root(input) != groups.root(step.writes[0]) &&
                 groups.is_placed(step.writes[0]) && groups.spans_group(input) &&
                 groups.spans_group(step.writes[0])) {
@@ -214,10 +324,13 @@ int64_t peak_in_order(const MemoryProblem& problem,
     };
     int64_t alive = 0;
     int64_t peak = 0;
-    for (size_t position = 0; position < order.size(); ++position) {
-        alive += growth_bytes[position];
-        const MemoryStep& step = problem.steps[size_t(order[position])];
-        peak = std::max(peak, alive + output_bytes[position] - saved_bytes(step, position));
+    for (int32_t position = 0; position < int32_t(order.size()); ++position) {
+        const MemoryStep& step = problem.steps[size_t(order[size_t(position)])];
+        for (int32_t at = moments.begin(position); at <= moments.end(position); ++at) {
+            alive += growth_bytes[size_t(at)];
+            const int64_t saved = step.inside == nullptr ? saved_bytes(step, at) : 0;
+            peak = std::max(peak, alive + output_bytes[size_t(at)] - saved);
+        }
     }
     return peak;
 }
@@ -233,8 +346,11 @@ bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_ends);
     };
     const auto same_step = [&](const MemoryStep& x, const MemoryStep& y) {
+        const bool same_inside = x.inside == nullptr || y.inside == nullptr
+                                     ? x.inside == y.inside
+                                     : *x.inside == *y.inside;
         return x.reads == y.reads && x.writes == y.writes && x.in_place == y.in_place &&
-               same_views(x.views, y.views);
+               same_views(x.views, y.views) && same_inside;
     };
     return a.alignment_bytes == b.alignment_bytes && same_views(a.views, b.views) &&
            std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
@@ -259,7 +375,7 @@ MemoryPlanner::MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former)
         return;
     }
     steps_ = former.steps_;
-    peak_bytes_ = peak_in_order(problem_, groups_, order(), steps_->users);
+    peak_bytes_ = peak_in_order(problem_, groups_, order(), moments(), users_by_moment());
 }
 
 void MemoryPlanner::join_views() {
@@ -300,7 +416,9 @@ std::vector<int32_t> MemoryPlanner::choose_views() {
         return all;
     }
     const auto peak = [&](const ValueGroups& groups, const std::vector<int32_t>& order) {
-        return peak_in_order(problem_, groups, order, users_in(problem_, order));
+        const StepMoments moments = moments_of(problem_, order);
+        return peak_in_order(problem_, groups, order, moments,
+                             users_by_moment_in(problem_, order, moments));
     };
     if (peak(with_views, left) > peak(groups_, all)) {
         return all;
@@ -317,43 +435,62 @@ void MemoryPlanner::choose_order(const std::vector<int32_t>& left) {
         steps->order.push_back(left[size_t(position)]);
     }
     steps->users = users_in(problem_, steps->order);
+    steps->moments = moments_of(problem_, steps->order);
+    if (!steps->moments.is_plain()) {
+        steps->moments_of_users = users_by_moment_in(problem_, steps->order, steps->moments);
+    }
     StepWaits data_waits = data_waits_of(problem_, steps->order, groups_);
     StepOrder by_data(data_waits);
     steps->by_data =
         std::make_shared<const ProvedOrder>(ProvedOrder{std::move(data_waits), std::move(by_data)});
     steps_ = std::move(steps);
-    peak_bytes_ = found.peak_bytes;
+    peak_bytes_ = moments().is_plain()
+                      ? found.peak_bytes
+                      : peak_in_order(problem_, groups_, order(), moments(), users_by_moment());
     least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
 }
 
-// The order search knows nothing of results that are written over a part of a group. Where there
-// may be such, only what single steps touch is a bound.
+// The order search knows nothing of results that are written over a part of a group, and takes what
+// steps do inside for one thing. Where there may be such, only what single steps touch is a bound.
 int64_t MemoryPlanner::bound_with_parts() const {
     int64_t bound = 0;
-    bool has_parts = false;
+    bool has_parts = !moments().is_plain();
     for (const int32_t index : order()) {
         const MemoryStep& step = problem_.steps[size_t(index)];
-        int64_t bytes = 0;
-        for (size_t i = 0; i < step.reads.size(); ++i) {
-            const bool is_counted = std::any_of(
-                step.reads.begin(), step.reads.begin() + ptrdiff_t(i),
-                [&](int32_t earlier) { return groups_.overlap(earlier, step.reads[i]); });
-            bytes += groups_.is_placed(step.reads[i]) && !is_counted
-                         ? groups_.size_bytes(step.reads[i])
-                         : 0;
-        }
-        for (const int32_t value : step.writes) {
-            bytes += groups_.is_placed(value) ? groups_.size_bytes(value) : 0;
-        }
-        if (!step.in_place.empty()) {
-            bytes -= groups_.size_bytes(step.writes[0]);
-        }
+        bound = std::max(bound, bytes_of_step(step));
         for (const int32_t input : step.in_place) {
             has_parts |= !groups_.spans_group(input) || !groups_.spans_group(step.writes[0]);
         }
-        bound = std::max(bound, bytes);
     }
     return has_parts ? bound : std::numeric_limits<int64_t>::max();
+}
+
+// That it touches at once, in any case.
+int64_t MemoryPlanner::bytes_of_step(const MemoryStep& step) const {
+    if (step.inside != nullptr) {
+        std::vector<int64_t> bytes(step.inside->waits.size() + 1, 0);
+        for (const InnerSteps::Use& use : step.inside->uses) {
+            // Views of a value are counted with it.
+            const bool is_counted =
+                groups_.is_placed(use.value) && groups_.root(use.value) == use.value;
+            for (const int32_t inner : use.steps) {
+                bytes[size_t(inner)] += is_counted ? groups_.size_bytes(use.value) : 0;
+            }
+        }
+        return *std::max_element(bytes.begin(), bytes.end());
+    }
+    int64_t bytes = 0;
+    for (size_t i = 0; i < step.reads.size(); ++i) {
+        const bool is_counted =
+            std::any_of(step.reads.begin(), step.reads.begin() + ptrdiff_t(i),
+                        [&](int32_t earlier) { return groups_.overlap(earlier, step.reads[i]); });
+        bytes +=
+            groups_.is_placed(step.reads[i]) && !is_counted ? groups_.size_bytes(step.reads[i]) : 0;
+    }
+    for (const int32_t value : step.writes) {
+        bytes += groups_.is_placed(value) ? groups_.size_bytes(value) : 0;
+    }
+    return step.in_place.empty() ? bytes : bytes - groups_.size_bytes(step.writes[0]);
 }
 
 // Across waits of parts, a value that was itself written over another is enough to look at: its
@@ -404,6 +541,17 @@ void MemoryPlanner::join_in_place(ValueGroups& groups,
             }
         }
     }
+}
+
+std::shared_ptr<const ProvedOrder> MemoryPlanner::by_moment(
+    const std::shared_ptr<const ProvedOrder>& proved) const {
+    if (moments().is_plain()) {
+        return proved;
+    }
+    auto by_moment = std::make_shared<ProvedOrder>();
+    by_moment->waits = moments().waits(proved->waits);
+    by_moment->order = StepOrder(by_moment->waits);
+    return by_moment;
 }
 
 // Without a limit the data alone orders steps.
@@ -488,10 +636,11 @@ Result<MemoryLayout> MemoryPlanner::lay_out(
 Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
                                           const PlanWish& wish,
                                           ValueGroups& groups) const {
-    const StepOrder& order = proved->order;
-    join_in_place(groups, order, wish.ends_before_overwritten);
+    join_in_place(groups, proved->order, wish.ends_before_overwritten);
     MemoryLayout layout;
+    layout.moments = wish.former == nullptr ? by_moment(proved) : wish.former->moments;
     layout.proved = std::move(proved);
+    const StepOrder& order = layout.moments->order;
     if (wish.former == nullptr || !place_values_as(*wish.former, groups, layout)) {
         place_values(groups, layout);
     }
@@ -506,7 +655,7 @@ Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> pro
     } else {
         LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, order));
     }
-    const std::shared_ptr<const StepWaits> waits(layout.proved, &layout.proved->waits);
+    const std::shared_ptr<const StepWaits> waits(layout.moments, &layout.moments->waits);
     LEAT_ASSIGN_OR_RETURN(layout.proof,
                           prove_plan(layout.buffers, waits, layout.plan,
                                      wish.former == nullptr ? nullptr : wish.former->proof));
@@ -516,7 +665,7 @@ Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> pro
 // Fills places and buffers.
 void MemoryPlanner::place_values(const ValueGroups& groups, MemoryLayout& layout) const {
     std::vector<int32_t> buffer_of(problem_.values.size(), -1);  // by root
-    std::vector<UsedGroup> used = used_groups(problem_, groups, steps_->users);
+    std::vector<UsedGroup> used = used_groups(problem_, groups, users_by_moment());
     layout.buffers.reserve(used.size());
     for (UsedGroup& group : used) {
         buffer_of[size_t(group.root)] = int32_t(layout.buffers.size());

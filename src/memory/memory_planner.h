@@ -3,6 +3,7 @@
 //
 //   views   copies that become offsets into another value
 //   order   of the steps on one worker, for the fewest bytes alive at once
+//   moments what is known of the inside of steps
 //   for each schedule asked for:
 //     in place    outputs over inputs that nobody needs afterwards
 //     conflicts   buffers that may be alive together under the order that the waits prove
@@ -26,6 +27,7 @@
 #include "memory/memory_problem.h"
 #include "memory/order_search.h"
 #include "memory/plan.h"
+#include "memory/step_moments.h"
 #include "memory/step_order.h"
 #include "memory/value_groups.h"
 
@@ -63,12 +65,13 @@ struct WaitsOfEnds {
 
 struct MemoryLayout {
     std::vector<ValuePlace> places;          // by value
-    std::vector<UsedBuffer> buffers;         // users: positions in MemoryPlanner::order()
+    std::vector<UsedBuffer> buffers;         // users: MemoryPlanner::moments()
     MemoryPlan plan;                         // of the buffers
     std::shared_ptr<const StepWaits> waits;  // by position: earlier ones, ascending
     int64_t added_waits = 0;                 // of them those between steps that data does not order
     // What a layout for other sizes may take over.
     std::shared_ptr<const ProvedOrder> proved;
+    std::shared_ptr<const ProvedOrder> moments;  // the same order, of moments
     std::shared_ptr<const PlanProof> proof;
     // Those of this layout, then others seen before; empty: `waits` follow from no bytes.
     std::vector<std::shared_ptr<const WaitsOfEnds>> known_waits;
@@ -88,6 +91,8 @@ class MemoryPlanner {
 
     // Indexes of MemoryProblem::steps: without those that became views.
     const std::vector<int32_t>& order() const { return steps_->order; }
+    // Of the steps in that order.
+    const StepMoments& moments() const { return steps_->moments; }
     // The most bytes alive at once in that order, and what no order is below.
     int64_t peak_bytes() const { return peak_bytes_; }
     int64_t least_bytes() const { return least_bytes_; }
@@ -115,6 +120,8 @@ class MemoryPlanner {
     struct Steps {
         std::vector<int32_t> order;
         std::vector<std::vector<int32_t>> users;  // by value: positions in order, ascending
+        StepMoments moments{{}};
+        std::vector<std::vector<int32_t>> moments_of_users;  // by value; empty: `users`
         std::shared_ptr<const ProvedOrder> by_data;
     };
 
@@ -122,7 +129,12 @@ class MemoryPlanner {
     bool join_views_as(const MemoryPlanner& former);
     std::vector<int32_t> choose_views();
     void choose_order(const std::vector<int32_t>& left);
+    // By value, ascending.
+    const std::vector<std::vector<int32_t>>& users_by_moment() const {
+        return steps_->moments.is_plain() ? steps_->users : steps_->moments_of_users;
+    }
     int64_t bound_with_parts() const;
+    int64_t bytes_of_step(const MemoryStep& step) const;
     // What a plan is made from besides the buffers.
     struct PlanWish {
         const MemoryLayout* former = nullptr;  // null: none
@@ -134,6 +146,8 @@ class MemoryPlanner {
                                const PlanWish& wish,
                                ValueGroups& groups) const;
     std::shared_ptr<const ProvedOrder> proved_order(RunAhead run_ahead) const;
+    std::shared_ptr<const ProvedOrder> by_moment(
+        const std::shared_ptr<const ProvedOrder>& proved) const;
     StepWaits waits_in_window(int32_t distance) const;
     void join_in_place(ValueGroups& groups,
                        const StepOrder& proved,

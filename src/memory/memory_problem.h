@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/inline_vector.h"
+#include "memory/step_moments.h"
 
 namespace leat {
 
@@ -31,6 +33,8 @@ struct MemoryStep {
     InlineVector<int32_t, 2> in_place;
     // Not empty: the step does nothing but copy, and is needless where all of these hold.
     std::vector<ValueView> views;
+    // What is known of its inside; null: all values are in use all the step long.
+    std::shared_ptr<const InnerSteps> inside = nullptr;
 };
 
 struct MemoryProblem {

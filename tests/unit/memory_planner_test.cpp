@@ -57,6 +57,52 @@ TEST(MemoryPlanner, WritesOverNothingThatAnotherStepMayStillRead) {
     EXPECT_EQ(parallel.added_waits, 0);
 }
 
+// 0 = f(), 1 = part(0) with 2 and then 3 inside, 4 = g(1). What the part reads is over after its
+// first inner step, and its result begins in the last one.
+TEST(MemoryPlanner, LetsOperandsOfAStepShareBytesWithWhatItHasInside) {
+    auto inside = std::make_shared<InnerSteps>();
+    inside->waits = {{}, {0}, {1}};
+    using Side = InnerSteps::Side;
+    inside->uses = {{0, Side::kRead, {0}},
+                    {1, Side::kWritten, {2}},
+                    {2, Side::kInside, {0, 1}},
+                    {3, Side::kInside, {1, 2}}};
+    MemoryProblem problem =
+        problem_of(5, {{{}, {0}, {}, {}}, {{0}, {1, 2, 3}, {}, {}}, {{1}, {4}, {}, {}}});
+    problem.steps[1].inside = inside;
+    const MemoryPlanner planner(problem);
+    EXPECT_EQ(planner.peak_bytes(), 2 * 64);
+    EXPECT_EQ(planner.least_bytes(), 2 * 64);
+    EXPECT_EQ(planner.moments().count(), 7);
+    for (const RunAhead run_ahead : kAll) {
+        const MemoryLayout layout = laid_out(planner, run_ahead);
+        EXPECT_EQ(layout.plan.height_bytes, 2 * 64);
+        EXPECT_EQ(layout.waits->size(), 3U);
+    }
+    // Without that the part has all four at a time.
+    problem.steps[1].inside = nullptr;
+    EXPECT_EQ(laid_out(MemoryPlanner(problem), RunAhead::kSerial).plan.height_bytes, 4 * 64);
+}
+
+// Two parts that nothing orders have nothing in common, wherever they are inside.
+TEST(MemoryPlanner, RelyOnNoOrderOfWhatPartsDoInside) {
+    const auto part = [](int32_t input, int32_t output, int32_t inner) {
+        auto inside = std::make_shared<InnerSteps>();
+        inside->waits = {{}, {0}};
+        inside->uses = {{input, InnerSteps::Side::kRead, {0}},
+                        {output, InnerSteps::Side::kWritten, {1}},
+                        {inner, InnerSteps::Side::kInside, {0, 1}}};
+        MemoryStep step{{input}, {output, inner}, {}, {}};
+        step.inside = std::move(inside);
+        return step;
+    };
+    const MemoryPlanner planner(
+        problem_of(7, {{{}, {0}, {}, {}}, part(0, 1, 2), part(0, 3, 4), {{1, 3}, {5}, {}, {}}}));
+    // The input lives on while either part may run, and each has 2 values of its own.
+    EXPECT_EQ(laid_out(planner, RunAhead::kUnlimited).plan.height_bytes, 5 * 64);
+    EXPECT_LT(laid_out(planner, RunAhead::kSerial).plan.height_bytes, 5 * 64);
+}
+
 TEST(MemoryPlanner, NeverWritesOverAnOutput) {
     MemoryProblem problem = problem_of(2, {{{}, {0}, {}, {}}, {{0}, {1}, {0}, {}}});
     problem.values[0].is_kept = true;
