@@ -381,6 +381,25 @@ typedef struct LeatRequirements {
     const int32_t* output_is_bounded;
 } LeatRequirements;
 
+// Some steps of an executable.
+typedef struct LeatStepList {
+    int32_t step_count;
+    const int32_t* steps;
+} LeatStepList;
+
+// In the chain of a LeatRequirements: the steps that touch the memory of each operand. An empty
+// list: it is in use as long as the run, and so are all operands without this struct. Else an input
+// is in use from the begin of the run to the last of its steps, an output from the first of them to
+// the end, and what the edges order behind or before that may lie in the same memory.
+#define LEAT_OPERAND_STEPS "leat.operand_steps"
+typedef struct LeatOperandSteps {
+    LeatChained chained;  // its name is LEAT_OPERAND_STEPS
+    int32_t input_count;
+    int32_t output_count;
+    const LeatStepList* inputs;
+    const LeatStepList* outputs;
+} LeatOperandSteps;
+
 // A range of a slab.
 typedef struct LeatPlacement {
     LeatSlab* slab;

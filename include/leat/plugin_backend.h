@@ -72,6 +72,25 @@ inline const LeatChained* find_chained(const LeatHeader& header, std::string_vie
     return chained;
 }
 
+// A copy of what the writer knew of the extension struct T that begins with *chained, zero beyond.
+template <class T>
+T read_chained(const LeatChained* chained) {
+    T copy{};
+    const uint32_t known = chained->header.struct_bytes;
+    std::memcpy(&copy, chained, known < sizeof(T) ? known : sizeof(T));
+    return copy;
+}
+
+// A zeroed extension struct T of that name.
+template <class T>
+T made_chained(const char* name) {
+    T value{};
+    value.chained.header.struct_bytes = uint32_t(sizeof(T));
+    value.chained.header.version = LEAT_PLUGIN_VERSION;
+    value.chained.name = name;
+    return value;
+}
+
 inline void write_text(LeatError* error, const char* text) noexcept {
     if (error == nullptr || error->text == nullptr || error->capacity <= 0) {
         return;

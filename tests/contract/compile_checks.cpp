@@ -183,6 +183,35 @@ void check_host_inputs(Context& context) {
     }
 }
 
+// y = Neg(Neg(Relu(x))), or Neg(Relu(x)) + x, in which x is read again at the end.
+void check_operand_steps_of(Context& context, bool is_read_again) {
+    GraphView graph;
+    const int32_t x = graph.input("x", kFloat32, {4});
+    const int32_t t = graph.value("t", kFloat32, {4});
+    const int32_t u = graph.value("u", kFloat32, {4});
+    const int32_t y = graph.value("y", kFloat32, {4});
+    graph.node("Relu", {x}, {t});
+    graph.node("Neg", {t}, {u});
+    if (is_read_again) {
+        graph.node("Add", {u, x}, {y});
+    } else {
+        graph.node("Neg", {u}, {y});
+    }
+    graph.output(y);
+    Compiled compiled(context, graph);
+    const LeatBinding room = bind_room(context, 16);
+    const LeatBinding input = bind(context, {-1, 2, -3, 4});
+    compiled.link_over(input, {});
+    context.wait_ok(compiled.execute({input}, {room}));
+    expect_floats(context, room, is_read_again ? Floats{-1, 0, -3, 0} : Floats{0, 2, 0, 4});
+}
+
+void check_operand_steps(Context& context) {
+    context.start();
+    check_operand_steps_of(context, false);
+    check_operand_steps_of(context, true);
+}
+
 void check_data_dependent_size(Context& context) {
     context.start();
     GraphView graph;
@@ -452,6 +481,7 @@ constexpr Check kChecks[] = {
     {"no_memory_in_execute", check_no_memory_in_execute},
     {"symbolic_dims", check_symbolic_dims},
     {"host_inputs", check_host_inputs},
+    {"operand_steps", check_operand_steps},
     {"data_dependent_size", check_data_dependent_size},
     {"control_flow", check_control_flow},
     {"packing", check_packing},

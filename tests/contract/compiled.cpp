@@ -1,6 +1,10 @@
 #include "contract/compiled.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace leat::contract {
 namespace {
@@ -17,6 +21,45 @@ LeatRunShape run_shape(const Shapes& shapes) {
 LeatCode append(void* user, const void* data, int64_t bytes) {
     static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
     return kLeatOk;
+}
+
+// By step, the steps that certainly have ended when it begins.
+std::vector<std::vector<bool>> ended_before(const LeatRequirements& needed) {
+    const auto steps = size_t(needed.step_count);
+    std::vector<std::vector<bool>> ended(steps, std::vector<bool>(steps, false));
+    // Edges may be in any order: as often as there are steps is enough.
+    for (size_t round = 0; round < steps; ++round) {
+        for (int32_t e = 0; e < needed.edge_count; ++e) {
+            const auto from = size_t(needed.edges[e].from_step);
+            const auto to = size_t(needed.edges[e].to_step);
+            ended[to][from] = true;
+            for (size_t other = 0; other < steps; ++other) {
+                ended[to][other] = ended[to][other] || ended[from][other];
+            }
+        }
+    }
+    return ended;
+}
+
+// What the backend tells of input 0.
+std::span<const int32_t> steps_of_first_input(const LeatRequirements& needed) {
+    const LeatChained* chained = plugin::find_chained(needed.header, LEAT_OPERAND_STEPS);
+    if (chained == nullptr) {
+        throw Unimplemented{"it does not tell when operands are in use"};
+    }
+    const auto told = plugin::read_chained<LeatOperandSteps>(chained);
+    expect(told.input_count > 0 && told.output_count == needed.output_count,
+           "operand steps for another number of operands");
+    for (const auto& [lists, count] :
+         {std::pair(told.inputs, told.input_count), std::pair(told.outputs, told.output_count)}) {
+        for (const LeatStepList& list : std::span(lists, size_t(count))) {
+            for (const int32_t step : std::span(list.steps, size_t(list.step_count))) {
+                expect(step >= 0 && step < needed.step_count,
+                       fmt::format("an operand in step {} of {}", step, needed.step_count));
+            }
+        }
+    }
+    return {told.inputs[0].steps, size_t(told.inputs[0].step_count)};
 }
 
 }  // namespace
@@ -75,7 +118,40 @@ void Compiled::pack(const GraphView& graph) {
     }
 }
 
+void Compiled::place_transients(const LeatRequirements& needed, const LeatBinding* input) {
+    transients_.clear();
+    for (int32_t i = 0; i < needed.transient_count; ++i) {
+        transients_.push_back(place(needed.transients[i]->bytes));
+    }
+    if (input == nullptr) {
+        return;
+    }
+    const std::span<const int32_t> uses = steps_of_first_input(needed);
+    const std::vector<std::vector<bool>> ended = ended_before(needed);
+    for (int32_t i = 0; i < needed.transient_count; ++i) {
+        const LeatTransient& transient = *needed.transients[i];
+        bool is_after = !uses.empty() && transient.bytes <= input->bytes;
+        for (const int32_t step : std::span(transient.steps, size_t(transient.step_count))) {
+            for (const int32_t use : uses) {
+                is_after = is_after && ended[size_t(step)][size_t(use)];
+            }
+        }
+        if (is_after) {
+            transients_[size_t(i)] = {input->slab, input->offset_bytes};
+            return;
+        }
+    }
+}
+
 void Compiled::link(const Shapes& shapes) {
+    link(shapes, nullptr);
+}
+
+void Compiled::link_over(const LeatBinding& input, const Shapes& shapes) {
+    link(shapes, &input);
+}
+
+void Compiled::link(const Shapes& shapes, const LeatBinding* input) {
     context_.api().free_instance(context_.backend(), instance_);
     instance_ = nullptr;
     const LeatRunShape shape = run_shape(shapes);
@@ -84,10 +160,7 @@ void Compiled::link(const Shapes& shapes) {
     Context::expect_ok(
         context_.api().requirements(context_.backend(), executable_, &shape, &needed, error.get()),
         "requirements", error);
-    transients_.clear();
-    for (int32_t i = 0; i < needed->transient_count; ++i) {
-        transients_.push_back(place(needed->transients[i]->bytes));
-    }
+    place_transients(*needed, input);
     step_count_ = needed->step_count;
     output_bytes_.assign(needed->output_bytes, needed->output_bytes + needed->output_count);
     output_is_bounded_.assign(needed->output_is_bounded,

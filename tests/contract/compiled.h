@@ -32,6 +32,10 @@ class Compiled {
     void pack(const GraphView& graph);
     // Asks for the requirements, takes memory and links. `outputs`: bytes by output, as reported.
     void link(const Shapes& shapes);
+    // The same with the first transient in use after input 0 at the input's own place, if there is
+    // one: all of its steps wait for those that use the input. Unimplemented where the backend
+    // does not tell when operands are in use.
+    void link_over(const LeatBinding& input, const Shapes& shapes);
     int32_t step_count() const { return step_count_; }
     const std::vector<int64_t>& output_bytes() const { return output_bytes_; }
     bool is_bounded(size_t output) const { return output_is_bounded_[output] != 0; }
@@ -44,6 +48,8 @@ class Compiled {
 
   private:
     LeatPlacement place(int64_t bytes);
+    void place_transients(const LeatRequirements& needed, const LeatBinding* input);
+    void link(const Shapes& shapes, const LeatBinding* input);
 
     Context& context_;
     LeatExecutable* executable_ = nullptr;

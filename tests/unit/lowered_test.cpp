@@ -124,14 +124,29 @@ TEST(SavedGraph, KeepsConstantsWithoutElements) {
     }
 }
 
+struct None : OwnOperators {
+    bool has(const NodeData& /*node*/) const override { return false; }
+    void infer(const NodeData& /*node*/,
+               std::span<const TensorArg> /*inputs*/,
+               std::span<ValueFact> /*outputs*/) const override {}
+    bool is_bounded(const NodeData& /*node*/) const override { return false; }
+};
+
+TEST(Lower, TellsInWhichStepsOperandsAreUsed) {
+    ImportedGraph graph = graph_without_elements();
+    const LoweredGraph lowered = lower(graph, None(), plugin::made<LeatRunShape>());
+    using Lists = std::vector<std::vector<int32_t>>;
+    EXPECT_EQ(lowered.input_steps, Lists({{0}}));
+    EXPECT_EQ(lowered.output_steps, Lists({{1}}));
+    // x is a result too: it is copied when all is done.
+    graph.graph.outputs.push_back({1});
+    graph.graph.output_names.push_back("x");
+    const LoweredGraph copied = lower(graph, None(), plugin::made<LeatRunShape>());
+    EXPECT_EQ(copied.input_steps, Lists({{0, 1}}));
+    EXPECT_EQ(copied.output_steps, Lists({{1}, {1}}));
+}
+
 TEST(Lower, PlacesConstantsWithoutElements) {
-    struct None : OwnOperators {
-        bool has(const NodeData& /*node*/) const override { return false; }
-        void infer(const NodeData& /*node*/,
-                   std::span<const TensorArg> /*inputs*/,
-                   std::span<ValueFact> /*outputs*/) const override {}
-        bool is_bounded(const NodeData& /*node*/) const override { return false; }
-    };
     const LoweredGraph lowered =
         lower(graph_without_elements(), None(), plugin::made<LeatRunShape>());
     EXPECT_EQ(lowered.steps.size(), 2U);

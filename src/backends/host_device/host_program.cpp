@@ -51,6 +51,14 @@ void add_scratch(lowered::LoweredGraph& graph,
         {team.workers_for(*step.kernel) * step.scratch_stride, {int32_t(index)}});
 }
 
+void end_inputs_early(lowered::LoweredGraph& graph) {
+    for (std::vector<int32_t>& steps : graph.input_steps) {
+        if (steps.size() > 1) {
+            steps = {steps.front()};
+        }
+    }
+}
+
 }  // namespace
 
 int64_t device_ticks(const DeviceContext& context) {
@@ -70,6 +78,9 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
                                                 const DeviceContext& context) {
     auto program = std::make_shared<HostProgram>();
     program->graph = lowered::lower(graph, context.operators, shape);
+    if (context.plants.has(queues::Plant::kEndsInputsEarly)) {
+        end_inputs_early(program->graph);
+    }
     const std::vector<lowered::LoweredStep>& steps = program->graph.steps;
     program->steps.reserve(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {

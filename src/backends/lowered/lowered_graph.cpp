@@ -36,6 +36,8 @@ class Builder {
         check_symbols();
         result_.facts.resize(graph_.values.size());
         result_.places.resize(graph_.values.size());
+        result_.input_steps.resize(graph_.inputs.size());
+        result_.output_steps.resize(graph_.outputs.size());
         for (size_t i = 0; i < source.constants.size(); ++i) {
             const ValueId id{source.constants[i].own_value};
             const ValueData& value = graph_.value(id);
@@ -229,13 +231,21 @@ class Builder {
     }
 
     void note_use(ValueId id, int32_t step) {
-        if (!id.valid() || result_.places[size_t(id.index)].place != Place::kTransient) {
-            return;
+        if (id.valid()) {
+            note_use(result_.places[size_t(id.index)], step);
         }
-        std::vector<int32_t>& steps =
-            result_.transients[size_t(result_.places[size_t(id.index)].index)].steps;
-        if (steps.empty() || steps.back() != step) {
-            steps.push_back(step);
+    }
+    void note_use(ValuePlace place, int32_t step) {
+        std::vector<int32_t>* steps = nullptr;
+        if (place.place == Place::kTransient) {
+            steps = &result_.transients[size_t(place.index)].steps;
+        } else if (place.place == Place::kInput) {
+            steps = &result_.input_steps[size_t(place.index)];
+        } else if (place.place == Place::kOutput) {
+            steps = &result_.output_steps[size_t(place.index)];
+        }
+        if (steps != nullptr && (steps->empty() || steps->back() != step)) {
+            steps->push_back(step);
         }
     }
 
@@ -248,7 +258,9 @@ class Builder {
         const ValuePlace place = result_.places[size_t(output.value)];
         output.is_copied = place.place != Place::kOutput || place.index != index;
         if (output.is_copied && !result_.steps.empty()) {
-            note_use(id, int32_t(result_.steps.size()) - 1);
+            const auto last = int32_t(result_.steps.size()) - 1;
+            note_use(id, last);
+            note_use({Place::kOutput, index}, last);
         }
     }
 

@@ -60,6 +60,10 @@ struct LoweredGraph {
     std::vector<ValuePlace> places;  // by value
     std::vector<LoweredTransient> transients;
     std::vector<LoweredOutput> outputs;  // by graph output
+    // Steps that use the memory that an input or output is bound to, ascending; copies to outputs
+    // belong to the last step.
+    std::vector<std::vector<int32_t>> input_steps;   // by graph input
+    std::vector<std::vector<int32_t>> output_steps;  // by graph output
 };
 
 struct LowerOptions {

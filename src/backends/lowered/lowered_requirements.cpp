@@ -3,9 +3,22 @@
 #include <utility>
 
 namespace leat::lowered {
+namespace {
+
+std::vector<LeatStepList> rows_of(std::span<const std::vector<int32_t>> lists) {
+    std::vector<LeatStepList> rows;
+    rows.reserve(lists.size());
+    for (const std::vector<int32_t>& steps : lists) {
+        rows.push_back({int32_t(steps.size()), steps.data()});
+    }
+    return rows;
+}
+
+}  // namespace
 
 LoweredRequirements::LoweredRequirements(ProgramNeeds needs, DeviceMemory memory)
-    : needs_(std::move(needs)) {
+    : needs_(std::move(needs)),
+      operand_steps_(plugin::made_chained<LeatOperandSteps>(LEAT_OPERAND_STEPS)) {
     transient_rows_.reserve(needs_.transients.size());
     transient_pointers_.reserve(needs_.transients.size());
     for (const LoweredTransient& source : needs_.transients) {
@@ -31,6 +44,20 @@ LoweredRequirements::LoweredRequirements(ProgramNeeds needs, DeviceMemory memory
     output_count = int32_t(output_sizes_.size());
     output_bytes = output_sizes_.data();
     output_is_bounded = are_bounded_.data();
+    tell_operand_steps();
+}
+
+void LoweredRequirements::tell_operand_steps() {
+    if (needs_.input_steps.empty() && needs_.output_steps.empty()) {
+        return;
+    }
+    input_rows_ = rows_of(needs_.input_steps);
+    output_rows_ = rows_of(needs_.output_steps);
+    operand_steps_.input_count = int32_t(input_rows_.size());
+    operand_steps_.inputs = input_rows_.data();
+    operand_steps_.output_count = int32_t(output_rows_.size());
+    operand_steps_.outputs = output_rows_.data();
+    header.next = &operand_steps_.chained;
 }
 
 }  // namespace leat::lowered

@@ -23,6 +23,9 @@ struct ProgramNeeds {
     std::span<const LoweredOutput> outputs;
     std::vector<LeatEdge> edges;
     int32_t step_count = 0;
+    // As LoweredGraph tells; empty: operands are in use as long as the run.
+    std::span<const std::vector<int32_t>> input_steps = {};
+    std::span<const std::vector<int32_t>> output_steps = {};
 };
 
 // Immutable; independent of the executable.
@@ -31,11 +34,16 @@ class LoweredRequirements final : public plugin::Requirements {
     LoweredRequirements(ProgramNeeds needs, DeviceMemory memory);
 
   private:
+    void tell_operand_steps();
+
     ProgramNeeds needs_;
     std::vector<LeatTransient> transient_rows_;
     std::vector<const LeatTransient*> transient_pointers_;
     std::vector<int64_t> output_sizes_;
     std::vector<int32_t> are_bounded_;
+    std::vector<LeatStepList> input_rows_;
+    std::vector<LeatStepList> output_rows_;
+    LeatOperandSteps operand_steps_;
 };
 
 }  // namespace leat::lowered

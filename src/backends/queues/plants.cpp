@@ -24,6 +24,7 @@ constexpr PlantName kPlants[] = {
     {"ignores_cancel", Plant::kIgnoresCancel},
     {"allocates_in_execute", Plant::kAllocatesInExecute},
     {"wrong_actual_size", Plant::kWrongActualSize},
+    {"ends_inputs_early", Plant::kEndsInputsEarly},
     {"leaks_thread", Plant::kLeaksThread},
 };
 

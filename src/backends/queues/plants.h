@@ -24,6 +24,7 @@ enum class Plant : uint8_t {
     kIgnoresCancel,
     kAllocatesInExecute,
     kWrongActualSize,  // the bound is reported instead of the size
+    kEndsInputsEarly,  // inputs are said to be in use in their first step only
     kLeaksThread,      // a thread outlives shutdown
 };
 
