@@ -294,7 +294,7 @@ Status CompiledGraph::Impl::check_room(const Plan& plan) const {
     const std::string value =
         largest == plan.buffers.end()
             ? "none"
-            : fmt::format("'{}' ({} bytes)", graph.value({largest->value}).name,
+            : fmt::format("'{}' ({} bytes)", plan.devices.name_of(planned_graph(), largest->value),
                           largest->size_bytes);
     return out_of_memory("the memory of a request does not fit memory domain {} (node {})",
                          int(roomiest), domains.at(roomiest).os_node)
@@ -403,8 +403,9 @@ CompileReport CompiledGraph::report() const {
         PlanReport& planned = report.plans.emplace_back(plan->report);
         planned.buffers.reserve(plan->buffers.size());
         for (const PlacedBuffer& buffer : plan->buffers) {
-            planned.buffers.push_back({impl_->graph.value({buffer.value}).name, buffer.size_bytes,
-                                       buffer.offset_bytes, buffer.begin_step, buffer.end_step});
+            planned.buffers.push_back(
+                {std::string(plan->devices.name_of(impl_->planned_graph(), buffer.value)),
+                 buffer.size_bytes, buffer.offset_bytes, buffer.begin_step, buffer.end_step});
         }
     }
     if (!plans.empty()) {

@@ -32,6 +32,25 @@ Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceB
     return slab;
 }
 
+Result<std::shared_ptr<DeviceSlab>> DeviceSlab::import(std::shared_ptr<DeviceBackend> backend,
+                                                       const LeatDomainInfo& domain,
+                                                       std::shared_ptr<const Slab> memory) {
+    std::shared_ptr<DeviceSlab> slab(new DeviceSlab(std::move(backend)));
+    const int64_t bytes = memory->mapped_bytes();
+    PluginError error;
+    const LeatCode code =
+        slab->backend_->api().import_slab(slab->backend_->handle(), domain.domain, memory->data(),
+                                          bytes, &slab->handle_, error.get());
+    if (code != kLeatOk) {
+        slab->handle_ = nullptr;
+        return error.status(code,
+                            fmt::format("import {} bytes of the host as {}", bytes, domain.name));
+    }
+    slab->mapped_ = memory->data();
+    slab->imported_ = std::move(memory);
+    return slab;
+}
+
 DeviceSlab::~DeviceSlab() {
     if (handle_ != nullptr) {
         backend_->api().free_slab(backend_->handle(), handle_);

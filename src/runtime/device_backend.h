@@ -14,6 +14,7 @@
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/loaded_plugin.h"
 #include "leat/plugin_clock.h"
+#include "memory/slab.h"
 #include "runtime/device_operators.h"
 #include "runtime/host_lane.h"
 
@@ -28,6 +29,10 @@ class DeviceSlab {
     static Result<std::shared_ptr<DeviceSlab>> allocate(std::shared_ptr<DeviceBackend> backend,
                                                         const LeatDomainInfo& domain,
                                                         int64_t size_bytes);
+    // The host's memory as the device's, which then works there; keeps it alive.
+    static Result<std::shared_ptr<DeviceSlab>> import(std::shared_ptr<DeviceBackend> backend,
+                                                      const LeatDomainInfo& domain,
+                                                      std::shared_ptr<const Slab> memory);
     DeviceSlab(const DeviceSlab&) = delete;
     DeviceSlab& operator=(const DeviceSlab&) = delete;
     ~DeviceSlab();
@@ -42,6 +47,7 @@ class DeviceSlab {
     explicit DeviceSlab(std::shared_ptr<DeviceBackend> backend) : backend_(std::move(backend)) {}
 
     std::shared_ptr<DeviceBackend> backend_;
+    std::shared_ptr<const Slab> imported_;  // null: none is
     LeatSlab* handle_ = nullptr;
     std::byte* mapped_ = nullptr;
     bool is_coherent_ = true;

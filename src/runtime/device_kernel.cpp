@@ -57,6 +57,42 @@ std::vector<int32_t> positions_of(const LeatRequirements& table) {
     return positions;
 }
 
+// Of the step numbers that a backend told, the positions, ascending.
+Status add_positions(std::span<const int32_t> steps,
+                     std::span<const int32_t> positions,
+                     std::vector<int32_t>& found) {
+    for (const int32_t step : steps) {
+        if (step < 0 || size_t(step) >= positions.size()) {
+            return make_error(StatusCode::kInternal, "step {} of a part that has {}", step,
+                              positions.size());
+        }
+        found.push_back(positions[size_t(step)]);
+    }
+    std::sort(found.begin(), found.end());
+    return {};
+}
+
+// When operands are in use; nothing where the backend does not tell.
+Status add_operand_steps(const LeatRequirements& table,
+                         std::span<const int32_t> positions,
+                         PartInside& inside) {
+    const LeatChained* chained = plugin::find_chained(table.header, LEAT_OPERAND_STEPS);
+    if (chained == nullptr) {
+        return {};
+    }
+    const auto told = plugin::read_chained<LeatOperandSteps>(chained);
+    const std::pair<std::span<const LeatStepList>, std::vector<std::vector<int32_t>>*> sides[] = {
+        {{told.inputs, size_t(told.input_count)}, &inside.inputs},
+        {{told.outputs, size_t(told.output_count)}, &inside.outputs}};
+    for (const auto& [lists, operands] : sides) {
+        for (size_t i = 0; i < std::min(lists.size(), operands->size()); ++i) {
+            LEAT_RETURN_IF_ERROR(add_positions({lists[i].steps, size_t(lists[i].step_count)},
+                                               positions, (*operands)[i]));
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 // What one instance of a plan has on the device.
@@ -254,7 +290,6 @@ LeatRunShape DeviceKernel::shape() const {
     return shape;
 }
 
-// And puts the steps in an order in which each comes after those that it waits for.
 Status DeviceKernel::ask_requirements() {
     const DevicePlace& place = part_->place();
     const LeatRunShape run_shape = shape();
@@ -266,27 +301,31 @@ Status DeviceKernel::ask_requirements() {
         return error.status(code, "plan a part of the graph for these shapes");
     }
     const OwnedRequirements owned(place, table);
-    const std::vector<int32_t> positions = positions_of(*table);
-    transients_.waits.resize(positions.size());
-    for (int32_t e = 0; e < table->edge_count; ++e) {
-        const LeatEdge edge = table->edges[e];
-        transients_.waits[size_t(positions[size_t(edge.to_step)])].push_back(
+    return read_requirements(*table);
+}
+
+Status DeviceKernel::read_requirements(const LeatRequirements& table) {
+    const std::vector<int32_t> positions = positions_of(table);
+    inside_.waits.resize(positions.size());
+    for (int32_t e = 0; e < table.edge_count; ++e) {
+        const LeatEdge edge = table.edges[e];
+        inside_.waits[size_t(positions[size_t(edge.to_step)])].push_back(
             positions[size_t(edge.from_step)]);
     }
-    transients_.buffers.reserve(size_t(table->transient_count));
-    for (int32_t t = 0; t < table->transient_count; ++t) {
-        const LeatTransient& transient = *table->transients[t];
-        UsedBuffer& buffer = transients_.buffers.emplace_back();
-        buffer.size_bytes = transient.bytes;
-        buffer.alignment_bytes =
-            std::max(transient.alignment_bytes, part_->domain().alignment_bytes);
-        for (int32_t s = 0; s < transient.step_count; ++s) {
-            buffer.users.push_back(positions[size_t(transient.steps[s])]);
-        }
-        std::sort(buffer.users.begin(), buffer.users.end());
+    inside_.transients.reserve(size_t(table.transient_count));
+    for (int32_t t = 0; t < table.transient_count; ++t) {
+        const LeatTransient& transient = *table.transients[t];
+        PartInside::Transient& own = inside_.transients.emplace_back();
+        own.size_bytes = transient.bytes;
+        own.alignment_bytes = std::max(transient.alignment_bytes, part_->domain().alignment_bytes);
+        LEAT_RETURN_IF_ERROR(
+            add_positions({transient.steps, size_t(transient.step_count)}, positions, own.steps));
     }
+    inside_.inputs.resize(inputs_.size());
+    inside_.outputs.resize(outputs_.size());
+    LEAT_RETURN_IF_ERROR(add_operand_steps(table, positions, inside_));
     for (size_t i = 0; i < outputs_.size(); ++i) {
-        outputs_[i].size_bytes = table->output_bytes[i];
+        outputs_[i].size_bytes = table.output_bytes[i];
     }
     return {};
 }

@@ -7,11 +7,25 @@
 #include <span>
 #include <vector>
 
-#include "runtime/device_layout.h"
+#include "memory/step_order.h"
 #include "runtime/device_part.h"
 #include "runtime/device_step.h"
 
 namespace leat {
+
+// What a part does inside, in an order in which each step comes after those that it waits for.
+struct PartInside {
+    struct Transient {
+        int64_t size_bytes = 0;
+        int64_t alignment_bytes = 1;
+        std::vector<int32_t> steps;  // that use it, ascending
+    };
+    StepWaits waits;  // by step: earlier ones
+    std::vector<Transient> transients;
+    // Steps that use each operand, ascending; none: it is in use as long as the part.
+    std::vector<std::vector<int32_t>> inputs;
+    std::vector<std::vector<int32_t>> outputs;
+};
 
 class DeviceKernel final : public DeviceStep {
   public:
@@ -31,7 +45,7 @@ class DeviceKernel final : public DeviceStep {
     };
     std::span<const Operand> inputs() const { return inputs_; }
     std::span<const Operand> outputs() const { return outputs_; }
-    const PartTransients& transients() const { return transients_; }
+    const PartInside& inside() const { return inside_; }
     const std::shared_ptr<const DevicePart>& part() const { return part_; }
 
     // Offsets: of the inputs (of those without a place any), of the outputs, of the transients.
@@ -45,6 +59,7 @@ class DeviceKernel final : public DeviceStep {
     Status submit_all(const KernelArgs& args) const override;
     Status add_inputs(const PrepareContext& context);
     Status ask_requirements();
+    Status read_requirements(const LeatRequirements& table);
     LeatRunShape shape() const;
 
     std::shared_ptr<const DevicePart> part_;
@@ -53,7 +68,7 @@ class DeviceKernel final : public DeviceStep {
     std::vector<Operand> outputs_;
     std::vector<LeatTensorView> host_inputs_;               // by input
     std::vector<const LeatTensorView*> host_input_places_;  // null where it is none
-    PartTransients transients_;
+    PartInside inside_;
 };
 
 }  // namespace leat

@@ -5,104 +5,38 @@
 #include "base/error.h"
 
 namespace leat {
-namespace {
 
-// The steps of a plan with a begin, the inner steps and an end for each part: what a part reads and
-// writes is in use from the one to the other.
-struct Moments {
-    StepWaits waits;             // by moment: earlier ones
-    std::vector<int32_t> begin;  // by step of the plan
-    std::vector<int32_t> end;    // the same as begin where there are no inner steps
-};
-
-void add_inner_steps(const PartTransients& part, int32_t begin, Moments& moments) {
-    const auto first = int32_t(moments.waits.size());
-    std::vector<int32_t> last;  // inner steps that no other one waits for
-    std::vector<bool> is_awaited(part.waits.size(), false);
-    for (const std::vector<int32_t>& inner : part.waits) {
-        std::vector<int32_t>& own = moments.waits.emplace_back();
-        for (const int32_t wait : inner) {
-            own.push_back(first + wait);
-            is_awaited[size_t(wait)] = true;
-        }
-        if (own.empty()) {
-            own.push_back(begin);
+Result<MemoryPlan> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits) {
+    const StepMoments moments(problem.insides);
+    std::vector<std::vector<int32_t>> users(problem.values.size());
+    for (size_t value = 0; value < users.size(); ++value) {
+        for (const int32_t step : problem.values[value].users) {
+            users[value].push_back(moments.begin(step));
+            users[value].push_back(moments.end(step));
         }
     }
-    for (size_t inner = 0; inner < is_awaited.size(); ++inner) {
-        if (!is_awaited[inner]) {
-            last.push_back(first + int32_t(inner));
+    for (size_t step = 0; step < problem.insides.size(); ++step) {
+        if (problem.insides[step] == nullptr) {
+            continue;
+        }
+        for (const InnerSteps::Use& use : problem.insides[step]->uses) {
+            const std::vector<int32_t> own = moments.users(int32_t(step), use);
+            std::vector<int32_t>& all = users[size_t(use.value - problem.first_value)];
+            all.insert(all.end(), own.begin(), own.end());
         }
     }
-    moments.waits.push_back(std::move(last));
-}
-
-Moments moments_of(const DeviceProblem& problem, const StepWaits& waits) {
-    Moments moments;
-    moments.begin.reserve(waits.size());
-    moments.end.reserve(waits.size());
-    auto part = problem.parts.begin();
-    for (size_t step = 0; step < waits.size(); ++step) {
-        const auto begin = int32_t(moments.waits.size());
-        std::vector<int32_t>& own = moments.waits.emplace_back();
-        own.reserve(waits[step].size());
-        for (const int32_t wait : waits[step]) {
-            own.push_back(moments.end[size_t(wait)]);
-        }
-        moments.begin.push_back(begin);
-        if (part != problem.parts.end() && size_t(part->step) == step) {
-            if (!part->transients->waits.empty()) {
-                add_inner_steps(*part->transients, begin, moments);
-            }
-            ++part;
-        }
-        moments.end.push_back(int32_t(moments.waits.size()) - 1);
+    std::vector<UsedBuffer> buffers = problem.values;
+    for (size_t value = 0; value < users.size(); ++value) {
+        std::sort(users[value].begin(), users[value].end());
+        const auto end = std::unique(users[value].begin(), users[value].end());
+        buffers[value].users.assign(users[value].data(),
+                                    users[value].data() + (end - users[value].begin()));
+        buffers[value].is_kept = buffers[value].is_kept || problem.is_apart;
     }
-    return moments;
-}
-
-}  // namespace
-
-Result<DeviceLayout> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits) {
-    const Moments moments = moments_of(problem, waits);
-    std::vector<UsedBuffer> buffers;
-    for (const UsedBuffer& value : problem.values) {
-        UsedBuffer& buffer = buffers.emplace_back(value);
-        buffer.users = {};
-        for (const int32_t user : value.users) {
-            const int32_t begin = moments.begin[size_t(user)];
-            const int32_t end = moments.end[size_t(user)];
-            buffer.users.push_back(begin);
-            if (end != begin) {
-                buffer.users.push_back(end);
-            }
-        }
-    }
-    for (const DeviceProblem::Part& part : problem.parts) {
-        const int32_t first = moments.begin[size_t(part.step)] + 1;
-        for (const UsedBuffer& transient : part.transients->buffers) {
-            UsedBuffer& buffer = buffers.emplace_back(transient);
-            buffer.users = {};
-            for (const int32_t user : transient.users) {
-                buffer.users.push_back(first + user);
-            }
-        }
-    }
-    for (UsedBuffer& buffer : buffers) {
-        buffer.is_kept = buffer.is_kept || problem.is_apart;
-    }
-    DeviceLayout layout;
-    LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(buffers, StepOrder(moments.waits)));
-    LEAT_RETURN_IF_ERROR(check_plan(buffers, moments.waits, layout.plan));
-    auto next = layout.plan.offsets.begin();
-    layout.values.assign(next, next + ptrdiff_t(problem.values.size()));
-    next += ptrdiff_t(problem.values.size());
-    for (const DeviceProblem::Part& part : problem.parts) {
-        const auto count = ptrdiff_t(part.transients->buffers.size());
-        layout.transients.emplace_back(next, next + count);
-        next += count;
-    }
-    return layout;
+    const StepWaits waits_of_moments = moments.waits(waits);
+    LEAT_ASSIGN_OR_RETURN(MemoryPlan plan, plan_offsets(buffers, StepOrder(waits_of_moments)));
+    LEAT_RETURN_IF_ERROR(check_plan(buffers, waits_of_moments, plan));
+    return plan;
 }
 
 }  // namespace leat

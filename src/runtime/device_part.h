@@ -40,6 +40,8 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     // Up to so many bytes the host copies itself, because it reaches the device's memory: a copy by
     // a queue would take longer to begin. Negative: none.
     int64_t direct_bytes() const { return direct_bytes_; }
+    // Its operands and transients may lie in memory of the host, which the backend imports.
+    bool works_in_host_memory() const { return works_in_host_memory_; }
     std::span<const LeatPlacement> constants() const { return constant_places_; }
 
     // An instance for a run of this shape, with its transients at these places. action: for errors.
@@ -74,6 +76,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     int32_t queue_ = 0;
     int32_t copy_queue_ = 0;
     int64_t direct_bytes_ = -1;
+    bool works_in_host_memory_ = false;
     int64_t packed_bytes_ = 0;
     std::vector<PluginGraph::SymbolSource> symbols_;
     std::vector<std::shared_ptr<const PackedOnDevice>> packed_;

@@ -3,15 +3,22 @@
 // A value that a part makes stays where it is for other parts in the same memory (one domain of one
 // device); a transfer, which is a step of the plan, brings it to the host if somebody there or in
 // another memory needs it. What a part needs from elsewhere is brought once for all parts there.
+//
+// Parts of a device that reaches the host's memory work in the arena of the host's plan
+// (DevicePart::works_in_host_memory): their operands are the graph's values, where the host has
+// them, and only what is not in the arena (inputs of the graph, at the user's addresses) is brought
+// there.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph_data.h"
+#include "memory/step_moments.h"
 #include "runtime/device_part.h"
 
 namespace leat {
@@ -19,6 +26,8 @@ namespace leat {
 // What all parts of a plan share in one domain.
 struct DeviceMemory {
     std::shared_ptr<const DevicePart> part;  // one of them: knows domain, backend and queues
+    // Parts work in the host's arena, which the backend imports: all below is 0.
+    bool is_arena = false;
     int64_t size_bytes = 0;
     int64_t lower_bound_bytes = 0;
     int64_t unplanned_bytes = 0;  // without any reuse
@@ -27,14 +36,19 @@ struct DeviceMemory {
 struct DeviceValue {
     int32_t memory = 0;  // index of DevicePlan::memories
     int64_t size_bytes = 0;
+    int64_t alignment_bytes = 1;
+    std::string name;
 };
 
-// What a step does there. Values are numbers of DevicePlan; -1: an operand without a place.
+// What a step does there. Values are numbers of DevicePlan, or, in the arena, of the graph; -1: an
+// operand without a place.
 struct DeviceUse {
     int32_t memory = 0;
     std::vector<int32_t> reads;
     std::vector<int32_t> writes;
-    std::vector<int64_t> offsets;  // of reads, writes, and the transients of a part
+    std::vector<int32_t> transients;           // of a part
+    std::shared_ptr<const InnerSteps> inside;  // of a part
+    std::vector<int64_t> offsets;              // of reads, writes and transients
     // Steps of the plan, by position, that are submitted before this one, and behind which the
     // device itself orders it.
     std::vector<int32_t> follows;
@@ -50,6 +64,16 @@ struct DevicePlan {
     std::vector<bool> is_off_host;
     std::deque<NodeData> transfer_nodes;  // what transfers are called; stay where they are
     int64_t transfer_bytes = 0;           // of a run
+
+    const DeviceMemory& memory_of(const DeviceUse& use) const {
+        return memories[size_t(use.memory)];
+    }
+    // Of a value of the graph or of this.
+    std::string_view name_of(const GraphData& graph, int32_t value) const {
+        return size_t(value) < graph.values.size()
+                   ? std::string_view(graph.values[size_t(value)].name)
+                   : values[size_t(value - first_value)].name;
+    }
 };
 
 }  // namespace leat

@@ -47,46 +47,73 @@ Instance::~Instance() {
 }
 
 Status Instance::make_states() {
-    const DevicePlan& devices = plan_->devices;
-    std::vector<std::shared_ptr<DeviceSlab>> slabs(devices.memories.size());
+    const std::vector<DeviceMemory>& memories = plan_->devices.memories;
+    std::vector<std::shared_ptr<DeviceSlab>> slabs(memories.size());
     for (size_t i = 0; i < slabs.size(); ++i) {
-        const DeviceMemory& memory = devices.memories[i];
-        if (memory.size_bytes > 0) {
+        if (memories[i].size_bytes > 0) {
             LEAT_ASSIGN_OR_RETURN(
-                slabs[i], DeviceSlab::allocate(memory.part->place().backend, memory.part->domain(),
-                                               memory.size_bytes));
+                slabs[i], DeviceSlab::allocate(memories[i].part->place().backend,
+                                               memories[i].part->domain(), memories[i].size_bytes));
         }
     }
     states_.resize(plan_->steps.size());
     for (size_t s = 0; s < states_.size(); ++s) {
+        const DeviceStep* device = plan_->steps[s].device;
+        if (device != nullptr && device->is_submitted) {
+            device_steps_.push_back(int32_t(s));
+        }
+    }
+    return make_states(slabs, /*are_in_arena=*/false, states_);
+}
+
+Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
+                             bool are_in_arena,
+                             StepStates& states) const {
+    const DevicePlan& devices = plan_->devices;
+    for (size_t s = 0; s < states.size(); ++s) {
         const PlanStep& step = plan_->steps[s];
         if (step.device == nullptr) {
             continue;
         }
         const DeviceUse& use = devices.uses[size_t(step.device_use)];
+        if (devices.memory_of(use).is_arena != are_in_arena) {
+            continue;
+        }
         Result<std::unique_ptr<DeviceStepState>> state =
             step.device->make_state({slabs[size_t(use.memory)], use.offsets});
         if (!state.ok()) {
             return std::move(state).error().with_node(step.node->label());
         }
         (*state)->waits.reserve(use.follows.size());
-        states_[s] = std::move(state).value();
-        if (step.device->is_submitted) {
-            device_steps_.push_back(int32_t(s));
-        }
+        states[s] = std::move(state).value();
     }
     return {};
 }
 
-void Instance::link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch) {
-    arena_ = std::move(arena);
-    scratch_.assign(scratch.begin(), scratch.end());
+Status Instance::link(RequestMemory& memory) {
+    const std::vector<DeviceMemory>& memories = plan_->devices.memories;
+    std::vector<std::shared_ptr<DeviceSlab>> slabs(memories.size());
+    for (size_t i = 0; i < slabs.size(); ++i) {
+        if (memories[i].is_arena) {
+            LEAT_ASSIGN_OR_RETURN(slabs[i], memory.arena_of(*memories[i].part));
+        }
+    }
+    StepStates states(plan_->devices.uses.empty() ? 0 : plan_->steps.size());
+    LEAT_RETURN_IF_ERROR(make_states(slabs, /*are_in_arena=*/true, states));
+    for (size_t s = 0; s < states.size(); ++s) {
+        if (states[s] != nullptr) {
+            states_[s] = std::move(states[s]);
+        }
+    }
+    arena_ = memory.arena();
+    scratch_.assign(memory.scratch().begin(), memory.scratch().end());
     for (size_t b = 0; b < buffers_.size(); ++b) {
         buffers_[b] = arena_->data() + plan_->layout.plan.offsets[b];
         for (int32_t arg : args_of_buffer_[b]) {
             args_[size_t(arg)].data = buffers_[b] + offset_bytes(arg);
         }
     }
+    return {};
 }
 
 void Instance::set_input(int input, const std::byte* data) {

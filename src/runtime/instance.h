@@ -11,6 +11,7 @@
 #include "leat/scheduler/executor.h"
 #include "memory/slab.h"
 #include "runtime/plan.h"
+#include "runtime/request_memory.h"
 #include "runtime/run_clock.h"
 
 namespace leat {
@@ -23,11 +24,12 @@ class Instance {
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
-    // What the steps' kernels need beside memory of the host; once, before the first run.
+    // What the steps' kernels need in memory of devices; once, before link().
     Status make_states();
     const Plan& plan() const { return *plan_; }
-    // Sets every address: buffers in `arena`, scratch of each worker, inputs and outputs as bound.
-    void link(std::shared_ptr<const Slab> arena, std::span<std::byte* const> scratch);
+    // Sets every address: buffers in the arena, there also those of devices, and scratch of each
+    // worker. After an error all is as it was.
+    Status link(RequestMemory& memory);
     void set_input(int input, const std::byte* data);
     // Lets the buffer of an output live in caller memory; null: in the arena again. False if the
     // output has no buffer of its own (it is an input or a constant): then it is copied after the
@@ -58,6 +60,11 @@ class Instance {
   private:
     scheduler::TaskFunction begin_run();
     KernelArgs args_of(int32_t step, int worker) const;
+    using StepStates = std::vector<std::unique_ptr<KernelState>>;
+    // Of the steps that work in one of these memories, by DeviceMemory.
+    Status make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
+                       bool are_in_arena,
+                       StepStates& states) const;
     Status run_part(const StepTask& task, int worker) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<scheduler::TraceRow> device_rows() const;
@@ -78,7 +85,7 @@ class Instance {
     scheduler::ProgramState state_;
     std::unique_ptr<RunClock> clock_;  // null: no device of the plan has one
     // By step; null where it has none. The first to go: what is on a device signals to the others.
-    std::vector<std::unique_ptr<KernelState>> states_;
+    StepStates states_;
 };
 
 }  // namespace leat

@@ -17,19 +17,22 @@ namespace {
 constexpr size_t kMostNames = 3;
 
 std::string_view name_of_buffer(const GraphData& graph,
+                                const DevicePlan& devices,
                                 const MemoryLayout& layout,
                                 int32_t buffer) {
     for (size_t value = 0; value < layout.places.size(); ++value) {
         const ValuePlace& place = layout.places[value];
         if (place.buffer == buffer && place.root == int32_t(value)) {
-            return graph.values[value].name;
+            return devices.name_of(graph, int32_t(value));
         }
     }
     return {};
 }
 
 // The largest of the values that make the layout's bound.
-std::string largest_values(const GraphData& graph, const MemoryLayout& layout) {
+std::string largest_values(const GraphData& graph,
+                           const DevicePlan& devices,
+                           const MemoryLayout& layout) {
     std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, buffer
     alive.reserve(layout.plan.bound_buffers.size());
     for (const int32_t buffer : layout.plan.bound_buffers) {
@@ -38,8 +41,9 @@ std::string largest_values(const GraphData& graph, const MemoryLayout& layout) {
     std::sort(alive.rbegin(), alive.rend());
     std::string names;
     for (size_t i = 0; i < std::min(alive.size(), kMostNames); ++i) {
-        names += fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
-                             name_of_buffer(graph, layout, alive[i].second), alive[i].first);
+        names +=
+            fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
+                        name_of_buffer(graph, devices, layout, alive[i].second), alive[i].first);
     }
     return names;
 }
@@ -57,6 +61,7 @@ int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides) {
 Status limit_error(const MemoryLimit& limit,
                    const LimitedMemory& besides,
                    const GraphData& graph,
+                   const DevicePlan& devices,
                    const MemoryPlanner& planner,
                    const MemoryLayout& layout) {
     const int64_t arena = arena_limit(limit, besides);
@@ -76,7 +81,7 @@ Status limit_error(const MemoryLimit& limit,
             "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
             "plan {}) of the host's memory in each of {} requests, with {}",
             limit.weight_bytes, besides.packed_bytes, besides.scratch_bytes, bound, least,
-            limit.requests, largest_values(graph, layout)))
+            limit.requests, largest_values(graph, devices, layout)))
         .with_needed(fmt::format("at most {} bytes", limit.total_bytes))
         .with_hint("raise memory_limit_bytes, lower max_requests, or use smaller shapes");
 }

@@ -6,6 +6,7 @@
 #include "graph/graph_data.h"
 #include "leat/status.h"
 #include "memory/memory_planner.h"
+#include "runtime/device_plan.h"
 
 namespace leat {
 
@@ -29,6 +30,7 @@ int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides);
 Status limit_error(const MemoryLimit& limit,
                    const LimitedMemory& besides,
                    const GraphData& graph,
+                   const DevicePlan& devices,
                    const MemoryPlanner& planner,
                    const MemoryLayout& layout);
 

@@ -52,7 +52,7 @@ class PlanBuilder {
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
-        LEAT_RETURN_IF_ERROR(place_device_memory(*choice.layout.waits, context_.is_serial, *plan_));
+        LEAT_RETURN_IF_ERROR(place_device_memory(choice.layout, context_.is_serial, *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         plan_->layout = std::move(choice.layout);
@@ -107,7 +107,7 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(prepare_steps());
         if (!context_.parts.empty()) {
             add_transfers(
-                graph_, [this](ValueId id) { return argument(id); }, *plan_);
+                graph_, [this](ValueId id) { return argument(id); }, problem_.views, *plan_);
         }
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
@@ -535,12 +535,23 @@ class PlanBuilder {
         for (MemoryValue& value : problem_.values) {
             value.is_kept = value.is_kept || context_.is_serial;
         }
-        // Their uses order steps; their places are the devices'.
-        problem_.values.resize(graph_.values.size() + plan_->devices.values.size(),
-                               {.size_bytes = 1, .is_placed = false});
+        for (const DeviceValue& value : plan_->devices.values) {
+            describe_device_value(value);
+        }
         problem_.steps.reserve(plan_->steps.size());
         for (const PlanStep& step : plan_->steps) {
             problem_.steps.push_back(describe_step(*plan_, step));
+        }
+    }
+
+    // Outside of the arena its uses order steps, and its place is the device's.
+    void describe_device_value(const DeviceValue& value) {
+        MemoryValue& own = problem_.values.emplace_back();
+        own.is_placed = plan_->devices.memories[size_t(value.memory)].is_arena;
+        own.size_bytes = own.is_placed ? value.size_bytes : 1;
+        own.is_kept = own.is_placed && context_.is_serial;
+        if (own.is_placed) {
+            problem_.alignment_bytes = std::max(problem_.alignment_bytes, value.alignment_bytes);
         }
     }
 
@@ -612,7 +623,8 @@ class PlanBuilder {
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
                               LayoutChooser(planner, step_tasks_.get()).choose(wish));
         if (choice.layout.plan.height_bytes > wish.limit_bytes) {
-            return limit_error(context_.memory_limit, besides, graph_, planner, choice.layout);
+            return limit_error(context_.memory_limit, besides, graph_, plan_->devices, planner,
+                               choice.layout);
         }
         plan_->report.tile_window = choice.tile_window;
         plan_->report.run_ahead = int(choice.run_ahead);
@@ -637,15 +649,19 @@ class PlanBuilder {
                 }
             }
         }
+        origins_.resize(plan_->layout.places.size());
+        const StepMoments& moments = plan_->planner->moments();
         for (size_t value = 0; value < plan_->layout.places.size(); ++value) {
             const ValuePlace& place = plan_->layout.places[value];
             if (place.buffer >= 0 && place.root == int32_t(value)) {
                 origins_[value] = {Storage::Kind::kArena, place.buffer};
                 const UsedBuffer& buffer = plan_->layout.buffers[size_t(place.buffer)];
-                plan_->buffers.push_back(
-                    {int32_t(value), buffer.size_bytes,
-                     plan_->layout.plan.offsets[size_t(place.buffer)], buffer.users.front(),
-                     buffer.is_kept ? int32_t(plan_->steps.size()) : buffer.users.back() + 1});
+                plan_->buffers.push_back({int32_t(value), buffer.size_bytes,
+                                          plan_->layout.plan.offsets[size_t(place.buffer)],
+                                          moments.step_of(buffer.users.front()),
+                                          buffer.is_kept
+                                              ? int32_t(plan_->steps.size())
+                                              : moments.step_of(buffer.users.back()) + 1});
             }
         }
     }
@@ -680,7 +696,9 @@ class PlanBuilder {
         }
     }
 
+    // Devices use a buffer at its place in the arena, so no other memory can take its place.
     void fill_outputs() {
+        const std::vector<bool> is_of_devices = buffers_of_devices(plan_->layout, plan_->devices);
         for (ValueId id : graph_.outputs) {
             PlanOutput output;
             output.storage = storage_of(id);
@@ -698,7 +716,8 @@ class PlanBuilder {
                 const ValuePlace& place = plan_->layout.places[size_t(id.index)];
                 const std::vector<MemoryValue>& values = plan_->planner->problem().values;
                 output.fills_buffer =
-                    values[size_t(id.index)].size_bytes == values[size_t(place.root)].size_bytes;
+                    values[size_t(id.index)].size_bytes == values[size_t(place.root)].size_bytes &&
+                    !is_of_devices[size_t(place.buffer)];
             }
             plan_->outputs.push_back(output);
         }

@@ -1,5 +1,7 @@
 #include "runtime/plan_devices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
 #include "runtime/device_layout.h"
+#include "runtime/step_memory.h"
 #include "runtime/transfer_step.h"
 
 namespace leat {
@@ -19,17 +22,50 @@ const DeviceKernel& part_of(const PlanStep& step) {
     return static_cast<const DeviceKernel&>(*step.device);
 }
 
+// What a part does inside, in terms of values.
+class InsideWriter {
+  public:
+    explicit InsideWriter(const PartInside& part) { inside_.waits = part.waits; }
+
+    // A value that is several operands is in use for all of them.
+    void add(int32_t value, InnerSteps::Side side, const std::vector<int32_t>& steps) {
+        const auto [found, is_new] = index_of_.try_emplace(value, inside_.uses.size());
+        if (is_new) {
+            inside_.uses.push_back({value, side, steps});
+            return;
+        }
+        std::vector<int32_t>& all = inside_.uses[found->second].steps;
+        if (all.empty() || steps.empty()) {
+            all.clear();
+            return;
+        }
+        all.insert(all.end(), steps.begin(), steps.end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+    }
+    std::shared_ptr<const InnerSteps> take() {
+        return std::make_shared<const InnerSteps>(std::move(inside_));
+    }
+
+  private:
+    InnerSteps inside_;
+    std::map<int32_t, size_t> index_of_;  // by value: in uses
+};
+
 class TransferWriter {
   public:
     TransferWriter(const GraphData& graph,
                    const std::function<TensorArg(ValueId)>& argument,
+                   std::span<const ValueView> views,
                    Plan& plan)
-        : graph_(graph), argument_(argument), plan_(plan), devices_(plan.devices) {}
-
-    void write() {
-        devices_.first_value = int32_t(graph_.values.size());
+        : graph_(graph), argument_(argument), plan_(plan), devices_(plan.devices) {
+        devices_.first_value = int32_t(graph.values.size());
         find_memories();
         find_host_needs();
+        find_foreign_values(views);
+    }
+
+    void write() {
         steps_.reserve(plan_.steps.size());
         for (const PlanStep& step : plan_.steps) {
             if (step.device == nullptr) {
@@ -42,13 +78,14 @@ class TransferWriter {
     }
 
   private:
-    // By node of the graph; kHost where it is no part.
+    // By node of the graph; kHost where it is no part, or one that works in the host's arena.
     void find_memories() {
         memory_of_node_.assign(graph_.nodes.size(), kHost);
         for (const PlanStep& step : plan_.steps) {
             if (step.device != nullptr) {
+                const int32_t memory = memory_of(part_of(step).part());
                 memory_of_node_[size_t(step.node - graph_.nodes.data())] =
-                    memory_of(part_of(step).part());
+                    is_arena(memory) ? kHost : memory;
             }
         }
     }
@@ -62,9 +99,48 @@ class TransferWriter {
         const auto found = std::find_if(memories.begin(), memories.end(), is_same);
         const auto index = int32_t(found - memories.begin());
         if (found == memories.end()) {
-            memories.push_back({part});
+            memories.push_back({part, part->works_in_host_memory()});
         }
         return index;
+    }
+    bool is_arena(int32_t memory) const { return devices_.memories[size_t(memory)].is_arena; }
+
+    // Inputs of the graph, and what may become a view of them.
+    void find_foreign_values(std::span<const ValueView> views) {
+        is_foreign_.assign(graph_.values.size(), false);
+        const auto is_in_arena = [](const DeviceMemory& memory) { return memory.is_arena; };
+        if (std::none_of(devices_.memories.begin(), devices_.memories.end(), is_in_arena)) {
+            return;
+        }
+        for (const ValueId id : graph_.inputs) {
+            is_foreign_[size_t(id.index)] = true;
+        }
+        std::vector<std::pair<int32_t, int32_t>> flows;  // from, to
+        for (const ValueView& view : views) {
+            flows.emplace_back(view.whole, view.part);
+        }
+        for (const PlanStep& step : plan_.steps) {
+            if (step.device == nullptr) {
+                add_flows(describe_step(plan_, step), flows);
+            }
+        }
+        for (bool is_changed = true; is_changed;) {
+            is_changed = false;
+            for (const auto& [from, to] : flows) {
+                is_changed |= is_foreign_[size_t(from)] && !is_foreign_[size_t(to)];
+                is_foreign_[size_t(to)] = is_foreign_[size_t(to)] || is_foreign_[size_t(from)];
+            }
+        }
+    }
+
+    static void add_flows(const MemoryStep& step, std::vector<std::pair<int32_t, int32_t>>& flows) {
+        for (const int32_t from : step.reads) {
+            for (const int32_t to : step.writes) {
+                if (!step.views.empty()) {
+                    flows.emplace_back(from, to);
+                }
+            }
+        }
     }
 
     void find_host_needs() {
@@ -93,47 +169,96 @@ class TransferWriter {
         }
     }
 
-    int32_t add_value(int32_t memory, int64_t size_bytes) {
-        devices_.values.push_back({memory, std::max<int64_t>(size_bytes, 1)});
+    int32_t add_value(int32_t memory, int64_t size_bytes, std::string name) {
+        const int64_t alignment = devices_.memories[size_t(memory)].part->domain().alignment_bytes;
+        devices_.values.push_back(
+            {memory, std::max<int64_t>(size_bytes, 1), alignment, std::move(name)});
         return devices_.first_value + int32_t(devices_.values.size()) - 1;
     }
 
-    // Of the value in the memory, where it is brought to if it is not there.
+    // Of the value in the memory, where it is brought to if it is not there. The arena is one
+    // memory, whichever backends share it.
     int32_t value_in(int32_t memory, ValueId id, const DeviceKernel& part) {
-        const auto [place, is_new] = in_memory_.try_emplace({id.index, memory}, -1);
+        if (is_arena(memory) && !is_foreign_[size_t(id.index)]) {
+            return id.index;
+        }
+        const int32_t key = is_arena(memory) ? kHost : memory;
+        const auto [place, is_new] = in_memory_.try_emplace({id.index, key}, -1);
         if (is_new) {
             const TensorArg arg = argument_(id);
-            place->second = add_value(memory, bytes_of(arg));
-            write_transfer(TransferTo::kDevice, id, {memory, {}, {place->second}, {}, {}}, part);
+            place->second = add_value(memory, bytes_of(arg), graph_.value(id).name);
+            DeviceUse use;
+            use.memory = memory;
+            use.writes = {place->second};
+            write_transfer(TransferTo::kDevice, id, std::move(use), part);
         }
         return place->second;
+    }
+
+    // Of the result that is output `output` of the part, or of nobody's.
+    int32_t value_of_result(int32_t memory, const PlanStep& step, size_t output) {
+        const ValueId id = step.node->outputs[output];
+        const bool is_wanted =
+            plan_.output_arg(step, int32_t(output)).present() && !plan_.known[size_t(id.index)];
+        if (is_arena(memory) && is_wanted) {
+            return id.index;
+        }
+        const int32_t value = add_value(memory, part_of(step).outputs()[output].size_bytes,
+                                        id.valid() ? graph_.value(id).name : "");
+        if (id.valid()) {
+            in_memory_[{id.index, memory}] = value;
+        }
+        return value;
+    }
+
+    void add_inside(const PlanStep& step, DeviceUse& use) {
+        const PartInside& part = part_of(step).inside();
+        InsideWriter inside(part);
+        for (size_t i = 0; i < use.reads.size(); ++i) {
+            if (use.reads[i] >= 0) {
+                inside.add(use.reads[i], InnerSteps::Side::kRead, part.inputs[i]);
+            }
+        }
+        for (size_t i = 0; i < use.writes.size(); ++i) {
+            inside.add(use.writes[i], InnerSteps::Side::kWritten, part.outputs[i]);
+        }
+        for (const PartInside::Transient& transient : part.transients) {
+            const int32_t value =
+                add_value(use.memory, transient.size_bytes,
+                          fmt::format("{} in {}", use.transients.size(), step.node->name));
+            devices_.values.back().alignment_bytes = transient.alignment_bytes;
+            use.transients.push_back(value);
+            inside.add(value, InnerSteps::Side::kInside, transient.steps);
+        }
+        use.inside = inside.take();
     }
 
     void write_part(PlanStep step) {
         const DeviceKernel& part = part_of(step);
         const int32_t memory = memory_of(part.part());
-        DeviceUse use{memory, {}, {}, {}, {}};
+        DeviceUse use;
+        use.memory = memory;
         for (size_t i = 0; i < part.inputs().size(); ++i) {
             const ValueId id = step.node->inputs[i];
             const bool has_place = id.valid() && part.inputs()[i].has_place();
             use.reads.push_back(has_place ? value_in(memory, id, part) : -1);
         }
         for (size_t i = 0; i < part.outputs().size(); ++i) {
-            const ValueId id = step.node->outputs[i];
-            use.writes.push_back(add_value(memory, part.outputs()[i].size_bytes));
-            if (id.valid()) {
-                in_memory_[{id.index, memory}] = use.writes.back();
-            }
+            use.writes.push_back(value_of_result(memory, step, i));
         }
+        add_inside(step, use);
         const std::vector<int32_t> writes = use.writes;
         step.device_use = int32_t(devices_.uses.size());
         devices_.uses.push_back(std::move(use));
         steps_.push_back(step);
-        for (size_t i = 0; i < writes.size(); ++i) {
+        for (size_t i = 0; i < writes.size() && !is_arena(memory); ++i) {
             const ValueId id = step.node->outputs[i];
             if (plan_.output_arg(step, int32_t(i)).present() &&
                 !devices_.is_off_host[size_t(id.index)]) {
-                write_transfer(TransferTo::kHost, id, {memory, {writes[i]}, {}, {}, {}}, part);
+                DeviceUse download;
+                download.memory = memory;
+                download.reads = {writes[i]};
+                write_transfer(TransferTo::kHost, id, std::move(download), part);
             }
         }
     }
@@ -148,6 +273,8 @@ class TransferWriter {
         node.def = &kTransfer;
         (to == TransferTo::kDevice ? node.inputs : node.outputs).push_back(id);
         auto kernel = std::make_unique<TransferStep>(part.part(), to, bytes_of(arg));
+        // The host's own memory: no queue is faster there.
+        kernel->is_submitted = kernel->is_submitted && !is_arena(use.memory);
         PlanStep step;
         step.node = &node;
         step.kernel = kernel.get();
@@ -171,107 +298,113 @@ class TransferWriter {
     std::vector<PlanStep> steps_;
     std::vector<int32_t> memory_of_node_;
     std::map<std::pair<int32_t, int32_t>, int32_t> in_memory_;  // [value, memory]
+    std::vector<bool> is_foreign_;  // by value of the graph: not in the arena
 };
 
-// The steps that work in one memory.
-class MemoryUsers {
-  public:
-    MemoryUsers(int32_t memory, bool is_apart, Plan& plan)
-        : memory_(memory), plan_(plan), index_of_value_(plan.devices.values.size(), -1) {
-        problem_.is_apart = is_apart;
-        const int64_t alignment = own().part->domain().alignment_bytes;
-        for (size_t value = 0; value < index_of_value_.size(); ++value) {
-            if (plan.devices.values[value].memory == memory) {
-                index_of_value_[value] = int32_t(problem_.values.size());
-                UsedBuffer& buffer = problem_.values.emplace_back();
-                buffer.size_bytes = plan.devices.values[value].size_bytes;
-                buffer.alignment_bytes = alignment;
-            }
-        }
-        for (size_t step = 0; step < plan.steps.size(); ++step) {
-            add_step(int32_t(step));
-        }
+// The values of a step on a device, as offsets say them.
+std::vector<int32_t> values_of(const DeviceUse& use) {
+    std::vector<int32_t> values;
+    for (const std::vector<int32_t>* side : {&use.reads, &use.writes, &use.transients}) {
+        values.insert(values.end(), side->begin(), side->end());
     }
+    return values;
+}
 
-    Status place(const StepWaits& waits) {
-        LEAT_ASSIGN_OR_RETURN(const DeviceLayout layout, lay_out_on_device(problem_, waits));
-        auto transients = layout.transients.begin();
-        for (const PlanStep& step : plan_.steps) {
-            if (!is_user(step)) {
-                continue;
-            }
-            DeviceUse& use = use_of(step);
-            for (const std::vector<int32_t>* side : {&use.reads, &use.writes}) {
-                for (const int32_t value : *side) {
-                    use.offsets.push_back(value < 0 ? 0 : layout.values[size_t(index_of(value))]);
-                }
-            }
-            if (!step.is_transfer) {
-                use.offsets.insert(use.offsets.end(), transients->begin(), transients->end());
-                ++transients;
-            }
-        }
-        own().size_bytes = layout.plan.height_bytes;
-        own().lower_bound_bytes = layout.plan.lower_bound_bytes;
-        own().unplanned_bytes = layout.plan.unplanned_bytes;
-        return {};
-    }
+DeviceUse* use_in(int32_t memory, const PlanStep& step, DevicePlan& devices) {
+    DeviceUse* use = step.device == nullptr ? nullptr : &devices.uses[size_t(step.device_use)];
+    return use != nullptr && use->memory == memory ? use : nullptr;
+}
 
-  private:
-    DeviceMemory& own() { return plan_.devices.memories[size_t(memory_)]; }
-    DeviceUse& use_of(const PlanStep& step) { return plan_.devices.uses[size_t(step.device_use)]; }
-    bool is_user(const PlanStep& step) {
-        return step.device != nullptr && use_of(step).memory == memory_;
+// What the plan's steps do in a memory that is a device's own.
+DeviceProblem device_problem(int32_t memory, bool is_apart, Plan& plan) {
+    DevicePlan& devices = plan.devices;
+    DeviceProblem problem;
+    problem.is_apart = is_apart;
+    problem.first_value = devices.first_value;
+    problem.values.resize(devices.values.size());
+    for (size_t i = 0; i < devices.values.size(); ++i) {
+        problem.values[i].size_bytes = devices.values[i].size_bytes;
+        problem.values[i].alignment_bytes = devices.values[i].alignment_bytes;
     }
-    int32_t index_of(int32_t value) const {
-        return index_of_value_[size_t(value - plan_.devices.first_value)];
-    }
-
-    void add_step(int32_t position) {
-        const PlanStep& step = plan_.steps[size_t(position)];
-        if (!is_user(step)) {
-            return;
+    problem.insides.resize(plan.steps.size());
+    for (size_t position = 0; position < plan.steps.size(); ++position) {
+        const DeviceUse* use = use_in(memory, plan.steps[position], devices);
+        if (use == nullptr) {
+            continue;
         }
-        const DeviceUse& use = use_of(step);
-        for (const std::vector<int32_t>* side : {&use.reads, &use.writes}) {
-            for (const int32_t value : *side) {
-                add_user(value, position);
+        problem.insides[position] = use->inside;
+        for (const int32_t value :
+             use->inside == nullptr ? values_of(*use) : std::vector<int32_t>{}) {
+            problem.values[size_t(value - devices.first_value)].users.push_back(int32_t(position));
+        }
+    }
+    return problem;
+}
+
+Status place_in_own_memory(int32_t index, bool is_apart, const StepWaits& waits, Plan& plan) {
+    DevicePlan& devices = plan.devices;
+    LEAT_ASSIGN_OR_RETURN(const MemoryPlan layout,
+                          lay_out_on_device(device_problem(index, is_apart, plan), waits));
+    for (const PlanStep& step : plan.steps) {
+        DeviceUse* use = use_in(index, step, devices);
+        for (const int32_t value : use == nullptr ? std::vector<int32_t>{} : values_of(*use)) {
+            use->offsets.push_back(value < 0 ? 0
+                                             : layout.offsets[size_t(value - devices.first_value)]);
+        }
+    }
+    DeviceMemory& memory = devices.memories[size_t(index)];
+    memory.size_bytes = layout.height_bytes;
+    memory.lower_bound_bytes = layout.lower_bound_bytes;
+    memory.unplanned_bytes = layout.unplanned_bytes;
+    return {};
+}
+
+// As the host's plan has them.
+void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
+    for (const PlanStep& step : plan.steps) {
+        DeviceUse* use = use_in(index, step, plan.devices);
+        for (const int32_t value : use == nullptr ? std::vector<int32_t>{} : values_of(*use)) {
+            int64_t offset = 0;
+            if (value >= 0 && layout.places[size_t(value)].buffer >= 0) {
+                const ValuePlace& place = layout.places[size_t(value)];
+                offset = layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes;
             }
-        }
-        if (!step.is_transfer) {
-            problem_.parts.push_back({position, &part_of(step).transients()});
+            use->offsets.push_back(offset);
         }
     }
-
-    void add_user(int32_t value, int32_t position) {
-        if (value < 0) {
-            return;
-        }
-        auto& users = problem_.values[size_t(index_of(value))].users;
-        if (users.empty() || users.back() != position) {
-            users.push_back(position);
-        }
-    }
-
-    int32_t memory_;
-    Plan& plan_;
-    std::vector<int32_t> index_of_value_;
-    DeviceProblem problem_;
-};
+}
 
 }  // namespace
 
 void add_transfers(const GraphData& graph,
                    const std::function<TensorArg(ValueId)>& argument,
+                   std::span<const ValueView> views,
                    Plan& plan) {
-    TransferWriter(graph, argument, plan).write();
+    TransferWriter(graph, argument, views, plan).write();
 }
 
-Status place_device_memory(const StepWaits& waits, bool is_apart, Plan& plan) {
-    for (size_t memory = 0; memory < plan.devices.memories.size(); ++memory) {
-        LEAT_RETURN_IF_ERROR(MemoryUsers(int32_t(memory), is_apart, plan).place(waits));
+Status place_device_memory(const MemoryLayout& layout, bool is_apart, Plan& plan) {
+    for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
+        if (plan.devices.memories[size_t(index)].is_arena) {
+            place_in_arena(index, layout, plan);
+        } else {
+            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, is_apart, *layout.waits, plan));
+        }
     }
     return {};
+}
+
+std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices) {
+    std::vector<bool> are_used(layout.buffers.size(), false);
+    for (const DeviceUse& use : devices.uses) {
+        for (const int32_t value :
+             devices.memory_of(use).is_arena ? values_of(use) : std::vector<int32_t>{}) {
+            if (value >= 0 && layout.places[size_t(value)].buffer >= 0) {
+                are_used[size_t(layout.places[size_t(value)].buffer)] = true;
+            }
+        }
+    }
+    return are_used;
 }
 
 void report_devices(Plan& plan) {
@@ -279,6 +412,9 @@ void report_devices(Plan& plan) {
     report.transfer_count = int(plan.devices.transfer_nodes.size());
     report.transfer_bytes = plan.devices.transfer_bytes;
     for (const DeviceMemory& memory : plan.devices.memories) {
+        if (memory.is_arena) {
+            continue;
+        }
         report.device_memory.push_back({memory.part->place().label, memory.part->domain().name,
                                         memory.size_bytes, memory.lower_bound_bytes,
                                         memory.unplanned_bytes});

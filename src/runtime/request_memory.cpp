@@ -60,11 +60,21 @@ Status RequestMemory::grow(int64_t arena_bytes, int64_t scratch_bytes) {
     slabs_ = std::move(slabs);
     scratch_ = std::move(scratch);
     arena_ = slabs_.front();
+    imports_.clear();
     arena_bytes_ = arena_bytes;
     scratch_bytes_ = scratch_bytes;
     has_memory_ = true;
     is_trimmed_ = false;
     return {};
+}
+
+Result<std::shared_ptr<DeviceSlab>> RequestMemory::arena_of(const DevicePart& part) {
+    const std::shared_ptr<DeviceBackend>& backend = part.place().backend;
+    std::shared_ptr<DeviceSlab>& import = imports_[{backend.get(), part.domain().domain}];
+    if (import == nullptr && arena_ != nullptr && arena_->data() != nullptr) {
+        LEAT_ASSIGN_OR_RETURN(import, DeviceSlab::import(backend, part.domain(), arena_));
+    }
+    return import;
 }
 
 void RequestMemory::trim() {

@@ -6,13 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "leat/runtime.h"
 #include "memory/numa_maps.h"
 #include "memory/slab.h"
+#include "runtime/device_part.h"
 
 namespace leat {
 
@@ -31,6 +34,8 @@ class RequestMemory {
 
     const std::shared_ptr<const Slab>& arena() const { return arena_; }
     std::span<std::byte* const> scratch() const { return scratch_; }  // by worker
+    // The arena as memory of the part's backend, imported once; null: there are no bytes.
+    Result<std::shared_ptr<DeviceSlab>> arena_of(const DevicePart& part);
 
     // Gives all pages back until touch_if_trimmed().
     void trim();
@@ -45,6 +50,8 @@ class RequestMemory {
     MemoryDomainId home_;
     std::vector<MemoryDomainId> workers_;
     std::shared_ptr<const Slab> arena_;
+    // Of the arena, by backend and domain.
+    std::map<std::pair<const DeviceBackend*, int32_t>, std::shared_ptr<DeviceSlab>> imports_;
     std::vector<std::shared_ptr<Slab>> slabs_;  // the arena's first
     std::vector<std::byte*> scratch_;
     int64_t arena_bytes_ = 0;

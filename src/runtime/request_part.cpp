@@ -31,7 +31,7 @@ Status RequestPart::reserve(int64_t arena_bytes, int64_t scratch_bytes) {
     }
     LEAT_RETURN_IF_ERROR(memory_.grow(arena_bytes, scratch_bytes));
     for (const std::unique_ptr<Instance>& instance : instances_) {
-        instance->link(memory_.arena(), memory_.scratch());
+        LEAT_RETURN_IF_ERROR(instance->link(memory_));
     }
     return {};
 }
@@ -43,7 +43,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
     LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes, plan->scratch_bytes));
     auto instance = std::make_unique<Instance>(std::move(plan), group_->executor->worker_count());
     LEAT_RETURN_IF_ERROR(instance->make_states());
-    instance->link(memory_.arena(), memory_.scratch());
+    LEAT_RETURN_IF_ERROR(instance->link(memory_));
     if (instances_.size() == kMaxInstances) {
         instances_.pop_back();
     }

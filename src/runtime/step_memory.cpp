@@ -55,6 +55,12 @@ MemoryStep describe_device_step(const Plan& plan, const PlanStep& step) {
     for (const int32_t value : use.writes) {
         described.writes.push_back(value);
     }
+    if (plan.devices.memory_of(use).is_arena && !step.is_transfer) {
+        described.inside = use.inside;
+        for (const int32_t value : use.transients) {
+            described.writes.push_back(value);
+        }
+    }
     if (step.is_transfer && step.input_count > 0) {
         described.reads.push_back(step.node->inputs[0].index);
     } else if (step.is_transfer) {
@@ -105,6 +111,7 @@ MemoryStep describe_step(const Plan& plan, const PlanStep& step) {
 }
 
 std::vector<TiledStep> tiled_steps(const Plan& plan, const ValueGroups& groups) {
+    constexpr int32_t kNotFirst = 1;  // of outputs: those that are written as a whole
     const auto operand = [&groups](StepOperand::Kind kind, int32_t index, ValueId id) {
         const int64_t begin = groups.offset_bytes(id.index);
         return StepOperand{
@@ -115,8 +122,16 @@ std::vector<TiledStep> tiled_steps(const Plan& plan, const ValueGroups& groups) 
     for (const PlanStep& step : plan.steps) {
         TiledStep own{
             step.kernel, step.cost_ns, {}, step.device != nullptr && step.device->is_submitted};
-        if (step.device != nullptr && !step.is_transfer) {
-            tiled.push_back(std::move(own));  // touches no memory of the host
+        if (step.device != nullptr) {
+            const MemoryStep described = describe_step(plan, step);
+            for (const int32_t value : described.reads) {
+                own.operands.push_back(operand(StepOperand::Kind::kWhole, 0, ValueId{value}));
+            }
+            for (const int32_t value : described.writes) {
+                own.operands.push_back(
+                    operand(StepOperand::Kind::kOutput, kNotFirst, ValueId{value}));
+            }
+            tiled.push_back(std::move(own));
             continue;
         }
         for (int32_t i = 0; i < step.input_count; ++i) {

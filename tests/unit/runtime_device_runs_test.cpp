@@ -22,6 +22,7 @@ namespace {
 using testing_support::event_time;
 using testing_support::Pins;
 using testing_support::random_tensor;
+using testing_support::Settings;
 using testing_support::sim_options;
 
 using ::testing::HasSubstr;
@@ -110,8 +111,8 @@ std::string results_of(const Request& request, const CompiledGraph& compiled) {
     return bytes;
 }
 
-std::string serial_results(const RandomGraph& made) {
-    const Runtime runtime(sim_options(1));
+std::string serial_results(const RandomGraph& made, const Settings& settings = {}) {
+    const Runtime runtime(sim_options(1, settings));
     CompileOptions options = placed(made.pins);
     options.runs_serially = true;
     const auto compiled = runtime.compile(made.graph, options);
@@ -137,10 +138,14 @@ void expect_runs(const CompiledGraph& compiled,
     }
 }
 
-TEST(RandomPlacements, AreBitwiseEqualToTheSerialRun) {
+// In memory of its own the device gets copies; in the host's it works where the host does.
+class RandomPlacementsIn : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RandomPlacementsIn, AreBitwiseEqualToTheSerialRun) {
     constexpr int kGraphs = 25;
     for (int threads = 1; threads <= 4; ++threads) {
-        const Runtime runtime(sim_options(threads, {{"delay_us", threads % 2 == 0 ? "300" : "0"}}));
+        const Runtime runtime(sim_options(
+            threads, {{"delay_us", threads % 2 == 0 ? "300" : "0"}, {"host_memory", GetParam()}}));
         for (int graph = 0; graph < kGraphs; ++graph) {
             const uint64_t seed = uint64_t(threads) * 100 + uint64_t(graph);
             SCOPED_TRACE("seed " + std::to_string(seed));
@@ -155,9 +160,26 @@ TEST(RandomPlacements, AreBitwiseEqualToTheSerialRun) {
     }
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    Memory, RandomPlacementsIn, ::testing::Values("0", "1"), [](const auto& test) {
+        return *test.param == '0' ? std::string("OfItsOwn") : std::string("OfTheHost");
+    });
+
+// Also the serial run is in the arena, each value at its own address.
+TEST(RandomPlacements, InTheArenaAreThoseInMemoryOfTheDevice) {
+    for (uint64_t seed = 21; seed <= 36; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const RandomGraph made = random_graph(seed, 12);
+        const std::string expected = serial_results(made);
+        EXPECT_TRUE(serial_results(made, {{"host_memory", "1"}}) == expected);
+    }
+}
+
 TEST(RandomPlacements, RunInSeveralRequestsAtATime) {
-    const Runtime runtime(sim_options(2, {{"delay_us", "100"}}));
-    for (uint64_t seed = 1; seed <= 4; ++seed) {
+    const Runtime with_copies(sim_options(2, {{"delay_us", "100"}}));
+    const Runtime in_arena(sim_options(2, {{"delay_us", "100"}, {"host_memory", "1"}}));
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        const Runtime& runtime = seed % 2 == 0 ? with_copies : in_arena;
         const RandomGraph made = random_graph(seed, 10);
         const std::string expected = serial_results(made);
         const CompiledGraph compiled = *runtime.compile(made.graph, placed(made.pins));

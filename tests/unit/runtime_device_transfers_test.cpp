@@ -153,43 +153,55 @@ TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
     EXPECT_LT(upload_of_b.end, event_time(trace, "part 1 (DeviceSubgraph)").end) << trace;
 }
 
-// step 0 writes v0; the part of step 1 reads it, writes v1, and has a transient in its first and
-// one in its second inner step; step 2 reads v1.
-TEST(DeviceLayout, KeepsValuesOfAPartApartFromItsTransients) {
-    PartTransients inner;
+UsedBuffer buffer_of(int64_t size_bytes, InlineVector<int32_t, 6> users = {}) {
+    return {size_bytes, 64, std::move(users), false};
+}
+
+// step 0 writes v0; the part of step 1 reads it, writes v1, and has v2 in its first and v3 in its
+// second inner step; step 2 reads v1.
+DeviceProblem part_with_transients() {
+    InnerSteps inner;
     inner.waits = {{}, {0}};
-    inner.buffers.resize(2);
-    inner.buffers[0].size_bytes = 128;
-    inner.buffers[0].users = {0};
-    inner.buffers[1].size_bytes = 128;
-    inner.buffers[1].users = {1};
+    inner.uses = {{0, InnerSteps::Side::kRead, {}},
+                  {1, InnerSteps::Side::kWritten, {}},
+                  {2, InnerSteps::Side::kInside, {0}},
+                  {3, InnerSteps::Side::kInside, {1}}};
     DeviceProblem problem;
-    problem.values.resize(2);
-    problem.values[0].size_bytes = 64;
-    problem.values[0].users = {0, 1};
-    problem.values[1].size_bytes = 64;
-    problem.values[1].users = {1, 2};
-    problem.parts = {{1, &inner}};
+    problem.values = {buffer_of(64, {0}), buffer_of(64, {2}), buffer_of(128), buffer_of(128)};
+    problem.insides = {nullptr, std::make_shared<const InnerSteps>(std::move(inner)), nullptr};
+    return problem;
+}
+
+TEST(DeviceLayout, KeepsValuesOfAPartApartFromItsTransients) {
+    DeviceProblem problem = part_with_transients();
     const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
     ASSERT_TRUE(layout.ok()) << layout.error().message();
-    ASSERT_THAT(layout->transients, SizeIs(1));
     // The transients share memory with each other and with nothing else.
-    EXPECT_EQ(layout->plan.height_bytes, 64 + 64 + 128);
-    EXPECT_EQ(layout->transients[0][0], layout->transients[0][1]);
+    EXPECT_EQ(layout->height_bytes, 64 + 64 + 128);
+    EXPECT_EQ(layout->offsets[2], layout->offsets[3]);
     problem.is_apart = true;
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->plan.height_bytes, 64 + 64 + 128 + 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->height_bytes, 64 + 64 + 128 + 128);
+}
+
+// The input is read in the first inner step, the result written in the second.
+TEST(DeviceLayout, LetsAnInputDieAndAResultBeBornInsideOfAPart) {
+    DeviceProblem problem = part_with_transients();
+    InnerSteps inner = *problem.insides[1];
+    inner.uses[0].steps = {0};
+    inner.uses[1].steps = {1};
+    problem.insides[1] = std::make_shared<const InnerSteps>(std::move(inner));
+    const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
+    ASSERT_TRUE(layout.ok()) << layout.error().message();
+    EXPECT_EQ(layout->height_bytes, 64 + 128);
 }
 
 // Values of steps that nothing orders have places of their own.
 TEST(DeviceLayout, ReliesOnWaitsOnly) {
     DeviceProblem problem;
-    problem.values.resize(2);
-    for (int32_t i = 0; i < 2; ++i) {
-        problem.values[size_t(i)].size_bytes = 64;
-        problem.values[size_t(i)].users = {i};
-    }
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->plan.height_bytes, 128);
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->plan.height_bytes, 64);
+    problem.values = {buffer_of(64, {0}), buffer_of(64, {1})};
+    problem.insides.resize(2);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->height_bytes, 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->height_bytes, 64);
 }
 
 }  // namespace
