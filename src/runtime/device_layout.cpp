@@ -6,7 +6,7 @@
 
 namespace leat {
 
-Result<MemoryPlan> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits) {
+Result<LimitAnswer> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits) {
     const StepMoments moments(problem.insides);
     std::vector<std::vector<int32_t>> users(problem.values.size());
     for (size_t value = 0; value < users.size(); ++value) {
@@ -34,9 +34,10 @@ Result<MemoryPlan> lay_out_on_device(const DeviceProblem& problem, const StepWai
         buffers[value].is_kept = buffers[value].is_kept || problem.is_apart;
     }
     const StepWaits waits_of_moments = moments.waits(waits);
-    LEAT_ASSIGN_OR_RETURN(MemoryPlan plan, plan_offsets(buffers, StepOrder(waits_of_moments)));
-    LEAT_RETURN_IF_ERROR(check_plan(buffers, waits_of_moments, plan));
-    return plan;
+    LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
+                          plan_within(buffers, StepOrder(waits_of_moments), problem.limit_bytes));
+    LEAT_RETURN_IF_ERROR(check_plan(buffers, waits_of_moments, answer.plan));
+    return answer;
 }
 
 }  // namespace leat

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -19,10 +20,12 @@ struct DeviceProblem {
     int32_t first_value = 0;
     std::vector<std::shared_ptr<const InnerSteps>> insides;
     bool is_apart = false;  // nothing may share memory
+    int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
 // `waits`: by step of the plan, earlier ones whose end it waits for: the only order that is relied
-// on. The layout, of the values, is proved by check_plan. Errors: as plan_offsets.
-Result<MemoryPlan> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits);
+// on. The plan, of the values, is proved by check_plan, also one above the limit. Errors: as
+// plan_within.
+Result<LimitAnswer> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits);
 
 }  // namespace leat

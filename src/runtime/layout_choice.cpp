@@ -54,20 +54,32 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
         wish.overlaps_devices
             ? wish.limit_bytes
             : std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
+    const auto is_good = [&](const MemoryLayout& layout) -> Result<bool> {
+        if (layout.plan.height_bytes > wanted_bytes || !wish.fits_elsewhere) {
+            return layout.plan.height_bytes <= wanted_bytes;
+        }
+        return wish.fits_elsewhere(*layout.waits);
+    };
     if (wish.former != nullptr && planner_.has_order_of(wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
         LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
                               planner_.lay_out(run_ahead, wish.former->layout));
-        if (layout.plan.height_bytes <= wanted_bytes) {
+        LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(layout));
+        if (is_taken) {
             return LayoutChoice{std::move(layout), 0, run_ahead};
         }
     }
     LayoutChoice choice;
     for (const RunAhead run_ahead : run_aheads(wish)) {
         LEAT_ASSIGN_OR_RETURN(choice, of_whole_steps(run_ahead));
-        if (choice.layout.plan.height_bytes <= wanted_bytes) {
+        LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(choice.layout));
+        if (is_taken) {
             return choice;
         }
+    }
+    if (choice.layout.plan.height_bytes <= wanted_bytes) {
+        // Memory is short elsewhere, of which the waits of that layout know nothing.
+        return of_whole_steps(RunAhead::kOneWorker);
     }
     const MemoryPlan& plan = choice.layout.plan;
     if (plan.height_bytes > wish.limit_bytes && plan.proved_bytes <= wish.limit_bytes) {

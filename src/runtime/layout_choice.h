@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "leat/status.h"
@@ -31,6 +32,8 @@ struct LayoutWish {
     int64_t limit_bytes = 0;  // of the arena; may be negative
     int32_t tile_window = 0;  // at most; above 0: steps that were cut into tiles are at hand
     const FormerLayout* former = nullptr;
+    // Whether what the layout's waits make of memory elsewhere fits there; empty: it does.
+    std::function<Result<bool>(const StepWaits&)> fits_elsewhere = nullptr;
 };
 
 class LayoutChooser {

@@ -52,7 +52,8 @@ class PlanBuilder {
                 : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
-        LEAT_RETURN_IF_ERROR(place_device_memory(choice.layout, context_.is_serial, *plan_));
+        LEAT_RETURN_IF_ERROR(
+            place_device_memory(graph_, choice.layout, context_.is_serial, *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         plan_->layout = std::move(choice.layout);
@@ -611,6 +612,11 @@ class PlanBuilder {
         wish.limit_bytes = arena_limit(context_.memory_limit, besides);
         wish.tile_window = context_.tile_window;
         wish.overlaps_devices = overlaps_devices_;
+        if (!plan_->devices.memories.empty()) {
+            wish.fits_elsewhere = [this](const StepWaits& waits) {
+                return fits_device_memory(waits, context_.is_serial, *plan_);
+            };
+        }
         std::optional<FormerLayout> former;
         if (context_.former != nullptr && context_.former->report.tile_window == 0) {
             former.emplace(FormerLayout{*context_.former->planner, context_.former->layout,

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "base/error.h"
 #include "ops/roofline.h"
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
@@ -341,10 +343,88 @@ DeviceProblem device_problem(int32_t memory, bool is_apart, Plan& plan) {
     return problem;
 }
 
-Status place_in_own_memory(int32_t index, bool is_apart, const StepWaits& waits, Plan& plan) {
+// What the plan's parts packed there themselves: at least what their constants take, as those of
+// other graphs are shared.
+int64_t packed_bytes_in(int32_t memory, Plan& plan) {
+    std::set<const DevicePart*> parts;
+    int64_t bytes = 0;
+    for (const PlanStep& step : plan.steps) {
+        if (use_in(memory, step, plan.devices) != nullptr && !step.is_transfer &&
+            parts.insert(part_of(step).part().get()).second) {
+            bytes += part_of(step).part()->packed_bytes();
+        }
+    }
+    return bytes;
+}
+
+// The largest of the values that are alive together where the most bytes are.
+std::string largest_values(const GraphData& graph,
+                           const DevicePlan& devices,
+                           const MemoryPlan& plan) {
+    constexpr size_t kMostNames = 3;
+    std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, index
+    for (const int32_t buffer : plan.bound_buffers) {
+        alive.emplace_back(devices.values[size_t(buffer)].size_bytes, buffer);
+    }
+    std::sort(alive.rbegin(), alive.rend());
+    alive.resize(std::min(alive.size(), kMostNames));
+    std::string names;
+    for (const auto& [bytes, buffer] : alive) {
+        names += fmt::format("{}'{}' ({} bytes)", names.empty() ? "" : ", ",
+                             devices.name_of(graph, buffer + devices.first_value), bytes);
+    }
+    return names;
+}
+
+// `packed_bytes`: of constants, which have their place already.
+Status memory_error(const GraphData& graph,
+                    const DevicePlan& devices,
+                    const DeviceMemory& memory,
+                    int64_t packed_bytes,
+                    const LimitAnswer& answer) {
+    const DevicePart& part = *memory.part;
+    const int64_t limit = part.domain().capacity_bytes - packed_bytes;
+    const MemoryPlan& plan = answer.plan;
+    const std::string verdict =
+        answer.verdict == LimitVerdict::kImpossible
+            ? fmt::format("impossible: {} bytes short of what the values need in this order",
+                          answer.bytes_short)
+            : fmt::format(
+                  "no plan found: the best is {} bytes above the limit, the bound {} bytes below "
+                  "it",
+                  plan.height_bytes - limit, limit - plan.proved_bytes);
+    return out_of_memory("the parts on {} do not fit its memory, {}; {}", part.place().label,
+                         part.domain().name, verdict)
+        .with_found(fmt::format("packed weights {} bytes; values and transients at least {} (best "
+                                "plan {}), with {}",
+                                packed_bytes, plan.lower_bound_bytes, plan.height_bytes,
+                                largest_values(graph, devices, plan)))
+        .with_needed(fmt::format("at most {} bytes", part.domain().capacity_bytes))
+        .with_hint("place fewer nodes there, or use smaller shapes");
+}
+
+Result<LimitAnswer> lay_out_own_memory(int32_t index,
+                                       bool is_apart,
+                                       const StepWaits& waits,
+                                       Plan& plan) {
+    DeviceProblem problem = device_problem(index, is_apart, plan);
+    const int64_t capacity = plan.devices.memories[size_t(index)].part->domain().capacity_bytes;
+    if (capacity > 0) {
+        problem.limit_bytes = capacity - packed_bytes_in(index, plan);
+    }
+    return lay_out_on_device(problem, waits);
+}
+
+Status place_in_own_memory(
+    int32_t index, bool is_apart, const StepWaits& waits, const GraphData& graph, Plan& plan) {
     DevicePlan& devices = plan.devices;
-    LEAT_ASSIGN_OR_RETURN(const MemoryPlan layout,
-                          lay_out_on_device(device_problem(index, is_apart, plan), waits));
+    LEAT_ASSIGN_OR_RETURN(const LimitAnswer answer,
+                          lay_out_own_memory(index, is_apart, waits, plan));
+    const MemoryPlan& layout = answer.plan;
+    if (answer.verdict != LimitVerdict::kMet) {
+        return memory_error(graph, devices, devices.memories[size_t(index)],
+                            packed_bytes_in(index, plan), answer);
+    }
     for (const PlanStep& step : plan.steps) {
         DeviceUse* use = use_in(index, step, devices);
         for (const int32_t value : use == nullptr ? std::vector<int32_t>{} : values_of(*use)) {
@@ -383,12 +463,28 @@ void add_transfers(const GraphData& graph,
     TransferWriter(graph, argument, views, plan).write();
 }
 
-Status place_device_memory(const MemoryLayout& layout, bool is_apart, Plan& plan) {
+Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& plan) {
+    for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
+        if (!plan.devices.memories[size_t(index)].is_arena) {
+            LEAT_ASSIGN_OR_RETURN(const LimitAnswer answer,
+                                  lay_out_own_memory(index, is_apart, waits, plan));
+            if (answer.verdict != LimitVerdict::kMet) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+Status place_device_memory(const GraphData& graph,
+                           const MemoryLayout& layout,
+                           bool is_apart,
+                           Plan& plan) {
     for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
         if (plan.devices.memories[size_t(index)].is_arena) {
             place_in_arena(index, layout, plan);
         } else {
-            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, is_apart, *layout.waits, plan));
+            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, is_apart, *layout.waits, graph, plan));
         }
     }
     return {};

@@ -19,7 +19,13 @@ void add_transfers(const GraphData& graph,
 
 // Decides the places in each memory, for steps that nothing but the layout's waits orders; those in
 // the arena are the layout's. `is_apart`: no two values share memory. Errors: as plan_offsets.
-Status place_device_memory(const MemoryLayout& layout, bool is_apart, Plan& plan);
+// out_of_memory with names and numbers where a device has less.
+Status place_device_memory(const GraphData& graph,
+                           const MemoryLayout& layout,
+                           bool is_apart,
+                           Plan& plan);
+// Where the waits are these, every device has the memory.
+Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& plan);
 
 // By buffer of the layout: devices use it at its place in the arena.
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ using testing_support::Pins;
 using testing_support::random_tensor;
 using testing_support::sim_options;
 
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 CompileOptions placed(Pins pins) {
@@ -153,6 +155,80 @@ TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
     EXPECT_LT(upload_of_b.end, event_time(trace, "part 1 (DeviceSubgraph)").end) << trace;
 }
 
+// x0 --> add1 (sim) --> neg1 (cpu) --> add2 (sim) --> neg2 (cpu) --> ... --> y
+//   x1 --^              x2 --^
+Graph sums_of_inputs(int sums) {
+    Graph graph("sums");
+    ValueId sum = graph.input("x0", DType::kFloat32, {kRows, kCols});
+    for (int i = 1; i <= sums; ++i) {
+        const std::string number = std::to_string(i);
+        const ValueId x = graph.input("x" + number, DType::kFloat32, {kRows, kCols});
+        sum =
+            graph.add("Neg", {graph.add("Add", {sum, x}, {}, "add" + number)}, {}, "neg" + number);
+    }
+    graph.output("y", sum);
+    return graph;
+}
+
+struct LimitedSums {
+    LimitedSums() {
+        for (int i = 1; i <= kSums; ++i) {
+            pins["neg" + std::to_string(i)] = "cpu";
+        }
+    }
+    Result<CompiledGraph> compile(int64_t limit_bytes) {
+        runtimes.emplace_back(
+            sim_options(2, {{"memory_limit_bytes", std::to_string(limit_bytes)}}));
+        return runtimes.back().compile(sums_of_inputs(kSums), placed(pins));
+    }
+    static constexpr int kSums = 6;
+    Pins pins;
+    std::deque<Runtime> runtimes;
+};
+
+int64_t device_bytes(const CompiledGraph& compiled) {
+    return compiled.make_request()->plan_report().device_memory.at(0).bytes;
+}
+
+// Inputs are brought there as early as may be, and no earlier than the memory allows.
+TEST(DeviceMemory, IsWithinTheDomainWhereLessMayOverlap) {
+    LimitedSums sums;
+    const int64_t most = device_bytes(*sums.compile(int64_t{1} << 30));
+    EXPECT_GE(most, LimitedSums::kSums * kBytes);
+    const int64_t limit = most * 6 / 10;
+    const auto compiled = sums.compile(limit);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_LE(device_bytes(*compiled), limit);
+    Request request = *compiled->make_request();
+    std::vector<Tensor> inputs;
+    for (int i = 0; i <= LimitedSums::kSums; ++i) {
+        inputs.push_back(random_tensor({kRows, kCols}, uint64_t(i) + 1));
+        ASSERT_TRUE(request.bind("x" + std::to_string(i), inputs.back()).ok());
+    }
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::span<const float> y = request.get<float>("y");
+    for (size_t i = 0; i < y.size(); ++i) {
+        float expected = inputs[0].data<float>()[i];
+        for (size_t k = 1; k < inputs.size(); ++k) {
+            expected = -(expected + inputs[k].data<float>()[i]);
+        }
+        ASSERT_EQ(y[i], expected);
+    }
+}
+
+TEST(DeviceMemory, ThatIsMissingIsAnErrorThatSaysHowMuchAndWhere) {
+    LimitedSums sums;
+    // Two operands of a sum, and less than the result.
+    const auto refused = sums.compile(2 * kBytes + 100);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(refused.error().message(), HasSubstr("impossible"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("bytes short"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("simulated memory"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("'x"));
+}
+
 UsedBuffer buffer_of(int64_t size_bytes, InlineVector<int32_t, 6> users = {}) {
     return {size_bytes, 64, std::move(users), false};
 }
@@ -177,10 +253,10 @@ TEST(DeviceLayout, KeepsValuesOfAPartApartFromItsTransients) {
     const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
     ASSERT_TRUE(layout.ok()) << layout.error().message();
     // The transients share memory with each other and with nothing else.
-    EXPECT_EQ(layout->height_bytes, 64 + 64 + 128);
-    EXPECT_EQ(layout->offsets[2], layout->offsets[3]);
+    EXPECT_EQ(layout->plan.height_bytes, 64 + 64 + 128);
+    EXPECT_EQ(layout->plan.offsets[2], layout->plan.offsets[3]);
     problem.is_apart = true;
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->height_bytes, 64 + 64 + 128 + 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->plan.height_bytes, 64 + 64 + 128 + 128);
 }
 
 // The input is read in the first inner step, the result written in the second.
@@ -192,7 +268,7 @@ TEST(DeviceLayout, LetsAnInputDieAndAResultBeBornInsideOfAPart) {
     problem.insides[1] = std::make_shared<const InnerSteps>(std::move(inner));
     const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
     ASSERT_TRUE(layout.ok()) << layout.error().message();
-    EXPECT_EQ(layout->height_bytes, 64 + 128);
+    EXPECT_EQ(layout->plan.height_bytes, 64 + 128);
 }
 
 // Values of steps that nothing orders have places of their own.
@@ -200,8 +276,8 @@ TEST(DeviceLayout, ReliesOnWaitsOnly) {
     DeviceProblem problem;
     problem.values = {buffer_of(64, {0}), buffer_of(64, {1})};
     problem.insides.resize(2);
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->height_bytes, 128);
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->height_bytes, 64);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->plan.height_bytes, 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->plan.height_bytes, 64);
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST(Devices, NameNodesThatFallBack) {
 }
 
 TEST(Devices, SharePackedConstants) {
-    const Runtime runtime(sim_options({{"memory_limit_bytes", "4096"}}));
+    const Runtime runtime(sim_options({{"memory_limit_bytes", "6000"}}));
     Graph graph;
     const ValueId x = graph.input("x", DType::kFloat32, {1, 2});
     std::vector<float> weights(size_t(2) * 400, 0.5F);
@@ -272,10 +272,8 @@ TEST(Devices, OutOfMemoryIsAnError) {
     const ValueId x = graph.input("x", DType::kFloat32, {4096});
     graph.output("y", graph.add("Relu", {x}));
     const auto compiled = runtime.compile(graph, on("sim"));
-    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-    const auto request = compiled->make_request();
-    ASSERT_FALSE(request.ok());
-    EXPECT_EQ(request.error().code(), StatusCode::kOutOfMemory);
+    ASSERT_FALSE(compiled.ok());
+    EXPECT_EQ(compiled.error().code(), StatusCode::kOutOfMemory);
     const auto on_cpu = runtime.compile(graph, on("cpu"));
     EXPECT_TRUE(on_cpu.ok() && on_cpu->make_request().ok());
 }
