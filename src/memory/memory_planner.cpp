@@ -358,6 +358,35 @@ bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
            std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
 }
 
+// The plan of these places; whether buffers overlap is for the proof to say.
+Result<MemoryPlan> solved_plan(const MemoryLayout& layout, const SolvedLayout& solved) {
+    constexpr int64_t kMostBytes = int64_t{1} << 60;
+    MemoryPlan plan;
+    plan.offsets.assign(layout.buffers.size(), -1);
+    for (const auto& [value, offset] : solved.offsets) {
+        const bool is_value = value >= 0 && size_t(value) < layout.places.size();
+        const ValuePlace place = is_value ? layout.places[size_t(value)] : ValuePlace{-1, 0, -1};
+        if (place.buffer < 0 || place.root != value || offset < 0 || offset > kMostBytes) {
+            return parse_error("the saved place {} of value {} is none", offset, value);
+        }
+        const int64_t size_bytes = layout.buffers[size_t(place.buffer)].size_bytes;
+        if (size_bytes > kMostBytes - plan.unplanned_bytes) {
+            return parse_error("the values need more than {} bytes", kMostBytes);
+        }
+        plan.offsets[size_t(place.buffer)] = offset;
+        plan.unplanned_bytes += size_bytes;
+        plan.height_bytes = std::max(plan.height_bytes, size_bytes > 0 ? offset + size_bytes : 0);
+    }
+    if (std::count(plan.offsets.begin(), plan.offsets.end(), -1) > 0) {
+        return parse_error("the saved places are {}", solved.offsets.size())
+            .with_needed(fmt::format("one for each of {} buffers", layout.buffers.size()));
+    }
+    plan.lower_bound_bytes = std::clamp<int64_t>(solved.lower_bound_bytes, 0, plan.height_bytes);
+    plan.proved_bytes = std::clamp<int64_t>(solved.proved_bytes, 0, plan.height_bytes);
+    plan.algorithm = solved.algorithm;
+    return plan;
+}
+
 }  // namespace
 
 MemoryPlanner::MemoryPlanner(MemoryProblem problem)
@@ -375,7 +404,40 @@ MemoryPlanner::MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former)
         return;
     }
     steps_ = former.steps_;
-    peak_bytes_ = peak_in_order(problem_, groups_, order(), moments(), users_by_moment());
+    peak_bytes_ = peak_of_order();
+}
+
+Result<std::shared_ptr<const MemoryPlanner>> MemoryPlanner::restore(MemoryProblem problem,
+                                                                    const SolvedLayout& solved) {
+    std::shared_ptr<MemoryPlanner> planner(new MemoryPlanner(std::move(problem), Unordered()));
+    LEAT_RETURN_IF_ERROR(planner->take_solved_order(solved));
+    return std::shared_ptr<const MemoryPlanner>(std::move(planner));
+}
+
+// Steps that are not in the order have become views.
+Status MemoryPlanner::take_solved_order(const SolvedLayout& solved) {
+    join_views();
+    std::vector<bool> is_left(problem_.steps.size(), false);
+    for (const int32_t index : solved.order) {
+        if (index < 0 || size_t(index) >= is_left.size() || is_left[size_t(index)]) {
+            return parse_error("the saved order names step {} twice, or there is no such step",
+                               index)
+                .with_needed(fmt::format("each of {} steps once", is_left.size()));
+        }
+        is_left[size_t(index)] = true;
+    }
+    for (size_t index = 0; index < is_left.size(); ++index) {
+        const std::vector<ValueView>& views = problem_.steps[index].views;
+        if (!is_left[index] && (views.empty() || !groups_.join(views))) {
+            return parse_error("the saved order leaves out step {}, which is needed", index);
+        }
+    }
+    if (!take_order(solved.order)) {
+        return parse_error("in the saved order a step reads what a later one writes");
+    }
+    peak_bytes_ = peak_of_order();
+    least_bytes_ = solved.least_bytes;
+    return {};
 }
 
 void MemoryPlanner::join_views() {
@@ -429,25 +491,40 @@ std::vector<int32_t> MemoryPlanner::choose_views() {
 
 void MemoryPlanner::choose_order(const std::vector<int32_t>& left) {
     const StepSequence found = order_for_smallest_peak(order_problem(problem_, groups_, left));
-    auto steps = std::make_shared<Steps>();
-    steps->order.reserve(left.size());
+    std::vector<int32_t> order;
+    order.reserve(left.size());
     for (const int32_t position : found.steps) {
-        steps->order.push_back(left[size_t(position)]);
+        order.push_back(left[size_t(position)]);
     }
+    (void)take_order(std::move(order));
+    peak_bytes_ = moments().is_plain() ? found.peak_bytes : peak_of_order();
+    least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
+}
+
+// False, and nothing is taken, where a step reads what itself or a later one writes.
+bool MemoryPlanner::take_order(std::vector<int32_t> order) {
+    auto steps = std::make_shared<Steps>();
+    steps->order = std::move(order);
     steps->users = users_in(problem_, steps->order);
     steps->moments = moments_of(problem_, steps->order);
     if (!steps->moments.is_plain()) {
         steps->moments_of_users = users_by_moment_in(problem_, steps->order, steps->moments);
     }
     StepWaits data_waits = data_waits_of(problem_, steps->order, groups_);
+    for (size_t position = 0; position < data_waits.size(); ++position) {
+        if (!data_waits[position].empty() && data_waits[position].back() >= int32_t(position)) {
+            return false;
+        }
+    }
     StepOrder by_data(data_waits);
     steps->by_data =
         std::make_shared<const ProvedOrder>(ProvedOrder{std::move(data_waits), std::move(by_data)});
     steps_ = std::move(steps);
-    peak_bytes_ = moments().is_plain()
-                      ? found.peak_bytes
-                      : peak_in_order(problem_, groups_, order(), moments(), users_by_moment());
-    least_bytes_ = std::min(found.lower_bound_bytes, bound_with_parts());
+    return true;
+}
+
+int64_t MemoryPlanner::peak_of_order() const {
+    return peak_in_order(problem_, groups_, order(), moments(), users_by_moment());
 }
 
 // The order search knows nothing of results that are written over a part of a group, and takes what
@@ -623,6 +700,25 @@ Result<MemoryLayout> MemoryPlanner::lay_out(
     StepWaits whole_waits, const EndsBeforeOverwritten& ends_before_overwritten) const {
     PlanWish wish;
     wish.ends_before_overwritten = &ends_before_overwritten;
+    return lay_out(std::move(whole_waits), wish);
+}
+
+Result<MemoryLayout> MemoryPlanner::restore(RunAhead run_ahead, const SolvedLayout& solved) const {
+    PlanWish wish;
+    wish.solved = &solved;
+    return lay_out(run_ahead, wish);
+}
+
+Result<MemoryLayout> MemoryPlanner::restore(StepWaits whole_waits,
+                                            const EndsBeforeOverwritten& ends_before_overwritten,
+                                            const SolvedLayout& solved) const {
+    PlanWish wish;
+    wish.ends_before_overwritten = &ends_before_overwritten;
+    wish.solved = &solved;
+    return lay_out(std::move(whole_waits), wish);
+}
+
+Result<MemoryLayout> MemoryPlanner::lay_out(StepWaits whole_waits, const PlanWish& wish) const {
     ValueGroups groups = groups_;
     StepOrder order(whole_waits);
     auto proved =
@@ -640,26 +736,51 @@ Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> pro
     MemoryLayout layout;
     layout.moments = wish.former == nullptr ? by_moment(proved) : wish.former->moments;
     layout.proved = std::move(proved);
-    const StepOrder& order = layout.moments->order;
     if (wish.former == nullptr || !place_values_as(*wish.former, groups, layout)) {
         place_values(groups, layout);
+    }
+    LEAT_ASSIGN_OR_RETURN(layout.plan, plan_buffers(layout, wish));
+    const std::shared_ptr<const StepWaits> waits(layout.moments, &layout.moments->waits);
+    Result<std::shared_ptr<const PlanProof>> proof = prove_plan(
+        layout.buffers, waits, layout.plan, wish.former == nullptr ? nullptr : wish.former->proof);
+    if (!proof.ok() && wish.solved != nullptr) {
+        return parse_error("the saved places are wrong: {}", proof.error().text());
+    }
+    LEAT_ASSIGN_OR_RETURN(layout.proof, std::move(proof));
+    return layout;
+}
+
+Result<MemoryPlan> MemoryPlanner::plan_buffers(const MemoryLayout& layout,
+                                               const PlanWish& wish) const {
+    const StepOrder& order = layout.moments->order;
+    if (wish.solved != nullptr) {
+        return solved_plan(layout, *wish.solved);
     }
     if (wish.limit_bytes) {
         LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
                               plan_within(layout.buffers, order, *wish.limit_bytes));
-        layout.plan = std::move(answer.plan);
-    } else if (wish.former != nullptr &&
-               wish.former->plan.offsets.size() == layout.buffers.size()) {
-        LEAT_ASSIGN_OR_RETURN(layout.plan,
-                              plan_offsets_again(layout.buffers, order, wish.former->plan));
-    } else {
-        LEAT_ASSIGN_OR_RETURN(layout.plan, plan_offsets(layout.buffers, order));
+        return std::move(answer.plan);
     }
-    const std::shared_ptr<const StepWaits> waits(layout.moments, &layout.moments->waits);
-    LEAT_ASSIGN_OR_RETURN(layout.proof,
-                          prove_plan(layout.buffers, waits, layout.plan,
-                                     wish.former == nullptr ? nullptr : wish.former->proof));
-    return layout;
+    if (wish.former != nullptr && wish.former->plan.offsets.size() == layout.buffers.size()) {
+        return plan_offsets_again(layout.buffers, order, wish.former->plan);
+    }
+    return plan_offsets(layout.buffers, order);
+}
+
+SolvedLayout MemoryPlanner::solution_of(const MemoryLayout& layout) const {
+    SolvedLayout solved;
+    solved.order = order();
+    solved.least_bytes = least_bytes_;
+    for (size_t value = 0; value < layout.places.size(); ++value) {
+        const ValuePlace& place = layout.places[value];
+        if (place.buffer >= 0 && place.root == int32_t(value)) {
+            solved.offsets.emplace_back(place.root, layout.plan.offsets[size_t(place.buffer)]);
+        }
+    }
+    solved.lower_bound_bytes = layout.plan.lower_bound_bytes;
+    solved.proved_bytes = layout.plan.proved_bytes;
+    solved.algorithm = layout.plan.algorithm;
+    return solved;
 }
 
 // Fills places and buffers.

@@ -27,6 +27,7 @@
 #include "memory/memory_problem.h"
 #include "memory/order_search.h"
 #include "memory/plan.h"
+#include "memory/solved_layout.h"
 #include "memory/step_moments.h"
 #include "memory/step_order.h"
 #include "memory/value_groups.h"
@@ -83,6 +84,10 @@ class MemoryPlanner {
     // With the views and the order of `former`, where the problem differs in sizes at most (as for
     // another batch) and its views still hold; else as the other constructor.
     MemoryPlanner(MemoryProblem problem, const MemoryPlanner& former);
+    // With the views and the order that a planner of the same problem found, without any search.
+    // The order is not trusted: kParse says why it is none of this problem.
+    static Result<std::shared_ptr<const MemoryPlanner>> restore(MemoryProblem problem,
+                                                                const SolvedLayout& solved);
     MemoryPlanner(const MemoryPlanner&) = delete;
     MemoryPlanner& operator=(const MemoryPlanner&) = delete;
 
@@ -115,7 +120,18 @@ class MemoryPlanner {
     // same `run_ahead`.
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryLayout& former) const;
 
+    // What was found for one of its layouts, and the layout again from that, which is not trusted:
+    // kParse where its offsets are not proved.
+    SolvedLayout solution_of(const MemoryLayout& layout) const;
+    Result<MemoryLayout> restore(RunAhead run_ahead, const SolvedLayout& solved) const;
+    Result<MemoryLayout> restore(StepWaits whole_waits,
+                                 const EndsBeforeOverwritten& ends_before_overwritten,
+                                 const SolvedLayout& solved) const;
+
   private:
+    struct Unordered {};
+    MemoryPlanner(MemoryProblem problem, Unordered /*unused*/)
+        : problem_(std::move(problem)), groups_(problem_) {}
     // What sizes have no part in once it is decided.
     struct Steps {
         std::vector<int32_t> order;
@@ -129,6 +145,9 @@ class MemoryPlanner {
     bool join_views_as(const MemoryPlanner& former);
     std::vector<int32_t> choose_views();
     void choose_order(const std::vector<int32_t>& left);
+    Status take_solved_order(const SolvedLayout& solved);
+    bool take_order(std::vector<int32_t> order);
+    int64_t peak_of_order() const;
     // By value, ascending.
     const std::vector<std::vector<int32_t>>& users_by_moment() const {
         return steps_->moments.is_plain() ? steps_->users : steps_->moments_of_users;
@@ -140,8 +159,11 @@ class MemoryPlanner {
         const MemoryLayout* former = nullptr;  // null: none
         std::optional<int64_t> limit_bytes;
         const EndsBeforeOverwritten* ends_before_overwritten = nullptr;  // null: never
+        const SolvedLayout* solved = nullptr;                            // null: none
     };
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
+    Result<MemoryLayout> lay_out(StepWaits whole_waits, const PlanWish& wish) const;
+    Result<MemoryPlan> plan_buffers(const MemoryLayout& layout, const PlanWish& wish) const;
     Result<MemoryLayout> place(std::shared_ptr<const ProvedOrder> proved,
                                const PlanWish& wish,
                                ValueGroups& groups) const;

@@ -145,12 +145,16 @@ struct WeightStore::Impl {
     }
     // The slot of equal elements, or a new one. Elements are compared without the mutex: they may
     // have to come from a file.
-    std::shared_ptr<Slot> find_or_add(const Tensor& tensor, const SourceKey& key) {
+    std::shared_ptr<Slot> find_or_add(const Tensor& tensor,
+                                      const SourceKey& key,
+                                      std::optional<uint64_t> hash) {
         if (std::shared_ptr<Slot> found = find(key)) {
             return found;
         }
-        const ContentKey content{content_hash({tensor.bytes(), size_t(tensor.byte_count())}),
-                                 key.second};
+        if (!hash) {
+            hash = content_hash({tensor.bytes(), size_t(tensor.byte_count())});
+        }
+        const ContentKey content{*hash, key.second};
         std::set<const Slot*> others;  // with the same hash and other elements
         for (;;) {
             std::shared_ptr<Slot> candidate;
@@ -301,11 +305,21 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
                                                                   const Pack& pack,
                                                                   WeightTarget target,
                                                                   WeightReads reads) {
+    return get_or_pack(source, layout_key, bytes, pack, target, reads, std::nullopt);
+}
+
+Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& source,
+                                                                  std::string_view layout_key,
+                                                                  int64_t bytes,
+                                                                  const Pack& pack,
+                                                                  WeightTarget target,
+                                                                  WeightReads reads,
+                                                                  std::optional<uint64_t> hash) {
     LEAT_CHECK(bytes >= 0, "packed weights of {} bytes", bytes);
     const int32_t place = impl_->place_of(target, reads, bytes);
     const SourceKey key{Source(source),
                         Form{source.dtype(), bytes, place, std::string(layout_key)}};
-    const std::shared_ptr<Slot> slot = impl_->find_or_add(source, key);
+    const std::shared_ptr<Slot> slot = impl_->find_or_add(source, key, hash);
     Unfilled unfilled(*impl_, slot);  // goes after the lock
     const std::lock_guard lock(slot->packing);
     if (std::shared_ptr<const std::byte> found = slot->packed.lock()) {
@@ -332,6 +346,49 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
     slot->packed = entry;
     unfilled.is_filled = true;
     return entry;
+}
+
+std::vector<WeightStore::PackedForm> WeightStore::forms_of(const Tensor& source) const {
+    std::vector<PackedForm> forms;  // outlives the locks: it may be the last holder of an entry
+    const Source wanted(source);
+    const std::lock_guard lock(impl_->mutex);
+    for (auto at = impl_->by_source.lower_bound({wanted, Form{}});
+         at != impl_->by_source.end() && !(wanted < at->first.first); ++at) {
+        Slot& slot = *at->second;
+        const std::lock_guard packing(slot.packing);
+        if (std::shared_ptr<const std::byte> memory = slot.packed.lock()) {
+            const Form& form = at->first.second;
+            forms.push_back({form.layout_key, form.packed_bytes, std::move(memory)});
+        }
+    }
+    return forms;
+}
+
+bool WeightStore::places() const {
+    return impl_->domains->places();
+}
+
+Result<std::shared_ptr<const std::byte>> PlacedWeights::get_or_pack(const Tensor& source,
+                                                                    std::string_view layout_key,
+                                                                    int64_t bytes,
+                                                                    const WeightStore::Pack& pack,
+                                                                    WeightReads reads) const {
+    const WeightTarget target = target_of(source);
+    std::shared_ptr<const std::byte> ready;
+    if (mapped_ != nullptr) {
+        ready = mapped_->find(source, layout_key, bytes);
+    }
+    if (ready == nullptr) {
+        return store_->get_or_pack(source, layout_key, bytes, pack, target, reads);
+    }
+    if (!store_->places()) {
+        return ready;
+    }
+    const auto copy = [&ready, bytes](const Tensor& /*source*/, std::byte* packed) {
+        std::copy_n(ready.get(), bytes, packed);
+    };
+    return store_->get_or_pack(source, layout_key, bytes, copy, target, reads,
+                               mapped_->hash_of(source));
 }
 
 }  // namespace leat

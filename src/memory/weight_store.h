@@ -18,6 +18,7 @@
 #include "base/mapped_file.h"  // drop_source_pages: the counterpart of get_or_pack
 #include "leat/status.h"
 #include "leat/tensor.h"
+#include "memory/mapped_weights.h"
 #include "memory/slab.h"
 
 namespace leat {
@@ -72,6 +73,24 @@ class WeightStore {
                                                          const Pack& pack,
                                                          WeightTarget target,
                                                          WeightReads reads = WeightReads::kWhole);
+    // The same where the hash of the elements (content_hash) is known: they are not read for it.
+    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
+                                                         std::string_view layout_key,
+                                                         int64_t bytes,
+                                                         const Pack& pack,
+                                                         WeightTarget target,
+                                                         WeightReads reads,
+                                                         std::optional<uint64_t> hash);
+
+    // What was packed of the tensor and lives; the same layout once for each domain.
+    struct PackedForm {
+        std::string layout_key;
+        int64_t bytes = 0;
+        std::shared_ptr<const std::byte> memory;
+    };
+    std::vector<PackedForm> forms_of(const Tensor& source) const;
+    // Memory is placed on nodes: what is packed has to be where it is read.
+    bool places() const;
 
     // Bytes of all living entries.
     int64_t packed_bytes() const;
@@ -91,20 +110,24 @@ using WeightTargets = std::map<const std::byte*, WeightTarget>;
 class PlacedWeights {
   public:
     explicit PlacedWeights(WeightStore& store) : PlacedWeights(store, store.default_target()) {}
-    // `others`, if any, outlive it.
-    PlacedWeights(WeightStore& store, WeightTarget target, const WeightTargets* others = nullptr)
-        : store_(&store), target_(target), others_(others) {}
+    // `others` and `mapped`, if any, outlive it.
+    PlacedWeights(WeightStore& store,
+                  WeightTarget target,
+                  const WeightTargets* others = nullptr,
+                  const MappedWeights* mapped = nullptr)
+        : store_(&store), target_(target), others_(others), mapped_(mapped) {}
 
+    // What is mapped is read where it is, or copied to where it is read.
     Result<std::shared_ptr<const std::byte>> get_or_pack(
         const Tensor& source,
         std::string_view layout_key,
         int64_t bytes,
         const WeightStore::Pack& pack,
-        WeightReads reads = WeightReads::kWhole) const {
-        return store_->get_or_pack(source, layout_key, bytes, pack, target_of(source), reads);
+        WeightReads reads = WeightReads::kWhole) const;
+    // Of all entries, whoever reads them, and of what is mapped.
+    int64_t packed_bytes() const {
+        return store_->packed_bytes() + (mapped_ == nullptr ? 0 : mapped_->packed_bytes());
     }
-    // Of all entries, whoever reads them.
-    int64_t packed_bytes() const { return store_->packed_bytes(); }
 
   private:
     WeightTarget target_of(const Tensor& source) const {
@@ -118,6 +141,7 @@ class PlacedWeights {
     WeightStore* store_;
     WeightTarget target_;
     const WeightTargets* others_;
+    const MappedWeights* mapped_;
 };
 
 }  // namespace leat

@@ -27,7 +27,13 @@ Result<const PluginConstants::Entry*> PluginConstants::of(const Tensor& tensor) 
     auto found = entries_.find(key);
     if (found == entries_.end()) {
         LEAT_ASSIGN_OR_RETURN(Tensor memory, aligned(tensor));
-        const uint64_t hash = content_hash({tensor.bytes(), size_t(tensor.byte_count())});
+        uint64_t hash = 0;
+        if (const auto known = hashes_ == nullptr ? decltype(hashes_->end())() : hashes_->find(key);
+            hashes_ != nullptr && known != hashes_->end()) {
+            hash = known->second;
+        } else {
+            hash = content_hash({tensor.bytes(), size_t(tensor.byte_count())});
+        }
         found = entries_.emplace(key, Entry{std::move(memory), hash}).first;
     }
     return &found->second;

@@ -14,6 +14,12 @@ namespace leat {
 // Not thread-safe. Outlives the views made with it; the tensors outlive it.
 class PluginConstants {
   public:
+    using Key = std::pair<const std::byte*, int64_t>;  // address, bytes
+
+    PluginConstants() = default;
+    // With hashes that are known already; outlive it.
+    explicit PluginConstants(const std::map<Key, uint64_t>* hashes) : hashes_(hashes) {}
+
     struct Entry {
         Tensor tensor;  // the bytes, aligned to 64 bytes: those given, or a copy
         uint64_t content_hash = 0;
@@ -22,7 +28,7 @@ class PluginConstants {
     Result<const Entry*> of(const Tensor& tensor);
 
   private:
-    using Key = std::pair<const std::byte*, int64_t>;  // address, bytes
+    const std::map<Key, uint64_t>* hashes_ = nullptr;  // null: none are known
     std::map<Key, Entry> entries_;
 };
 

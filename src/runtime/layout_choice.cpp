@@ -103,15 +103,38 @@ Result<std::vector<LayoutChoice>> LayoutChooser::all() const {
     return choices;
 }
 
-Result<LayoutChoice> LayoutChooser::in_window(int32_t window) const {
-    const ValueGroups& groups = planner_.groups();
-    const auto ends_first = [&](int32_t user, int32_t writer, int32_t input) {
+EndsBeforeOverwritten LayoutChooser::ends_before_overwritten() const {
+    return [this](int32_t user, int32_t writer, int32_t input) {
+        const ValueGroups& groups = planner_.groups();
         const int64_t begin = groups.offset_bytes(input);
         return step_tasks_->ends_before_overwritten(user, writer, groups.root(input),
                                                     {begin, begin + groups.size_bytes(input)});
     };
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                          planner_.lay_out(whole_waits(step_tasks_->inputs(), window), ends_first));
+}
+
+Result<LayoutChoice> LayoutChooser::restore(const SolvedChoice& solved) const {
+    const RunAhead run_ahead{solved.run_ahead};
+    const bool is_known = run_ahead == RunAhead::kOneWorker ||
+                          std::count(std::begin(kRunAheads), std::end(kRunAheads), run_ahead) > 0;
+    if (!is_known || solved.tile_window < 0 || (solved.tile_window > 0 && step_tasks_ == nullptr)) {
+        return parse_error("no plan has run_ahead {} and tile_window {}", solved.run_ahead,
+                           solved.tile_window);
+    }
+    LayoutChoice choice{{}, solved.tile_window, run_ahead};
+    if (solved.tile_window > 0) {
+        LEAT_ASSIGN_OR_RETURN(
+            choice.layout, planner_.restore(whole_waits(step_tasks_->inputs(), solved.tile_window),
+                                            ends_before_overwritten(), solved.layout));
+    } else {
+        LEAT_ASSIGN_OR_RETURN(choice.layout, planner_.restore(run_ahead, solved.layout));
+    }
+    return choice;
+}
+
+Result<LayoutChoice> LayoutChooser::in_window(int32_t window) const {
+    LEAT_ASSIGN_OR_RETURN(
+        MemoryLayout layout,
+        planner_.lay_out(whole_waits(step_tasks_->inputs(), window), ends_before_overwritten()));
     return LayoutChoice{std::move(layout), window, RunAhead::kUnlimited};
 }
 

@@ -25,6 +25,13 @@ struct FormerLayout {
     RunAhead run_ahead;
 };
 
+// A choice in a form that can be kept.
+struct SolvedChoice {
+    int32_t tile_window = 0;
+    int32_t run_ahead = 0;
+    SolvedLayout layout;
+};
+
 struct LayoutWish {
     int workers = 1;
     // Steps may run while devices carry out others: worth any bytes within the limit.
@@ -45,10 +52,13 @@ class LayoutChooser {
     // The most parallel layout that is not much larger than that of one worker, and fits the limit;
     // where none fits, the smallest that was found.
     Result<LayoutChoice> choose(const LayoutWish& wish) const;
+    // The choice that was made before for the same steps. kParse: it does not fit them.
+    Result<LayoutChoice> restore(const SolvedChoice& solved) const;
     // All that there are to choose from, from the most parallel one on.
     Result<std::vector<LayoutChoice>> all() const;
 
   private:
+    EndsBeforeOverwritten ends_before_overwritten() const;
     Result<LayoutChoice> in_window(int32_t window) const;
     Result<LayoutChoice> of_whole_steps(RunAhead run_ahead) const;
     Result<LayoutChoice> of_whole_steps(const LayoutWish& wish) const;

@@ -45,11 +45,7 @@ class PlanBuilder {
         const auto start = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const auto start_of_memory = Clock::now();
-        const Plan* former = context_.former;
-        plan_->planner =
-            former == nullptr
-                ? std::make_shared<const MemoryPlanner>(std::move(problem_))
-                : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
+        LEAT_ASSIGN_OR_RETURN(plan_->planner, make_planner());
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
         LEAT_RETURN_IF_ERROR(
@@ -103,6 +99,9 @@ class PlanBuilder {
         find_known_values();
         plan_->report.inference_time_ns = nanoseconds_since(start);
         find_needed_nodes();
+        if (context_.solved != nullptr) {
+            LEAT_RETURN_IF_ERROR(check_sources());
+        }
         LEAT_RETURN_IF_ERROR(check_facts());
         const auto start_of_kernels = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare_steps());
@@ -149,6 +148,27 @@ class PlanBuilder {
     const Tensor& known_value(ValueId id) const {
         const ValueData& data = graph_.value(id);
         return data.constant ? *data.constant : *fact(id).value;
+    }
+
+    // Of a graph that was read from a file: what was to be known is.
+    Status check_sources() const {
+        std::vector<bool> has_source(graph_.values.size(), false);
+        for (const ValueId id : graph_.inputs) {
+            has_source[size_t(id.index)] = true;
+        }
+        const auto is_there = [&](ValueId id) {
+            return !id.valid() || is_known(id) || has_source[size_t(id.index)] ||
+                   graph_.value(id).producer.valid();
+        };
+        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
+            if (plan_->needed[n] && !std::all_of(inputs.begin(), inputs.end(), is_there)) {
+                return parse_error("{} reads what nobody computes", graph_.nodes[n].label());
+            }
+        }
+        return std::all_of(graph_.outputs.begin(), graph_.outputs.end(), is_there)
+                   ? Status()
+                   : parse_error("nobody computes some output");
     }
 
     // Every value that a step touches must be a tensor of fixed shape.
@@ -556,6 +576,16 @@ class PlanBuilder {
         }
     }
 
+    Result<std::shared_ptr<const MemoryPlanner>> make_planner() {
+        if (context_.solved != nullptr) {
+            return MemoryPlanner::restore(std::move(problem_), context_.solved->layout);
+        }
+        const Plan* former = context_.former;
+        return former == nullptr
+                   ? std::make_shared<const MemoryPlanner>(std::move(problem_))
+                   : std::make_shared<const MemoryPlanner>(std::move(problem_), *former->planner);
+    }
+
     // Leaves out the steps that became views.
     void order_steps(const MemoryPlanner& planner) {
         std::vector<PlanStep> ordered;
@@ -626,8 +656,10 @@ class PlanBuilder {
         if (wish.tile_window > 0 && wish.workers > 1) {
             cut_into_tiles(planner);
         }
-        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
-                              LayoutChooser(planner, step_tasks_.get()).choose(wish));
+        const LayoutChooser chooser(planner, step_tasks_.get());
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, context_.solved != nullptr
+                                                       ? chooser.restore(*context_.solved)
+                                                       : chooser.choose(wish));
         if (choice.layout.plan.height_bytes > wish.limit_bytes) {
             return limit_error(context_.memory_limit, besides, graph_, plan_->devices, planner,
                                choice.layout);

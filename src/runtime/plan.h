@@ -15,6 +15,7 @@
 #include "memory/memory_planner.h"
 #include "runtime/device_part.h"
 #include "runtime/device_plan.h"
+#include "runtime/layout_choice.h"
 #include "runtime/memory_limit.h"
 #include "runtime/run_clock.h"
 #include "runtime/step_tasks.h"
@@ -133,6 +134,9 @@ struct PlanContext {
     bool has_host_steps;           // false: nothing may run on a host
     const ForecastOrder* order;    // null: there was no forecast; outlives make_plan
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
+    // What was found for these very shapes before, and is taken without searching; outlives
+    // make_plan. Where it does not fit, kParse says so.
+    const SolvedChoice* solved = nullptr;
 };
 
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements
