@@ -267,6 +267,8 @@ struct CompileReport {
     int64_t compile_time_ns = 0;
     int64_t weight_bytes = 0;         // constants as the model holds them
     int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
+    int64_t mapped_weight_bytes = 0;  // the same in the file that Runtime::load has read
+    int64_t load_time_ns = 0;         // of Runtime::load; 0: it was compiled by this Runtime
     int node_count = 0;               // operators after the passes
     std::map<std::string, int> nodes_per_backend;
     std::vector<std::string> fallbacks;         // nodes that the first device refuses, and why
@@ -280,6 +282,18 @@ struct CompileReport {
     GraphPlacement placement;       // with the shapes of the plan that was used last
     std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
     std::string summary_;
+};
+
+// How CompiledGraph::save writes.
+struct SaveOptions {
+    // False: packed constants are left out, and made again at load: a smaller file.
+    bool saves_packed_weights = true;
+};
+
+struct LoadOptions {
+    // True: reads all constants and compares them with the hashes that the file has of them, where
+    // else only what is not a constant is compared.
+    bool verifies_weights = false;
 };
 
 struct RequestOptions {
@@ -457,6 +471,9 @@ class LEAT_API CompiledGraph {
     Result<Graph> annotate(const Graph& graph, std::string_view configuration = "leat") const;
     // The graph after the passes, in text form.
     std::string to_text() const;
+    // Writes what Runtime::load makes the same compiled graph of: placement, plans of the shapes in
+    // the cache, executables, constants and what was packed of them. Replaces the file as a whole.
+    Status save(const std::filesystem::path& file, const SaveOptions& options = {}) const;
 
     struct Impl;
     explicit CompiledGraph(std::shared_ptr<Impl> impl);
@@ -474,6 +491,12 @@ class LEAT_API Runtime {
     Runtime& operator=(Runtime&&) noexcept;
 
     Result<CompiledGraph> compile(const Graph& graph, const CompileOptions& options = {}) const;
+    // A compiled graph that was saved: nothing is searched for, and constants stay in the file,
+    // which is mapped and must not change while anything of it lives. Custom operators must be
+    // registered. kVersionMismatch: it is of another version of leat, machine, number of threads,
+    // device or driver; kParse: it is no such file, or damaged.
+    Result<CompiledGraph> load(const std::filesystem::path& file,
+                               const LoadOptions& options = {}) const;
     // Custom operators of this Runtime, for graphs compiled from now on: OperatorLibrary::add and
     // load say what can fail. Graphs compiled before keep what they have.
     Status register_operator(CustomOperator custom) const;

@@ -164,7 +164,7 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             graph,
             *backend,
             hosts,
-            PlacedWeights(runtime->weights, weights, others),
+            PlacedWeights(runtime->weights, weights, others, mapped.get()),
             options.runs_serially ? 1 : threads.executor->worker_count(),
             options.runs_serially,
             threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
@@ -221,8 +221,12 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     // A limit is answered by a plan of its own: the order of a former one may need more.
     const bool may_follow = options.memory_limit_bytes <= 0 && former != plans_.end();
     context.former = may_follow ? former->get() : nullptr;
-    Result<std::shared_ptr<const Plan>> plan =
-        make_plan(context, std::move(key), input_facts(shapes, values));
+    return make_cached(context, std::move(key), input_facts(shapes, values));
+}
+
+Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
+    PlanContext& context, PlanKey key, std::span<const ValueFact> facts) {
+    Result<std::shared_ptr<const Plan>> plan = make_plan(context, std::move(key), facts);
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }
@@ -235,6 +239,36 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
         at = evict ? plans_.erase(at) : std::next(at);
     }
     return plan;
+}
+
+Status CompiledGraph::Impl::restore_plan(PlanKey key, const SolvedChoice& choice) {
+    const bool is_group = key.group >= 0 && size_t(key.group) < runtime->groups.size();
+    if (!is_group || key.shapes.size() != graph.inputs.size()) {
+        return parse_error("a plan is of {} shapes for thread group {}", key.shapes.size(),
+                           key.group);
+    }
+    std::vector<Tensor> tensors(graph.inputs.size());
+    std::vector<const Tensor*> values(graph.inputs.size());
+    std::span<const std::byte> left(key.values);
+    for (const int input : deciding_inputs) {
+        const DType dtype = graph.value(graph.inputs[size_t(input)]).type.dtype;
+        const Shape& shape = key.shapes[size_t(input)];
+        const std::optional<int64_t> wanted = storage_bytes(dtype, shape.element_count());
+        if (dtype == DType::kString || !wanted || *wanted > int64_t(left.size())) {
+            return parse_error("a plan has no elements of an input that decides shapes");
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
+        const auto bytes = size_t(*wanted);
+        std::copy_n(left.begin(), bytes, tensor.mutable_bytes());
+        left = left.subspan(bytes);
+        tensors[size_t(input)] = std::move(tensor);
+        values[size_t(input)] = &tensors[size_t(input)];
+    }
+    const std::lock_guard lock(mutex_);
+    PlanContext context = plan_context(key.group);
+    context.solved = &choice;
+    const std::vector<ValueFact> facts = input_facts(key.shapes, values);
+    return make_cached(context, std::move(key), facts).error();
 }
 
 std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
@@ -319,6 +353,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     again->base_report = base_report;
     again->cost_factors = cost_factors;
     again->weight_targets = weight_targets;
+    again->mapped = mapped;
     const GraphData& planned = again->planned_graph();
     again->cost_factors.resize(size_t(planned.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
@@ -398,6 +433,7 @@ Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) 
 CompileReport CompiledGraph::report() const {
     CompileReport report = impl_->base_report;
     report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
+    report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
     for (const std::shared_ptr<const Plan>& plan : plans) {
         PlanReport& planned = report.plans.emplace_back(plan->report);

@@ -39,8 +39,10 @@ struct CompiledGraph::Impl {
     std::vector<int> deciding_inputs;
     std::vector<double> cost_factors;           // see PlanContext
     std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
-    CompileReport base_report;                  // without plans
-    std::atomic<int> request_count{0};          // that live
+    // Packed constants in the file that it was loaded from; null: it was compiled.
+    std::shared_ptr<const MappedWeights> mapped;
+    CompileReport base_report;          // without plans
+    std::atomic<int> request_count{0};  // that live
 
     // What plans have steps for.
     const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
@@ -63,6 +65,8 @@ struct CompiledGraph::Impl {
     Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                  std::span<const Tensor* const> values,
                                                  int group);
+    // Caches the plan that was made for the key before, without searching. kParse: it is none.
+    Status restore_plan(PlanKey key, const SolvedChoice& choice);
     // The plans of all groups, for shapes that alone make a plan.
     Status prepare(std::span<const Shape> shapes);
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
@@ -82,6 +86,10 @@ struct CompiledGraph::Impl {
 
   private:
     PlanContext plan_context(int group) const;
+    // Makes it under the lock, and evicts others.
+    Result<std::shared_ptr<const Plan>> make_cached(PlanContext& context,
+                                                    PlanKey key,
+                                                    std::span<const ValueFact> facts);
     // An error where memory is strict and that of a request does not fit its domain.
     Status check_room(const Plan& plan) const;
 

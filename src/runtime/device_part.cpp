@@ -65,8 +65,39 @@ Result<std::shared_ptr<const DevicePart>> DevicePart::compile(DevicePlace place,
                                                               const GraphData& body,
                                                               PluginConstants& constants) {
     std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
-    LEAT_RETURN_IF_ERROR(part->make(body, constants));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants, {}));
     return std::shared_ptr<const DevicePart>(std::move(part));
+}
+
+Result<std::shared_ptr<const DevicePart>> DevicePart::load(DevicePlace place,
+                                                           const GraphData& body,
+                                                           PluginConstants& constants,
+                                                           std::string_view saved) {
+    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants, saved));
+    return std::shared_ptr<const DevicePart>(std::move(part));
+}
+
+Result<std::string> DevicePart::save() const {
+    std::string saved;
+    auto sink = plugin::made<LeatSink>();
+    sink.user = &saved;
+    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
+        try {
+            static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
+        } catch (const std::bad_alloc&) {
+            return kLeatOutOfMemory;
+        }
+        return kLeatOk;
+    };
+    PluginError error;
+    const LeatCode code =
+        place_.backend->api().save(place_.backend->handle(), executable_, &sink, error.get());
+    if (code == kLeatUnimplemented || code == kLeatUnsupported) {
+        return std::string();
+    }
+    LEAT_RETURN_IF_ERROR(error.status(code, fmt::format("save a part for {}", place_.label)));
+    return saved;
 }
 
 DevicePart::~DevicePart() {
@@ -75,22 +106,50 @@ DevicePart::~DevicePart() {
     }
 }
 
-Status DevicePart::make(const GraphData& body, PluginConstants& constants) {
-    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph,
-                          PluginGraph::make(body, constants));
-    symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
+Status DevicePart::make_executable(const LeatGraphView& graph, std::string_view saved) {
     const LeatBackendApi& api = place_.backend->api();
     LeatBackend* backend = place_.backend->handle();
     const auto options = plugin::made<LeatCompileOptions>();
     PluginError error;
     const LeatCode code =
-        api.compile(backend, place_.number, &graph->view(), &options, &executable_, error.get());
+        saved.empty()
+            ? api.compile(backend, place_.number, &graph, &options, &executable_, error.get())
+            : api.load(backend, place_.number, saved.data(), int64_t(saved.size()), &executable_,
+                       error.get());
     if (code != kLeatOk) {
         executable_ = nullptr;
-        return error.status(
-            code, fmt::format("compile {} nodes for {}", body.node_count(), place_.label));
+        return error.status(code,
+                            fmt::format("{} {} nodes for {}", saved.empty() ? "compile" : "load",
+                                        graph.node_count, place_.label));
     }
     info_ = api.executable_info(backend, executable_);
+    return saved.empty() ? Status() : check_executable(graph);
+}
+
+// That it has the operands of the graph, and packs its constants.
+Status DevicePart::check_executable(const LeatGraphView& graph) const {
+    bool is_alike = info_->input_count == graph.input_count &&
+                    info_->output_count == graph.output_count &&
+                    info_->symbol_count == graph.symbol_count;
+    for (int32_t i = 0; i < info_->constant_count; ++i) {
+        const LeatPackedConstant& packed = *info_->constants[i];
+        const bool is_value = packed.value >= 0 && packed.value < graph.value_count;
+        const LeatConstantView* constant =
+            is_value ? graph.values[packed.value]->constant : nullptr;
+        is_alike = is_alike && constant != nullptr && constant->content_hash == packed.content_hash;
+    }
+    if (is_alike) {
+        return {};
+    }
+    return make_error(StatusCode::kParse, "the saved executable for {} is of another graph",
+                      place_.label);
+}
+
+Status DevicePart::make(const GraphData& body, PluginConstants& constants, std::string_view saved) {
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph,
+                          PluginGraph::make(body, constants));
+    symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
+    LEAT_RETURN_IF_ERROR(make_executable(graph->view(), saved));
     LEAT_ASSIGN_OR_RETURN(domain_, place_.backend->domain(place_.number, info_->domain));
     LEAT_ASSIGN_OR_RETURN(queue_, place_.backend->compute_queue(place_.number));
     LEAT_ASSIGN_OR_RETURN(copy_queue_, place_.backend->copy_queue(place_.number));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/host_kernel.h"
@@ -26,6 +27,13 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
                                                              const GraphData& body,
                                                              PluginConstants& constants);
+    // The same from what save() gave for such a body, without compiling.
+    static Result<std::shared_ptr<const DevicePart>> load(DevicePlace place,
+                                                          const GraphData& body,
+                                                          PluginConstants& constants,
+                                                          std::string_view saved);
+    // The executable as its backend writes it; empty: it does not save such.
+    Result<std::string> save() const;
     DevicePart(const DevicePart&) = delete;
     DevicePart& operator=(const DevicePart&) = delete;
     ~DevicePart();
@@ -60,7 +68,10 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     };
 
     explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
-    Status make(const GraphData& body, PluginConstants& constants);
+    // saved: empty: none.
+    Status make(const GraphData& body, PluginConstants& constants, std::string_view saved);
+    Status make_executable(const LeatGraphView& graph, std::string_view saved);
+    Status check_executable(const LeatGraphView& graph) const;
     Status pack_constants(const LeatGraphView& graph);
     Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
                                                                  WeightSlab& room) const;

@@ -346,7 +346,7 @@ Status check_capabilities(const GraphData& graph, const DeviceAnswers& host) {
 // As PlacedGraph::hosts says. Values of both graphs are the same.
 std::vector<const Backend*> hosts_of(const GraphData& whole,
                                      const GraphData& cut,
-                                     const Placement& placement,
+                                     std::span<const int> device_of_node,
                                      std::span<const ListedDevice> devices) {
     std::vector<const Backend*> hosts;
     hosts.reserve(cut.nodes.size());
@@ -355,14 +355,107 @@ std::vector<const Backend*> hosts_of(const GraphData& whole,
                                          [](ValueId id) { return id.valid(); });
         const NodeId before =
             output == node.outputs.end() ? NodeId() : whole.value(*output).producer;
-        const int device =
-            before.valid() ? placement.device_of_node[size_t(before.index)] : kNowhere;
+        const int device = before.valid() ? device_of_node[size_t(before.index)] : kNowhere;
         hosts.push_back(device < 0 ? nullptr : devices[size_t(device)].host);
     }
     return hosts;
 }
 
+// A list of nodes for each part; kParse: a node is on a device's part and not on the device.
+Result<std::vector<Cluster>> clusters_of(const GraphData& graph,
+                                         std::span<const ListedDevice> devices,
+                                         const DecidedParts& decided,
+                                         size_t part_count) {
+    std::vector<Cluster> clusters(part_count, Cluster{-1, {}});
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        const int device = decided.device_of_node[n];
+        const int part = decided.part_of_node[n];
+        const bool is_on_host = device < 0 || devices[size_t(device)].host != nullptr;
+        if (is_on_host && part == -1) {
+            continue;
+        }
+        const bool is_part = part >= 0 && size_t(part) < part_count;
+        if (is_on_host || !is_part ||
+            (clusters[size_t(part)].device >= 0 && clusters[size_t(part)].device != device)) {
+            return parse_error("{} is in part {} of another device", graph.nodes[n].label(), part);
+        }
+        clusters[size_t(part)].device = device;
+        clusters[size_t(part)].nodes.push_back({int32_t(n)});
+    }
+    if (std::any_of(clusters.begin(), clusters.end(),
+                    [](const Cluster& cluster) { return cluster.nodes.empty(); })) {
+        return parse_error("one of {} parts is empty", part_count);
+    }
+    return clusters;
+}
+
+// No path leaves a part and comes back. Parts are numbered first, then all nodes.
+bool are_convex(const GraphData& graph, std::span<const int> part_of_node, size_t part_count) {
+    const auto unit_of = [&](int32_t node) {
+        const int part = part_of_node[size_t(node)];
+        return part >= 0 ? size_t(part) : part_count + size_t(node);
+    };
+    std::vector<std::vector<size_t>> followers(part_count + graph.nodes.size());
+    std::vector<int64_t> waits(followers.size());
+    for (int32_t n = 0; n < graph.node_count(); ++n) {
+        for (const ValueId id : graph.nodes[size_t(n)].inputs) {
+            const NodeId producer = id.valid() ? graph.value(id).producer : NodeId();
+            if (producer.valid() && unit_of(producer.index) != unit_of(n)) {
+                followers[unit_of(producer.index)].push_back(unit_of(n));
+                ++waits[unit_of(n)];
+            }
+        }
+    }
+    std::vector<size_t> ready;
+    for (size_t unit = 0; unit < waits.size(); ++unit) {
+        if (waits[unit] == 0) {
+            ready.push_back(unit);
+        }
+    }
+    size_t done = 0;
+    for (; done < ready.size(); ++done) {
+        for (const size_t follower : std::vector<size_t>(followers[ready[done]])) {
+            if (--waits[follower] == 0) {
+                ready.push_back(follower);
+            }
+        }
+    }
+    return done == waits.size();
+}
+
 }  // namespace
+
+Result<CutPlacement> restore_parts(const GraphData& graph,
+                                   std::span<const ListedDevice> devices,
+                                   const DecidedParts& decided,
+                                   std::span<const std::string> executables,
+                                   const MappedWeights::Hashes& hashes) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters,
+                          clusters_of(graph, devices, decided, executables.size()));
+    if (!are_convex(graph, decided.part_of_node, clusters.size())) {
+        return parse_error("its parts wait for each other");
+    }
+    for (const ListedDevice& device : devices) {
+        if (device.host == nullptr) {
+            (void)offer_custom_operators(graph, *device.place.backend);
+        }
+    }
+    CutGraph cut = cut_clusters(graph, clusters, decided.device_of_node);
+    CutPlacement placed;
+    PluginConstants constants(&hashes);
+    for (size_t i = 0; i < clusters.size(); ++i) {
+        const DevicePlace& place = devices[size_t(clusters[i].device)].place;
+        LEAT_ASSIGN_OR_RETURN(
+            std::shared_ptr<const DevicePart> part,
+            executables[i].empty()
+                ? DevicePart::compile(place, cut.bodies[i], constants)
+                : DevicePart::load(place, cut.bodies[i], constants, executables[i]));
+        placed.parts.push_back(std::move(part));
+    }
+    placed.hosts = hosts_of(graph, cut.graph, decided.device_of_node, devices);
+    placed.graph = std::make_unique<GraphData>(std::move(cut.graph));
+    return placed;
+}
 
 Result<PlacedGraph> place_on_host(const GraphData& graph,
                                   const ListedDevice& device,
@@ -427,7 +520,7 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                                   cut.bodies[i], constants));
         placed.parts.push_back(std::move(part));
     }
-    placed.hosts = hosts_of(graph, cut.graph, placement, devices);
+    placed.hosts = hosts_of(graph, cut.graph, placement.device_of_node, devices);
     placed.cut = std::make_unique<GraphData>(std::move(cut.graph));
     return placed;
 }

@@ -45,4 +45,25 @@ Result<PlacedGraph> place_on_host(const GraphData& graph,
                                   const NodeHistory& history,
                                   int threads);
 
+// What compile() decided about parts.
+struct DecidedParts {
+    std::span<const int> device_of_node;
+    std::span<const int> part_of_node;  // -1: none
+};
+struct CutPlacement {
+    std::unique_ptr<GraphData> graph;   // as PlacedGraph::cut
+    std::vector<const Backend*> hosts;  // as PlacedGraph::hosts
+    std::vector<std::shared_ptr<const DevicePart>> parts;
+};
+
+// The same parts again, without asking any device. executables: by part, what DevicePart::save
+// gave; where that is nothing, its backend compiles the part. hashes: of constants, as far as they
+// are known. kParse: these are no parts of the graph. Precondition: devices are those of
+// `device_of_node`, the graph is in topological order.
+Result<CutPlacement> restore_parts(const GraphData& graph,
+                                   std::span<const ListedDevice> devices,
+                                   const DecidedParts& decided,
+                                   std::span<const std::string> executables,
+                                   const MappedWeights::Hashes& hashes);
+
 }  // namespace leat

@@ -1,0 +1,33 @@
+// The file of a compiled graph (docs/aot.md): a header, the record, and from a page boundary on the
+// blobs, which are mapped and used where they are.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "leat/status.h"
+#include "runtime/saved_tensors.h"
+
+namespace leat {
+
+// Grows whenever what is written changes.
+constexpr uint32_t kCompiledFormat = 1;
+
+// Writes beside the file and renames, so that there is never half of one.
+Status write_compiled_file(const std::filesystem::path& file,
+                           std::string_view record,
+                           const BlobWriter& blobs);
+
+struct CompiledFile {
+    std::span<const std::byte> record;
+    BlobReader blobs;
+};
+// kParse: it is no such file, cut short or changed; kVersionMismatch: of another format or leat.
+// Blobs are compared with their hashes only if asked for.
+Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs);
+
+}  // namespace leat

@@ -1,0 +1,272 @@
+// Runtime::load: a compiled graph from a file (docs/aot.md). The recipe is the body of load().
+// Nothing is searched for: neither passes, placement, order nor places. Nothing in the file is
+// trusted: ids and numbers are checked here, shapes are inferred again, and plans are proved again.
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/out_of_memory.h"
+#include "custom/custom_op_def.h"
+#include "graph/operator_source.h"
+#include "runtime/calibration.h"
+#include "runtime/compiled_file.h"
+#include "runtime/compiled_record.h"
+#include "runtime/device_placement.h"
+#include "runtime/machine_record.h"
+#include "runtime/weight_targets.h"
+
+namespace leat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_value(const GraphData& graph, ValueId id) {
+    return id.valid() && id.index < graph.value_count();
+}
+
+Status check_epilogue(const NodeData& node) {
+    const auto inputs = int32_t(node.inputs.size());
+    if (node.own_input_count < -1 || node.own_input_count > inputs) {
+        return parse_error("{} has {} inputs of its own", node.label(), node.own_input_count);
+    }
+    for (const EpilogueStep& step : node.epilogue) {
+        if (step.operand_input < -1 || step.operand_input >= inputs) {
+            return parse_error("a step behind {} reads input {}", node.label(), step.operand_input);
+        }
+    }
+    return {};
+}
+
+// Operands are values that are there before, results say whose they are.
+Status check_node(const GraphData& graph, int32_t index) {
+    const NodeData& node = graph.nodes[size_t(index)];
+    for (const ValueId id : node.inputs) {
+        if (id.index != -1 && (!is_value(graph, id) || graph.value(id).producer.index >= index)) {
+            return parse_error("{} reads value {}, which is not there", node.label(), id.index);
+        }
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+        const ValueId id = node.outputs[i];
+        const bool is_own = is_value(graph, id) && graph.value(id).producer.index == index &&
+                            graph.value(id).output_index == int32_t(i);
+        if (id.index != -1 && !is_own) {
+            return parse_error("result {} of {} is value {}", i, node.label(), id.index);
+        }
+    }
+    if (node.dead || node.outputs.empty()) {
+        return parse_error("{} has no results", node.label());
+    }
+    return check_epilogue(node);
+}
+
+Status check_graph(const GraphData& graph) {
+    for (int32_t node = 0; node < graph.node_count(); ++node) {
+        LEAT_RETURN_IF_ERROR(check_node(graph, node));
+    }
+    for (const ValueData& value : graph.values) {
+        const int32_t producer = value.producer.index;
+        const bool has_no_tensor = value.constant && !value.constant->defined();
+        const bool is_flat = value.layout == Layout::kChannelsLast && value.type.rank() >= 0 &&
+                             value.type.rank() < 3;
+        if (producer < -1 || producer >= graph.node_count() || has_no_tensor || is_flat) {
+            return parse_error("value '{}' is none of node {}", value.name, producer);
+        }
+    }
+    return {};
+}
+
+// Operators of the Runtime, for nodes that leat's table does not know.
+Status find_operators(GraphData& graph, const OperatorSource& operators) {
+    for (NodeData& node : graph.nodes) {
+        if (node.def == nullptr && !node.domain.empty()) {
+            Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
+            if (!found.ok()) {
+                return std::move(found).error().with_node(node.label());
+            }
+            node.def = *found;
+        }
+    }
+    return {};
+}
+
+Result<std::vector<ListedDevice>> find_devices(const Runtime::Impl& runtime,
+                                               std::span<const DeviceRecord> records) {
+    std::vector<ListedDevice> devices;
+    for (const DeviceRecord& record : records) {
+        LEAT_ASSIGN_OR_RETURN(std::vector<ListedDevice> found,
+                              parse_devices(record.label, *runtime.backends));
+        const std::string key = calibration_key(runtime, found.front());
+        if (found.size() != 1 || key != record.key) {
+            return make_error(StatusCode::kVersionMismatch,
+                              "it was compiled for another device '{}'", record.label)
+                .with_found(record.key)
+                .with_needed(key)
+                .with_hint("compile the graph again on this machine");
+        }
+        if (!record.costs.empty()) {
+            LEAT_ASSIGN_OR_RETURN(MeasuredCosts costs, MeasuredCosts::parse(record.costs));
+            found.front().measured = std::make_shared<const MeasuredCosts>(std::move(costs));
+        }
+        devices.push_back(std::move(found.front()));
+    }
+    return devices;
+}
+
+Status check_placement(const CompiledRecord& record) {
+    const PlacementParts& parts = record.placement;
+    const auto nodes = size_t(record.graph.node_count());
+    const bool has_all = parts.device_of_node.size() == nodes &&
+                         parts.part_of_node.size() == nodes && parts.is_pinned.size() == nodes &&
+                         parts.refusals.size() == nodes;
+    const bool has_others = parts.other_devices.empty() || parts.other_devices.size() == nodes;
+    const bool has_listed =
+        parts.listed_device_of_node.empty() || parts.listed_device_of_node.size() == nodes;
+    const bool has_choice =
+        !parts.forecast.is_by_cost ||
+        (parts.other_devices.size() == nodes && parts.listed_device_of_node.size() == nodes);
+    // Without parts no node is in one; else whoever cuts them looks.
+    const bool has_parts =
+        record.is_cut ||
+        (record.executables.empty() &&
+         std::count(parts.part_of_node.begin(), parts.part_of_node.end(), -1) == int64_t(nodes));
+    if (!has_all || !has_others || !has_listed || !has_choice || !has_parts ||
+        record.devices.empty()) {
+        return parse_error("its placement is not that of {} nodes", nodes);
+    }
+    const auto is_device = [&](int device) {
+        return device >= kKnownAtPlanning && device < int(record.devices.size());
+    };
+    const auto are_devices = [&](const std::vector<int>& list) {
+        return std::all_of(list.begin(), list.end(), is_device);
+    };
+    const bool has_devices =
+        are_devices(parts.device_of_node) && are_devices(parts.listed_device_of_node) &&
+        std::all_of(parts.other_devices.begin(), parts.other_devices.end(),
+                    [&](const std::vector<int>& list) {
+                        return are_devices(list) &&
+                               std::count(list.begin(), list.end(), kKnownAtPlanning) == 0;
+                    });
+    // Who runs somewhere was listed somewhere.
+    for (size_t n = 0; n < parts.listed_device_of_node.size(); ++n) {
+        if (parts.device_of_node[n] >= 0 && parts.listed_device_of_node[n] < 0) {
+            return parse_error("its placement lists no device for node {}", n);
+        }
+    }
+    const int inputs = int(record.graph.inputs.size());
+    const bool has_inputs =
+        std::all_of(record.deciding_inputs.begin(), record.deciding_inputs.end(),
+                    [inputs](int input) { return input >= 0 && input < inputs; });
+    if (!has_devices || !has_inputs) {
+        return parse_error("its placement names a device or an input that there is not");
+    }
+    return {};
+}
+
+Status check_options(const CompileOptions& options) {
+    if (options.tile_window < 0 || options.max_requests < 1) {
+        return parse_error("its options are none");
+    }
+    return {};
+}
+
+PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
+    PlacementRecord record;
+    record.assumed = std::move(assumed);
+    record.device_of_node = std::move(parts.device_of_node);
+    record.part_of_node = std::move(parts.part_of_node);
+    record.is_pinned = std::move(parts.is_pinned);
+    record.refusals = std::move(parts.refusals);
+    record.other_devices = std::move(parts.other_devices);
+    record.listed_device_of_node = std::move(parts.listed_device_of_node);
+    record.forecast = std::move(parts.forecast);
+    record.gone = std::move(parts.gone);
+    return record;
+}
+
+Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs,
+                                                         std::span<const PackedRecord> packed) {
+    auto weights = std::make_shared<MappedWeights>(blobs.file());
+    for (const auto& [blob, tensor] : blobs.tensors) {
+        weights->add_hash(tensor, blobs.places()[size_t(blob)].hash);
+    }
+    for (const PackedRecord& record : packed) {
+        const auto source = blobs.tensors.find(record.source_blob);
+        const std::byte* memory = blobs.find(record.packed_blob);
+        if (source == blobs.tensors.end() || memory == nullptr) {
+            return parse_error("a packed constant is of blob {}, which is no constant",
+                               record.source_blob);
+        }
+        weights->add(source->second, record.layout_key,
+                     blobs.places()[size_t(record.packed_blob)].size_bytes, memory);
+    }
+    return std::shared_ptr<const MappedWeights>(std::move(weights));
+}
+
+Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
+                           const std::filesystem::path& path,
+                           const LoadOptions& options) {
+    const auto start = Clock::now();
+    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, options.verifies_weights));
+    CompiledRecord record;
+    ByteReader<BlobReader> reader(file.record, file.blobs);
+    reader(record);
+    if (!reader.ok() || !reader.is_at_end()) {
+        return parse_error("its record is none of a compiled graph");
+    }
+    LEAT_RETURN_IF_ERROR(check_machine(record.machine, *runtime));
+    LEAT_RETURN_IF_ERROR(check_graph(record.graph));
+    LEAT_RETURN_IF_ERROR(check_placement(record));
+    LEAT_RETURN_IF_ERROR(check_options(record.options));
+    LEAT_RETURN_IF_ERROR(runtime->operators_status);
+    LEAT_RETURN_IF_ERROR(find_operators(record.graph, runtime->operators.source()));
+    Graph graph(std::make_unique<GraphData>(std::move(record.graph)));
+    LEAT_RETURN_IF_ERROR(graph.verify());
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,
+                          find_devices(*runtime, record.devices));
+
+    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(graph));
+    LEAT_ASSIGN_OR_RETURN(compiled->mapped, map_weights(file.blobs, record.packed));
+    LEAT_ASSIGN_OR_RETURN(compiled->backend, find_backend(record.host));
+    if (record.is_cut) {
+        LEAT_ASSIGN_OR_RETURN(
+            CutPlacement cut,
+            restore_parts(compiled->graph, devices,
+                          {record.placement.device_of_node, record.placement.part_of_node},
+                          record.executables, compiled->mapped->hashes()));
+        compiled->hosts = std::move(cut.hosts);
+        compiled->cut = std::move(cut.graph);
+        compiled->parts = std::move(cut.parts);
+    }
+    compiled->placement =
+        placement_of(std::move(record.placement), assume_devices(devices, runtime->host.threads));
+    compiled->has_host_steps = record.has_host_steps;
+    compiled->options = std::move(record.options);
+    compiled->deciding_inputs = std::move(record.deciding_inputs);
+    if (!record.cost_factors.empty()) {
+        record.cost_factors.resize(size_t(compiled->planned_graph().node_count()), 1);
+    }
+    compiled->cost_factors = std::move(record.cost_factors);
+    compiled->base_report = std::move(record.report);
+    compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
+    for (PlanRecord& plan : record.plans) {
+        LEAT_RETURN_IF_ERROR(compiled->restore_plan(std::move(plan.key), plan.choice));
+    }
+    compiled->base_report.load_time_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    return CompiledGraph(std::move(compiled));
+}
+
+}  // namespace
+
+Result<CompiledGraph> Runtime::load(const std::filesystem::path& file,
+                                    const LoadOptions& options) const {
+    return catch_bad_alloc("load the compiled graph", [&]() -> Result<CompiledGraph> {
+        Result<CompiledGraph> loaded = leat::load(impl_, file, options);
+        if (!loaded.ok()) {
+            return std::move(loaded).error().with_file(file.string());
+        }
+        return loaded;
+    });
+}
+
+}  // namespace leat

@@ -1,0 +1,59 @@
+#include "runtime/saved_tensors.h"
+
+#include "base/round_up.h"
+#include "memory/content_hash.h"
+
+namespace leat {
+
+int32_t BlobWriter::add(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+    const auto [at, is_new] =
+        numbers_.try_emplace({bytes.data(), bytes.size()}, int32_t(blobs_.size()));
+    if (is_new) {
+        blobs_.push_back({bytes, std::move(owner)});
+        places_.push_back({end_bytes_, int64_t(bytes.size()), content_hash(bytes)});
+        end_bytes_ = round_up(end_bytes_ + int64_t(bytes.size()), kAlignmentBytes);
+    }
+    return at->second;
+}
+
+TensorRecord record_of(const Tensor& tensor, BlobWriter& blobs) {
+    TensorRecord record;
+    record.dtype = uint8_t(tensor.dtype());
+    record.extents.assign(tensor.shape().begin(), tensor.shape().end());
+    if (tensor.dtype() == DType::kString) {
+        const std::span<const std::string> texts = tensor.data<std::string>();
+        record.strings.assign(texts.begin(), texts.end());
+    } else if (tensor.defined()) {
+        record.blob = blobs.add({tensor.bytes(), size_t(tensor.byte_count())}, tensor.owner());
+        blobs.tensors.try_emplace(record.blob, tensor);
+    }
+    return record;
+}
+
+std::optional<Tensor> tensor_of(const TensorRecord& record, BlobReader& blobs) {
+    const std::optional<Shape> shape = Shape::make(record.extents);
+    if (!shape || int(record.dtype) >= kDTypeCount) {
+        return std::nullopt;
+    }
+    const DType dtype{record.dtype};
+    if (dtype == DType::kUndefined) {
+        return Tensor();
+    }
+    if (dtype == DType::kString) {
+        if (int64_t(record.strings.size()) != shape->element_count()) {
+            return std::nullopt;
+        }
+        Result<Tensor> made = Tensor::from(*shape, record.strings);
+        return made.ok() ? std::optional(std::move(made).value()) : std::nullopt;
+    }
+    const std::byte* elements = blobs.find(record.blob);
+    const std::optional<int64_t> bytes = storage_bytes(dtype, shape->element_count());
+    if (elements == nullptr || !bytes || *bytes != blobs.places()[size_t(record.blob)].size_bytes) {
+        return std::nullopt;
+    }
+    Tensor tensor = Tensor::view(dtype, *shape, elements, blobs.file());
+    blobs.tensors.try_emplace(record.blob, tensor);
+    return tensor;
+}
+
+}  // namespace leat

@@ -1,0 +1,123 @@
+// Compiled graphs with parts on devices, and with custom operators, saved and loaded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/device_runs.h"
+#include "support/random_tensor.h"
+#include "support/saved_graphs.h"
+#include "support/scratch_folder.h"
+
+namespace leat {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::NamedTensors;
+using testing_support::output_bytes;
+using testing_support::random_tensor;
+using testing_support::sim_options;
+
+//  x -- MatMul(a) -- Relu -- MatMul(b) -- Neg -- y
+//                     \--- Exp ------------------ z
+Graph branches() {
+    Graph graph("branches");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 8});
+    const ValueId a = graph.constant("a", random_tensor({8, 8}, 1));
+    const ValueId b = graph.constant("b", random_tensor({8, 8}, 2));
+    const ValueId relu = graph.add("Relu", {graph.add("MatMul", {x, a}, {}, "first")}, {}, "relu");
+    const ValueId second = graph.add("MatMul", {relu, b}, {}, "second");
+    graph.output("y", graph.add("Neg", {second}, {}, "neg"));
+    graph.output("z", graph.add("Exp", {relu}, {}, "exp"));
+    return graph;
+}
+
+CompileOptions on(std::string devices, testing_support::Pins pins = {}) {
+    CompileOptions options;
+    options.devices = std::move(devices);
+    options.pins = std::move(pins);
+    options.dims["n"] = 3;
+    return options;
+}
+
+const NamedTensors kInputs = {{"x", random_tensor({3, 8}, 9)}};
+
+void expect_same(const Runtime& runtime, const CompileOptions& options) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    const auto compiled = runtime.compile(branches(), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    const auto wanted = output_bytes(*compiled, kInputs);
+    ASSERT_TRUE(wanted.ok()) << wanted.error().message();
+    const Status saved = compiled->save(file);
+    ASSERT_TRUE(saved.ok()) << saved.message();
+    const auto loaded = runtime.load(file);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message();
+    const auto found = output_bytes(*loaded, kInputs);
+    ASSERT_TRUE(found.ok()) << found.error().message();
+    EXPECT_EQ(*found, *wanted);
+    const CompileReport before = compiled->report();
+    const CompileReport after = loaded->report();
+    EXPECT_EQ(after.summary(), before.summary());
+    ASSERT_EQ(after.placement.nodes.size(), before.placement.nodes.size());
+    for (size_t node = 0; node < before.placement.nodes.size(); ++node) {
+        EXPECT_EQ(after.placement.nodes[node].device, before.placement.nodes[node].device);
+        EXPECT_EQ(after.placement.nodes[node].part, before.placement.nodes[node].part);
+        EXPECT_EQ(after.placement.nodes[node].reason, before.placement.nodes[node].reason);
+    }
+    EXPECT_EQ(after.placement.forecast.makespan_ns, before.placement.forecast.makespan_ns);
+}
+
+TEST(SavedDevices, GiveTheSameBitsOnOneDevice) {
+    expect_same(Runtime(sim_options(2)), on("sim"));
+}
+
+TEST(SavedDevices, GiveTheSameBitsOnSeveral) {
+    const Runtime runtime(sim_options(2));
+    expect_same(runtime, on("sim,cpu", {{"relu", "cpu"}}));
+    expect_same(runtime, on("sim,reference,cpu", {{"second", "reference"}, {"exp", "cpu"}}));
+}
+
+TEST(SavedDevices, KeepThePlacementByCost) {
+    CompileOptions options = on("sim,cpu");
+    options.placement_policy = PlacementPolicy::kCost;
+    expect_same(Runtime(sim_options(2)), options);
+}
+
+TEST(SavedDevices, AreRefusedWhereTheDeviceIsAnotherOne) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    {
+        const Runtime runtime(sim_options(2));
+        ASSERT_TRUE(runtime.compile(branches(), on("sim"))->save(file).ok());
+    }
+    const Runtime other(sim_options(2, {{"devices", "2"}}));
+    const auto loaded = other.load(file);
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.error().code(), StatusCode::kVersionMismatch);
+    EXPECT_THAT(loaded.error().message(), HasSubstr("another device 'sim'"));
+}
+
+TEST(SavedDevices, SurviveFilesWithTrueHashes) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    const Runtime runtime(sim_options(2));
+    ASSERT_TRUE(runtime.compile(branches(), on("sim,cpu", {{"relu", "cpu"}}))->save(file).ok());
+    const std::string good = contents_of(file);
+    const auto record = size_t(testing_support::number_at(good, testing_support::kRecordBytesAt));
+    int refused = 0;
+    for (size_t at = 0; at < record; at += 5) {
+        std::string bytes = good;
+        char& byte = bytes[testing_support::kHeaderBytes + at];
+        byte = char(byte ^ 0x03);
+        testing_support::seal(bytes);
+        write_contents(file, bytes);
+        const auto loaded = runtime.load(file);
+        refused += int(!loaded.ok());
+        if (loaded.ok() && testing_support::is_small(*loaded)) {
+            (void)output_bytes(*loaded, kInputs);
+        }
+    }
+    EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace leat
