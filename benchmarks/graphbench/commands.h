@@ -12,6 +12,7 @@ int run_command(const Options& options);
 int check_command(const Options& options);
 int conformance_command(const Options& options);
 int inspect_command(const Options& options);
+int compile_command(const Options& options);
 int gen_command(const Options& options);
 int devices_command(const Options& options);
 int plan_command(const Options& options);

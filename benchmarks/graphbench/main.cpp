@@ -31,6 +31,8 @@ int run_command_named(const CommandInfo& command, const Options& options) {
             return conformance_command(options);
         case kInspect:
             return inspect_command(options);
+        case kCompile:
+            return compile_command(options);
         case kGen:
             return gen_command(options);
         case kDevices:

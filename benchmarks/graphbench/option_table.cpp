@@ -5,7 +5,7 @@ namespace leat::bench {
 namespace {
 
 constexpr uint32_t kExecutes = kBench | kProfile | kRun | kCheck;
-constexpr uint32_t kCompiles = kExecutes | kInspect;
+constexpr uint32_t kCompiles = kExecutes | kInspect | kCompile;
 constexpr uint32_t kPrintsRows = kBench | kCompare;
 
 constexpr CommandInfo kCommands[] = {
@@ -17,6 +17,8 @@ constexpr CommandInfo kCommands[] = {
     {"conformance", kConformance, "DIR...", "folders in the ONNX test layout, strict rule"},
     {"inspect", kInspect, "TARGET",
      "operators, inputs, outputs, unsupported list, placement, memory"},
+    {"compile", kCompile, "TARGET --save FILE",
+     "writes the compiled graph to a file, and times how it is loaded"},
     {"gen", kGen, "[NAME] --save FILE",
      "writes a network of the zoo as ONNX; lists them without NAME"},
     {"devices", kDevices, "", "the machine, its limits on this process, and the backends"},
@@ -118,8 +120,9 @@ constexpr OptionInfo kOptions[] = {
      "exit 1 when the interval lies beyond"},
     {"require-stable", kFlag, "", "", kBench, false, "exit 9 when the measurement was noisy"},
     // run, check, conformance, inspect, gen
-    {"save", kText, "PATH", "", kRun | kGen | kPlan, false,
-     "folder for inputs and outputs, the ONNX file, or the CSV file with offsets"},
+    {"save", kText, "PATH", "", kRun | kGen | kPlan | kCompile, false,
+     "folder for inputs and outputs, the ONNX file, the compiled graph, or the CSV file with "
+     "offsets"},
     {"save-format", kChoice, "pb|npy", "pb", kRun, false, "of --save"},
     {"against", kText, "BACKEND", "", kCheck, false, "compare with another backend"},
     {"threads-sweep", kText, "1,2,4", "", kCheck, false, "outputs must be the same bits"},

@@ -39,7 +39,8 @@ enum CommandBit : uint32_t {
     kCompare = 1U << 8,
     kDoctor = 1U << 9,
     kPlan = 1U << 10,
-    kAll = (1U << 11) - 1,
+    kCompile = 1U << 11,
+    kAll = (1U << 12) - 1,
 };
 
 // The order is that of a table row.

@@ -284,6 +284,18 @@ class Files(unittest.TestCase):
             self.assertEqual((code, out), (7, ""), arguments)
             self.assertIn("--timeout of 0.001 s passed while ", err)
 
+    def test_compile_writes_a_file_that_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.leat")
+            code, out, err = call("compile", SMALL, "--save", path, "--quiet", "--json", "-")
+            self.assertEqual(code, 0, err)
+            result = json.loads(out)
+            self.assertEqual(result["file_bytes"], os.path.getsize(path))
+            self.assertEqual(result["plans"], 1)
+            self.assertGreater(result["mapped_weight_bytes"], 0)
+            self.assertEqual(os.listdir(folder), ["net.leat"])
+        self.assertEqual(call("compile", SMALL)[0], 2)
+
     def test_inspect(self):
         code, out, _ = call("inspect", self.model, "--placement", "--memory", "--passes")
         self.assertEqual(code, 0)
