@@ -1,12 +1,13 @@
 #include "runtime/compiled_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/round_up.h"
 #include "memory/content_hash.h"
 
@@ -36,56 +37,47 @@ uint64_t hash_of(const Header& header) {
     return content_hash(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
 }
 
-// A file that is written, and gone again unless it is kept.
-class Draft {
+// Writes one thing after the other.
+class FileWriter {
   public:
-    explicit Draft(const std::filesystem::path& target)
-        : target_(target),
-          name_(fmt::format("{}.{}.part", target.string(), ::getpid())),
-          descriptor_(::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {}
-    ~Draft() {
-        if (descriptor_ >= 0) {
-            ::close(descriptor_);
-            ::unlink(name_.c_str());
-        }
-    }
-    Draft(const Draft&) = delete;
-    Draft& operator=(const Draft&) = delete;
+    explicit FileWriter(int descriptor) : descriptor_(descriptor) {}
 
     Status write(std::span<const std::byte> bytes) {
-        while (!bytes.empty() && descriptor_ >= 0) {
+        while (!bytes.empty()) {
             const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
             if (written < 0 && errno != EINTR) {
-                return error();
+                return invalid_argument("cannot write the file: {}", std::strerror(errno));
             }
-            bytes = bytes.subspan(written < 0 ? 0 : size_t(written));
-            offset_bytes_ += std::max<ssize_t>(written, 0);
+            const auto count = size_t(std::max<ssize_t>(written, 0));
+            bytes = bytes.subspan(count);
+            offset_bytes_ += int64_t(count);
         }
-        return descriptor_ < 0 ? error() : Status();
+        return {};
     }
     Status pad_to(int64_t offset_bytes) {
         const std::vector<std::byte> zeros(size_t(offset_bytes - offset_bytes_));
         return write(zeros);
     }
-    Status keep() {
-        if (::fsync(descriptor_) != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) {
-            return error();
-        }
-        ::close(std::exchange(descriptor_, -1));
-        return {};
-    }
 
   private:
-    Status error() const {
-        return invalid_argument("cannot write the file: {}", std::strerror(errno))
-            .with_file(target_.string());
-    }
-
-    std::filesystem::path target_;
-    std::string name_;
     int descriptor_;
     int64_t offset_bytes_ = 0;
 };
+
+Status write_all(int descriptor,
+                 const Header& header,
+                 std::span<const std::byte> body,
+                 const BlobWriter& blobs) {
+    FileWriter writer(descriptor);
+    LEAT_RETURN_IF_ERROR(writer.write(std::as_bytes(std::span(&header, 1))));
+    LEAT_RETURN_IF_ERROR(writer.write(body));
+    for (size_t blob = 0; blob < blobs.blobs().size(); ++blob) {
+        LEAT_RETURN_IF_ERROR(
+            writer.pad_to(header.blobs_offset + blobs.places()[blob].offset_bytes));
+        LEAT_RETURN_IF_ERROR(writer.write(blobs.blobs()[blob].bytes));
+    }
+    return writer.pad_to(header.file_bytes);
+}
 
 Status check_header(const Header& header, int64_t file_bytes) {
     if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
@@ -159,15 +151,13 @@ Status write_compiled_file(const std::filesystem::path& file,
     header.body_hash = content_hash(body_bytes);
     header.header_hash = hash_of(header);
 
-    Draft draft(file);
-    LEAT_RETURN_IF_ERROR(draft.write(std::as_bytes(std::span(&header, 1))));
-    LEAT_RETURN_IF_ERROR(draft.write(body_bytes));
-    for (size_t blob = 0; blob < blobs.blobs().size(); ++blob) {
-        LEAT_RETURN_IF_ERROR(draft.pad_to(header.blobs_offset + blobs.places()[blob].offset_bytes));
-        LEAT_RETURN_IF_ERROR(draft.write(blobs.blobs()[blob].bytes));
-    }
-    LEAT_RETURN_IF_ERROR(draft.pad_to(header.file_bytes));
-    return draft.keep();
+    const auto write = [&]() -> Status {
+        NewFile out(file);
+        LEAT_RETURN_IF_ERROR(out.check_open());
+        LEAT_RETURN_IF_ERROR(write_all(out.descriptor(), header, body_bytes, blobs));
+        return out.commit();
+    };
+    return write().with_file(file.string());
 }
 
 Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs) {
