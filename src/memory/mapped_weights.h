@@ -56,6 +56,7 @@ class MappedWeights {
         int64_t source_bytes = 0;
         int64_t packed_bytes = 0;
         std::string layout_key;
+        // NOLINTNEXTLINE(modernize-use-nullptr): version 14 sees a 0 in what is made here
         friend auto operator<=>(const Key&, const Key&) = default;
     };
 
