@@ -1,3 +1,4 @@
+// Above 800 lines: PlanBuilder is one recipe, all of whose steps share its state.
 #include "runtime/plan.h"
 
 #include <algorithm>

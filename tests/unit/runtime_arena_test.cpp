@@ -247,7 +247,7 @@ Pins alternating(const std::vector<std::string>& nodes, size_t parts) {
 
 class CutNetworks : public ::testing::TestWithParam<const char*> {};
 
-// The goal of issue 7: at most 2 % more.
+// At most 2 % more, whatever the number of parts.
 TEST_P(CutNetworks, NeedTheBytesThatTheyNeedWhole) {
     const char* data = std::getenv("LEAT_TEST_DATA");
     if (data == nullptr) {
