@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/byte_archive.h"
 #include "leat/runtime.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/forecast_order.h"
 #include "runtime/saved_tensors.h"
 
 namespace leat {
@@ -29,6 +31,7 @@ struct DeviceRecord {
     std::string label;
     std::string key;    // as calibration_key() says: device, driver, versions, threads, settings
     std::string costs;  // that were measured, as text; empty: none
+    std::vector<double> reported_ns;  // as AssumedDevice has them
 };
 
 struct PlacementParts {
@@ -39,6 +42,7 @@ struct PlacementParts {
     std::vector<std::vector<int>> other_devices;
     std::vector<int> listed_device_of_node;
     PlacementForecast forecast;
+    ForecastOrder order;
     std::vector<PlacedNode> gone;
 };
 
@@ -78,8 +82,8 @@ void fields(Archive& archive, MachineRecord& record) {
 }
 template <class Archive>
 void fields(Archive& archive, DeviceRecord& record) {
-    auto& [label, key, costs] = record;
-    archive(label, key, costs);
+    auto& [label, key, costs, reported_ns] = record;
+    archive(label, key, costs, reported_ns);
 }
 
 // ---- shapes and types ----
@@ -215,11 +219,11 @@ void fields(Archive& archive, EpilogueStep& step) {
         }
     }
 }
-// Without bodies: no graph that has any compiles.
+// Without bodies: no graph that has any compiles. Annotations have become a placement.
 template <class Archive>
 void fields(Archive& archive, NodeData& node) {
     auto& [name, domain, op_type, def, inputs, outputs, attributes, subgraphs, epilogue,
-           own_input_count, dead, opset] = node;
+           own_input_count, dead, opset, device_configurations] = node;
     archive(name, domain, op_type, inputs, outputs, attributes, epilogue, own_input_count, dead,
             opset);
     if constexpr (Archive::kReads) {
@@ -236,11 +240,11 @@ void fields(Archive& archive, GraphData& graph) {
 
 template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
-    auto& [devices, fallback, placement_policy, pins, calibrate, shapes, dims, memory_limit_bytes,
-           max_requests, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] =
-        options;
-    archive(devices, pins, shapes, dims, memory_limit_bytes, max_requests, plan_cache_bytes,
-            tile_window, runs_serially, optimize, is_traced);
+    auto& [devices, fallback, placement_policy, pins, device_configuration, calibrate, shapes, dims,
+           memory_limit_bytes, max_requests, plan_cache_bytes, tile_window, runs_serially, optimize,
+           is_traced] = options;
+    archive(devices, pins, device_configuration, shapes, dims, memory_limit_bytes, max_requests,
+            plan_cache_bytes, tile_window, runs_serially, optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
     archive.enumerator(calibrate, Calibrate::kMissing);
@@ -278,8 +282,8 @@ void fields(Archive& archive, CalibrationReport& report) {
 template <class Archive>
 void fields(Archive& archive, CompileReport& report) {
     archive(report.passes, report.compile_time_ns, report.weight_bytes, report.node_count,
-            report.nodes_per_backend, report.fallbacks, report.shape_deciding_inputs,
-            report.calibration);
+            report.nodes_per_backend, report.fallbacks, report.device_configuration,
+            report.annotation_notes, report.shape_deciding_inputs, report.calibration);
 }
 
 // ---- placement ----
@@ -301,7 +305,7 @@ void fields(Archive& archive, PlacedNode& node) {
     archive(name, op_type, device, part, joined_into, refusals, alternatives, listed_device,
             moving_ns, is_estimated, flops, bytes, estimated_ns);
     archive.enumerator(reason, PlacementReason::kUnused);
-    archive.enumerator(source, CostSource::kMeasured);
+    archive.enumerator(source, CostSource::kReported);
 }
 template <class Archive>
 void fields(Archive& archive, NamedMakespan& row) {
@@ -319,11 +323,21 @@ void fields(Archive& archive, PlacementForecast& forecast) {
     archive(is_by_cost, makespan_ns, found_by, simple, busy, has_assumed_extents);
 }
 template <class Archive>
+void fields(Archive& archive, std::tuple<int32_t, int32_t, bool>& move) {
+    auto& [value, domain, is_to_device] = move;
+    archive(value, domain, is_to_device);
+}
+template <class Archive>
+void fields(Archive& archive, ForecastOrder& order) {
+    auto& [rank_of_node, host_ns_of_node, domain_of_part, rank_of_move] = order;
+    archive(rank_of_node, host_ns_of_node, domain_of_part, rank_of_move);
+}
+template <class Archive>
 void fields(Archive& archive, PlacementParts& parts) {
     auto& [device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-           gone] = parts;
+           order, gone] = parts;
     archive(device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-            gone);
+            order, gone);
 }
 
 // ---- plans ----

@@ -112,6 +112,11 @@ Result<std::vector<ListedDevice>> find_devices(const Runtime::Impl& runtime,
     return devices;
 }
 
+bool is_duration(double ns) {
+    constexpr double kMostNs = 1e18;  // 30 years
+    return ns >= 0 && ns <= kMostNs;
+}
+
 Status check_placement(const CompiledRecord& record) {
     const PlacementParts& parts = record.placement;
     const auto nodes = size_t(record.graph.node_count());
@@ -152,6 +157,10 @@ Status check_placement(const CompiledRecord& record) {
             return parse_error("its placement lists no device for node {}", n);
         }
     }
+    const std::vector<double>& host_ns = parts.order.host_ns_of_node;
+    if (!std::all_of(host_ns.begin(), host_ns.end(), is_duration)) {
+        return parse_error("its forecast has times that are none");
+    }
     const int inputs = int(record.graph.inputs.size());
     const bool has_inputs =
         std::all_of(record.deciding_inputs.begin(), record.deciding_inputs.end(),
@@ -179,6 +188,7 @@ PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
     record.other_devices = std::move(parts.other_devices);
     record.listed_device_of_node = std::move(parts.listed_device_of_node);
     record.forecast = std::move(parts.forecast);
+    record.order = std::move(parts.order);
     record.gone = std::move(parts.gone);
     return record;
 }
@@ -237,8 +247,11 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
         compiled->cut = std::move(cut.graph);
         compiled->parts = std::move(cut.parts);
     }
-    compiled->placement =
-        placement_of(std::move(record.placement), assume_devices(devices, runtime->host.threads));
+    AssumedDevices assumed = assume_devices(devices, runtime->host.threads);
+    for (size_t d = 0; d < assumed.devices.size(); ++d) {
+        assumed.devices[d].reported_ns = std::move(record.devices[d].reported_ns);
+    }
+    compiled->placement = placement_of(std::move(record.placement), std::move(assumed));
     compiled->has_host_steps = record.has_host_steps;
     compiled->options = std::move(record.options);
     compiled->deciding_inputs = std::move(record.deciding_inputs);

@@ -16,6 +16,7 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
     for (const AssumedDevice& assumed : compiled.placement.assumed.devices) {
         DeviceRecord& record = records.emplace_back();
         record.label = assumed.label;
+        record.reported_ns = assumed.reported_ns;
         record.costs = assumed.measured == nullptr ? "" : assumed.measured->to_text();
         // A device that compile() could use is there still: the parts keep its backend.
         const Result<std::vector<ListedDevice>> listed =
@@ -28,7 +29,7 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
 PlacementParts record_placement(const PlacementRecord& placement) {
     return {placement.device_of_node, placement.part_of_node,  placement.is_pinned,
             placement.refusals,       placement.other_devices, placement.listed_device_of_node,
-            placement.forecast,       placement.gone};
+            placement.forecast,       placement.order,         placement.gone};
 }
 
 // Inputs that decide shapes by their texts would need these.
