@@ -199,9 +199,9 @@ constexpr const char* kGelu =
     "}\n";
 
 TEST(Pins, OfAPartAreThoseOfTheFusedNode) {
-    NodeHistory history(NodeHistory::Pins{{"b", "sim"}});
+    NodeHistory history(NodeHistory::Pins{{"b", {"sim"}}});
     EXPECT_THAT(optimized(kGelu, history), ::testing::HasSubstr("y = Gelu(x)"));
-    EXPECT_EQ(history.pin_of("y"), "sim");
+    EXPECT_EQ(history.pin_of("y").device, "sim");
     ASSERT_FALSE(history.removed().empty());
     for (const RemovedNode& node : history.removed()) {
         EXPECT_EQ(node.fate, NodeFate::kJoined) << node.name;
@@ -210,9 +210,9 @@ TEST(Pins, OfAPartAreThoseOfTheFusedNode) {
 }
 
 TEST(Pins, ThatDifferPreventFusion) {
-    NodeHistory history(NodeHistory::Pins{{"b", "sim"}, {"d", "cpu"}});
+    NodeHistory history(NodeHistory::Pins{{"b", {"sim"}}, {"d", {"cpu"}}});
     EXPECT_THAT(optimized(kGelu, history), ::testing::HasSubstr("b = Erf(a)"));
-    EXPECT_EQ(history.pin_of("y"), "");
+    EXPECT_EQ(history.pin_of("y").device, "");
     EXPECT_THAT(history.removed(), ::testing::IsEmpty());
 }
 
@@ -225,11 +225,13 @@ TEST(Pins, ThatDifferKeepEqualNodesApart) {
         "  b = Relu(x)\n"
         "  y = Concat(a, b) {axis = 0}\n"
         "}\n";
-    NodeHistory same(NodeHistory::Pins{{"b", "cpu"}});
+    NodeHistory same(NodeHistory::Pins{{"b", {"cpu"}}});
     EXPECT_THAT(optimized(kTwins, same), ::testing::HasSubstr("Concat(a, a)"));
-    EXPECT_EQ(same.pin_of("a"), "cpu");
-    NodeHistory differ(NodeHistory::Pins{{"a", "sim"}, {"b", "cpu"}});
+    EXPECT_EQ(same.pin_of("a").device, "cpu");
+    NodeHistory differ(NodeHistory::Pins{{"a", {"sim"}}, {"b", {"cpu"}}});
     EXPECT_THAT(optimized(kTwins, differ), ::testing::HasSubstr("Concat(a, b)"));
+    NodeHistory stages(NodeHistory::Pins{{"a", {"", 0}}, {"b", {"", 1}}});
+    EXPECT_THAT(optimized(kTwins, stages), ::testing::HasSubstr("Concat(a, b)"));
 }
 
 // x --> MatMul(w) --> Relu --> Neg    an epilogue as far as the pins allow
@@ -240,11 +242,11 @@ TEST(Pins, ThatDifferEndAnEpilogue) {
         "  b = Relu(a)\n"
         "  y = Neg(b)\n"
         "}\n";
-    NodeHistory history(NodeHistory::Pins{{"b", "sim"}, {"y", "cpu"}});
+    NodeHistory history(NodeHistory::Pins{{"b", {"sim"}}, {"y", {"cpu"}}});
     const std::string text = optimized(kProduct, history);
     EXPECT_THAT(text, ::testing::HasSubstr("y = Neg(b)"));
     EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("b = Relu")));
-    EXPECT_EQ(history.pin_of("a"), "sim");
+    EXPECT_EQ(history.pin_of("a").device, "sim");
 }
 
 TEST(Pins, OfConstantsAndIdentitiesAreGoneWithThem) {
@@ -255,12 +257,12 @@ TEST(Pins, OfConstantsAndIdentitiesAreGoneWithThem) {
         "  b = Identity(x)\n"
         "  y = Add(a, b)\n"
         "}\n";
-    NodeHistory history(NodeHistory::Pins{{"a", "sim"}, {"b", "cpu"}});
+    NodeHistory history(NodeHistory::Pins{{"a", {"sim"}}, {"b", {"cpu"}}});
     EXPECT_THAT(optimized(kFolded, history), ::testing::HasSubstr("y = Add("));
     ASSERT_EQ(history.removed().size(), 2U);
     EXPECT_EQ(history.removed()[0].fate, NodeFate::kComputed);
     EXPECT_EQ(history.removed()[1].fate, NodeFate::kIdentity);
-    EXPECT_EQ(history.pin_of("y"), "");
+    EXPECT_EQ(history.pin_of("y").device, "");
 }
 
 TEST(Rewriter, KeepsItsIndexOfReaders) {

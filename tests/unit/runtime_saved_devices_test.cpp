@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/device_runs.h"
+#include "support/forecast_graphs.h"
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"
@@ -76,10 +77,48 @@ TEST(SavedDevices, GiveTheSameBitsOnSeveral) {
     expect_same(runtime, on("sim,reference,cpu", {{"second", "reference"}, {"exp", "cpu"}}));
 }
 
+TEST(SavedDevices, GiveTheSameBitsInTheHostsArena) {
+    const Runtime runtime(sim_options(2, {{"host_memory", "1"}}));
+    expect_same(runtime, on("sim,cpu", {{"relu", "cpu"}}));
+    expect_same(runtime, on("sim,reference", {{"first", "reference"}, {"neg", "reference"}}));
+}
+
 TEST(SavedDevices, KeepThePlacementByCost) {
     CompileOptions options = on("sim,cpu");
     options.placement_policy = PlacementPolicy::kCost;
     expect_same(Runtime(sim_options(2)), options);
+}
+
+// In virtual time; 0: it takes none, or fails.
+int64_t run_ns(const CompiledGraph& compiled) {
+    Request request = *compiled.make_request();
+    for (const ValueInfo& input : compiled.inputs()) {
+        const Shape shape{input.dims[0].extent(), input.dims[1].extent()};
+        EXPECT_TRUE(request.bind(input.name, random_tensor(shape, 1)).ok());
+    }
+    const Status status = request.run();
+    EXPECT_TRUE(status.ok()) << status.message();
+    const RunReport report = request.run_report();
+    return report.virtual_end_ns - report.virtual_begin_ns;
+}
+
+TEST(SavedDevices, RunInTheOrderOfTheForecast) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    const Runtime runtime(
+        sim_options(1, {{"mode", "virtual"}, {"devices", "2"}, {"flops_per_s", "4e8,1e9"}}));
+    CompileOptions options;
+    options.devices = "sim:0,sim:1";
+    options.placement_policy = PlacementPolicy::kCost;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        const CompiledGraph compiled =
+            *runtime.compile(testing_support::forecast_graph(seed), options);
+        ASSERT_TRUE(compiled.save(file).ok());
+        const auto loaded = runtime.load(file);
+        ASSERT_TRUE(loaded.ok()) << loaded.error().message();
+        EXPECT_GT(run_ns(compiled), 0);
+        EXPECT_EQ(run_ns(*loaded), run_ns(compiled)) << "seed " << seed;
+    }
 }
 
 TEST(SavedDevices, AreRefusedWhereTheDeviceIsAnotherOne) {
