@@ -354,8 +354,8 @@ void fields(Archive& archive, SolvedLayout& solved) {
 }
 template <class Archive>
 void fields(Archive& archive, SolvedChoice& choice) {
-    auto& [tile_window, run_ahead, layout] = choice;
-    archive(tile_window, run_ahead, layout);
+    auto& [tile_window, run_ahead, largest_result_bytes, layout] = choice;
+    archive(tile_window, run_ahead, largest_result_bytes, layout);
 }
 template <class Archive>
 void fields(Archive& archive, PlanRecord& record) {

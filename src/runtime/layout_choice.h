@@ -29,6 +29,7 @@ struct FormerLayout {
 struct SolvedChoice {
     int32_t tile_window = 0;
     int32_t run_ahead = 0;
+    int64_t largest_result_bytes = 0;  // as Plan has it
     SolvedLayout layout;
 };
 

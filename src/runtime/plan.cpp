@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/round_up.h"
@@ -195,6 +196,25 @@ class PlanBuilder {
                     describe(id, *shape);
                 }
             }
+        }
+        return check_sizes();
+    }
+
+    // Kernels prepare tables of the sizes of their results: those of a plan from a file are to be
+    // what it was made for.
+    Status check_sizes() {
+        for (const TensorArg& arg : described_) {
+            const std::optional<int64_t> bytes =
+                storage_bytes(arg.dtype, arg.shape.element_count());
+            plan_->largest_result_bytes = std::max(
+                plan_->largest_result_bytes,
+                bytes.value_or(arg.dtype == DType::kString ? 0
+                                                           : std::numeric_limits<int64_t>::max()));
+        }
+        if (context_.solved != nullptr &&
+            plan_->largest_result_bytes > context_.solved->largest_result_bytes) {
+            return parse_error("a result has {} bytes, in a plan for {} at most",
+                               plan_->largest_result_bytes, context_.solved->largest_result_bytes);
         }
         return {};
     }
@@ -556,6 +576,12 @@ class PlanBuilder {
         }
         for (MemoryValue& value : problem_.values) {
             value.is_kept = value.is_kept || context_.is_serial;
+        }
+        for (const DeviceMemory& memory : plan_->devices.memories) {
+            if (memory.is_arena) {
+                problem_.alignment_bytes =
+                    std::max(problem_.alignment_bytes, memory.part->domain().alignment_bytes);
+            }
         }
         for (const DeviceValue& value : plan_->devices.values) {
             describe_device_value(value);

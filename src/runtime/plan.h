@@ -87,7 +87,8 @@ struct Plan {
     std::vector<PlacedBuffer> buffers;
     DevicePlan devices;
     int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;  // per worker, aligned
+    int64_t scratch_bytes = 0;         // per worker, aligned
+    int64_t largest_result_bytes = 0;  // of what steps compute
     // A plan for other shapes starts from these.
     SharedFacts facts;                            // by value of the graph
     std::vector<bool> known;                      // by value: no step computes it

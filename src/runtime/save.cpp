@@ -48,9 +48,10 @@ std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
         plans = compiled.cached_plans();
     }
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-        records.push_back({(*plan)->key,
-                           {(*plan)->report.tile_window, (*plan)->report.run_ahead,
-                            (*plan)->planner->solution_of((*plan)->layout)}});
+        records.push_back(
+            {(*plan)->key,
+             {(*plan)->report.tile_window, (*plan)->report.run_ahead, (*plan)->largest_result_bytes,
+              (*plan)->planner->solution_of((*plan)->layout)}});
     }
     return records;
 }
