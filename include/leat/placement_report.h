@@ -108,6 +108,15 @@ struct NamedMakespan {
     double makespan_ns = 0;
 };
 
+// A part, a node on the host, or a move, as PlacementForecast expects it.
+struct ForecastStep {
+    std::string name;    // "part 3", the node's, or that of the value that moves
+    std::string device;  // that it keeps busy; of a move the one that copies
+    bool is_move = false;
+    double begin_ns = 0;  // after the begin of the run
+    double end_ns = 0;
+};
+
 struct BusyShare {
     std::string device;
     double share = 0;  // of the makespan, over all its queues
@@ -118,10 +127,11 @@ struct BusyShare {
 struct PlacementForecast {
     bool is_by_cost = false;  // else the rest is empty
     double makespan_ns = 0;
-    std::string found_by;               // the placement that the search improved
-    std::vector<NamedMakespan> simple;  // of placements that were tried too; none is shorter
-    std::vector<BusyShare> busy;        // the host's first, as one
-    bool has_assumed_extents = false;   // extents that nothing fixes counted as 1
+    std::string found_by;                // the placement that the search improved
+    std::vector<NamedMakespan> simple;   // of placements that were tried too; none is shorter
+    std::vector<BusyShare> busy;         // the host's first, as one
+    std::vector<ForecastStep> schedule;  // by begin
+    bool has_assumed_extents = false;    // extents that nothing fixes counted as 1
 };
 
 struct GraphPlacement {

@@ -66,7 +66,7 @@ class QueueProblem {
         }
         lane_of_.push_back(copy_lane(domain));
         cost_ns_.push_back(cost_ns);
-        moves_.push_back({whole, domain, is_to_device, 0});
+        moves_.push_back({whole, domain, is_to_device, 0, {}});
         edges_.emplace_back(after, task);
         return task;
     }
@@ -160,6 +160,7 @@ QueueSchedule QueueProblem::schedule_of(const scheduler::Schedule& found) const 
     QueueSchedule schedule;
     schedule.group_of_task = grouped_.group_of_task;
     schedule.rank_of_group.resize(size_t(groups()));
+    schedule.time_of_group.resize(size_t(groups()));
     schedule.moves = moves_;
     schedule.busy_ns.resize(problem_.units.size());
     for (int32_t rank = 0; !ready.empty(); ++rank) {
@@ -169,9 +170,12 @@ QueueSchedule QueueProblem::schedule_of(const scheduler::Schedule& found) const 
         schedule.makespan_ns = std::max(schedule.makespan_ns, end_ns);
         if (task < groups()) {
             schedule.rank_of_group[size_t(task)] = rank;
+            schedule.time_of_group[size_t(task)] = {begin_ns, end_ns};
             schedule.busy_ns[size_t(lane_of_[size_t(task)])] += cost_ns_[size_t(task)];
         } else {
-            schedule.moves[size_t(task - groups())].rank = rank;
+            QueueMove& move = schedule.moves[size_t(task - groups())];
+            move.rank = rank;
+            move.time = {begin_ns, end_ns};
         }
         for (const int32_t later : after[size_t(task)]) {
             double& start = start_ns[size_t(later)];

@@ -22,11 +22,17 @@
 
 namespace leat {
 
+struct QueueTime {
+    double begin_ns = 0;
+    double end_ns = 0;
+};
+
 struct QueueMove {
     int32_t value = 0;   // of the PartitionProblem
     int32_t domain = 0;  // of the device
     bool is_to_device = false;
     int32_t rank = 0;  // as QueueSchedule says
+    QueueTime time;
 };
 
 struct QueueSchedule {
@@ -35,6 +41,7 @@ struct QueueSchedule {
     // Groups and moves in an order in which each comes after all that it waits for, also on its
     // queue; of two others the earlier one is first.
     std::vector<int32_t> rank_of_group;
+    std::vector<QueueTime> time_of_group;
     std::vector<QueueMove> moves;
     std::vector<double> busy_ns;  // by unit
 };

@@ -318,9 +318,15 @@ void fields(Archive& archive, BusyShare& row) {
     archive(device, share);
 }
 template <class Archive>
+void fields(Archive& archive, ForecastStep& step) {
+    auto& [name, device, is_move, begin_ns, end_ns] = step;
+    archive(name, device, is_move, begin_ns, end_ns);
+}
+template <class Archive>
 void fields(Archive& archive, PlacementForecast& forecast) {
-    auto& [is_by_cost, makespan_ns, found_by, simple, busy, has_assumed_extents] = forecast;
-    archive(is_by_cost, makespan_ns, found_by, simple, busy, has_assumed_extents);
+    auto& [is_by_cost, makespan_ns, found_by, simple, busy, schedule, has_assumed_extents] =
+        forecast;
+    archive(is_by_cost, makespan_ns, found_by, simple, busy, schedule, has_assumed_extents);
 }
 template <class Archive>
 void fields(Archive& archive, std::tuple<int32_t, int32_t, bool>& move) {

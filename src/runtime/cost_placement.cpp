@@ -159,6 +159,7 @@ class ProblemBuilder {
             }
         }
         placement.forecast = forecast_of(found);
+        add_schedule(found, placement.forecast);
         return placement;
     }
 
@@ -332,6 +333,41 @@ class ProblemBuilder {
                                      all_ns == 0 ? 0 : found.schedule.busy_ns[unit] / all_ns});
         }
         return forecast;
+    }
+
+    void add_schedule(const Forecast& found, PlacementForecast& forecast) const {
+        std::vector<bool> is_added(found.schedule.time_of_group.size(), false);
+        for (size_t n = 0; n < graph().nodes.size(); ++n) {
+            const int32_t task = task_of_node_[n];
+            if (task < 0) {
+                continue;
+            }
+            const auto group = size_t(found.schedule.group_of_task[size_t(task)]);
+            if (is_added[group]) {
+                continue;
+            }
+            is_added[group] = true;
+            const int32_t unit = found.partition.unit_of_task[size_t(task)];
+            const int32_t part = found.partition.part_of_task[size_t(task)];
+            const QueueTime& time = found.schedule.time_of_group[group];
+            forecast.schedule.push_back(
+                {part == kNoPart ? graph().nodes[n].name : fmt::format("part {}", part),
+                 problem_.units[size_t(unit)].name, false, time.begin_ns, time.end_ns});
+        }
+        std::map<int32_t, int32_t> ids;  // of the graph, by value of the problem
+        for (const auto& [id, value] : values_) {
+            ids[value] = id;
+        }
+        for (const QueueMove& move : found.schedule.moves) {
+            const auto unit = std::find_if(
+                problem_.units.begin(), problem_.units.end(),
+                [&move](const PartitionUnit& own) { return own.domain == move.domain; });
+            forecast.schedule.push_back({graph().value(ValueId{ids.at(move.value)}).name,
+                                         unit->name, true, move.time.begin_ns, move.time.end_ns});
+        }
+        std::stable_sort(
+            forecast.schedule.begin(), forecast.schedule.end(),
+            [](const ForecastStep& a, const ForecastStep& b) { return a.begin_ns < b.begin_ns; });
     }
 
     const PlacedByCost& question_;

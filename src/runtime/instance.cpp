@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace leat {
-namespace {
-
-std::string name_of(const NodeData& node) {
-    return node.name.empty() ? node.op_type : node.name + " (" + node.op_type + ")";
-}
-
-}  // namespace
 
 Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     : plan_(std::move(plan)),
@@ -260,27 +253,21 @@ int Instance::workers_used() const {
     }));
 }
 
-// What devices did in the last run, from submission to end: a row for each.
-std::vector<scheduler::TraceRow> Instance::device_rows() const {
-    std::map<std::string, std::vector<scheduler::TraceSpan>> spans;  // by device
+// From submission to end, in the last run.
+std::vector<FlightTime> Instance::flights() const {
     const int64_t begin_ns = state_.trace().begin_ns;
+    std::vector<FlightTime> flights;
     for (const int32_t index : device_steps_) {
-        const PlanStep& step = plan_->steps[size_t(index)];
         const DeviceFlight& flight = DeviceStep::state_of(*states_[size_t(index)]).flight;
         if (flight.begin_ns() >= begin_ns && flight.end_ns() >= flight.begin_ns()) {
-            spans[step.device->device_label].push_back(
-                {name_of(*step.node), flight.begin_ns(), flight.end_ns()});
+            flights.push_back({index, flight.begin_ns(), flight.end_ns()});
         }
     }
-    std::vector<scheduler::TraceRow> rows;
-    rows.reserve(spans.size());
-    for (auto& [device, own] : spans) {
-        rows.push_back({device, std::move(own)});
-    }
-    return rows;
+    return flights;
 }
 
-std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters) const {
+std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters,
+                                 const PlacementForecast& forecast) const {
     std::vector<std::string> names;
     names.reserve(plan_->tasks.size());
     for (const StepTask& task : plan_->tasks) {
@@ -292,9 +279,10 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
         } else if (task.kind == StepTask::Kind::kElapsed) {
             name = "end ";
         }
-        name += name_of(*plan_->steps[size_t(task.step)].node);
+        name += trace_name(*plan_->steps[size_t(task.step)].node);
     }
-    return state_.trace_json(names, counters, device_rows());
+    const DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
+    return state_.trace_json(names, {counters, devices.rows, devices.arrows});
 }
 
 const std::byte* Instance::output_data(int output) const {

@@ -10,6 +10,7 @@
 
 #include "leat/scheduler/executor.h"
 #include "memory/slab.h"
+#include "runtime/device_trace.h"
 #include "runtime/plan.h"
 #include "runtime/request_memory.h"
 #include "runtime/run_clock.h"
@@ -55,7 +56,8 @@ class Instance {
     // Null where time passes by itself.
     const RunClock* clock() const { return clock_.get(); }
     // Of the last run, with the names of the nodes.
-    std::string trace_json(std::span<const scheduler::TraceCounters> counters) const;
+    std::string trace_json(std::span<const scheduler::TraceCounters> counters,
+                           const PlacementForecast& forecast) const;
 
   private:
     scheduler::TaskFunction begin_run();
@@ -67,7 +69,7 @@ class Instance {
                        StepStates& states) const;
     Status run_part(const StepTask& task, int worker) const;
     Status run_device_task(const StepTask& task, int worker);
-    std::vector<scheduler::TraceRow> device_rows() const;
+    std::vector<FlightTime> flights() const;
     int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
 
     std::shared_ptr<const Plan> plan_;

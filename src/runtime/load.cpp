@@ -158,7 +158,11 @@ Status check_placement(const CompiledRecord& record) {
         }
     }
     const std::vector<double>& host_ns = parts.order.host_ns_of_node;
-    if (!std::all_of(host_ns.begin(), host_ns.end(), is_duration)) {
+    const std::vector<ForecastStep>& schedule = parts.forecast.schedule;
+    if (!std::all_of(host_ns.begin(), host_ns.end(), is_duration) ||
+        !std::all_of(schedule.begin(), schedule.end(), [](const ForecastStep& step) {
+            return is_duration(step.begin_ns) && is_duration(step.end_ns);
+        })) {
         return parse_error("its forecast has times that are none");
     }
     const int inputs = int(record.graph.inputs.size());

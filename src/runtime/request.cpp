@@ -588,7 +588,8 @@ std::string Request::trace_json(int shard) const {
     const Instance* instance = impl_->instance(shard);
     return instance == nullptr || !impl_->compiled->options.is_traced
                ? "{\"traceEvents\":[]}\n"
-               : instance->trace_json(page_counters(impl_->placement_report()));
+               : instance->trace_json(page_counters(impl_->placement_report()),
+                                      impl_->compiled->placement.forecast);
 }
 
 DivisionReport Request::division() const {

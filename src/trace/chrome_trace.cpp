@@ -103,6 +103,19 @@ void ChromeTrace::add(std::string_view name,
                    microseconds(end_ns - begin_ns), args);
 }
 
+void ChromeTrace::add_arrow(
+    std::string_view name, int32_t from_thread, int64_t from_ns, int32_t to_thread, int64_t to_ns) {
+    const int64_t id = arrows_++;
+    const auto add_end = [&](std::string_view phase, int32_t thread, int64_t at_ns) {
+        fmt::format_to(std::back_inserter(events_),
+                       ",\n"
+                       R"({{"name":{},"cat":"flow",{},"id":{},"pid":1,"tid":{},"ts":{}}})",
+                       json_string(name), phase, id, thread, microseconds(at_ns));
+    };
+    add_end(R"("ph":"s")", from_thread, from_ns);
+    add_end(R"("ph":"f","bp":"e")", to_thread, to_ns);
+}
+
 void ChromeTrace::add_counters(std::string_view name,
                                int64_t at_ns,
                                std::span<const std::pair<std::string, int64_t>> counters) {

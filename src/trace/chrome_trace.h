@@ -1,7 +1,7 @@
 // ChromeTrace: events as JSON that Perfetto (ui.perfetto.dev) and chrome://tracing open.
 //
 // Format: "Trace Event Format", JSON object form, complete events ("ph":"X"), counters
-// ("ph":"C") and thread names.
+// ("ph":"C"), flows ("ph":"s", "f") and thread names.
 // Thread safety: a value.
 #pragma once
 
@@ -29,6 +29,12 @@ class ChromeTrace {
              int64_t begin_ns,
              int64_t end_ns,
              std::string_view detail = {});
+    // An arrow between an interval of a thread and a later one of another; times inside of them.
+    void add_arrow(std::string_view name,
+                   int32_t from_thread,
+                   int64_t from_ns,
+                   int32_t to_thread,
+                   int64_t to_ns);
     // Numbers at a time, on a row of their own.
     void add_counters(std::string_view name,
                       int64_t at_ns,
@@ -44,6 +50,7 @@ class ChromeTrace {
   private:
     std::string events_;
     std::string notes_;
+    int64_t arrows_ = 0;
 };
 
 // `text` with quotes, as JSON. Bytes that are not UTF-8 become U+FFFD: names come from anywhere.

@@ -350,6 +350,37 @@ TEST(Parts, NoThreadSleepsInThem) {
     }
 }
 
+// The three steps of the host end while the device works, and its result goes to the join.
+TEST(Parts, AreBusyBesideTheHostInTheTrace) {
+    Slow slow(1, true);
+    const Status status = slow.request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::string trace = slow.request.trace_json();
+    EXPECT_THAT(trace, HasSubstr("{\"workers\":1,\"sim\":1}"));
+    EXPECT_THAT(trace, HasSubstr("\"ph\":\"s\""));
+    EXPECT_THAT(trace, HasSubstr("\"ph\":\"f\",\"bp\":\"e\""));
+    EXPECT_THAT(trace, ::testing::Not(HasSubstr("forecast of")));
+}
+
+TEST(Parts, ShowTheirForecastInTheTrace) {
+    const Runtime runtime(sim_options(1, {{"mode", "virtual"}}));
+    CompileOptions options = Slow::options(true);
+    options.placement_policy = PlacementPolicy::kCost;
+    const CompiledGraph compiled = *runtime.compile(slow_and_host_branches(), options);
+    Request request = *compiled.make_request();
+    const std::vector<float> x = {-1, 2};
+    ASSERT_TRUE(request.bind("x", std::span<const float>(x)).ok());
+    ASSERT_TRUE(request.run().ok());
+    const std::string trace = request.trace_json();
+    EXPECT_THAT(trace, HasSubstr("\"forecast of sim\""));
+    EXPECT_THAT(trace, HasSubstr("\"forecast of the host\""));
+    for (const ForecastStep& step : compiled.report().placement.forecast.schedule) {
+        EXPECT_THAT(trace, HasSubstr("{\"name\":\"" + step.name + "\",\"cat\":\"forecast\""));
+        EXPECT_LE(step.begin_ns, step.end_ns);
+        EXPECT_LE(step.end_ns, compiled.report().placement.forecast.makespan_ns * 1.001);
+    }
+}
+
 TEST(Parts, AreProfiledFromSubmissionToEnd) {
     Slow slow(1);
     const auto times = slow.request.profile();

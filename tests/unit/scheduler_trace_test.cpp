@@ -223,6 +223,41 @@ TEST_P(TraceTest, CountsWhatDoesNotFit) {
                 HasSubstr("\"dropped_events\":\"" + std::to_string(state.trace().dropped)));
 }
 
+size_t count_of(const std::string& text, const std::string& part) {
+    size_t count = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+//  0 --> 1, and on a row beside them what takes as long as 0
+TEST_P(TraceTest, ShowsRowsArrowsAndWhoIsBusy) {
+    TaskDag dag = independent_tasks(2);
+    dag.precede(TaskId(0), TaskId(1));
+    ProgramState state(compile_traced(dag, GetParam()));
+    ASSERT_TRUE(executor_.run(state, call_tasks(kNothing)).ok());
+    const RunTrace run = state.trace();
+    ASSERT_EQ(run.events.size(), 2U);
+    const auto first = std::find_if(run.events.begin(), run.events.end(),
+                                    [](const auto& event) { return event.task == TaskId(0); });
+    const std::vector<TraceRow> rows = {
+        {"queue", {{"copy", first->begin_ns, first->end_ns}}},
+        {"forecast of queue", {{"copy", run.begin_ns, run.begin_ns + 5}}, true}};
+    const std::vector<TraceArrow> arrows = {{"to queue", {0}, {-1, 0, 0}},
+                                            {"back", {-1, 0, 0}, {1}},
+                                            {"no such task", {7}, {1}},
+                                            {"no such span", {0}, {-1, 0, 1}},
+                                            {"no such row", {0}, {-1, 2, 0}}};
+    const std::string trace = state.trace_json({}, {{}, rows, arrows});
+    EXPECT_EQ(count_of(trace, "\"ph\":\"s\""), 2U) << trace;
+    EXPECT_EQ(count_of(trace, "\"ph\":\"f\",\"bp\":\"e\""), 2U);
+    EXPECT_EQ(count_of(trace, "{\"workers\":1,\"queue\":1}"), 1U);
+    EXPECT_GE(count_of(trace, "{\"workers\":0,\"queue\":0}"), 1U);
+    EXPECT_EQ(count_of(trace, "\"cat\":\"forecast\""), 1U);
+    EXPECT_THAT(state.trace_json(), Not(HasSubstr("busy")));
+}
+
 TEST_P(TraceTest, OfAFailedRunHoldsWhatRan) {
     TaskDag dag = independent_tasks(3);
     dag.precede(TaskId(0), TaskId(1));

@@ -126,6 +126,28 @@ struct TraceSpan {
 struct TraceRow {
     std::string name;
     std::vector<TraceSpan> spans;
+    bool is_forecast = false;  // it was expected, and is not counted as busy
+};
+
+// An end of an arrow: the last call of a task where the arrow begins, the first where it ends; or a
+// span of a row.
+struct TraceEnd {
+    int32_t task = -1;  // a TaskId; negative: none, but
+    int32_t row = -1;
+    int32_t span = -1;
+};
+struct TraceArrow {
+    std::string name;
+    TraceEnd from;
+    TraceEnd to;
+};
+
+// What a trace shows beside the calls of tasks. Where there are rows, also how many workers are in
+// tasks and how many spans of each row there are at a time: the counters "busy".
+struct TraceAdditions {
+    std::span<const TraceCounters> counters = {};
+    std::span<const TraceRow> rows = {};
+    std::span<const TraceArrow> arrows = {};  // those without an end in the trace are left out
 };
 
 // Counters of one program for one run at a time; made once, reused by every run without allocation.
@@ -155,8 +177,7 @@ class LEAT_API ProgramState {
     // The same as JSON that Perfetto opens, with the names of the tasks; those that have none are
     // called "task 7".
     std::string trace_json(std::span<const std::string> task_names = {},
-                           std::span<const TraceCounters> counters = {},
-                           std::span<const TraceRow> rows = {}) const;
+                           const TraceAdditions& additions = {}) const;
 
     struct Impl;
     Impl& impl() { return *impl_; }
