@@ -294,7 +294,10 @@ Result<ChosenPlacement> choose(const GraphData& graph,
         chosen.placement.device_of_node = std::move(found.device_of_node);
         chosen.clusters = split_by_stage(found.clusters, stages);
         chosen.forecast = std::move(found.forecast);
-        chosen.order = std::move(found.order);
+        // Of parts as they were found.
+        if (chosen.clusters.size() == found.clusters.size()) {
+            chosen.order = std::move(found.order);
+        }
         chosen.forecast.has_assumed_extents = shapes.has_assumed_extents || work.has_open_extents;
     }
     LEAT_RETURN_IF_ERROR(judge(graph, chosen.placement, answers, pins, options.fallback, placed));
