@@ -400,6 +400,14 @@ typedef struct LeatOperandSteps {
     const LeatStepList* outputs;
 } LeatOperandSteps;
 
+// In the chain of a LeatRequirements: what people call the steps, for traces.
+#define LEAT_STEP_NAMES "leat.step_names"
+typedef struct LeatStepNames {
+    LeatChained chained;  // its name is LEAT_STEP_NAMES
+    int32_t step_count;
+    const char* const* names;  // by step
+} LeatStepNames;
+
 // A range of a slab.
 typedef struct LeatPlacement {
     LeatSlab* slab;

@@ -1,7 +1,11 @@
 #include "runtime/device_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/round_up.h"
@@ -10,6 +14,27 @@
 
 namespace leat {
 namespace {
+
+// Times of a device whose clock is further from the host's say nothing about a run. A thread that
+// is interrupted between two looks at clocks is that far from any: it looks again.
+constexpr int64_t kMostUncertaintyNs = 1'000'000;
+constexpr int kLooksAtClocks = 8;
+
+std::optional<LeatClockSample> compare_clocks(const DevicePlace& place) {
+    const DeviceBackend& backend = *place.backend;
+    for (int look = 0; look < kLooksAtClocks; ++look) {
+        auto sample = plugin::made<LeatClockSample>();
+        PluginError error;
+        if (backend.api().clock_correlation(backend.handle(), place.number, &sample, error.get()) !=
+            kLeatOk) {
+            return std::nullopt;
+        }
+        if (sample.uncertainty_ns <= kMostUncertaintyNs) {
+            return sample;
+        }
+    }
+    return std::nullopt;
+}
 
 // The requirements of an executable, until this ends.
 class OwnedRequirements {
@@ -93,6 +118,19 @@ Status add_operand_steps(const LeatRequirements& table,
     return {};
 }
 
+// By step, numbered as the backend does.
+std::vector<std::string> step_names_of(const LeatRequirements& table) {
+    std::vector<std::string> names(size_t(table.step_count));
+    LeatStepNames told{};
+    if (const LeatChained* chained = plugin::find_chained(table.header, LEAT_STEP_NAMES)) {
+        told = plugin::read_chained<LeatStepNames>(chained);
+    }
+    for (int32_t s = 0; s < table.step_count; ++s) {
+        names[size_t(s)] = s < told.step_count ? told.names[s] : fmt::format("step {}", s);
+    }
+    return names;
+}
+
 }  // namespace
 
 // What one instance of a plan has on the device.
@@ -100,7 +138,9 @@ class DeviceState final : public DeviceStepState {
   public:
     // A submission to execute, or before that one for each input that is known.
     DeviceState(std::shared_ptr<const DevicePart> part, size_t inputs)
-        : DeviceStepState(part->place().backend, int(inputs) + 1), part_(std::move(part)) {}
+        : DeviceStepState(part->place().backend, int(inputs) + 1),
+          part_(std::move(part)),
+          profile_(plugin::made<LeatProfile>()) {}
     DeviceState(const DeviceState&) = delete;
     DeviceState& operator=(const DeviceState&) = delete;
     ~DeviceState() override {
@@ -113,6 +153,7 @@ class DeviceState final : public DeviceStepState {
 
     Status make(const DeviceKernel& kernel, const DeviceRoom& room);
     Status execute();
+    std::vector<scheduler::TraceSpan> inner_times() const override;
 
   private:
     const LeatBackendApi& api() const { return part_->place().backend->api(); }
@@ -129,6 +170,10 @@ class DeviceState final : public DeviceStepState {
     std::vector<LeatBinding> inputs_;
     std::vector<LeatBinding> outputs_;
     LeatInstance* instance_ = nullptr;  // goes before its slabs
+    // Of the steps inside; empty: nobody wants their times.
+    std::vector<std::string> step_names_;
+    std::vector<LeatStepTime> step_times_;
+    LeatProfile profile_;  // of the last flight
 };
 
 Status DeviceState::make(const DeviceKernel& kernel, const DeviceRoom& room) {
@@ -143,6 +188,12 @@ Status DeviceState::make(const DeviceKernel& kernel, const DeviceRoom& room) {
     }
     LEAT_RETURN_IF_ERROR(place_known(kernel));
     LEAT_RETURN_IF_ERROR(link(kernel, room.offsets.subspan(inputs + outputs)));
+    if (room.records_times) {
+        LEAT_ASSIGN_OR_RETURN(step_names_, kernel.step_names());
+        step_times_.resize(step_names_.size());
+        profile_.capacity = int32_t(step_times_.size());
+        profile_.steps = step_times_.data();
+    }
     return flight.fly_and_wait("copy what is known of a part", [&] { return send_known(kernel); });
 }
 
@@ -219,13 +270,35 @@ Status DeviceState::send(const DeviceKernel::Operand& operand, const LeatBinding
 }
 
 Status DeviceState::execute() {
+    profile_.count = 0;
     return flight
         .submit(part_->queue(), waits, "start a run",
-                [&](const LeatSubmission& submission, LeatError* error) {
+                [&](LeatSubmission& submission, LeatError* error) {
+                    submission.profile = step_times_.empty() ? nullptr : &profile_;
                     return api().execute(backend(), instance_, &submission, inputs_.data(),
                                          outputs_.data(), error);
                 })
         .error();
+}
+
+std::vector<scheduler::TraceSpan> DeviceState::inner_times() const {
+    std::vector<scheduler::TraceSpan> spans;
+    const std::optional<LeatClockSample> clock =
+        profile_.count == 0 ? std::nullopt : compare_clocks(part_->place());
+    if (!clock) {
+        return spans;
+    }
+    const auto host_ns = [&clock](int64_t ticks) {
+        return clock->host_ns +
+               std::llround(double(ticks - clock->device_ticks) * clock->ns_per_tick);
+    };
+    for (const LeatStepTime& time : std::span(step_times_).first(size_t(profile_.count))) {
+        if (time.step >= 0 && size_t(time.step) < step_names_.size()) {
+            spans.push_back({step_names_[size_t(time.step)], host_ns(time.begin_ticks),
+                             host_ns(time.end_ticks)});
+        }
+    }
+    return spans;
 }
 
 Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const DevicePart> part,
@@ -241,7 +314,8 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const D
         Operand& operand = kernel->outputs_.emplace_back();
         operand.size_bytes = bytes_of(output);
     }
-    LEAT_RETURN_IF_ERROR(kernel->ask_requirements());
+    LEAT_RETURN_IF_ERROR(kernel->ask_requirements(
+        [&kernel](const LeatRequirements& table) { return kernel->read_requirements(table); }));
     return kernel;
 }
 
@@ -290,7 +364,8 @@ LeatRunShape DeviceKernel::shape() const {
     return shape;
 }
 
-Status DeviceKernel::ask_requirements() {
+template <class Read>
+Status DeviceKernel::ask_requirements(const Read& read) const {
     const DevicePlace& place = part_->place();
     const LeatRunShape run_shape = shape();
     const LeatRequirements* table = nullptr;
@@ -301,7 +376,16 @@ Status DeviceKernel::ask_requirements() {
         return error.status(code, "plan a part of the graph for these shapes");
     }
     const OwnedRequirements owned(place, table);
-    return read_requirements(*table);
+    return read(*table);
+}
+
+Result<std::vector<std::string>> DeviceKernel::step_names() const {
+    std::vector<std::string> names;
+    LEAT_RETURN_IF_ERROR(ask_requirements([&names](const LeatRequirements& table) {
+        names = step_names_of(table);
+        return Status();
+    }));
+    return names;
 }
 
 Status DeviceKernel::read_requirements(const LeatRequirements& table) {

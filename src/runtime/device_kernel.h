@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "memory/step_order.h"
@@ -47,6 +48,8 @@ class DeviceKernel final : public DeviceStep {
     std::span<const Operand> outputs() const { return outputs_; }
     const PartInside& inside() const { return inside_; }
     const std::shared_ptr<const DevicePart>& part() const { return part_; }
+    // Of the steps inside, numbered as the backend does.
+    Result<std::vector<std::string>> step_names() const;
 
     // Offsets: of the inputs (of those without a place any), of the outputs, of the transients.
     Result<std::unique_ptr<DeviceStepState>> make_state(const DeviceRoom& room) const override;
@@ -58,7 +61,9 @@ class DeviceKernel final : public DeviceStep {
     explicit DeviceKernel(std::shared_ptr<const DevicePart> part) : part_(std::move(part)) {}
     Status submit_all(const KernelArgs& args) const override;
     Status add_inputs(const PrepareContext& context);
-    Status ask_requirements();
+    // read(LeatRequirements) returns a Status.
+    template <class Read>
+    Status ask_requirements(const Read& read) const;
     Status read_requirements(const LeatRequirements& table);
     LeatRunShape shape() const;
 

@@ -21,6 +21,10 @@ class DeviceStepState : public KernelState {
     DeviceStepState(std::shared_ptr<DeviceBackend> backend, int most_submissions)
         : flight(std::move(backend), most_submissions) {}
 
+    // Of the steps inside of a part in the last flight, on monotonic_ns(); none where the device
+    // does not tell, or where nobody asked when the state was made.
+    virtual std::vector<scheduler::TraceSpan> inner_times() const { return {}; }
+
     DeviceFlight flight;
     // Of steps before that are in flight: kept for its memory.
     std::vector<LeatPoint> waits;
@@ -31,6 +35,7 @@ class DeviceStepState : public KernelState {
 struct DeviceRoom {
     std::shared_ptr<DeviceSlab> slab;
     std::span<const int64_t> offsets;
+    bool records_times = false;  // of what the step does inside
 };
 
 // One tile. Immutable, as any kernel.

@@ -102,6 +102,7 @@ DeviceTrace device_trace(const Plan& plan,
                          int64_t run_begin_ns) {
     DeviceTrace trace;
     RowWriter devices(false);
+    RowWriter queues(false);
     std::map<std::string, int32_t> spans_of;  // by device
     std::vector<TraceEnd> flight_of_step(plan.steps.size());
     for (const FlightTime& flight : flights) {
@@ -109,8 +110,12 @@ DeviceTrace device_trace(const Plan& plan,
         const std::string& label = step.device->device_label;
         devices.add(label, {trace_name(*step.node), flight.begin_ns, flight.end_ns});
         flight_of_step[size_t(flight.step)].span = spans_of[label]++;
+        for (const scheduler::TraceSpan& step_inside : flight.inside) {
+            queues.add(label, step_inside);
+        }
     }
     devices.write("", trace.rows);
+    queues.write("steps on ", trace.rows);
     for (const FlightTime& flight : flights) {
         const std::string& label = plan.steps[size_t(flight.step)].device->device_label;
         flight_of_step[size_t(flight.step)].row =

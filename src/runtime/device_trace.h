@@ -21,6 +21,7 @@ struct FlightTime {
     int32_t step = 0;
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
+    std::vector<scheduler::TraceSpan> inside;  // steps of a part, if the device tells when they ran
 };
 
 struct DeviceTrace {

@@ -73,7 +73,7 @@ Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
             continue;
         }
         Result<std::unique_ptr<DeviceStepState>> state =
-            step.device->make_state({slabs[size_t(use.memory)], use.offsets});
+            step.device->make_state({slabs[size_t(use.memory)], use.offsets, plan_->is_traced});
         if (!state.ok()) {
             return std::move(state).error().with_node(step.node->label());
         }
@@ -258,9 +258,10 @@ std::vector<FlightTime> Instance::flights() const {
     const int64_t begin_ns = state_.trace().begin_ns;
     std::vector<FlightTime> flights;
     for (const int32_t index : device_steps_) {
-        const DeviceFlight& flight = DeviceStep::state_of(*states_[size_t(index)]).flight;
+        const DeviceStepState& state = DeviceStep::state_of(*states_[size_t(index)]);
+        const DeviceFlight& flight = state.flight;
         if (flight.begin_ns() >= begin_ns && flight.end_ns() >= flight.begin_ns()) {
-            flights.push_back({index, flight.begin_ns(), flight.end_ns()});
+            flights.push_back({index, flight.begin_ns(), flight.end_ns(), state.inner_times()});
         }
     }
     return flights;

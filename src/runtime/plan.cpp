@@ -53,6 +53,7 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(
             place_device_memory(graph_, choice.layout, context_.is_serial, *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
+        plan_->is_traced = context_.is_traced;
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
         plan_->layout = std::move(choice.layout);
         place_values();

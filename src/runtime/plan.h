@@ -100,6 +100,7 @@ struct Plan {
     MemoryLayout layout;                        // buffers: those of the arena
     std::optional<scheduler::Program> program;  // set once the plan is made
     std::vector<StepTask> tasks;                // of the program
+    bool is_traced = false;                     // runs record what ran where
     // Of the program; null: no device has a virtual clock.
     std::shared_ptr<const TaskReleases> releases;
     PlanReport report;

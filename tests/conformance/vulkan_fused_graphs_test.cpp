@@ -7,6 +7,7 @@
 #include <random>
 
 #include "leat/leat.h"
+#include "support/device_runs.h"
 #include "zoo/zoo.h"
 
 namespace leat::testing {
@@ -324,6 +325,39 @@ TEST_F(VulkanFusedGraphs, RandomOnes) {
     for (uint32_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);
         expect_like_reference(random_graph(seed), 1e-4F);
+    }
+}
+
+// In the time between submission and end, by the device's own clock.
+TEST_F(VulkanFusedGraphs, ShowTheirStepsInTheTrace) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {64, 96});
+    const ValueId w = weight(graph, "w", {96, 32}, 7);
+    const ValueId product = graph.add("MatMul", {x, w}, {}, "product");
+    graph.output("y", graph.add("ReduceMean", {product}, {}, "mean"));
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    options.is_traced = true;
+    const Result<CompiledGraph> compiled = runtime_.compile(graph, options);
+    if (!compiled.ok() && compiled.error().code() == StatusCode::kNotFound) {
+        GTEST_SKIP() << compiled.error().message();
+    }
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    const Floats values = random_floats(6144, 3);
+    ASSERT_TRUE(request.bind("x", std::span<const float>(values)).ok());
+    for (int run = 0; run < 2; ++run) {
+        ASSERT_TRUE(request.run().ok());
+        const std::string trace = request.trace_json();
+        EXPECT_NE(trace.find("\"steps on vulkan:0\""), std::string::npos) << trace;
+        const auto part = testing_support::event_time(trace, "part 0 (DeviceSubgraph)");
+        const auto first = testing_support::event_time(trace, "node 'product' (MatMul)");
+        const auto last = testing_support::event_time(trace, "node 'mean' (ReduceMean)");
+        constexpr double kUncertaintyUs = 1000;
+        EXPECT_GE(first.begin, part.begin - kUncertaintyUs) << trace;
+        EXPECT_GT(first.end, 0) << trace;
+        EXPECT_LE(first.end, last.end) << trace;
+        EXPECT_LE(last.end, part.end + kUncertaintyUs) << trace;
     }
 }
 

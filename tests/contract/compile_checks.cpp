@@ -2,9 +2,12 @@
 // sizes that depend on data, control flow, state, profiles, custom operators, saving.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "contract/compiled.h"
 #include "contract/context.h"
@@ -371,6 +374,23 @@ void check_profiling(Context& context) {
     }
 }
 
+void check_step_names(Context& context) {
+    context.start();
+    const auto graph = relu_graph();
+    Compiled compiled(context, *graph);
+    compiled.link({});
+    const std::vector<std::string>& names = compiled.step_names();
+    if (names.empty()) {
+        throw Unimplemented{"its steps have no names"};
+    }
+    expect(int32_t(names.size()) == compiled.step_count(),
+           fmt::format("{} names of {} steps", names.size(), compiled.step_count()));
+    expect(
+        std::any_of(names.begin(), names.end(),
+                    [](const std::string& name) { return name.find("Relu") != std::string::npos; }),
+        fmt::format("step 0 is called '{}', and none by its operator, Relu", names[0]));
+}
+
 LeatCode infer_double(void* /*user*/,
                       const LeatNodeView* /*node*/,
                       int32_t input_count,
@@ -487,6 +507,7 @@ constexpr Check kChecks[] = {
     {"packing", check_packing},
     {"state", check_state},
     {"profiling", check_profiling},
+    {"step_names", check_step_names},
     {"custom_operator", check_custom_operator},
     {"save_load", check_save_load},
     {"preprocess", check_preprocess},

@@ -62,6 +62,15 @@ std::span<const int32_t> steps_of_first_input(const LeatRequirements& needed) {
     return {told.inputs[0].steps, size_t(told.inputs[0].step_count)};
 }
 
+std::vector<std::string> step_names_of(const LeatRequirements& needed) {
+    const LeatChained* chained = plugin::find_chained(needed.header, LEAT_STEP_NAMES);
+    if (chained == nullptr) {
+        return {};
+    }
+    const auto told = plugin::read_chained<LeatStepNames>(chained);
+    return {told.names, told.names + told.step_count};
+}
+
 }  // namespace
 
 Compiled::Compiled(Context& context, GraphView& graph) : context_(context) {
@@ -162,6 +171,7 @@ void Compiled::link(const Shapes& shapes, const LeatBinding* input) {
         "requirements", error);
     place_transients(*needed, input);
     step_count_ = needed->step_count;
+    step_names_ = step_names_of(*needed);
     output_bytes_.assign(needed->output_bytes, needed->output_bytes + needed->output_count);
     output_is_bounded_.assign(needed->output_is_bounded,
                               needed->output_is_bounded + needed->output_count);

@@ -37,6 +37,8 @@ class Compiled {
     // does not tell when operands are in use.
     void link_over(const LeatBinding& input, const Shapes& shapes);
     int32_t step_count() const { return step_count_; }
+    // Empty: the backend tells none.
+    const std::vector<std::string>& step_names() const { return step_names_; }
     const std::vector<int64_t>& output_bytes() const { return output_bytes_; }
     bool is_bounded(size_t output) const { return output_is_bounded_[output] != 0; }
 
@@ -59,6 +61,7 @@ class Compiled {
     std::vector<int64_t> output_bytes_;
     std::vector<int32_t> output_is_bounded_;
     int32_t step_count_ = 0;
+    std::vector<std::string> step_names_;
 };
 
 // True if all went well; may be called concurrently.

@@ -356,10 +356,24 @@ TEST(Parts, AreBusyBesideTheHostInTheTrace) {
     const Status status = slow.request.run();
     ASSERT_TRUE(status.ok()) << status.message();
     const std::string trace = slow.request.trace_json();
-    EXPECT_THAT(trace, HasSubstr("{\"workers\":1,\"sim\":1}"));
+    EXPECT_THAT(trace, HasSubstr("{\"workers\":1,\"sim\":1,"));
     EXPECT_THAT(trace, HasSubstr("\"ph\":\"s\""));
     EXPECT_THAT(trace, HasSubstr("\"ph\":\"f\",\"bp\":\"e\""));
     EXPECT_THAT(trace, ::testing::Not(HasSubstr("forecast of")));
+}
+
+// By the device's own clock: after the delay, which is in front of them, and before the end.
+TEST(Parts, ShowTheirStepsInTheTrace) {
+    Slow slow(1, true);
+    const Status status = slow.request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::string trace = slow.request.trace_json();
+    EXPECT_THAT(trace, HasSubstr("\"steps on sim\""));
+    const testing_support::EventTime step = event_time(trace, "node 'slow' (Relu)");
+    constexpr double kUncertaintyUs = 1000;
+    EXPECT_GE(step.begin, 150'000 - kUncertaintyUs) << trace;
+    EXPECT_GE(step.end, step.begin) << trace;
+    EXPECT_LE(step.end, event_time(trace, "part 0 (DeviceSubgraph)").end + kUncertaintyUs) << trace;
 }
 
 TEST(Parts, ShowTheirForecastInTheTrace) {

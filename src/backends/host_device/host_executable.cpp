@@ -64,7 +64,8 @@ std::unique_ptr<plugin::Requirements> HostExecutable::requirements(const LeatRun
     const lowered::LoweredGraph& lowered = program->graph;
     const auto step_count = int32_t(lowered.steps.size());
     return requirements_of({program, lowered.transients, lowered.outputs, chain(step_count),
-                            step_count, lowered.input_steps, lowered.output_steps});
+                            step_count, lowered.input_steps, lowered.output_steps,
+                            program->step_names});
 }
 
 std::unique_ptr<plugin::Instance> HostExecutable::link(const LeatRunShape& shape,

@@ -83,9 +83,11 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
     }
     const std::vector<lowered::LoweredStep>& steps = program->graph.steps;
     program->steps.reserve(steps.size());
+    program->step_names.reserve(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {
         const NodeData& node = graph.graph.node(steps[i].node);
         ProgramStep& step = program->steps.emplace_back();
+        program->step_names.push_back(node.label());
         step.custom = context.operators.kernel_of(node);
         if (!step.custom && context.operators.is_registered(node)) {
             throw plugin::Error(kLeatNotFound, fmt::format("{} has no kernel here", node.label()));

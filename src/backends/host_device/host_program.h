@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -64,6 +65,7 @@ struct ProgramStep {
 struct HostProgram {
     lowered::LoweredGraph graph;  // its transients include the steps' scratch
     std::vector<ProgramStep> steps;
+    std::vector<std::string> step_names;  // by step: the labels of their nodes
 };
 
 // What a run of the node takes; a bounded result counts at its bound.

@@ -18,7 +18,8 @@ std::vector<LeatStepList> rows_of(std::span<const std::vector<int32_t>> lists) {
 
 LoweredRequirements::LoweredRequirements(ProgramNeeds needs, DeviceMemory memory)
     : needs_(std::move(needs)),
-      operand_steps_(plugin::made_chained<LeatOperandSteps>(LEAT_OPERAND_STEPS)) {
+      operand_steps_(plugin::made_chained<LeatOperandSteps>(LEAT_OPERAND_STEPS)),
+      step_names_(plugin::made_chained<LeatStepNames>(LEAT_STEP_NAMES)) {
     transient_rows_.reserve(needs_.transients.size());
     transient_pointers_.reserve(needs_.transients.size());
     for (const LoweredTransient& source : needs_.transients) {
@@ -45,6 +46,7 @@ LoweredRequirements::LoweredRequirements(ProgramNeeds needs, DeviceMemory memory
     output_bytes = output_sizes_.data();
     output_is_bounded = are_bounded_.data();
     tell_operand_steps();
+    tell_step_names();
 }
 
 void LoweredRequirements::tell_operand_steps() {
@@ -57,7 +59,22 @@ void LoweredRequirements::tell_operand_steps() {
     operand_steps_.inputs = input_rows_.data();
     operand_steps_.output_count = int32_t(output_rows_.size());
     operand_steps_.outputs = output_rows_.data();
+    operand_steps_.chained.header.next = header.next;
     header.next = &operand_steps_.chained;
+}
+
+void LoweredRequirements::tell_step_names() {
+    if (needs_.step_names.empty()) {
+        return;
+    }
+    step_names_row_.reserve(needs_.step_names.size());
+    for (const std::string& name : needs_.step_names) {
+        step_names_row_.push_back(name.c_str());
+    }
+    step_names_.step_count = int32_t(step_names_row_.size());
+    step_names_.names = step_names_row_.data();
+    step_names_.chained.header.next = header.next;
+    header.next = &step_names_.chained;
 }
 
 }  // namespace leat::lowered

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/lowered/lowered_graph.h"
@@ -26,6 +27,7 @@ struct ProgramNeeds {
     // As LoweredGraph tells; empty: operands are in use as long as the run.
     std::span<const std::vector<int32_t>> input_steps = {};
     std::span<const std::vector<int32_t>> output_steps = {};
+    std::span<const std::string> step_names = {};  // empty: steps have none
 };
 
 // Immutable; independent of the executable.
@@ -35,6 +37,7 @@ class LoweredRequirements final : public plugin::Requirements {
 
   private:
     void tell_operand_steps();
+    void tell_step_names();
 
     ProgramNeeds needs_;
     std::vector<LeatTransient> transient_rows_;
@@ -44,6 +47,8 @@ class LoweredRequirements final : public plugin::Requirements {
     std::vector<LeatStepList> input_rows_;
     std::vector<LeatStepList> output_rows_;
     LeatOperandSteps operand_steps_;
+    std::vector<const char*> step_names_row_;
+    LeatStepNames step_names_;
 };
 
 }  // namespace leat::lowered

@@ -49,8 +49,10 @@ std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& 
 
 std::unique_ptr<plugin::Requirements> VulkanExecutable::requirements(const LeatRunShape& shape) {
     const std::shared_ptr<const Program> program = program_of(shape);
-    return requirements_of({program, program->transients, program->lowered.outputs, program->edges,
-                            program->step_count});
+    lowered::ProgramNeeds needs{program, program->transients, program->lowered.outputs,
+                                program->edges, program->step_count};
+    needs.step_names = program->step_names;
+    return requirements_of(std::move(needs));
 }
 
 std::unique_ptr<plugin::Instance> VulkanExecutable::link(const LeatRunShape& shape,
