@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "base/sort_unique.h"
 
 namespace leat {
 namespace {
@@ -16,12 +17,6 @@ constexpr int64_t kOutsideAddress = int64_t{1} << 60;
 // Where sizes grow with a batch, the order of ends changes with their padding: it comes back with
 // every fourth batch or so.
 constexpr size_t kMostKnownWaits = 4;
-
-template <class Numbers>
-void sort_unique(Numbers& numbers) {
-    std::sort(numbers.begin(), numbers.end());
-    numbers.resize(size_t(std::unique(numbers.begin(), numbers.end()) - numbers.begin()));
-}
 
 // By value: the places in `order` where a step reads or writes it, ascending.
 std::vector<std::vector<int32_t>> users_in(const MemoryProblem& problem,

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/sort_unique.h"
 #include "leat/scheduler/thread_binding.h"
 #include "memory/content_hash.h"
 #include "memory/divided_memory.h"
@@ -257,8 +258,7 @@ WeightStore::WeightStore(std::shared_ptr<MemoryDomains> domains,
     if (divides && !readers.empty()) {
         impl_->divided.emplace(impl_->domains, readers);
     }
-    std::sort(readers.begin(), readers.end());
-    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    sort_unique(readers);
     impl_->readers = std::move(readers);
     impl_->make_pools();
 }

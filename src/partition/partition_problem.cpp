@@ -1,8 +1,9 @@
 #include "partition/partition_problem.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "base/sort_unique.h"
 
 namespace leat {
 namespace {
@@ -30,8 +31,7 @@ void add_values(const PartitionProblem& problem, GroupedProblem& grouped) {
         if (readers[v].empty()) {
             continue;
         }
-        std::sort(readers[v].begin(), readers[v].end());
-        readers[v].erase(std::unique(readers[v].begin(), readers[v].end()), readers[v].end());
+        sort_unique(readers[v]);
         const auto value = int32_t(grouped.problem.values.size());
         grouped.value_of.push_back(int32_t(v));
         grouped.problem.values.push_back(
@@ -53,8 +53,7 @@ TaskEdges::TaskEdges(const PartitionProblem& problem)
     }
     for (auto* lists : {&producers, &readers}) {
         for (std::vector<int32_t>& list : *lists) {
-            std::sort(list.begin(), list.end());
-            list.erase(std::unique(list.begin(), list.end()), list.end());
+            sort_unique(list);
         }
     }
 }

@@ -461,13 +461,15 @@ CompileReport CompiledGraph::report() const {
 Result<Graph> CompiledGraph::annotate(const Graph& graph, std::string_view configuration) const {
     return catch_bad_alloc("annotate the graph", [&]() -> Result<Graph> {
         const GraphData& own = impl_->graph;
-        const auto is_same = [](const GraphData& a, ValueId in_a, const GraphData& b,
-                                ValueId in_b) { return a.value(in_a).name == b.value(in_b).name; };
-        const bool has_same_inputs =
-            std::equal(own.inputs.begin(), own.inputs.end(), graph.data().inputs.begin(),
-                       graph.data().inputs.end(),
-                       [&](ValueId a, ValueId b) { return is_same(own, a, graph.data(), b); });
-        if (!has_same_inputs || own.output_names != graph.data().output_names) {
+        const auto input_names = [](const GraphData& of) {
+            std::vector<std::string_view> names;
+            for (const ValueId id : of.inputs) {
+                names.push_back(of.value(id).name);
+            }
+            return names;
+        };
+        if (input_names(own) != input_names(graph.data()) ||
+            own.output_names != graph.data().output_names) {
             return invalid_argument("a graph cannot be annotated with the placement of another one")
                 .with_found(fmt::format("'{}'", graph.data().name))
                 .with_needed(fmt::format("graph '{}', as it was compiled", own.name));

@@ -1,8 +1,7 @@
 #include "runtime/device_layout.h"
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/sort_unique.h"
 
 namespace leat {
 
@@ -27,10 +26,8 @@ Result<LimitAnswer> lay_out_on_device(const DeviceProblem& problem, const StepWa
     }
     std::vector<UsedBuffer> buffers = problem.values;
     for (size_t value = 0; value < users.size(); ++value) {
-        std::sort(users[value].begin(), users[value].end());
-        const auto end = std::unique(users[value].begin(), users[value].end());
-        buffers[value].users.assign(users[value].data(),
-                                    users[value].data() + (end - users[value].begin()));
+        sort_unique(users[value]);
+        buffers[value].users.assign(users[value].data(), users[value].data() + users[value].size());
         buffers[value].is_kept = buffers[value].is_kept || problem.is_apart;
     }
     const StepWaits waits_of_moments = moments.waits(waits);

@@ -622,6 +622,7 @@ class PlanBuilder {
             ordered.push_back(plan_->steps[size_t(index)]);
         }
         plan_->steps = std::move(ordered);
+        has_clock_ = !backends_with_clock(plan_->devices).empty();
         for (PlanStep& step : plan_->steps) {
             const HostKernel& kernel = *step.kernel;
             step.cost_ns = kernel.cost_ns;
@@ -639,12 +640,12 @@ class PlanBuilder {
         // On a virtual clock transfers that overlap each other take no longer than one: what costs
         // forecast.
         overlaps_devices_ =
-            !context_.is_serial && (has_clock() || overlaps_devices(*plan_, planner.data_waits()));
+            !context_.is_serial && (has_clock_ || overlaps_devices(*plan_, planner.data_waits()));
     }
 
     // All workers divide a step.
     int64_t virtual_ns_of(const PlanStep& step) const {
-        if (step.device != nullptr || !has_clock()) {
+        if (step.device != nullptr || !has_clock_) {
             return 0;
         }
         const std::optional<double> foreseen = context_.order == nullptr
@@ -652,8 +653,6 @@ class PlanBuilder {
                                                    : context_.order->host_ns(step, context_.whole);
         return std::llround(foreseen.value_or(step.cost_ns / context_.workers));
     }
-
-    bool has_clock() const { return !backends_with_clock(plan_->devices).empty(); }
 
     // For windows in which tiles wait for tiles.
     void cut_into_tiles(const MemoryPlanner& planner) {
@@ -815,7 +814,7 @@ class PlanBuilder {
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
         // Nobody knows when a device ends: whoever is free takes what is ready then.
-        if (overlaps_devices_ || has_clock()) {
+        if (overlaps_devices_ || has_clock_) {
             options.gear = scheduler::Gear::kDynamic;
         }
         const MemoryLayout& layout = choice.layout;
@@ -834,7 +833,7 @@ class PlanBuilder {
         }
         tasks = std::move(program.tasks);
         plan_->report.tile_waits = program.tile_waits;
-        if (has_clock()) {
+        if (has_clock_) {
             plan_->releases = std::make_shared<const TaskReleases>(program.dag, tasks);
         }
         return scheduler::Program::compile(program.dag, options);
@@ -873,6 +872,7 @@ class PlanBuilder {
     MemoryProblem problem_;                  // values as in the graph, steps as prepared
     std::unique_ptr<StepTasks> step_tasks_;  // null: no window was asked for
     // Steps may run while devices carry out others, as far as data is concerned.
+    bool has_clock_ = false;  // some backend of the plan keeps virtual time
     bool overlaps_devices_ = false;
     std::vector<Storage> origins_;  // by value that is the root of a group
     std::shared_ptr<Plan> plan_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/sort_unique.h"
 #include "ops/roofline.h"
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
@@ -42,8 +43,7 @@ class InsideWriter {
             return;
         }
         all.insert(all.end(), steps.begin(), steps.end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
+        sort_unique(all);
     }
     std::shared_ptr<const InnerSteps> take() {
         return std::make_shared<const InnerSteps>(std::move(inside_));

@@ -10,7 +10,6 @@
 #include "ops/roofline.h"
 
 namespace leat::host_device {
-namespace {}  // namespace
 
 HostInstance::HostInstance(const GraphData& graph,
                            std::shared_ptr<const HostProgram> program,
