@@ -70,10 +70,11 @@ struct PlacedEdge {
     int64_t bytes = 0;
     int from_node = -1;     // in GraphPlacement::nodes; -1: a graph input
     int to_node = -1;       // -1: a graph output
-    bool is_moved = false;  // it enters or leaves a part
+    bool is_moved = false;  // to another memory, or into the arena for a part that works there
 };
 
-// A value that a run copies from the host's memory to a device's, or back.
+// A value that a run copies from the host's memory to a device's, or back; for a part that works in
+// the host's memory, from where the caller has it.
 struct MovedValue {
     std::string value;
     int64_t bytes = 0;
@@ -98,7 +99,7 @@ struct DeviceShare {
     double flops_per_s = 0;
     double bytes_per_s = 0;
     std::string rates_source;
-    double link_latency_ns = 0;  // 0: on the host
+    double link_latency_ns = 0;  // 0: on the host, or in its memory
     double link_bytes_per_s = 0;
     std::string link_source;
 };

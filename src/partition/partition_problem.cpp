@@ -58,6 +58,22 @@ TaskEdges::TaskEdges(const PartitionProblem& problem)
     }
 }
 
+std::vector<bool> values_outside_arena(const PartitionProblem& problem,
+                                       const Partition& partition) {
+    std::vector<bool> are_outside(problem.values.size());
+    for (const int32_t value : problem.callers_values) {
+        are_outside[size_t(value)] = true;
+    }
+    for (const auto& [value, below] : problem.overlays) {
+        const int32_t maker = problem.values[size_t(value)].producer;
+        if ((below < 0 || are_outside[size_t(below)]) &&
+            partition.part_of_task[size_t(maker)] == kNoPart) {
+            are_outside[size_t(value)] = true;
+        }
+    }
+    return are_outside;
+}
+
 std::vector<int32_t> unit_of_lanes(const PartitionProblem& problem) {
     std::vector<int32_t> units;
     for (size_t u = 0; u < problem.units.size(); ++u) {

@@ -16,6 +16,9 @@ namespace leat {
 
 // Where graphs have their inputs from. Constants are there whatever runs where, and a result may
 // lie over an operand of its size.
+//
+// Parts of units there read only what lies in the host's arena. The first unit, which runs none,
+// copies into it what the caller has elsewhere.
 constexpr int32_t kHostDomain = 0;
 
 struct PartitionUnit {
@@ -31,6 +34,12 @@ struct ConstantUse {
     int32_t task = 0;
 };
 
+// `value` lies where `below` does if its producer is no part.
+struct ValueOverlay {
+    int32_t value = 0;
+    int32_t below = 0;  // -1: one of the caller's, which nothing but the host reads
+};
+
 struct PartitionProblem {
     static constexpr double kCannotRun = scheduler::PlacementProblem::kCannotRun;
 
@@ -43,6 +52,12 @@ struct PartitionProblem {
     std::vector<scheduler::PlacementUse> uses;
     std::vector<scheduler::PlacementLink> links;
     std::vector<int32_t> link_between;
+
+    // Values in memory of the caller, and what lies over others, ascending by `value`, each behind
+    // what is below it. Empty: all that kHostDomain has is in the arena.
+    std::vector<int32_t> callers_values;
+    std::vector<ValueOverlay> overlays;
+    double arena_copy_bytes_per_s = 1e10;
 
     // What the memory of a domain holds at most; 0: not limited. Empty: none is.
     std::vector<int64_t> capacity_bytes;
@@ -73,6 +88,9 @@ struct TaskEdges {
     std::vector<std::vector<int32_t>> producers;
     std::vector<std::vector<int32_t>> readers;
 };
+
+// By value: kHostDomain has it outside of the arena.
+std::vector<bool> values_outside_arena(const PartitionProblem& problem, const Partition& partition);
 
 // Tasks alone, with the lanes of the units one after the other. has_submits: every task of a unit
 // that runs parts is a part of its own.

@@ -13,6 +13,7 @@ namespace {
 // Up to this many tasks the branch and bound looks at their order.
 constexpr int32_t kFewTasks = 20;
 constexpr int64_t kExactSteps = 20'000;
+constexpr int32_t kHostLane = 0;  // that of the first unit
 
 // Groups, then transfers, as tasks of lanes in one memory: orders of time alone.
 class QueueProblem {
@@ -20,6 +21,7 @@ class QueueProblem {
     QueueProblem(const PartitionProblem& problem, const Partition& partition)
         : problem_(problem),
           grouped_(grouped_problem(problem, partition)),
+          are_outside_(values_outside_arena(problem, partition)),
           unit_count_(int32_t(problem.units.size())) {
         add_groups();
         add_values();
@@ -71,6 +73,25 @@ class QueueProblem {
         return task;
     }
 
+    // By the host's lane.
+    int32_t add_arena_copy(int32_t value, int32_t after) {
+        const auto task = int32_t(lane_of_.size());
+        const int32_t whole = grouped_.value_of[size_t(value)];
+        lane_of_.push_back(kHostLane);
+        cost_ns_.push_back(double(problem_.values[size_t(whole)].bytes) * 1e9 /
+                           problem_.arena_copy_bytes_per_s);
+        moves_.push_back({whole, kHostDomain, true, 0, {}});
+        edges_.emplace_back(after, task);
+        return task;
+    }
+
+    // A part in the host's memory that reads a value from outside of the arena.
+    bool needs_arena_copy(const scheduler::PlacementUse& use) const {
+        const PartitionUnit& unit = problem_.units[size_t(lane_of_[size_t(use.reader)])];
+        return unit.runs_parts && unit.domain == kHostDomain &&
+               are_outside_[size_t(grouped_.value_of[size_t(use.value)])];
+    }
+
     int32_t domain_of_group(int32_t group) const {
         return problem_.units[size_t(lane_of_[size_t(group)])].domain;
     }
@@ -79,15 +100,22 @@ class QueueProblem {
     void add_values() {
         int32_t home = kHostDomain;
         int32_t last = -1;
+        int32_t arena_copy = -1;
         std::map<int32_t, int32_t> task_in;  // that has the value there, by domain
         for (const scheduler::PlacementUse& use : grouped_.problem.uses) {
             if (use.value != std::exchange(last, use.value)) {
                 const int32_t producer = grouped_.problem.values[size_t(use.value)].producer;
                 home = domain_of_group(producer);
                 task_in = {{home, producer}};
+                arena_copy = -1;
             }
             const int32_t domain = domain_of_group(use.reader);
-            edges_.emplace_back(brought_to(domain, use.value, home, task_in), use.reader);
+            int32_t task = brought_to(domain, use.value, home, task_in);
+            if (needs_arena_copy(use)) {
+                arena_copy = arena_copy < 0 ? add_arena_copy(use.value, task) : arena_copy;
+                task = arena_copy;
+            }
+            edges_.emplace_back(task, use.reader);
         }
     }
 
@@ -124,6 +152,7 @@ class QueueProblem {
 
     const PartitionProblem& problem_;
     const GroupedProblem grouped_;
+    const std::vector<bool> are_outside_;  // by value of the whole
     const int32_t unit_count_;
     // By task.
     std::vector<int32_t> lane_of_;
@@ -176,6 +205,9 @@ QueueSchedule QueueProblem::schedule_of(const scheduler::Schedule& found) const 
             QueueMove& move = schedule.moves[size_t(task - groups())];
             move.rank = rank;
             move.time = {begin_ns, end_ns};
+            if (lane_of_[size_t(task)] < unit_count_) {
+                schedule.busy_ns[size_t(lane_of_[size_t(task)])] += cost_ns_[size_t(task)];
+            }
         }
         for (const int32_t later : after[size_t(task)]) {
             double& start = start_ns[size_t(later)];

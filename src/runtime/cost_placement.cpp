@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph/inference.h"
 #include "partition/queue_schedule.h"
+#include "runtime/value_views.h"
 
 namespace leat {
 namespace {
@@ -77,6 +78,7 @@ class ProblemBuilder {
             }
         }
         add_host_bytes();
+        add_outside_arena();
     }
 
     const PartitionProblem& problem() const { return problem_; }
@@ -294,6 +296,45 @@ class ProblemBuilder {
                                              ValueId{id}) != graph().outputs.end();
             const bool counts = def != nullptr && !def->is_view && !is_output;
             problem_.host_bytes[size_t(value)] = counts ? problem_.values[size_t(value)].bytes : 0;
+        }
+    }
+
+    // Inputs of the graph, and what the host may have for views of them.
+    void add_outside_arena() {
+        problem_.arena_copy_bytes_per_s = kHostCopy.bytes_per_s;
+        const auto is_in_arena = [](const AssumedDevice& device) { return device.is_in_arena(); };
+        if (std::none_of(assumed_.devices.begin(), assumed_.devices.end(), is_in_arena)) {
+            return;
+        }
+        for (const ValueId id : graph().inputs) {
+            if (const auto value = values_.find(id.index); value != values_.end()) {
+                problem_.callers_values.push_back(value->second);
+            }
+        }
+        for (const NodeData& node : graph().nodes) {
+            if (lies_over_operands(graph(), node, work_.values)) {
+                add_overlays(node);
+            }
+        }
+        std::sort(problem_.overlays.begin(), problem_.overlays.end(),
+                  [](const ValueOverlay& a, const ValueOverlay& b) { return a.value < b.value; });
+    }
+
+    bool is_graph_input(ValueId id) const {
+        const std::vector<ValueId>& inputs = graph().inputs;
+        return std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+    }
+
+    void add_overlays(const NodeData& node) {
+        for (const ValueId output : node.outputs) {
+            const auto value = values_.find(output.index);
+            for (const ValueId input : node.inputs) {
+                const auto below = values_.find(input.index);
+                if (value != values_.end() && (is_graph_input(input) || below != values_.end())) {
+                    problem_.overlays.push_back(
+                        {value->second, below == values_.end() ? -1 : below->second});
+                }
+            }
         }
     }
 

@@ -6,6 +6,24 @@
 #include "backends/plugin/find_plugin.h"
 
 namespace leat {
+namespace {
+
+// The device reaches the host's memory as its own, at any page.
+bool reaches_host_memory(const LeatDeviceInfo& device, const LeatDomainInfo& domain) {
+    const int64_t alignment = domain.import_alignment_bytes;
+    if (domain.is_coherent == 0 || alignment <= 0 || page_bytes() % alignment != 0) {
+        return false;
+    }
+    for (int32_t i = 0; i < device.link_count; ++i) {
+        const LeatLinkInfo& link = *device.links[i];
+        if (link.from_domain == LEAT_HOST_DOMAIN && link.to_domain == domain.domain) {
+            return link.is_mappable != 0;
+        }
+    }
+    return false;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceBackend> backend,
                                                          const LeatDomainInfo& domain,
@@ -108,6 +126,22 @@ Result<int32_t> DeviceBackend::compute_queue(int number) const {
         }
     }
     return not_found("device '{}' has no queue that computes", info.name);
+}
+
+bool DeviceBackend::works_in_host_memory(int number, const LeatDomainInfo& domain) {
+    if (!reaches_host_memory(device(number), domain)) {
+        return false;
+    }
+    const std::lock_guard lock(imports_mutex_);
+    const auto [known, is_new] = imports_.try_emplace({number, domain.domain}, false);
+    if (is_new) {
+        Result<Slab> page = Slab::make(page_bytes());
+        known->second =
+            page.ok() && DeviceSlab::import(shared_from_this(), domain,
+                                            std::make_shared<const Slab>(*std::move(page)))
+                             .ok();
+    }
+    return known->second;
 }
 
 Result<int32_t> DeviceBackend::copy_queue(int number) const {

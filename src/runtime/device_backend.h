@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backends/plugin/device_name.h"
@@ -84,6 +85,9 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     // not_found where the device has no such domain or queue.
     Result<const LeatDomainInfo*> domain(int number, int32_t domain) const;
     Result<int32_t> compute_queue(int number) const;
+    // Parts of the device may have operands and transients in the host's memory, at any page: it
+    // reaches that as its own, and imports it. Tried once, with a page; the answer stays.
+    bool works_in_host_memory(int number, const LeatDomainInfo& domain);
     // One that only copies, or else the one that computes.
     Result<int32_t> copy_queue(int number) const;
 
@@ -126,6 +130,8 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     const LeatVirtualClock* virtual_clock_ = nullptr;  // of the plugin
     HostLane host_lane_;
     DeviceOperators operators_;
+    std::mutex imports_mutex_;
+    std::map<std::pair<int, int32_t>, bool> imports_;  // by device and domain, where tried
     std::mutex mutex_;
     std::map<int32_t, uint64_t> last_points_;  // by queue
     int64_t in_flight_ = 0;                    // submissions

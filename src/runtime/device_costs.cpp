@@ -102,6 +102,11 @@ class Assumptions {
   private:
     // Devices keep what they work on in their first domain.
     int domain_of(const ListedDevice& device, const LeatDeviceInfo& info) {
+        const DevicePlace& place = device.place;
+        if (info.domain_count > 0 &&
+            place.backend->works_in_host_memory(place.number, *info.domains[0])) {
+            return kHostMemory;
+        }
         DomainKey key{device.place.backend.get(),
                       info.domain_count == 0 ? LEAT_HOST_DOMAIN : info.domains[0]->domain};
         const auto known = std::find(keys_.begin(), keys_.end(), key);

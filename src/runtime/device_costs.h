@@ -22,17 +22,25 @@ namespace leat {
 // The memory that graph inputs come from and outputs go to; index in AssumedDevices::domains.
 constexpr int kHostMemory = 0;
 
+// What the host copies itself into the arena of a plan, for parts that work there: one thread,
+// about.
+constexpr LinkRates kHostCopy{0, 1e10};
+
 // How fast a device is taken to be, and who says so.
 struct AssumedDevice {
     std::string label;
     DeviceRates rates;
     std::string rates_source;
-    int domain = kHostMemory;
-    bool is_host = false;                           // its nodes are steps of the host's plan
+    int domain = kHostMemory;  // that of parts too which work in the host's arena
+    bool is_host = false;      // its nodes are steps of the host's plan
     std::shared_ptr<const MeasuredCosts> measured;  // null: nothing was
     double submit_ns = 0;                           // of each part that it is given
     // By node of the graph, as the backend estimates it; 0: it does not. Empty: nobody has asked.
     std::vector<double> reported_ns;
+
+    // Its parts work in the arena of the host's plan: nothing is copied to or from them but what is
+    // not there, in memory of the caller.
+    bool is_in_arena() const { return !is_host && domain == kHostMemory; }
 };
 
 struct AssumedDomain {

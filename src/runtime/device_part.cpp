@@ -19,29 +19,6 @@ DeviceBackend::PackedKey key_of(const LeatPackedConstant& constant) {
     return {constant.content_hash, constant.layout_key, constant.domain};
 }
 
-// The device reaches the host's memory as its own, at any page.
-bool reaches_host_memory(const LeatDeviceInfo& device, const LeatDomainInfo& domain) {
-    const int64_t alignment = domain.import_alignment_bytes;
-    if (domain.is_coherent == 0 || alignment <= 0 || page_bytes() % alignment != 0) {
-        return false;
-    }
-    for (int32_t i = 0; i < device.link_count; ++i) {
-        const LeatLinkInfo& link = *device.links[i];
-        if (link.from_domain == LEAT_HOST_DOMAIN && link.to_domain == domain.domain) {
-            return link.is_mappable != 0;
-        }
-    }
-    return false;
-}
-
-// Asks with a page.
-bool imports_host_memory(const std::shared_ptr<DeviceBackend>& backend,
-                         const LeatDomainInfo& domain) {
-    Result<Slab> page = Slab::make(page_bytes());
-    return page.ok() &&
-           DeviceSlab::import(backend, domain, std::make_shared<const Slab>(*std::move(page))).ok();
-}
-
 // As DevicePart::direct_bytes says: what the link from the host carries in the time that it takes
 // to begin.
 int64_t direct_bytes_of(const LeatDeviceInfo& device, const LeatDomainInfo& domain) {
@@ -155,8 +132,7 @@ Status DevicePart::make(const GraphData& body, PluginConstants& constants, std::
     LEAT_ASSIGN_OR_RETURN(copy_queue_, place_.backend->copy_queue(place_.number));
     const LeatDeviceInfo& device = place_.backend->device(place_.number);
     direct_bytes_ = direct_bytes_of(device, *domain_);
-    works_in_host_memory_ =
-        reaches_host_memory(device, *domain_) && imports_host_memory(place_.backend, *domain_);
+    works_in_host_memory_ = place_.backend->works_in_host_memory(place_.number, *domain_);
     return pack_constants(graph->view());
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/moved_values.h"
+
 namespace leat {
 namespace {
 
@@ -24,17 +26,15 @@ class Reporter {
 
     GraphPlacement run(const GraphData& cut,
                        std::span<const std::shared_ptr<const DevicePart>> parts) {
+        are_callers_ = values_of_callers(cut, work_.values);
         add_devices();
         estimate();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             add_node(n);
         }
         add_edges();
-        for (const NodeData& node : cut.nodes) {
-            if (const int64_t part = cluster_of(node); part >= 0) {
-                add_moved(node, int(part), *parts[size_t(part)]);
-            }
-        }
+        find_devices_of_parts(parts);
+        add_moved(cut, parts);
         add_shares();
         report_.nodes.insert(report_.nodes.end(), record_.gone.begin(), record_.gone.end());
         return std::move(report_);
@@ -54,7 +54,10 @@ class Reporter {
             share.flops_per_s = device.rates.flops_per_s;
             share.bytes_per_s = device.rates.bytes_per_s;
             share.rates_source = device.rates_source;
-            if (!device.is_host) {
+            if (device.is_in_arena()) {
+                share.link_bytes_per_s = kHostCopy.bytes_per_s;
+                share.link_source = "the host's memory: only what callers have is copied";
+            } else if (!device.is_host) {
                 const AssumedLink& link = record_.assumed.link(kHostMemory, device.domain);
                 share.link_latency_ns = link.rates.latency_ns;
                 share.link_bytes_per_s = link.rates.bytes_per_s;
@@ -107,6 +110,11 @@ class Reporter {
     double between_ns(ValueId id, int from, int to) const {
         return from == to ? 0 : transfer_ns(bytes(id), record_.assumed.link(from, to).rates);
     }
+    // To a part of the device.
+    double between_ns(ValueId id, int from, const AssumedDevice& to) const {
+        const bool is_copied = to.is_in_arena() && are_callers_[size_t(id.index)];
+        return is_copied ? transfer_ns(bytes(id), kHostCopy) : between_ns(id, from, to.domain);
+    }
 
     // Of the node's operands to the device's memory and of its results from there, each once for
     // every memory.
@@ -116,7 +124,8 @@ class Reporter {
         std::set<int32_t> seen;
         for (const ValueId id : graph_.nodes[n].inputs) {
             if (id.valid() && !graph_.value(id).constant && seen.insert(id.index).second) {
-                sum_ns += between_ns(id, domain_of(graph_.value(id).producer), domain);
+                sum_ns +=
+                    between_ns(id, domain_of(graph_.value(id).producer), devices()[size_t(device)]);
             }
         }
         for (const ValueId id : graph_.nodes[n].outputs) {
@@ -159,13 +168,22 @@ class Reporter {
     }
     int part_of(int node) const { return node < 0 ? -1 : record_.part_of_node[size_t(node)]; }
 
+    int memory_of(int node) const {
+        return node < 0 ? kHostMemory : domain_of(NodeId{int32_t(node)});
+    }
+    bool is_moved(ValueId id, int from_memory, int to_node) const {
+        const bool is_copied = to_node >= 0 && part_of(to_node) >= 0 &&
+                               memory_of(to_node) == kHostMemory && are_callers_[size_t(id.index)];
+        return is_copied || from_memory != memory_of(to_node);
+    }
+
     void add_edge(ValueId id, int to_node, const std::string& name) {
         const int from_node = runner_of(id);
         const std::vector<ValueId>& inputs = graph_.inputs;
         const bool is_input = std::find(inputs.begin(), inputs.end(), id) != inputs.end();
         if (from_node >= 0 || is_input) {
             report_.edges.push_back(
-                {name, bytes(id), from_node, to_node, part_of(from_node) != part_of(to_node)});
+                {name, bytes(id), from_node, to_node, is_moved(id, memory_of(from_node), to_node)});
         }
     }
 
@@ -183,31 +201,41 @@ class Reporter {
         }
     }
 
-    // What a part's step copies; operands that are read on the host stay there.
-    void add_moved(const NodeData& node, int part, const DevicePart& compiled) {
-        const auto device = std::find_if(
-            devices().begin(), devices().end(),
-            [&](const AssumedDevice& each) { return each.label == compiled.place().label; });
-        DeviceShare& share = report_.devices[size_t(device - devices().begin())];
-        ++share.part_count;
-        const auto add = [&](ValueId id, bool is_to_device) {
-            const int64_t moved_bytes = bytes(id);
-            const AssumedLink& link = is_to_device
-                                          ? record_.assumed.link(kHostMemory, device->domain)
-                                          : record_.assumed.link(device->domain, kHostMemory);
-            report_.moved.push_back({graph_.value(id).name, moved_bytes, device->label, part,
-                                     is_to_device, transfer_ns(moved_bytes, link.rates)});
-            (is_to_device ? share.bytes_in : share.bytes_out) += moved_bytes;
-            share.moving_ns += report_.moved.back().estimated_ns;
-        };
-        for (size_t i = 0; i < node.inputs.size(); ++i) {
-            const bool is_read_on_host = i < 64 && (compiled.info().host_inputs_low >> i & 1U) != 0;
-            if (!is_read_on_host) {
-                add(node.inputs[i], true);
-            }
+    // As the assumed devices have them, by part.
+    void find_devices_of_parts(std::span<const std::shared_ptr<const DevicePart>> parts) {
+        for (const std::shared_ptr<const DevicePart>& part : parts) {
+            const auto device = std::find_if(
+                devices().begin(), devices().end(),
+                [&](const AssumedDevice& each) { return each.label == part->place().label; });
+            device_of_part_.push_back(device - devices().begin());
+            domain_of_part_.push_back(device->domain);
+            ++report_.devices[size_t(device_of_part_.back())].part_count;
         }
-        for (const ValueId id : node.outputs) {
-            add(id, false);
+    }
+
+    bool runs_on_host(const NodeData& node) const {
+        const auto output = std::find_if(node.outputs.begin(), node.outputs.end(),
+                                         [](ValueId id) { return id.valid(); });
+        return cluster_of(node) < 0 && output != node.outputs.end() && runner_of(*output) >= 0;
+    }
+
+    void add_moved(const GraphData& cut, std::span<const std::shared_ptr<const DevicePart>> parts) {
+        const auto is_run = [this](const NodeData& node) {
+            return cluster_of(node) >= 0 || runs_on_host(node);
+        };
+        for (const ValueMove& move :
+             moved_values(cut, parts, domain_of_part_, are_callers_, is_run)) {
+            const auto index = size_t(device_of_part_[size_t(move.part)]);
+            const AssumedDevice& device = devices()[index];
+            const double move_ns = move.is_to_device
+                                       ? between_ns(move.value, kHostMemory, device)
+                                       : between_ns(move.value, device.domain, kHostMemory);
+            DeviceShare& share = report_.devices[index];
+            const int64_t moved_bytes = bytes(move.value);
+            report_.moved.push_back({graph_.value(move.value).name, moved_bytes, device.label,
+                                     move.part, move.is_to_device, move_ns});
+            (move.is_to_device ? share.bytes_in : share.bytes_out) += moved_bytes;
+            share.moving_ns += move_ns;
         }
     }
 
@@ -229,6 +257,9 @@ class Reporter {
     const GraphData::Uses uses_;
     const GraphWork work_;
     const std::vector<NodeEstimate> estimates_;  // [node][device]
+    std::vector<bool> are_callers_;              // by value: as values_of_callers() says
+    std::vector<int64_t> device_of_part_;        // among the assumed ones
+    std::vector<int> domain_of_part_;
     GraphPlacement report_;
 };
 

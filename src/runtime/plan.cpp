@@ -643,8 +643,11 @@ class PlanBuilder {
             !context_.is_serial && (has_clock_ || overlaps_devices(*plan_, planner.data_waits()));
     }
 
-    // All workers divide a step.
+    // All workers divide a step; a copy into the arena is one's work.
     int64_t virtual_ns_of(const PlanStep& step) const {
+        if (step.is_transfer && has_clock_ && is_in_arena(step)) {
+            return std::llround(step.cost_ns);
+        }
         if (step.device != nullptr || !has_clock_) {
             return 0;
         }
@@ -652,6 +655,10 @@ class PlanBuilder {
                                                    ? std::nullopt
                                                    : context_.order->host_ns(step, context_.whole);
         return std::llround(foreseen.value_or(step.cost_ns / context_.workers));
+    }
+
+    bool is_in_arena(const PlanStep& step) const {
+        return plan_->devices.memory_of(plan_->devices.uses[size_t(step.device_use)]).is_arena;
     }
 
     // For windows in which tiles wait for tiles.

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/device_costs.h"
+
 namespace leat {
 namespace {
 
@@ -26,7 +28,7 @@ TransferStep::TransferStep(std::shared_ptr<const DevicePart> part,
     kernel_name = to == TransferTo::kDevice ? "upload" : "download";
     device_label = part_->place().label;
     is_submitted = size_bytes > std::max<int64_t>(part_->direct_bytes(), 0);
-    cost_ns = double(size_bytes) / 10;  // as PlanBuilder::estimate_ns
+    cost_ns = transfer_ns(size_bytes, kHostCopy);
 }
 
 Result<std::unique_ptr<DeviceStepState>> TransferStep::make_state(const DeviceRoom& room) const {

@@ -86,4 +86,26 @@ std::vector<ContiguousBox> contiguous_boxes(const NodeData& node,
     return contiguous;
 }
 
+bool lies_over_operands(const GraphData& graph,
+                        const NodeData& node,
+                        std::span<const TensorArg> values) {
+    std::vector<TensorArg> inputs;
+    std::vector<TensorArg> outputs;
+    for (const bool is_input : {true, false}) {
+        for (const ValueId id : is_input ? node.inputs : node.outputs) {
+            TensorArg arg = id.valid() ? values[size_t(id.index)] : TensorArg();
+            if (id.valid() && !arg.present()) {
+                return false;
+            }
+            if (id.valid() && graph.value(id).constant) {
+                arg.data = const_cast<std::byte*>(graph.value(id).constant->bytes());
+            }
+            (is_input ? inputs : outputs).push_back(arg);
+        }
+    }
+    return !inputs.empty() && !outputs.empty() &&
+           (renames_memory(node, inputs[0], outputs[0]) ||
+            !contiguous_boxes(node, inputs, outputs).empty());
+}
+
 }  // namespace leat

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "graph/graph_data.h"
 #include "graph/op_def.h"
 
 namespace leat {
@@ -29,5 +30,11 @@ struct ContiguousBox {
 std::vector<ContiguousBox> contiguous_boxes(const NodeData& node,
                                             std::span<const TensorArg> inputs,
                                             std::span<const TensorArg> outputs);
+
+// The results of the node may lie where its operands do, if the host runs it. values: by value of
+// the graph, row-major, without data.
+bool lies_over_operands(const GraphData& graph,
+                        const NodeData& node,
+                        std::span<const TensorArg> values);
 
 }  // namespace leat

@@ -1,0 +1,120 @@
+#include "runtime/moved_values.h"
+
+#include <set>
+#include <utility>
+
+#include "partition/partition.h"
+#include "runtime/device_costs.h"
+#include "runtime/value_views.h"
+
+namespace leat {
+namespace {
+
+class MoveFinder {
+  public:
+    MoveFinder(const GraphData& cut,
+               std::span<const std::shared_ptr<const DevicePart>> parts,
+               std::span<const int> domain_of_part,
+               const std::vector<bool>& are_outside)
+        : cut_(cut), parts_(parts), domain_of_part_(domain_of_part), are_outside_(are_outside) {}
+
+    std::vector<ValueMove> run(const std::function<bool(const NodeData&)>& is_run) {
+        find_host_needs(is_run);
+        for (const NodeData& node : cut_.nodes) {
+            if (const int64_t part = cluster_of(node); part >= 0) {
+                add_operands(node, int(part));
+                add_results(node, int(part));
+            }
+        }
+        return std::move(moves_);
+    }
+
+  private:
+    int domain_of(const NodeData& node) const {
+        const int64_t part = cluster_of(node);
+        return part < 0 ? kHostMemory : domain_of_part_[size_t(part)];
+    }
+
+    void find_host_needs(const std::function<bool(const NodeData&)>& is_run) {
+        is_needed_.assign(cut_.values.size(), false);
+        for (const NodeData& node : cut_.nodes) {
+            for (const ValueId id : node.inputs) {
+                const NodeId maker = id.valid() ? cut_.value(id).producer : NodeId();
+                if (maker.valid() && is_run(node) &&
+                    domain_of(cut_.node(maker)) != domain_of(node)) {
+                    is_needed_[size_t(id.index)] = true;
+                }
+            }
+        }
+        for (const ValueId id : cut_.outputs) {
+            is_needed_[size_t(id.index)] = true;
+        }
+    }
+
+    // Operands that are read on the host stay there.
+    void add_operands(const NodeData& node, int part) {
+        const int domain = domain_of_part_[size_t(part)];
+        const uint64_t on_host = parts_[size_t(part)]->info().host_inputs_low;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId id = node.inputs[i];
+            const bool is_there = domain == kHostMemory && !are_outside_[size_t(id.index)];
+            const bool is_read_on_host = i < 64 && ((on_host >> i) & 1U) != 0;
+            if (!is_there && !is_read_on_host && there_.insert({id.index, domain}).second) {
+                moves_.push_back({id, part, true});
+            }
+        }
+    }
+
+    void add_results(const NodeData& node, int part) {
+        const int domain = domain_of_part_[size_t(part)];
+        for (const ValueId id : node.outputs) {
+            if (!id.valid() || domain == kHostMemory) {
+                continue;
+            }
+            there_.insert({id.index, domain});
+            if (is_needed_[size_t(id.index)]) {
+                moves_.push_back({id, part, false});
+            }
+        }
+    }
+
+    const GraphData& cut_;
+    const std::span<const std::shared_ptr<const DevicePart>> parts_;
+    const std::span<const int> domain_of_part_;
+    const std::vector<bool>& are_outside_;
+    std::vector<bool> is_needed_;              // by value: on the host
+    std::set<std::pair<int32_t, int>> there_;  // value, domain
+    std::vector<ValueMove> moves_;
+};
+
+}  // namespace
+
+std::vector<bool> values_of_callers(const GraphData& cut, std::span<const TensorArg> values) {
+    std::vector<bool> are_callers(cut.values.size());
+    for (const ValueId id : cut.inputs) {
+        are_callers[size_t(id.index)] = true;
+    }
+    for (const NodeData& node : cut.nodes) {
+        bool is_over = false;
+        for (const ValueId id : node.inputs) {
+            is_over = is_over || (id.valid() && are_callers[size_t(id.index)]);
+        }
+        is_over = is_over && cluster_of(node) < 0 && lies_over_operands(cut, node, values);
+        for (const ValueId id : node.outputs) {
+            if (is_over && id.valid()) {
+                are_callers[size_t(id.index)] = true;
+            }
+        }
+    }
+    return are_callers;
+}
+
+std::vector<ValueMove> moved_values(const GraphData& cut,
+                                    std::span<const std::shared_ptr<const DevicePart>> parts,
+                                    std::span<const int> domain_of_part,
+                                    const std::vector<bool>& are_outside,
+                                    const std::function<bool(const NodeData&)>& is_run) {
+    return MoveFinder(cut, parts, domain_of_part, are_outside).run(is_run);
+}
+
+}  // namespace leat
