@@ -1,19 +1,36 @@
 // NewFile: a file that appears under its name only when it is complete: what replaces a file may be
-// views of that very file.
+// views of that very file. write_all: what goes into it.
 #pragma once
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 
 namespace leat {
+
+// Writes all bytes, in as many calls as it takes. An error carries the system's reason.
+inline Status write_all(int descriptor, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return invalid_argument("cannot write the file: {}", std::strerror(errno));
+        }
+        bytes = bytes.subspan(size_t(written));
+    }
+    return {};
+}
 
 class NewFile {
   public:

@@ -29,7 +29,7 @@ Status write_blocks(const onnx::ConstantSink& sink, const std::filesystem::path&
         if (::lseek(out.descriptor(), offset, SEEK_SET) != offset) {
             return invalid_argument("cannot write: {}", std::strerror(errno));
         }
-        LEAT_RETURN_IF_ERROR(onnx::write_all(out.descriptor(), bytes));
+        LEAT_RETURN_IF_ERROR(write_all(out.descriptor(), bytes));
     }
     return out.commit();
 }

@@ -1,11 +1,9 @@
 #include "onnx/wire_writer.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/new_file.h"
 
 namespace leat::onnx {
 
@@ -96,20 +94,6 @@ void WireWriter::append(WireWriter&& fields) {
 Status WireWriter::write_to(int descriptor) const {
     for (const Piece& piece : pieces_) {
         LEAT_RETURN_IF_ERROR(write_all(descriptor, piece.bytes()));
-    }
-    return {};
-}
-
-Status write_all(int descriptor, Bytes bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return invalid_argument("cannot write: {}", std::strerror(errno));
-        }
-        bytes = bytes.subspan(size_t(written));
     }
     return {};
 }

@@ -46,7 +46,4 @@ class WireWriter {
     int64_t byte_count_ = 0;
 };
 
-// Writes all bytes, in as many calls as it takes.
-Status write_all(int descriptor, Bytes bytes);
-
 }  // namespace leat::onnx

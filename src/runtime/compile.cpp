@@ -5,11 +5,10 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
-#include "custom/custom_op_def.h"
 #include "graph/inference.h"
-#include "graph/operator_source.h"
 #include "passes/pipeline.h"
 #include "runtime/calibration.h"
+#include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_placement.h"
@@ -20,27 +19,6 @@ namespace leat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Nodes that the table does not know get the Runtime's operators, which live as long as it, and
-// the defaults of their attributes, because backends do not see schemas.
-Status define_operators(GraphData& graph, const OperatorSource& operators) {
-    for (NodeData& node : graph.nodes) {
-        if (node.dead || node.domain.empty()) {
-            continue;
-        }
-        if (node.def == nullptr) {
-            Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
-            if (!found.ok()) {
-                return std::move(found).error().with_node(node.label()).with_file(graph.file);
-            }
-            node.def = *found;
-        }
-        if (custom::find_custom(node.def) != nullptr) {
-            custom::add_defaults(node);
-        }
-    }
-    return {};
-}
 
 // A single built-in backend runs the graph as it is: the first of the list, if nothing is pinned to
 // another device and costs do not decide.
@@ -161,18 +139,6 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
     rewritten.placed.fallbacks = std::move(optimized.placed.fallbacks);
     rewritten.calibration = std::move(optimized.calibration);
     return rewritten;
-}
-
-Status check_options(const CompileOptions& options) {
-    if (options.tile_window < 0) {
-        return invalid_argument("tile_window is {}", options.tile_window)
-            .with_needed("at least 0 data edges");
-    }
-    if (options.max_requests < 1) {
-        return invalid_argument("max_requests is {}", options.max_requests)
-            .with_needed("1 or more");
-    }
-    return {};
 }
 
 Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,

@@ -1,9 +1,5 @@
 #include "runtime/compiled_file.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
@@ -43,16 +39,8 @@ class FileWriter {
     explicit FileWriter(int descriptor) : descriptor_(descriptor) {}
 
     Status write(std::span<const std::byte> bytes) {
-        while (!bytes.empty()) {
-            const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-            if (written < 0 && errno != EINTR) {
-                return invalid_argument("cannot write the file: {}", std::strerror(errno));
-            }
-            const auto count = size_t(std::max<ssize_t>(written, 0));
-            bytes = bytes.subspan(count);
-            offset_bytes_ += int64_t(count);
-        }
-        return {};
+        offset_bytes_ += int64_t(bytes.size());
+        return write_all(descriptor_, bytes);
     }
     Status pad_to(int64_t offset_bytes) {
         const std::vector<std::byte> zeros(size_t(offset_bytes - offset_bytes_));
@@ -64,10 +52,10 @@ class FileWriter {
     int64_t offset_bytes_ = 0;
 };
 
-Status write_all(int descriptor,
-                 const Header& header,
-                 std::span<const std::byte> body,
-                 const BlobWriter& blobs) {
+Status write_sections(int descriptor,
+                      const Header& header,
+                      std::span<const std::byte> body,
+                      const BlobWriter& blobs) {
     FileWriter writer(descriptor);
     LEAT_RETURN_IF_ERROR(writer.write(std::as_bytes(std::span(&header, 1))));
     LEAT_RETURN_IF_ERROR(writer.write(body));
@@ -154,7 +142,7 @@ Status write_compiled_file(const std::filesystem::path& file,
     const auto write = [&]() -> Status {
         NewFile out(file);
         LEAT_RETURN_IF_ERROR(out.check_open());
-        LEAT_RETURN_IF_ERROR(write_all(out.descriptor(), header, body_bytes, blobs));
+        LEAT_RETURN_IF_ERROR(write_sections(out.descriptor(), header, body_bytes, blobs));
         return out.commit();
     };
     return write().with_file(file.string());

@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
-#include "custom/custom_op_def.h"
-#include "graph/operator_source.h"
 #include "runtime/calibration.h"
+#include "runtime/compile_input.h"
 #include "runtime/compiled_file.h"
 #include "runtime/compiled_record.h"
 #include "runtime/device_placement.h"
@@ -70,20 +69,6 @@ Status check_graph(const GraphData& graph) {
                              value.type.rank() < 3;
         if (producer < -1 || producer >= graph.node_count() || has_no_tensor || is_flat) {
             return parse_error("value '{}' is none of node {}", value.name, producer);
-        }
-    }
-    return {};
-}
-
-// Operators of the Runtime, for nodes that leat's table does not know.
-Status find_operators(GraphData& graph, const OperatorSource& operators) {
-    for (NodeData& node : graph.nodes) {
-        if (node.def == nullptr && !node.domain.empty()) {
-            Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
-            if (!found.ok()) {
-                return std::move(found).error().with_node(node.label());
-            }
-            node.def = *found;
         }
     }
     return {};
@@ -175,13 +160,6 @@ Status check_placement(const CompiledRecord& record) {
     return {};
 }
 
-Status check_options(const CompileOptions& options) {
-    if (options.tile_window < 0 || options.max_requests < 1) {
-        return parse_error("its options are none");
-    }
-    return {};
-}
-
 PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
     PlacementRecord record;
     record.assumed = std::move(assumed);
@@ -230,9 +208,11 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     LEAT_RETURN_IF_ERROR(check_machine(record.machine, *runtime));
     LEAT_RETURN_IF_ERROR(check_graph(record.graph));
     LEAT_RETURN_IF_ERROR(check_placement(record));
-    LEAT_RETURN_IF_ERROR(check_options(record.options));
+    if (const Status options_status = check_options(record.options); !options_status.ok()) {
+        return parse_error("its options are none: {}", options_status.text());
+    }
     LEAT_RETURN_IF_ERROR(runtime->operators_status);
-    LEAT_RETURN_IF_ERROR(find_operators(record.graph, runtime->operators.source()));
+    LEAT_RETURN_IF_ERROR(define_operators(record.graph, runtime->operators.source()));
     Graph graph(std::make_unique<GraphData>(std::move(record.graph)));
     LEAT_RETURN_IF_ERROR(graph.verify());
     LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,

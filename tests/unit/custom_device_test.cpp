@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 
-#include "backends/host_device/kernel_blob.h"
-#include "custom_operators.h"
 #include "leat/leat.h"
+#include "scale_on_sim.h"
 
 namespace leat {
 namespace {
@@ -16,40 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::operator_with;
+using testing::sim_kernel;
 using ::testing::SizeIs;
-
-// x times "factor" and 3, so that results tell which kernel ran.
-LeatCode run_thrice(const LeatNodeView* node,
-                    int32_t /*input_count*/,
-                    const LeatTensorView* const* inputs,
-                    int32_t /*output_count*/,
-                    LeatTensorView* const* outputs) {
-    const auto* x = static_cast<const float*>(inputs[0]->data);
-    auto* y = static_cast<float*>(outputs[0]->data);
-    if (node->attribute_count != 1 || std::strcmp(node->attributes[0]->name, "factor") != 0) {
-        return kLeatInvalidArgument;
-    }
-    const float factor = 3 * node->attributes[0]->floats[0];
-    for (size_t i = 0; i < size_t(inputs[0]->bytes) / sizeof(float); ++i) {
-        y[i] = factor * x[i];
-    }
-    return kLeatOk;
-}
-
-std::string sim_kernel() {
-    host_device::KernelBlob blob{};
-    std::memcpy(blob.magic, host_device::kKernelMagic, sizeof(blob.magic));
-    blob.run = run_thrice;
-    return {reinterpret_cast<const char*>(&blob), sizeof(blob)};
-}
-
-CustomOperator operator_with(std::string kernel) {
-    CustomOperator scale = testing::scale_operator();
-    if (!kernel.empty()) {
-        scale.device_kernels["sim"] = std::move(kernel);
-    }
-    return scale;
-}
 
 Runtime runtime_with(CustomOperator custom) {
     RuntimeOptions options;

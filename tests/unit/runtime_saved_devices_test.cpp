@@ -1,4 +1,4 @@
-// Compiled graphs with parts on devices, and with custom operators, saved and loaded.
+// Compiled graphs with parts on devices, saved and loaded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

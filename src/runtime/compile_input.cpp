@@ -1,0 +1,39 @@
+#include "runtime/compile_input.h"
+
+#include "base/error.h"
+#include "custom/custom_op_def.h"
+
+namespace leat {
+
+Status define_operators(GraphData& graph, const OperatorSource& operators) {
+    for (NodeData& node : graph.nodes) {
+        if (node.dead || node.domain.empty()) {
+            continue;
+        }
+        if (node.def == nullptr) {
+            Result<const OpDef*> found = operators.find(node.domain, node.op_type, node.opset);
+            if (!found.ok()) {
+                return std::move(found).error().with_node(node.label()).with_file(graph.file);
+            }
+            node.def = *found;
+        }
+        if (custom::find_custom(node.def) != nullptr) {
+            custom::add_defaults(node);
+        }
+    }
+    return {};
+}
+
+Status check_options(const CompileOptions& options) {
+    if (options.tile_window < 0) {
+        return invalid_argument("tile_window is {}", options.tile_window)
+            .with_needed("at least 0 data edges");
+    }
+    if (options.max_requests < 1) {
+        return invalid_argument("max_requests is {}", options.max_requests)
+            .with_needed("1 or more");
+    }
+    return {};
+}
+
+}  // namespace leat

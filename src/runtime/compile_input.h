@@ -1,0 +1,18 @@
+// What compile() and load() both do with a graph and its options before anything else.
+#pragma once
+
+#include "graph/graph_data.h"
+#include "graph/operator_source.h"
+#include "leat/runtime.h"
+
+namespace leat {
+
+// Nodes that leat's table does not know get the Runtime's operators, which live as long as it, and
+// the defaults of their attributes, because backends do not see schemas. An error names the node
+// whose operator there is not.
+Status define_operators(GraphData& graph, const OperatorSource& operators);
+
+// invalid_argument: a number that no compiled graph can have.
+Status check_options(const CompileOptions& options);
+
+}  // namespace leat
