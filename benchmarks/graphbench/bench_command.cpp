@@ -47,6 +47,9 @@ int open_case(BenchState& state,
     if (!target.ok()) {
         return report_error(target.error());
     }
+    if (const Status status = check_options_of(*target, options); !status.ok()) {
+        return usage_error(options, status.text());
+    }
     Result<CompileOptions> compile = compile_options(options);
     if (!compile.ok()) {
         return usage_error(options, compile.error().text());
@@ -210,7 +213,9 @@ void print_results(const BenchState& state, const Options& options) {
 
 int bench_command(const Options& options) {
     if (options.positional().empty()) {
-        return usage_error(options, "needs a TARGET: model.onnx, a folder with one, or gen:NAME");
+        return usage_error(
+            options,
+            "needs a TARGET: model.onnx, a folder with one, a compiled graph, or gen:NAME");
     }
     Result<MeasureOptions> how = measure_options(options);
     Result<RuntimeOptions> wanted = runtime_options(options);

@@ -99,6 +99,9 @@ int compile_command(const Options& options) {
     if (!target.ok()) {
         return report_error(target.error());
     }
+    if (target->is_compiled) {
+        return usage_error(options, fmt::format("'{}' is compiled already", target->name));
+    }
     const Result<Outcome> outcome =
         compile_and_load(runtime, *target, *compile, options.text("save"));
     if (!outcome.ok()) {

@@ -251,7 +251,8 @@ Status add_placement(const Target& target,
                                 : Status();
 }
 
-// Compiles when a compiled view is asked for; adds its parts to text and JSON.
+// Compiles, or loads what is compiled, when a compiled view is asked for; adds its parts to text
+// and JSON.
 Status add_compiled_view(const Target& target,
                          const Options& options,
                          std::string& text,
@@ -272,9 +273,13 @@ Status add_compiled_view(const Target& target,
             compile->shapes = shapes_of(*inputs);
         }
     }
-    Result<CompiledGraph> compiled = runtime.compile(target.graph, *compile);
+    Result<CompiledGraph> compiled = compile_target(runtime, target, *compile);
     if (!compiled.ok()) {
         return compiled.error();
+    }
+    if (target.is_compiled && wants_memory(options) &&
+        (options.given("shape") || compiled->report().plans.empty())) {
+        LEAT_RETURN_IF_ERROR(compiled->prepare(compile->shapes));
     }
     const CompileReport report = compiled->report();
     if (options.flag("passes")) {
@@ -313,9 +318,13 @@ int inspect_command(const Options& options) {
     if (!target.ok()) {
         return report_error(target.error());
     }
+    if (const Status status = check_options_of(*target, options); !status.ok()) {
+        return usage_error(options, status.text());
+    }
     const Graph& graph = target->graph;
     Json json = Json::object();
     json.set("schema", kSchema).set("target", target->name);
+    json.set("compiled", target->is_compiled);
     json.set("inputs", infos_json(graph.inputs())).set("outputs", infos_json(graph.outputs()));
     json.set("nodes", graph.node_count()).set("params", graph.parameter_count());
     json.set("parameter_bytes", graph.parameter_bytes());
@@ -328,9 +337,9 @@ int inspect_command(const Options& options) {
     json.set("ops", std::move(ops));
     std::string text;
     if (!options.flag("ops")) {
-        text = fmt::format("{}: {} nodes, {} constant elements, {}\n", target->name,
-                           graph.node_count(), graph.parameter_count(),
-                           format_bytes(double(graph.parameter_bytes())));
+        text = fmt::format("{}: {}{} nodes, {} constant elements, {}\n", target->name,
+                           target->is_compiled ? "a compiled graph, " : "", graph.node_count(),
+                           graph.parameter_count(), format_bytes(double(graph.parameter_bytes())));
         for (const ValueInfo& info : graph.inputs()) {
             text += "input  " + describe_info(info) + "\n";
         }

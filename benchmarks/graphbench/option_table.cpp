@@ -58,7 +58,7 @@ constexpr OptionInfo kOptions[] = {
      "where shared objects of backends are, before those of the installation"},
     {"backend-setting", kText, "BACKEND.NAME=VALUE", "", kCompiles | kConformance, true,
      "a setting of a backend in a shared object"},
-    {"operators", kText, "FILE.so", "", kExecutes | kConformance, true,
+    {"operators", kText, "FILE.so", "", kCompiles | kConformance, true,
      "a shared object with custom operators"},
     {"threads", kText, "N|auto", "auto", kCompiles | kConformance | kDevices | kDoctor, false,
      "threads of the CPU backend"},

@@ -321,7 +321,8 @@ std::string general_help() {
         text += fmt::format("  {:<12} {}\n", command.name, command.help);
     }
     text +=
-        "\nTARGET is a model.onnx, a folder with one, or gen:NAME?key=value,... (see 'graphbench "
+        "\nTARGET is a model.onnx, a folder with one, a compiled graph, or gen:NAME?key=value,... "
+        "(see 'graphbench "
         "gen').\n"
         "Every option may be set as GRAPHBENCH_NAME or in the file of --config; the command line "
         "wins.\n"

@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "interruption.h"
 #include "result.h"
+#include "runtime/compiled_file.h"
 #include "screen.h"
 #include "session.h"
 
@@ -32,6 +33,9 @@ Opened open_for(const Runtime& runtime, const Options& options, const std::strin
     Result<Target> target = load_target(options.positional()[0]);
     if (!target.ok()) {
         return {std::nullopt, report_error(target.error())};
+    }
+    if (const Status status = check_options_of(*target, options); !status.ok()) {
+        return {std::nullopt, usage_error(options, status.text())};
     }
     Result<CompileOptions> compile = compile_options(options);
     if (!compile.ok()) {
@@ -272,6 +276,9 @@ int run_command(const Options& options) {
 int check_command(const Options& options) {
     if (options.positional().size() != 1) {
         return usage_error(options, "needs one TARGET");
+    }
+    if (is_compiled_file(options.positional()[0])) {
+        return usage_error(options, "compiles the model that it checks; the target is compiled");
     }
     if (options.given("threads-sweep")) {
         return check_threads(options);

@@ -14,7 +14,7 @@
 namespace leat::bench {
 
 struct Phases {
-    int64_t load_ns = 0;
+    int64_t load_ns = 0;  // of the model; of a compiled graph's file all of it
     int64_t compile_ns = 0;
     int64_t prepare_ns = 0;  // request made, inputs bound, plan linked
     int64_t first_run_ns = 0;
@@ -36,9 +36,9 @@ struct Session {
     std::vector<std::string> output_names;
 };
 
-// Compiles `target`, and for each stream makes a request, binds the inputs and runs once; the
-// phases are those of the first. `failed_at_run` (may be null) tells, after an error, running from
-// compiling.
+// Compiles `target`, or loads what is compiled, and for each stream makes a request, binds the
+// inputs and runs once; the phases are those of the first. `failed_at_run` (may be null) tells,
+// after an error, running from compiling.
 Result<Session> open_session(const Runtime& runtime,
                              Target target,
                              CompileOptions compile,

@@ -10,6 +10,7 @@
 #include "conformance/data_sets.h"
 #include "interruption.h"
 #include "machine.h"
+#include "runtime/compiled_file.h"
 #include "sweep.h"
 #include "zoo/suggestion.h"
 #include "zoo/zoo.h"
@@ -38,8 +39,10 @@ Result<Target> load_target(const std::string& spec) {
         } else if (!data_sets_of(target.file.parent_path()).empty()) {
             target.folder = target.file.parent_path();
         }
+        target.is_compiled = is_compiled_file(target.file);
         begin = now_ns();
-        Result<Graph> graph = load_onnx(target.file);
+        Result<Graph> graph =
+            target.is_compiled ? saved_graph_of(target.file) : load_onnx(target.file);
         if (!graph.ok()) {
             return graph.error().with_file(target.file.string());
         }
@@ -186,6 +189,34 @@ Result<CompileOptions> compile_options(const Options& options) {
     LEAT_ASSIGN_OR_RETURN(std::vector<SweepCase> cases, sweep_cases(options.list("shape")));
     compile.shapes = cases.front().shapes;
     return compile;
+}
+
+Result<CompiledGraph> compile_target(const Runtime& runtime,
+                                     const Target& target,
+                                     const CompileOptions& options) {
+    return target.is_compiled ? runtime.load(target.file) : runtime.compile(target.graph, options);
+}
+
+Status check_options_of(const Target& target, const Options& options) {
+    constexpr std::string_view kOfCompilation[] = {
+        "annotate", "backend",      "calibrate", "device",   "device-configuration", "fallback",
+        "optimize", "memory-limit", "place",     "place-by", "tile-window"};
+    if (!target.is_compiled) {
+        return {};
+    }
+    for (const std::string_view name : kOfCompilation) {
+        if (options.given(name)) {
+            return invalid_argument("--{} says how to compile, but '{}' is compiled already", name,
+                                    target.name)
+                .with_hint("compile the model with it: graphbench compile MODEL --save FILE");
+        }
+    }
+    if (options.command().bit == kBench && options.given("trace")) {
+        return invalid_argument("--trace needs a program that records its runs; '{}' is compiled",
+                                target.name)
+            .with_hint("bench the model itself, or trace one step after the other with profile");
+    }
+    return {};
 }
 
 Status check_backends(const Runtime& runtime, const std::string& backends) {

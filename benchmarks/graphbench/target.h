@@ -16,7 +16,9 @@ namespace leat::bench {
 
 struct Target {
     std::string name;  // as given: "gen:resnet50", "models/mnist"
+    // After the passes, where `is_compiled`.
     Graph graph;
+    bool is_compiled = false;      // `file` is what CompiledGraph::save wrote
     std::filesystem::path folder;  // in the ONNX test layout; empty when the target is not one
     std::filesystem::path file;    // empty for gen:
     int64_t file_bytes = 0;
@@ -25,9 +27,16 @@ struct Target {
     int64_t peak_after_load_bytes = 0;  // VmHWM then
 };
 
-// `spec` is a model file, a folder with a model.onnx, or gen:NAME?... . Resets VmHWM before it
-// loads.
+// `spec` is a model file, a folder with a model.onnx, a compiled graph's file (by its content), or
+// gen:NAME?... . Resets VmHWM before it loads.
 Result<Target> load_target(const std::string& spec);
+
+// The target's graph compiled, or loaded if it is a file of a compiled graph.
+Result<CompiledGraph> compile_target(const Runtime& runtime,
+                                     const Target& target,
+                                     const CompileOptions& options);
+// invalid_argument: the target is compiled, and an option that is given says how to compile.
+Status check_options_of(const Target& target, const Options& options);
 
 Result<RuntimeOptions> runtime_options(const Options& options);
 // The list of backends that --backend or --device gives.

@@ -148,6 +148,12 @@ Status write_compiled_file(const std::filesystem::path& file,
     return write().with_file(file.string());
 }
 
+bool is_compiled_file(const std::filesystem::path& file) {
+    const Result<MappedFile> mapped = MappedFile::open(file);
+    return mapped.ok() && mapped->bytes().size() >= sizeof(kMagic) &&
+           std::memcmp(mapped->bytes().data(), kMagic, sizeof(kMagic)) == 0;
+}
+
 Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs) {
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
     const std::span<const std::byte> bytes = mapped.bytes();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "leat/graph.h"
 #include "leat/status.h"
 #include "runtime/saved_tensors.h"
 
@@ -22,6 +23,9 @@ Status write_compiled_file(const std::filesystem::path& file,
                            std::string_view record,
                            const BlobWriter& blobs);
 
+// By its first bytes; false also where there is no file.
+bool is_compiled_file(const std::filesystem::path& file);
+
 struct CompiledFile {
     std::span<const std::byte> record;
     BlobReader blobs;
@@ -29,5 +33,9 @@ struct CompiledFile {
 // kParse: it is no such file, cut short or changed; kVersionMismatch: of another format or leat.
 // Blobs are compared with their hashes only if asked for.
 Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs);
+
+// The graph after the passes that a compiled graph's file holds, for who does not run it: on any
+// machine, with whatever operators; verify() is the caller's.
+Result<Graph> saved_graph_of(const std::filesystem::path& file);
 
 }  // namespace leat

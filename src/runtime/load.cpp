@@ -194,19 +194,24 @@ Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs
     return std::shared_ptr<const MappedWeights>(std::move(weights));
 }
 
-Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
-                           const std::filesystem::path& path,
-                           const LoadOptions& options) {
-    const auto start = Clock::now();
-    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, options.verifies_weights));
+Result<CompiledRecord> read_record(CompiledFile& file) {
     CompiledRecord record;
     ByteReader<BlobReader> reader(file.record, file.blobs);
     reader(record);
     if (!reader.ok() || !reader.is_at_end()) {
         return parse_error("its record is none of a compiled graph");
     }
-    LEAT_RETURN_IF_ERROR(check_machine(record.machine, *runtime));
     LEAT_RETURN_IF_ERROR(check_graph(record.graph));
+    return record;
+}
+
+Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
+                           const std::filesystem::path& path,
+                           const LoadOptions& options) {
+    const auto start = Clock::now();
+    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, options.verifies_weights));
+    LEAT_ASSIGN_OR_RETURN(CompiledRecord record, read_record(file));
+    LEAT_RETURN_IF_ERROR(check_machine(record.machine, *runtime));
     LEAT_RETURN_IF_ERROR(check_placement(record));
     if (const Status options_status = check_options(record.options); !options_status.ok()) {
         return parse_error("its options are none: {}", options_status.text());
@@ -254,6 +259,21 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
 }
 
 }  // namespace
+
+Result<Graph> saved_graph_of(const std::filesystem::path& path) {
+    return catch_bad_alloc("read the compiled graph", [&]() -> Result<Graph> {
+        const auto read = [&]() -> Result<Graph> {
+            LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false));
+            LEAT_ASSIGN_OR_RETURN(CompiledRecord record, read_record(file));
+            return Graph(std::make_unique<GraphData>(std::move(record.graph)));
+        };
+        Result<Graph> graph = read();
+        if (!graph.ok()) {
+            return std::move(graph).error().with_file(path.string());
+        }
+        return graph;
+    });
+}
 
 Result<CompiledGraph> Runtime::load(const std::filesystem::path& file,
                                     const LoadOptions& options) const {

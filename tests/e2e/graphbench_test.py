@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -56,6 +57,84 @@ class CommandLine(unittest.TestCase):
             code, _, err = call("bench", file.name, *FAST)
             self.assertEqual(code, 3)
             self.assertIn(file.name, err)
+
+
+class CompiledTarget(unittest.TestCase):
+    """A file of `compile --save` in place of a model."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        # No extension: the content says what it is.
+        cls.file = os.path.join(cls.folder.name, "squeezenet")
+        code, _, err = call("compile", SMALL, "--save", cls.file, "--threads", "1", "-q")
+        assert code == 0, err
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_run_gives_the_bytes_of_the_model(self):
+        values = []
+        for target, folder in ((SMALL, "model"), (self.file, "compiled")):
+            folder = os.path.join(self.folder.name, folder)
+            code, _, err = call("run", target, "--threads", "1", "--save", folder)
+            self.assertEqual(code, 0, err)
+            values.append([pathlib.Path(folder, name).read_bytes() for name in sorted(os.listdir(folder))])
+        self.assertEqual(len(values[0]), 2)
+        self.assertEqual(values[0], values[1])
+
+    def test_bench_loads_and_does_not_compile(self):
+        code, out, err = call("bench", self.file, *FAST, "--threads", "1", "--json", "-")
+        self.assertEqual(code, 0, err)
+        result = json.loads(out)
+        self.assertEqual(result["phases"]["compile_ns"], 0)
+        self.assertGreater(result["phases"]["load_ns"], 0)
+        self.assertEqual(result["memory"]["packed_weights"], 0)
+        self.assertGreater(result["target"]["params"], 1000000)
+        code, out, err = call("profile", self.file, "--threads", "1", "--runs", "2", "-q")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Conv", out)
+
+    def test_inspect_shows_its_graph_plans_and_placement(self):
+        code, out, err = call("inspect", self.file, "--threads", "1", "--memory", "--placement", "--json", "-")
+        self.assertEqual(code, 0, err)
+        result = json.loads(out)
+        self.assertTrue(result["compiled"])
+        self.assertIn("Conv", result["ops"])
+        self.assertEqual(len(result["memory"]), 1)
+        self.assertGreater(result["memory"][0]["planned_bytes"], 0)
+        self.assertEqual(result["nodes"], sum(result["ops"].values()))
+        model = json.loads(call("inspect", SMALL, "--json", "-")[1])
+        self.assertFalse(model["compiled"])
+        self.assertEqual(result["inputs"], model["inputs"])
+        self.assertEqual(result["outputs"], ["'output' f32[1,1000]"])
+
+    def test_what_only_compile_knows_is_an_error_that_says_so(self):
+        for command, option in (("run", ["--device", "cpu"]), ("bench", ["--optimize", "off"]),
+                                ("inspect", ["--memory-limit", "1GiB"]), ("inspect", ["--annotate", "x.onnx"]),
+                                ("profile", ["--calibrate"])):
+            code, out, err = call(command, self.file, *option)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(option[0] + " says how to compile", err)
+        code, _, err = call("bench", self.file, *FAST, "--threads", "1", "--trace", os.path.join(self.folder.name, "t"))
+        self.assertEqual(code, 2)
+        self.assertIn("--trace", err)
+        for command in (["compile", "--save", "x"], ["check", "--against", "reference"]):
+            code, _, err = call(command[0], self.file, *command[1:])
+            self.assertEqual(code, 2)
+            self.assertIn("compiled", err)
+
+    def test_refusals_name_the_file(self):
+        code, _, err = call("run", self.file, "--threads", "2", "-q")
+        self.assertEqual(code, 3)
+        self.assertIn("compiled for another number of threads", err)
+        damaged = os.path.join(self.folder.name, "damaged")
+        pathlib.Path(damaged).write_bytes(pathlib.Path(self.file).read_bytes()[:-1])
+        code, _, err = call("inspect", damaged)
+        self.assertEqual(code, 3)
+        self.assertIn("cut short", err)
+        self.assertIn(damaged, err)
 
 
 class Bench(unittest.TestCase):
