@@ -40,6 +40,7 @@ struct Outcome {
 Result<Outcome> compile_and_load(const Runtime& runtime,
                                  const Target& target,
                                  const CompileOptions& options,
+                                 const SaveOptions& save,
                                  const std::filesystem::path& file) {
     Outcome outcome;
     {
@@ -47,7 +48,7 @@ Result<Outcome> compile_and_load(const Runtime& runtime,
         LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(target.graph, options));
         outcome.compile_ms = ms_since(start);
         const auto start_of_save = Clock::now();
-        LEAT_RETURN_IF_ERROR(compiled.save(file));
+        LEAT_RETURN_IF_ERROR(compiled.save(file, save));
         outcome.save_ms = ms_since(start_of_save);
     }
     for (int load = 0; load < kLoads; ++load) {
@@ -102,8 +103,9 @@ int compile_command(const Options& options) {
     if (target->is_compiled) {
         return usage_error(options, fmt::format("'{}' is compiled already", target->name));
     }
-    const Result<Outcome> outcome =
-        compile_and_load(runtime, *target, *compile, options.text("save"));
+    const Result<Outcome> outcome = compile_and_load(
+        runtime, *target, *compile, {.refers_to_model = options.text("weights") == "refer"},
+        options.text("save"));
     if (!outcome.ok()) {
         return report_error(outcome.error());
     }

@@ -123,6 +123,8 @@ constexpr OptionInfo kOptions[] = {
     {"save", kText, "PATH", "", kRun | kGen | kPlan | kCompile, false,
      "folder for inputs and outputs, the ONNX file, the compiled graph, or the CSV file with "
      "offsets"},
+    {"weights", kChoice, "copy|refer", "copy", kCompile, false,
+     "refer: constants that lie unchanged in the model's files stay there"},
     {"save-format", kChoice, "pb|npy", "pb", kRun, false, "of --save"},
     {"against", kText, "BACKEND", "", kCheck, false, "compare with another backend"},
     {"threads-sweep", kText, "1,2,4", "", kCheck, false, "outputs must be the same bits"},

@@ -288,11 +288,18 @@ struct CompileReport {
 struct SaveOptions {
     // False: packed constants are left out, and made again at load: a smaller file.
     bool saves_packed_weights = true;
+    // True: constants of 4 KiB and more that the passes left as they are in the model's file, or in
+    // its external data, are not copied: load() maps that file, under its path beside or below the
+    // saved one, else under its absolute path. It refuses one that is gone, of another size, or, if
+    // its time of modification is another one, of other elements (kNotFound, kVersionMismatch).
+    // Constants that were computed or joined are copied all the same.
+    bool refers_to_model = false;
 };
 
 struct LoadOptions {
     // True: reads all constants and compares them with the hashes that the file has of them, where
-    // else only what is not a constant is compared.
+    // else only what is not a constant is compared, and constants in files of the model that were
+    // touched.
     bool verifies_weights = false;
 };
 

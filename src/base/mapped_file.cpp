@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -55,8 +56,19 @@ Result<MappedFile> MappedFile::map(int descriptor, const std::string& name) {
     }
     file.data_ = static_cast<const std::byte*>(address);
     file.size_bytes_ = length;
-    file.owner_ = std::shared_ptr<const void>(address, MappedFileDeleter{address, length});
+    constexpr int64_t kNsPerS = 1'000'000'000;
+    const int64_t modified_ns = int64_t(info.st_mtim.tv_sec) * kNsPerS + info.st_mtim.tv_nsec;
+    std::error_code error;  // then the name stays as it is
+    const std::filesystem::path path = std::filesystem::absolute(name, error);
+    file.owner_ = std::shared_ptr<const void>(
+        address, MappedFileDeleter{address, length, error ? name : path.lexically_normal().string(),
+                                   modified_ns});
     return file;
+}
+
+int64_t MappedFile::modified_ns() const {
+    const auto* mapping = std::get_deleter<MappedFileDeleter>(owner_);
+    return mapping == nullptr ? 0 : mapping->modified_ns;
 }
 
 void drop_source_pages(const Tensor& source) {

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "leat/status.h"
 #include "leat/tensor.h"
@@ -17,10 +19,13 @@
 namespace leat {
 
 // Marks an owner as a mapped file: WeightStore may drop its pages. It is the deleter of the
-// mapping's shared_ptr, which is how drop_source_pages recognises it.
+// mapping's shared_ptr, which is how drop_source_pages recognises it, and who asks which file the
+// elements of a tensor are in.
 struct MappedFileDeleter {
     void* address = nullptr;
     size_t length_bytes = 0;
+    std::string path = {};                        // absolute, as it was when it was mapped
+    int64_t modified_ns = 0;                      // the file's time of modification then
     void operator()(const void*) const noexcept;  // munmap
 };
 
@@ -34,6 +39,8 @@ class MappedFile {
     // Empty for an empty file.
     std::span<const std::byte> bytes() const { return {data_, size_bytes_}; }
     const std::shared_ptr<const void>& owner() const { return owner_; }
+    // Of the file when it was mapped, in nanoseconds of the system's clock; 0 for an empty file.
+    int64_t modified_ns() const;
 
   private:
     const std::byte* data_ = nullptr;

@@ -1,5 +1,6 @@
-// The file of a compiled graph (docs/aot.md): a header, the record, and from a page boundary on the
-// blobs, which are mapped and used where they are.
+// The file of a compiled graph (docs/aot.md): a header, the record, which files of the model it
+// leaves constants in, and from a page boundary on the blobs, which are mapped and used where they
+// are.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,7 @@
 namespace leat {
 
 // Grows whenever what is written changes.
-constexpr uint32_t kCompiledFormat = 1;
+constexpr uint32_t kCompiledFormat = 2;
 
 // Writes beside the file and renames, so that there is never half of one.
 Status write_compiled_file(const std::filesystem::path& file,
@@ -25,13 +26,16 @@ Status write_compiled_file(const std::filesystem::path& file,
 
 // By its first bytes; false also where there is no file.
 bool is_compiled_file(const std::filesystem::path& file);
+bool is_compiled_file(std::span<const std::byte> contents);
 
 struct CompiledFile {
     std::span<const std::byte> record;
     BlobReader blobs;
 };
-// kParse: it is no such file, cut short or changed; kVersionMismatch: of another format or leat.
-// Blobs are compared with their hashes only if asked for.
+// kParse: it is no such file, cut short or changed; kVersionMismatch: of another format or leat;
+// kNotFound, kVersionMismatch: a file of the model that it needs is gone, or another one.
+// Blobs are compared with their hashes only if asked for, those in a file of the model also if that
+// was touched.
 Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs);
 
 // The graph after the passes that a compiled graph's file holds, for who does not run it: on any

@@ -183,7 +183,7 @@ Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs
     }
     for (const PackedRecord& record : packed) {
         const auto source = blobs.tensors.find(record.source_blob);
-        const std::byte* memory = blobs.find(record.packed_blob);
+        const std::byte* memory = blobs.find_own(record.packed_blob);
         if (source == blobs.tensors.end() || memory == nullptr) {
             return parse_error("a packed constant is of blob {}, which is no constant",
                                record.source_blob);

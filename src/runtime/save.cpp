@@ -95,7 +95,7 @@ Status save(const CompiledGraph::Impl& compiled,
         record.executables.push_back(std::move(executable));
     }
     record.plans = record_plans(compiled);
-    BlobWriter blobs;
+    BlobWriter blobs(options.refers_to_model);
     {
         // Once to find the constants, whose packed copies are part of the record.
         ByteWriter<BlobWriter> first(blobs);

@@ -1,5 +1,6 @@
 #include "runtime/saved_tensors.h"
 
+#include "base/mapped_file.h"
 #include "base/round_up.h"
 #include "memory/content_hash.h"
 
@@ -10,8 +11,30 @@ int32_t BlobWriter::add(std::span<const std::byte> bytes, std::shared_ptr<const 
         numbers_.try_emplace({bytes.data(), bytes.size()}, int32_t(blobs_.size()));
     if (is_new) {
         blobs_.push_back({bytes, std::move(owner)});
-        places_.push_back({end_bytes_, int64_t(bytes.size()), content_hash(bytes)});
-        end_bytes_ = round_up(end_bytes_ + int64_t(bytes.size()), kAlignmentBytes);
+        places_.push_back(place_of(blobs_.back()));
+    }
+    return at->second;
+}
+
+BlobPlace BlobWriter::place_of(const Blob& blob) {
+    BlobPlace place{end_bytes_, int64_t(blob.bytes.size()), content_hash(blob.bytes)};
+    const auto* mapping = std::get_deleter<MappedFileDeleter>(blob.owner);
+    if (refers_to_files_ && mapping != nullptr && place.size_bytes >= kLeastReferencedBytes) {
+        place.source = source_of(*mapping);
+    }
+    if (place.source == BlobPlace::kOwnFile) {
+        end_bytes_ = round_up(end_bytes_ + place.size_bytes, kAlignmentBytes);
+    } else {
+        place.offset_bytes = blob.bytes.data() - static_cast<const std::byte*>(mapping->address);
+    }
+    return place;
+}
+
+int64_t BlobWriter::source_of(const MappedFileDeleter& mapping) {
+    const auto [at, is_new] = source_of_mapping_.try_emplace(mapping.address, BlobPlace::kOwnFile);
+    if (is_new && is_model_file(mapping)) {
+        at->second = int64_t(sources_.size());
+        sources_.push_back({mapping.path, int64_t(mapping.length_bytes), mapping.modified_ns});
     }
     return at->second;
 }
@@ -51,7 +74,7 @@ std::optional<Tensor> tensor_of(const TensorRecord& record, BlobReader& blobs) {
     if (elements == nullptr || !bytes || *bytes != blobs.places()[size_t(record.blob)].size_bytes) {
         return std::nullopt;
     }
-    Tensor tensor = Tensor::view(dtype, *shape, elements, blobs.file());
+    Tensor tensor = Tensor::view(dtype, *shape, elements, blobs.owner_of(record.blob));
     blobs.tensors.try_emplace(record.blob, tensor);
     return tensor;
 }

@@ -125,6 +125,20 @@ class CompiledTarget(unittest.TestCase):
             self.assertEqual(code, 2)
             self.assertIn("compiled", err)
 
+    def test_constants_may_stay_in_the_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, copy, refer = (os.path.join(folder, name) for name in ("model.onnx", "copy", "refer"))
+            self.assertEqual(call("gen", SMALL, "--save", model)[0], 0)
+            self.assertEqual(call("compile", model, "--save", copy, "-q")[0], 0)
+            self.assertEqual(call("compile", model, "--save", refer, "--weights", "refer", "-q")[0], 0)
+            self.assertLess(os.path.getsize(refer), os.path.getsize(copy) - 4000000)
+            self.assertEqual(call("run", refer, "-q")[0], 0)
+            os.remove(model)
+            self.assertEqual(call("run", copy, "-q")[0], 0)
+            code, _, err = call("run", refer, "-q")
+            self.assertEqual(code, 3)
+            self.assertIn("its constants are in 'model.onnx'", err)
+
     def test_refusals_name_the_file(self):
         code, _, err = call("run", self.file, "--threads", "2", "-q")
         self.assertEqual(code, 3)

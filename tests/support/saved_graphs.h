@@ -57,11 +57,14 @@ inline bool is_small(const CompiledGraph& compiled) {
 }
 
 // Offsets of the header's fields, as compiled_file.cpp has them.
-constexpr size_t kHeaderBytes = 96;
+constexpr size_t kHeaderBytes = 104;
+constexpr size_t kFileBytesAt = 48;
 constexpr size_t kRecordBytesAt = 56;
-constexpr size_t kTableBytesAt = 64;
-constexpr size_t kBodyHashAt = 80;
-constexpr size_t kHeaderHashAt = 88;
+constexpr size_t kSourcesBytesAt = 64;
+constexpr size_t kTableBytesAt = 72;
+constexpr size_t kBlobsAt = 80;
+constexpr size_t kBodyHashAt = 88;
+constexpr size_t kHeaderHashAt = 96;
 
 inline int64_t number_at(const std::string& file, size_t at) {
     int64_t number = 0;
@@ -71,9 +74,33 @@ inline int64_t number_at(const std::string& file, size_t at) {
 inline uint64_t hash_of(const std::string& file, size_t begin, size_t bytes) {
     return content_hash(std::as_bytes(std::span<const char>(file.data() + begin, bytes)));
 }
+// Of record, sources and table, which stand behind the header.
+inline size_t body_bytes(const std::string& file) {
+    return size_t(number_at(file, kRecordBytesAt) + number_at(file, kSourcesBytesAt) +
+                  number_at(file, kTableBytesAt));
+}
+// Where header, record, sources, table, the room before the blobs, and each blob of the file's own
+// end.
+inline std::vector<size_t> section_ends(const std::string& file) {
+    std::vector<size_t> ends = {kHeaderBytes};
+    for (const size_t bytes_at : {kRecordBytesAt, kSourcesBytesAt, kTableBytesAt}) {
+        ends.push_back(ends.back() + size_t(number_at(file, bytes_at)));
+    }
+    const size_t table_end = ends.back();
+    const auto blobs = size_t(number_at(file, kBlobsAt));
+    ends.push_back(blobs);
+    constexpr size_t kPlaceBytes = 32;  // of BlobPlace: offset, bytes, hash, source
+    for (size_t at = table_end - size_t(number_at(file, kTableBytesAt)); at < table_end;
+         at += kPlaceBytes) {
+        if (number_at(file, at + 24) == -1) {
+            ends.push_back(blobs + size_t(number_at(file, at) + number_at(file, at + 8)));
+        }
+    }
+    return ends;
+}
 // Makes the hashes of a file that was changed true again.
 inline void seal(std::string& file) {
-    const auto body = size_t(number_at(file, kRecordBytesAt) + number_at(file, kTableBytesAt));
+    const size_t body = body_bytes(file);
     const uint64_t body_hash = hash_of(file, kHeaderBytes, body);
     std::memcpy(file.data() + kBodyHashAt, &body_hash, sizeof(body_hash));
     const uint64_t header_hash = hash_of(file, 0, kHeaderHashAt);

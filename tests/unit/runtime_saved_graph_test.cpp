@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "support/random_tensor.h"
@@ -269,11 +270,36 @@ TEST_F(SavedGraph, IsAnErrorWhereTheFileIsCutShort) {
     }
 }
 
+// Also where the header agrees with what is left.
+TEST_F(SavedGraph, IsAnErrorWhereTheFileEndsWithASection) {
+    save_network();
+    const std::string good = contents_of(file_);
+    const std::vector<size_t> ends = testing_support::section_ends(good);
+    ASSERT_GT(ends.size(), 8U);
+    for (const size_t end : ends) {
+        ASSERT_LT(end, good.size());
+        std::string bytes = good.substr(0, end);
+        write_contents(file_, bytes);
+        EXPECT_EQ(runtime_.load(file_).error().code(), StatusCode::kParse) << end;
+        const auto size_bytes = int64_t(end);
+        std::memcpy(bytes.data() + testing_support::kFileBytesAt, &size_bytes, sizeof(size_bytes));
+        if (end < testing_support::kHeaderBytes + testing_support::body_bytes(good)) {
+            write_contents(file_, bytes);  // the hashes are of what is not there
+            EXPECT_EQ(runtime_.load(file_).error().code(), StatusCode::kParse) << end;
+            continue;
+        }
+        seal(bytes);
+        write_contents(file_, bytes);
+        const auto loaded = runtime_.load(file_);
+        ASSERT_FALSE(loaded.ok()) << end;
+        EXPECT_EQ(loaded.error().code(), StatusCode::kParse) << end;
+    }
+}
+
 TEST_F(SavedGraph, NoticesAnyChangedByteBesideConstants) {
     save_network();
     const std::string good = contents_of(file_);
-    const auto body = size_t(testing_support::number_at(good, testing_support::kRecordBytesAt) +
-                             testing_support::number_at(good, testing_support::kTableBytesAt));
+    const size_t body = testing_support::body_bytes(good);
     const size_t end = testing_support::kHeaderBytes + body;
     for (size_t at = 0; at < end; at += 1 + end / 199) {
         std::string bytes = good;
@@ -286,8 +312,7 @@ TEST_F(SavedGraph, NoticesAnyChangedByteBesideConstants) {
 TEST_F(SavedGraph, NoticesChangedConstantsIfAskedTo) {
     save_network();
     std::string bytes = contents_of(file_);
-    constexpr size_t kBlobsAt = 72;
-    const auto first = size_t(testing_support::number_at(bytes, kBlobsAt));
+    const auto first = size_t(testing_support::number_at(bytes, testing_support::kBlobsAt));
     bytes[first] = char(bytes[first] ^ 1);
     write_contents(file_, bytes);
     EXPECT_TRUE(runtime_.load(file_).ok());
@@ -301,8 +326,7 @@ TEST_F(SavedGraph, NoticesChangedConstantsIfAskedTo) {
 TEST_F(SavedGraph, SurvivesFilesWithTrueHashes) {
     save_network();
     const std::string good = contents_of(file_);
-    const auto body = size_t(testing_support::number_at(good, testing_support::kRecordBytesAt) +
-                             testing_support::number_at(good, testing_support::kTableBytesAt));
+    const size_t body = testing_support::body_bytes(good);
     int refused = 0;
     constexpr int kChanges[] = {0x01, 0x80, 0xff};
     for (size_t at = 0; at < body; at += 5) {
