@@ -268,8 +268,11 @@ struct CompileReport {
     int64_t weight_bytes = 0;         // constants as the model holds them
     int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
     int64_t mapped_weight_bytes = 0;  // the same in the file that Runtime::load has read
-    int64_t load_time_ns = 0;         // of Runtime::load; 0: it was compiled by this Runtime
-    int node_count = 0;               // operators after the passes
+    // Constants that backends of devices packed for this graph; others were in the file, or packed
+    // already.
+    int64_t device_pack_count = 0;
+    int64_t load_time_ns = 0;  // of Runtime::load; 0: it was compiled by this Runtime
+    int node_count = 0;        // operators after the passes
     std::map<std::string, int> nodes_per_backend;
     std::vector<std::string> fallbacks;         // nodes that the first device refuses, and why
     std::string device_configuration;           // of the model, that was obeyed; empty: none

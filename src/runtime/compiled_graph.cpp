@@ -433,6 +433,9 @@ Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) 
 CompileReport CompiledGraph::report() const {
     CompileReport report = impl_->base_report;
     report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
+    for (const std::shared_ptr<const DevicePart>& part : impl_->parts) {
+        report.device_pack_count += part->pack_count();
+    }
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
     for (const std::shared_ptr<const Plan>& plan : plans) {

@@ -58,6 +58,13 @@ struct PackedRecord {
     std::string layout_key;
 };
 
+// A packed constant of a part, by its place among those of its executable.
+struct PartConstantRecord {
+    uint64_t content_hash = 0;
+    uint64_t layout_key = 0;
+    int32_t blob = -1;
+};
+
 struct CompiledRecord {
     MachineRecord machine;
     std::vector<DeviceRecord> devices;  // that nodes may be on, as AssumedDevices
@@ -71,7 +78,9 @@ struct CompiledRecord {
     GraphData graph;
     PlacementParts placement;
     std::vector<std::string> executables;  // by part; empty: its backend does not save
-    std::vector<PlanRecord> plans;         // the one that was used last comes last
+    // By part, in the order of its executable's; empty: they are packed again.
+    std::vector<std::vector<PartConstantRecord>> part_constants;
+    std::vector<PlanRecord> plans;  // the one that was used last comes last
     std::vector<PackedRecord> packed;
 };
 
@@ -374,11 +383,16 @@ void fields(Archive& archive, PackedRecord& record) {
     archive(source_blob, packed_blob, layout_key);
 }
 template <class Archive>
+void fields(Archive& archive, PartConstantRecord& record) {
+    auto& [content_hash, layout_key, blob] = record;
+    archive(content_hash, layout_key, blob);
+}
+template <class Archive>
 void fields(Archive& archive, CompiledRecord& record) {
     auto& [machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-           report, graph, placement, executables, plans, packed] = record;
+           report, graph, placement, executables, part_constants, plans, packed] = record;
     archive(machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-            report, graph, placement, executables, plans, packed);
+            report, graph, placement, executables, part_constants, plans, packed);
 }
 
 }  // namespace leat

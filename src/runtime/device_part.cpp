@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/round_up.h"
@@ -42,16 +43,17 @@ Result<std::shared_ptr<const DevicePart>> DevicePart::compile(DevicePlace place,
                                                               const GraphData& body,
                                                               PluginConstants& constants) {
     std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
-    LEAT_RETURN_IF_ERROR(part->make(body, constants, {}));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants, {}, {}));
     return std::shared_ptr<const DevicePart>(std::move(part));
 }
 
 Result<std::shared_ptr<const DevicePart>> DevicePart::load(DevicePlace place,
                                                            const GraphData& body,
                                                            PluginConstants& constants,
-                                                           std::string_view saved) {
+                                                           std::string_view saved,
+                                                           std::span<const SavedConstant> packed) {
     std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
-    LEAT_RETURN_IF_ERROR(part->make(body, constants, saved));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants, saved, packed));
     return std::shared_ptr<const DevicePart>(std::move(part));
 }
 
@@ -122,7 +124,10 @@ Status DevicePart::check_executable(const LeatGraphView& graph) const {
                       place_.label);
 }
 
-Status DevicePart::make(const GraphData& body, PluginConstants& constants, std::string_view saved) {
+Status DevicePart::make(const GraphData& body,
+                        PluginConstants& constants,
+                        std::string_view saved,
+                        std::span<const SavedConstant> packed) {
     LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph,
                           PluginGraph::make(body, constants));
     symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
@@ -133,7 +138,7 @@ Status DevicePart::make(const GraphData& body, PluginConstants& constants, std::
     const LeatDeviceInfo& device = place_.backend->device(place_.number);
     direct_bytes_ = direct_bytes_of(device, *domain_);
     works_in_host_memory_ = place_.backend->works_in_host_memory(place_.number, *domain_);
-    return pack_constants(graph->view());
+    return pack_constants(graph->view(), packed);
 }
 
 // Room for a constant, behind those before it or in a new slab.
@@ -152,24 +157,54 @@ Result<std::shared_ptr<const PackedOnDevice>> DevicePart::place_constant(int32_t
     return std::make_shared<const PackedOnDevice>(PackedOnDevice{room.slab, offset});
 }
 
-// Those that no other executable has packed alike are packed now.
-Status DevicePart::pack_constants(const LeatGraphView& graph) {
+// Those that no other executable has packed alike are packed now, or copied if they are saved.
+Status DevicePart::pack_constants(const LeatGraphView& graph,
+                                  std::span<const SavedConstant> saved) {
     packed_.resize(size_t(info_->constant_count));
     constant_places_.reserve(packed_.size());
     WeightSlab room;
+    ConstantCopies copies(place_.backend, copy_queue_);
+    // Others see them when they are there.
+    std::map<DeviceBackend::PackedKey, std::shared_ptr<const PackedOnDevice>> fresh;
     for (int32_t i = 0; i < info_->constant_count; ++i) {
-        const DeviceBackend::PackedKey key = key_of(*info_->constants[i]);
+        const LeatPackedConstant& constant = *info_->constants[i];
+        const DeviceBackend::PackedKey key = key_of(constant);
+        const auto own = fresh.find(key);
         std::shared_ptr<const PackedOnDevice>& packed = packed_[size_t(i)];
-        packed = place_.backend->find_packed(key);
+        packed = own != fresh.end() ? own->second : place_.backend->find_packed(key);
         if (packed == nullptr) {
             LEAT_ASSIGN_OR_RETURN(packed, place_constant(i, room));
-            LEAT_RETURN_IF_ERROR(pack(graph, i, *packed));
-            place_.backend->keep_packed(key, packed);
+            const bool is_saved =
+                size_t(i) < saved.size() && saved[size_t(i)].is_packed_of(constant);
+            LEAT_RETURN_IF_ERROR(is_saved ? copies.upload(*packed, saved[size_t(i)].bytes)
+                                          : pack(graph, i, *packed));
+            pack_count_ += is_saved ? 0 : 1;
+            fresh.emplace(key, packed);
             packed_bytes_ += room_bytes(i);
         }
         constant_places_.push_back({packed->slab->handle(), packed->offset_bytes});
     }
+    LEAT_RETURN_IF_ERROR(copies.finish());
+    for (const auto& [key, packed] : fresh) {
+        place_.backend->keep_packed(key, packed);
+    }
     return {};
+}
+
+Result<std::vector<std::vector<std::byte>>> DevicePart::save_constants() const {
+    std::vector<std::vector<std::byte>> saved;
+    ConstantCopies copies(place_.backend, copy_queue_);
+    for (int32_t i = 0; i < info_->constant_count; ++i) {
+        saved.emplace_back(size_t(info_->constants[i]->bytes));
+        LEAT_RETURN_IF_ERROR(copies.download(*packed_[size_t(i)], saved.back()));
+    }
+    const Status copied = copies.finish();
+    if (copied.code() == StatusCode::kUnsupported) {
+        saved.clear();
+        return saved;
+    }
+    LEAT_RETURN_IF_ERROR(copied);
+    return saved;
 }
 
 int64_t DevicePart::alignment_of(int32_t constant) const {

@@ -9,6 +9,7 @@
 #include "backends/host_kernel.h"
 #include "partition/plugin_graph.h"
 #include "runtime/device_backend.h"
+#include "runtime/device_constants.h"
 #include "runtime/device_step.h"
 
 namespace leat {
@@ -27,19 +28,27 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
                                                              const GraphData& body,
                                                              PluginConstants& constants);
-    // The same from what save() gave for such a body, without compiling.
+    // The same from what save() gave for such a body, without compiling; empty: it gave nothing.
+    // `packed`: in the order of the executable's constants, as save_constants() had them; those
+    // that are not what the executable packs are packed.
     static Result<std::shared_ptr<const DevicePart>> load(DevicePlace place,
                                                           const GraphData& body,
                                                           PluginConstants& constants,
-                                                          std::string_view saved);
+                                                          std::string_view saved,
+                                                          std::span<const SavedConstant> packed);
     // The executable as its backend writes it; empty: it does not save such.
     Result<std::string> save() const;
+    // The packed constants as they are on the device, in the order of the executable's; empty: the
+    // host cannot copy them.
+    Result<std::vector<std::vector<std::byte>>> save_constants() const;
     DevicePart(const DevicePart&) = delete;
     DevicePart& operator=(const DevicePart&) = delete;
     ~DevicePart();
 
     const DevicePlace& place() const { return place_; }
     int64_t packed_bytes() const { return packed_bytes_; }
+    // Constants that its backend packed; others were there, or saved.
+    int64_t pack_count() const { return pack_count_; }
     LeatExecutable* executable() const { return executable_; }
     const LeatExecutableInfo& info() const { return *info_; }
     const LeatDomainInfo& domain() const { return *domain_; }
@@ -69,10 +78,13 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
 
     explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
     // saved: empty: none.
-    Status make(const GraphData& body, PluginConstants& constants, std::string_view saved);
+    Status make(const GraphData& body,
+                PluginConstants& constants,
+                std::string_view saved,
+                std::span<const SavedConstant> packed);
     Status make_executable(const LeatGraphView& graph, std::string_view saved);
     Status check_executable(const LeatGraphView& graph) const;
-    Status pack_constants(const LeatGraphView& graph);
+    Status pack_constants(const LeatGraphView& graph, std::span<const SavedConstant> saved);
     Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
                                                                  WeightSlab& room) const;
     int64_t alignment_of(int32_t constant) const;
@@ -89,6 +101,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     int64_t direct_bytes_ = -1;
     bool works_in_host_memory_ = false;
     int64_t packed_bytes_ = 0;
+    int64_t pack_count_ = 0;
     std::vector<PluginGraph::SymbolSource> symbols_;
     std::vector<std::shared_ptr<const PackedOnDevice>> packed_;
     std::vector<LeatPlacement> constant_places_;

@@ -431,8 +431,9 @@ bool are_convex(const GraphData& graph, std::span<const int> part_of_node, size_
 Result<CutPlacement> restore_parts(const GraphData& graph,
                                    std::span<const ListedDevice> devices,
                                    const DecidedParts& decided,
-                                   std::span<const std::string> executables,
+                                   const SavedParts& saved,
                                    const MappedWeights::Hashes& hashes) {
+    const std::span<const std::string> executables = saved.executables;
     LEAT_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters,
                           clusters_of(graph, devices, decided, executables.size()));
     if (!are_convex(graph, decided.part_of_node, clusters.size())) {
@@ -448,11 +449,12 @@ Result<CutPlacement> restore_parts(const GraphData& graph,
     PluginConstants constants(&hashes);
     for (size_t i = 0; i < clusters.size(); ++i) {
         const DevicePlace& place = devices[size_t(clusters[i].device)].place;
+        const std::span<const SavedConstant> packed =
+            i < saved.constants.size() ? std::span<const SavedConstant>(saved.constants[i])
+                                       : std::span<const SavedConstant>();
         LEAT_ASSIGN_OR_RETURN(
             std::shared_ptr<const DevicePart> part,
-            executables[i].empty()
-                ? DevicePart::compile(place, cut.bodies[i], constants)
-                : DevicePart::load(place, cut.bodies[i], constants, executables[i]));
+            DevicePart::load(place, cut.bodies[i], constants, executables[i], packed));
         placed.parts.push_back(std::move(part));
     }
     placed.hosts = hosts_of(graph, cut.graph, decided.device_of_node, devices);

@@ -56,14 +56,22 @@ struct CutPlacement {
     std::vector<std::shared_ptr<const DevicePart>> parts;
 };
 
-// The same parts again, without asking any device. executables: by part, what DevicePart::save
-// gave; where that is nothing, its backend compiles the part. hashes: of constants, as far as they
-// are known. kParse: these are no parts of the graph. Precondition: devices are those of
-// `device_of_node`, the graph is in topological order.
+// What a file has of parts, by part.
+struct SavedParts {
+    // What DevicePart::save gave; where that is nothing, its backend compiles the part.
+    std::span<const std::string> executables;
+    // What DevicePart::save_constants gave; where that is nothing, or for parts beyond these, its
+    // backend packs them.
+    std::vector<std::vector<SavedConstant>> constants;
+};
+
+// The same parts again, without asking any device. hashes: of constants, as far as they are known.
+// kParse: these are no parts of the graph. Precondition: devices are those of `device_of_node`, the
+// graph is in topological order.
 Result<CutPlacement> restore_parts(const GraphData& graph,
                                    std::span<const ListedDevice> devices,
                                    const DecidedParts& decided,
-                                   std::span<const std::string> executables,
+                                   const SavedParts& saved,
                                    const MappedWeights::Hashes& hashes);
 
 }  // namespace leat

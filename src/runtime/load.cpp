@@ -194,6 +194,25 @@ Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs
     return std::shared_ptr<const MappedWeights>(std::move(weights));
 }
 
+// By part. Borrowed of the file.
+Result<std::vector<std::vector<SavedConstant>>> constants_of_parts(const BlobReader& blobs,
+                                                                   const CompiledRecord& record) {
+    std::vector<std::vector<SavedConstant>> parts;
+    for (const std::vector<PartConstantRecord>& rows : record.part_constants) {
+        std::vector<SavedConstant>& constants = parts.emplace_back();
+        for (const PartConstantRecord& row : rows) {
+            const std::byte* bytes = blobs.find(row.blob);
+            if (bytes == nullptr) {
+                return parse_error("a packed constant of part {} is no blob", parts.size() - 1);
+            }
+            constants.push_back({row.content_hash,
+                                 row.layout_key,
+                                 {bytes, size_t(blobs.places()[size_t(row.blob)].size_bytes)}});
+        }
+    }
+    return parts;
+}
+
 Result<CompiledRecord> read_record(CompiledFile& file) {
     CompiledRecord record;
     ByteReader<BlobReader> reader(file.record, file.blobs);
@@ -227,11 +246,13 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     LEAT_ASSIGN_OR_RETURN(compiled->mapped, map_weights(file.blobs, record.packed));
     LEAT_ASSIGN_OR_RETURN(compiled->backend, find_backend(record.host));
     if (record.is_cut) {
+        LEAT_ASSIGN_OR_RETURN(std::vector<std::vector<SavedConstant>> constants,
+                              constants_of_parts(file.blobs, record));
         LEAT_ASSIGN_OR_RETURN(
             CutPlacement cut,
             restore_parts(compiled->graph, devices,
                           {record.placement.device_of_node, record.placement.part_of_node},
-                          record.executables, compiled->mapped->hashes()));
+                          {record.executables, std::move(constants)}, compiled->mapped->hashes()));
         compiled->hosts = std::move(cut.hosts);
         compiled->cut = std::move(cut.graph);
         compiled->parts = std::move(cut.parts);

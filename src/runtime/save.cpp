@@ -75,6 +75,20 @@ std::vector<PackedRecord> record_packed(const WeightStore& weights, BlobWriter& 
     return records;
 }
 
+// What its backend packed for a part, read back from the device. Blobs keep the bytes.
+Result<std::vector<PartConstantRecord>> record_constants(const DevicePart& part,
+                                                         BlobWriter& blobs) {
+    LEAT_ASSIGN_OR_RETURN(std::vector<std::vector<std::byte>> constants, part.save_constants());
+    std::vector<PartConstantRecord> records;
+    for (size_t i = 0; i < constants.size(); ++i) {
+        const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(constants[i]));
+        const LeatPackedConstant& constant = *part.info().constants[i];
+        records.push_back({constant.content_hash, constant.layout_key,
+                           blobs.add_once({bytes->data(), bytes->size()}, bytes)});
+    }
+    return records;
+}
+
 Status save(const CompiledGraph::Impl& compiled,
             const std::filesystem::path& file,
             const SaveOptions& options) {
@@ -103,6 +117,11 @@ Status save(const CompiledGraph::Impl& compiled,
     }
     if (options.saves_packed_weights) {
         record.packed = record_packed(compiled.runtime->weights, blobs);
+        for (const std::shared_ptr<const DevicePart>& part : compiled.parts) {
+            LEAT_ASSIGN_OR_RETURN(std::vector<PartConstantRecord> constants,
+                                  record_constants(*part, blobs));
+            record.part_constants.push_back(std::move(constants));
+        }
     }
     ByteWriter<BlobWriter> writer(blobs);
     writer(record);

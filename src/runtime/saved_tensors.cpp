@@ -1,5 +1,7 @@
 #include "runtime/saved_tensors.h"
 
+#include <algorithm>
+
 #include "base/mapped_file.h"
 #include "base/round_up.h"
 #include "memory/content_hash.h"
@@ -14,6 +16,18 @@ int32_t BlobWriter::add(std::span<const std::byte> bytes, std::shared_ptr<const 
         places_.push_back(place_of(blobs_.back()));
     }
     return at->second;
+}
+
+int32_t BlobWriter::add_once(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+    const uint64_t hash = content_hash(bytes);
+    for (size_t blob = 0; blob < blobs_.size(); ++blob) {
+        const std::span<const std::byte> others = blobs_[blob].bytes;
+        if (places_[blob].hash == hash &&
+            std::equal(bytes.begin(), bytes.end(), others.begin(), others.end())) {
+            return int32_t(blob);
+        }
+    }
+    return add(bytes, std::move(owner));
 }
 
 BlobPlace BlobWriter::place_of(const Blob& blob) {

@@ -45,6 +45,9 @@ class BlobWriter {
     };
     // The blob's number; the same for the same memory.
     int32_t add(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+    // The same also for equal bytes anywhere: devices often pack constants as they are.
+    int32_t add_once(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
     const std::vector<Blob>& blobs() const { return blobs_; }
     const std::vector<BlobPlace>& places() const { return places_; }
     const std::vector<SourceFile>& sources() const { return sources_; }

@@ -421,6 +421,26 @@ TEST_F(VulkanRuntime, AFullDiskIsAWarning) {
     EXPECT_THAT(run_and_log({{"cache_dir", folder_.path().string()}}), IsEmpty());
 }
 
+TEST_F(VulkanRuntime, LoadsSavedGraphsWithoutPackingConstants) {
+    const ScratchFolder folder;
+    const fs::path file = folder.path() / "affine.leat";
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    const Runtime runtime(vulkan_options());
+    std::optional<CompiledGraph> compiled = *runtime.compile(affine_graph(), options);
+    EXPECT_EQ(compiled->report().device_pack_count, 1);
+    ASSERT_TRUE(compiled->save(file).ok());
+    compiled.reset();  // nobody has the packed constant now
+    const auto loaded = runtime.load(file);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message();
+    EXPECT_EQ(loaded->report().device_pack_count, 0);
+    Request request = *loaded->make_request();
+    const std::vector<float> x = {1, 1, 2, 0};
+    ASSERT_TRUE(request.bind("x", Shape{2, 2}, std::span<const float>(x)).ok());
+    expect_ok(request.run());
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 2, 2, 0));
+}
+
 TEST_F(VulkanRuntime, ALostDeviceLeavesTheCpu) {
     const Runtime runtime(vulkan_options({{"cache_dir", ""}, {"lose_device_at", "1"}}));
     EXPECT_EQ(run_on(runtime, "vulkan:0").code(), StatusCode::kDeviceLost);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "support/device_runs.h"
 #include "support/forecast_graphs.h"
 #include "support/random_tensor.h"
@@ -87,6 +89,48 @@ TEST(SavedDevices, KeepThePlacementByCost) {
     CompileOptions options = on("sim,cpu");
     options.placement_policy = PlacementPolicy::kCost;
     expect_same(Runtime(sim_options(2)), options);
+}
+
+// The third call of pack fails, and the graph has two constants.
+TEST(SavedDevices, CopyPackedConstantsInPlaceOfPackingThem) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    const std::filesystem::path without = folder.path() / "without.leat";
+    for (const char* mappable : {"1", "0"}) {
+        const Runtime runtime(sim_options(2, {{"fail_call", "pack:3"}, {"mappable", mappable}}));
+        std::optional<CompiledGraph> compiled = *runtime.compile(branches(), on("sim"));
+        EXPECT_EQ(compiled->report().device_pack_count, 2);
+        const auto wanted = output_bytes(*compiled, kInputs);
+        ASSERT_TRUE(compiled->save(file).ok());
+        ASSERT_TRUE(compiled->save(without, {.saves_packed_weights = false}).ok());
+        compiled.reset();  // nobody has the packed constants now
+        {
+            const auto loaded = runtime.load(file);
+            ASSERT_TRUE(loaded.ok()) << loaded.error().message();
+            EXPECT_EQ(loaded->report().device_pack_count, 0);
+            EXPECT_EQ(*output_bytes(*loaded, kInputs), *wanted);
+        }
+        const auto packed = runtime.load(without);
+        ASSERT_FALSE(packed.ok());
+        EXPECT_THAT(packed.error().message(), HasSubstr("planned fault: call 3 of pack"));
+    }
+}
+
+// Packed as they are: they are in the file once.
+TEST(SavedDevices, HaveConstantsOnceThatAreLikeThePackedOnes) {
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder.path() / "graph.leat";
+    const std::filesystem::path without = folder.path() / "without.leat";
+    const Runtime runtime(sim_options(1));
+    Graph graph("large");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 256});
+    graph.output(
+        "y", graph.add("MatMul", {x, graph.constant("w", random_tensor({256, 256}, 1))}, {}, "m"));
+    const auto compiled = runtime.compile(graph, on("sim"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    ASSERT_TRUE(compiled->save(file).ok());
+    ASSERT_TRUE(compiled->save(without, {.saves_packed_weights = false}).ok());
+    EXPECT_EQ(std::filesystem::file_size(file), std::filesystem::file_size(without));
 }
 
 // In virtual time; 0: it takes none, or fails.
