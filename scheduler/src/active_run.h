@@ -40,6 +40,12 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // every task ran, or the run is cancelled and nothing else starts. Helpers (1, 2, ...) may
     // return earlier, and come again.
     virtual void work(int worker) noexcept = 0;
+    // The same by worker 0, which returns as well where nothing can be done before a signal, if the
+    // gear knows how to go on later. True: the run has ended, as for work().
+    virtual bool work_while_ready() noexcept {
+        work(0);
+        return true;
+    }
     // Before work(): the thread is the crew's helper `helper`, whatever worker's number it has got.
     virtual void joins(int worker, int helper) noexcept {
         (void)worker;

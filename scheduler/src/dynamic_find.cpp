@@ -77,10 +77,15 @@ uint32_t DynamicRun::find(DynamicWorker& self, int worker) {
     }
     // A worker of the wished domain may be looking right now: others leave it a microsecond, which
     // is about what the way of the data costs.
-    const bool takes_others = !kPlain && helpers_inside() == 0;
+    const bool is_leaving = worker == 0 && !is_patient_;
+    const bool takes_others = !kPlain && (is_leaving || helpers_inside() == 0);
     const uint32_t node = look_everywhere<kPlain>(self, worker, takes_others);
     if (node != kNone || is_done()) {
         return node;
+    }
+    if (is_leaving) {
+        (void)is_cancelled();  // by a deadline, for example
+        return kNone;
     }
     return worker == 0 ? wait_as_caller<kPlain>(self) : wait_as_helper<kPlain>(self, worker);
 }

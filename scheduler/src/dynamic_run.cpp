@@ -35,7 +35,9 @@ DynamicRun::DynamicRun(Crew& crew,
       record_(record),
       body_(record.keeps_times() ? TaskFunction{call_traced, this} : function),
       workers_(workers),
-      is_plain_(program.is_plain()) {
+      is_plain_(program.is_plain()),
+      // Who waits for several runs may sleep whenever it is not in this one.
+      is_asleep_(control.bell != nullptr) {
     counters_.begin(workers, points);
     counters_.worker(0).domain = program.domain_of(0);
     const auto entry = uint32_t(program_.entry);
@@ -63,6 +65,14 @@ void DynamicRun::work(int worker) noexcept {
     } catch (...) {
         cancel_with_exception(TaskId(self.current));
     }
+}
+
+// Without points nothing but the run itself is waited for.
+bool DynamicRun::work_while_ready() noexcept {
+    is_patient_ = program_.point_count() == 0;
+    work(0);
+    is_patient_ = true;
+    return is_done() || is_stopping();
 }
 
 // Nobody else: counters are lowered without atomic operations, and ready nodes are linked. There is

@@ -35,6 +35,7 @@ class DynamicRun final : public ActiveRun {
     ~DynamicRun() override;
 
     void work(int worker) noexcept override;
+    bool work_while_ready() noexcept override;
     void joins(int worker, int helper) noexcept override;
     bool is_done() const { return done_.load(std::memory_order_acquire); }
 
@@ -97,7 +98,9 @@ class DynamicRun final : public ActiveRun {
     // deques; read by who has offered a node.
     std::atomic<bool> wants_helpers_{true};
     // Worker 0; set before its last look, read by who has left something for it.
-    std::atomic<bool> is_asleep_{false};
+    std::atomic<bool> is_asleep_;
+    // Of worker 0: it waits for what is not ready yet. Its own.
+    bool is_patient_ = true;
     alignas(64) std::atomic<bool> done_{false};
 };
 

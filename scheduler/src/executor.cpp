@@ -10,6 +10,7 @@
 #include "crew.h"
 #include "dynamic_run.h"
 #include "inline_run.h"
+#include "leat/scheduler/run_bell.h"
 #include "program_impl.h"
 #include "range_run.h"
 
@@ -31,6 +32,7 @@ class OpenRun {
           state_(state.impl()),
           begin_(Clock::now()),
           helpers_(std::min(helpers, crew.report().threads - 1)) {
+        state_.points.set_outer(control.bell);
         make_run(function, control);
         if (state_.record.keeps_times()) {
             state_.record.begin_trace(run_->trace_begin_ns());
@@ -57,6 +59,11 @@ class OpenRun {
         run_->cancel(make_error(StatusCode::kCancelled, "the run was cancelled by its handle"));
         state_.points.wake();
     }
+    // The calling thread takes part as worker 0 while there is something to do; true: to the end.
+    bool work() {
+        const InsideRun inside(*run_);
+        return run_->work_while_ready();
+    }
     // The calling thread takes part as worker 0 until the run has ended.
     Status finish() {
         {
@@ -67,6 +74,7 @@ class OpenRun {
             state_.set_shared(nullptr, nullptr);
         }
         crew_.close(shared_);
+        state_.points.set_outer(nullptr);
         state_.points.reset();
         is_finished_ = true;
         Status status = run_->take_status();
@@ -184,6 +192,9 @@ Status RunHandle::wait() {
         return invalid_argument("a run handle without a run, or one that was waited for");
     }
     return impl_->run->finish();
+}
+bool RunHandle::work() {
+    return impl_ == nullptr || impl_->was_waited_for || impl_->run->work();
 }
 
 Status TaskScope::run(ProgramState& state, TaskFunction function) {

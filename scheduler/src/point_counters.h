@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "leat/scheduler/run_bell.h"
+
 namespace leat::scheduler {
 
 class PointCounters {
@@ -29,11 +31,18 @@ class PointCounters {
     bool has_reached(int32_t point, int64_t value) const {
         return values_[size_t(point)].load(std::memory_order_seq_cst) >= value;
     }
-    uint32_t events() const { return events_.load(std::memory_order_seq_cst); }
-    // Sleeps until events() differs from `seen`, or for `most`; may wake for no reason.
-    void wait(uint32_t seen, std::chrono::nanoseconds most);
+    // As RunBell has them.
+    uint32_t events() const { return bell_.events(); }
+    void wait(uint32_t seen, std::chrono::nanoseconds most) { bell_.wait(seen, most); }
     // Ends every wait, for example because the run was cancelled.
-    void wake();
+    void wake() {
+        bell_.ring();
+        if (RunBell* const outer = outer_.load(std::memory_order_acquire)) {
+            outer->ring();
+        }
+    }
+    // Is rung as well; null: nobody else waits. While nobody signals.
+    void set_outer(RunBell* bell) { outer_.store(bell, std::memory_order_release); }
     // Nobody else may use the points.
     void reset() {
         for (std::atomic<int64_t>& value : values_) {
@@ -44,8 +53,8 @@ class PointCounters {
 
   private:
     std::vector<std::atomic<int64_t>> values_;
-    std::atomic<uint32_t> events_{0};
-    std::atomic<int> sleepers_{0};
+    RunBell bell_;
+    std::atomic<RunBell*> outer_{nullptr};
 };
 
 }  // namespace leat::scheduler

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "dynamic_program.h"
 #include "leat/scheduler/executor.h"
+#include "leat/scheduler/run_bell.h"
 #include "private_stack.h"
 #include "ready_deque.h"
 #include "token_inbox.h"
@@ -380,6 +382,73 @@ TEST_F(DynamicRunTest, EndsAtTheDeadlineWhileItSleeps) {
     state.signal(point, 1);
     EXPECT_TRUE(executor(1).run(state, note()).ok());
     EXPECT_THAT(order_, ElementsAre(0));
+}
+
+// Works on all until one of them has ended.
+void work_until_ended(std::vector<RunHandle>& handles, size_t wanted, RunBell& bell) {
+    for (;;) {
+        const uint32_t seen = bell.events();
+        bool has_ended = false;
+        for (size_t i = 0; i < handles.size(); ++i) {
+            has_ended = (handles[i].work() && i == wanted) || has_ended;
+        }
+        if (has_ended) {
+            return;
+        }
+        bell.wait(seen, std::chrono::seconds(10));
+    }
+}
+
+TEST_F(DynamicRunTest, OneThreadServesSeveralRuns) {
+    TaskDag dag = dag_of(3, {{0, 1}, {1, 2}});
+    const PointId point = dag.add_point();
+    dag.wait_for(TaskId(1), point, 1);
+    const Program program = compile(dag, 2);
+    for (const int threads : {1, 2}) {
+        RunBell bell;
+        std::vector<ProgramState> states;
+        std::vector<RunHandle> handles(3);
+        for (size_t i = 0; i < handles.size(); ++i) {
+            states.emplace_back(program);
+        }
+        order_.clear();
+        for (size_t i = 0; i < handles.size(); ++i) {
+            executor(threads).start(handles[i], states[i], note(), {.bell = &bell});
+            EXPECT_FALSE(handles[i].work());
+        }
+        std::thread device([&] {
+            for (size_t i = states.size(); i-- > 0;) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                states[i].signal(point, 1);
+            }
+        });
+        // The last to be signalled, and then all have ended.
+        work_until_ended(handles, 0, bell);
+        device.join();
+        for (RunHandle& handle : handles) {
+            EXPECT_TRUE(handle.wait().ok());
+        }
+        EXPECT_EQ(order_.size(), 9U);
+        // Task 0 of each run comes before the others of any, where nobody helps.
+        if (threads == 1) {
+            EXPECT_EQ(std::count(order_.begin(), order_.begin() + 3, 0), 3);
+        }
+    }
+}
+
+TEST_F(DynamicRunTest, TellsThatARunEndedByItsDeadline) {
+    TaskDag dag = dag_of(1, {});
+    const PointId point = dag.add_point();
+    dag.wait_for(TaskId(0), point, 1);
+    const Program program = compile(dag, 1);
+    ProgramState state(program);
+    RunBell bell;
+    RunControl control;
+    control.bell = &bell;
+    control.deadline = std::chrono::steady_clock::now();
+    RunHandle handle = executor(1).start(state, note(), control);
+    EXPECT_TRUE(handle.work());
+    EXPECT_EQ(handle.wait().code(), StatusCode::kTimeout);
 }
 
 TEST_F(DynamicRunTest, NamesATaskThatFailsWithoutAnError) {

@@ -25,6 +25,7 @@ namespace leat::scheduler {
 class ActiveRun;
 class Crew;
 class ProgramState;
+class RunBell;
 class TaskScope;
 
 // The body of every task of a run; called concurrently for different tasks, and for disjoint tiles
@@ -75,6 +76,8 @@ struct RunControl {
     // Helpers go to the most important run first. A run started inside a task has at least the
     // priority of that task's run.
     Priority priority = Priority::kNormal;
+    // Of a run that is started, for RunHandle::work(); null: nobody waits for it among others.
+    RunBell* bell = nullptr;
 };
 
 // How well the lists of a program fit what its runs measured.
@@ -232,6 +235,10 @@ class LEAT_API RunHandle {
     void cancel();
     // Takes part in the run until it has ended, and returns its result; once.
     Status wait();
+    // Takes part as long as there is something to do, so that one thread can serve several runs:
+    // before a thread sleeps on RunControl::bell it has to call this for each. True: wait() is what
+    // is left to do. Only the dynamic gear returns earlier than that. By the thread that will wait.
+    bool work();
 
     struct Impl;
 

@@ -1,4 +1,4 @@
-#include "point_counters.h"
+#include "leat/scheduler/run_bell.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel rea
 }  // namespace
 
 // The system call itself: std::atomic's wait cannot end at a deadline.
-void PointCounters::wait(uint32_t seen, std::chrono::nanoseconds most) {
+void RunBell::wait(uint32_t seen, std::chrono::nanoseconds most) {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
     timespec timeout{};
@@ -25,7 +25,7 @@ void PointCounters::wait(uint32_t seen, std::chrono::nanoseconds most) {
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void PointCounters::wake() {
+void RunBell::ring() {
     events_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) > 0) {
         ::syscall(SYS_futex, &events_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
