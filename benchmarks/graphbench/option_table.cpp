@@ -52,6 +52,8 @@ constexpr OptionInfo kOptions[] = {
      "pins a node to a device of the list"},
     {"place-by", kChoice, "order|cost", "order", kCompiles | kConformance, false,
      "the first device of the list that takes a node, or the one that is estimated to be best"},
+    {"in-flight", kInteger, "N", "1", kCompiles, false,
+     "requests in flight that --place-by cost places for: results as often as possible"},
     {"device-configuration", kText, "NAME|none", "", kCompiles | kConformance, false,
      "annotations of the model that are obeyed; else those that fit the list of devices"},
     {"backend-path", kText, "FILE.so|DIR", "", kCompiles | kConformance | kDevices, false,

@@ -109,12 +109,18 @@ std::string forecast_text(const PlacementForecast& forecast) {
     }
     std::string text = fmt::format("forecast of a run: {} us, from '{}'",
                                    microseconds(forecast.makespan_ns), forecast.found_by);
+    const bool is_stream = forecast.requests_in_flight > 1;
+    if (is_stream) {
+        text += fmt::format("; {} requests in flight: one every {} us", forecast.requests_in_flight,
+                            microseconds(forecast.period_ns));
+    }
     for (const BusyShare& busy : forecast.busy) {
         text += fmt::format("; {} busy {:.1f} %", busy.device, 100 * busy.share);
     }
     text += "\n";
     for (const NamedMakespan& other : forecast.simple) {
-        text += fmt::format("  {}: {} us\n", other.placement, microseconds(other.makespan_ns));
+        text += fmt::format("  {}: {} us", other.placement, microseconds(other.makespan_ns));
+        text += is_stream ? fmt::format(", every {} us\n", microseconds(other.period_ns)) : "\n";
     }
     if (forecast.has_assumed_extents) {
         text += "  placed as if extents that nothing fixed were 1: give --shape or --dim\n";
@@ -161,11 +167,14 @@ Json devices_json(const GraphPlacement& placement) {
 Json forecast_json(const PlacementForecast& forecast) {
     Json json = Json::object();
     json.set("makespan_ns", forecast.makespan_ns).set("found_by", forecast.found_by);
+    json.set("requests_in_flight", forecast.requests_in_flight);
+    json.set("period_ns", forecast.period_ns);
     json.set("has_assumed_extents", forecast.has_assumed_extents);
     Json simple = Json::array();
     for (const NamedMakespan& other : forecast.simple) {
         Json entry = Json::object();
         entry.set("placement", other.placement).set("makespan_ns", other.makespan_ns);
+        entry.set("period_ns", other.period_ns);
         simple.push(std::move(entry));
     }
     json.set("simple", std::move(simple));

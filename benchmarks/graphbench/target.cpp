@@ -173,6 +173,7 @@ Result<CompileOptions> compile_options(const Options& options) {
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid
                        : fallback == "allow" ? Fallback::kAllow
                                              : Fallback::kWarn;
+    compile.requests_in_flight = int(options.integer("in-flight"));
     compile.calibrate = options.flag("calibrate") ? Calibrate::kMissing : Calibrate::kNever;
     compile.memory_limit_bytes = options.bytes("memory-limit");
     compile.optimize = options.text("optimize") != "off";

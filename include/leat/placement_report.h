@@ -107,6 +107,7 @@ struct DeviceShare {
 struct NamedMakespan {
     std::string placement;
     double makespan_ns = 0;
+    double period_ns = 0;  // as PlacementForecast::period_ns
 };
 
 // A part, a node on the host, or a move, as PlacementForecast expects it.
@@ -120,16 +121,22 @@ struct ForecastStep {
 
 struct BusyShare {
     std::string device;
-    double share = 0;  // of the makespan, over all its queues
+    double share = 0;  // of PlacementForecast::period_ns, over all its queues
 };
 
 // What PlacementPolicy::kCost expected of the placement that it chose, with the shapes that
 // CompileOptions fix: all parts and host steps with the moves between them, as soon as they can.
 struct PlacementForecast {
-    bool is_by_cost = false;  // else the rest is empty
-    double makespan_ns = 0;
-    std::string found_by;                // the placement that the search improved
-    std::vector<NamedMakespan> simple;   // of placements that were tried too; none is shorter
+    bool is_by_cost = false;     // else the rest is empty
+    double makespan_ns = 0;      // of a run that has all devices for itself
+    int requests_in_flight = 1;  // as CompileOptions say
+    // Between the ends of successive runs, in the long run, with so many in flight: the makespan
+    // where it is 1, else what decided.
+    double period_ns = 0;
+    std::string found_by;  // the placement that the search improved
+    // Of placements that were tried too; none is shorter, or, with several requests in flight, has
+    // a shorter period.
+    std::vector<NamedMakespan> simple;
     std::vector<BusyShare> busy;         // the host's first, as one
     std::vector<ForecastStep> schedule;  // by begin
     bool has_assumed_extents = false;    // extents that nothing fixes counted as 1

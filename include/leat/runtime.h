@@ -146,7 +146,8 @@ enum class Calibrate : uint8_t {
 enum class PlacementPolicy : uint8_t {
     kListOrder,  // the first
     // Those with which the graph is estimated to end soonest, moves between memories and the start
-    // of each part on a device included; see GraphPlacement::forecast.
+    // of each part on a device included; see GraphPlacement::forecast. With several
+    // CompileOptions::requests_in_flight, those with which such ends follow each other soonest.
     kCost,
 };
 
@@ -181,7 +182,13 @@ struct CompileOptions {
     // is met, or there is no plan. Steps then wait for more others than their data demands, if need
     // be.
     int64_t memory_limit_bytes = 0;
-    int max_requests = 1;                 // at a time; with a limit, make_request refuses one more
+    int max_requests = 1;  // at a time; with a limit, make_request refuses one more
+    // Runs that the program keeps going at a time, a new one beginning when the oldest ends, as
+    // RequestQueue does. Above 1, PlacementPolicy::kCost takes the placement with which results
+    // come most often, as in a pipeline, instead of that with which one comes soonest: see
+    // PlacementForecast::period_ns. [1, kMostInFlight]
+    int requests_in_flight = 1;
+    static constexpr int kMostInFlight = 64;
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
     // With several workers, the data edges across which a tile may begin when the tiles that it
     // needs are done, at most: 0, the default, lets no tile of an operator begin before those that
@@ -382,6 +389,8 @@ struct DivisionReport {
     std::string undivided_because;    // empty: it is divided, or nobody asked for that
 };
 
+class RequestQueue;
+
 class LEAT_API Request {
   public:
     ~Request();
@@ -452,6 +461,7 @@ class LEAT_API Request {
                        const void* data,
                        int64_t count);
     const Tensor* find_output(std::string_view name, DType dtype) const;
+    friend class RequestQueue;
     std::unique_ptr<Impl> impl_;
 };
 

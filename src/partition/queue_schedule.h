@@ -37,7 +37,9 @@ struct QueueMove {
 };
 
 struct QueueSchedule {
-    double makespan_ns = 0;
+    double makespan_ns = 0;  // of a run that has all queues for itself
+    // Between the ends of successive runs in flight, in the long run; of one the makespan.
+    double period_ns = 0;
     std::vector<int32_t> group_of_task;
     // Groups and moves in an order in which each comes after all that it waits for, also on its
     // queue; of two others the earlier one is first.
@@ -51,6 +53,10 @@ struct QueueSchedule {
 enum class QueueSearch : uint8_t { kLook, kPolish };
 Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
                                       const Partition& partition,
-                                      QueueSearch search);
+                                      QueueSearch search,
+                                      int32_t requests_in_flight = 1);
+
+// By period; of equal ones by makespan.
+bool comes_sooner(const QueueSchedule& one, const QueueSchedule& other);
 
 }  // namespace leat

@@ -33,6 +33,11 @@ Status check_options(const CompileOptions& options) {
         return invalid_argument("max_requests is {}", options.max_requests)
             .with_needed("1 or more");
     }
+    if (options.requests_in_flight < 1 ||
+        options.requests_in_flight > CompileOptions::kMostInFlight) {
+        return invalid_argument("requests_in_flight is {}", options.requests_in_flight)
+            .with_needed(fmt::format("1 to {}", CompileOptions::kMostInFlight));
+    }
     return {};
 }
 

@@ -175,7 +175,8 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests},
             parts,
             has_host_steps,
-            placement.forecast.is_by_cost ? &placement.order : nullptr};
+            placement.forecast.is_by_cost ? &placement.order : nullptr,
+            options.requests_in_flight > 1};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

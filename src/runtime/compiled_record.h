@@ -250,10 +250,10 @@ void fields(Archive& archive, GraphData& graph) {
 template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [devices, fallback, placement_policy, pins, device_configuration, calibrate, shapes, dims,
-           memory_limit_bytes, max_requests, plan_cache_bytes, tile_window, runs_serially, optimize,
-           is_traced] = options;
+           memory_limit_bytes, max_requests, requests_in_flight, plan_cache_bytes, tile_window,
+           runs_serially, optimize, is_traced] = options;
     archive(devices, pins, device_configuration, shapes, dims, memory_limit_bytes, max_requests,
-            plan_cache_bytes, tile_window, runs_serially, optimize, is_traced);
+            requests_in_flight, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
     archive.enumerator(calibrate, Calibrate::kMissing);
@@ -318,8 +318,8 @@ void fields(Archive& archive, PlacedNode& node) {
 }
 template <class Archive>
 void fields(Archive& archive, NamedMakespan& row) {
-    auto& [placement, makespan_ns] = row;
-    archive(placement, makespan_ns);
+    auto& [placement, makespan_ns, period_ns] = row;
+    archive(placement, makespan_ns, period_ns);
 }
 template <class Archive>
 void fields(Archive& archive, BusyShare& row) {
@@ -333,9 +333,10 @@ void fields(Archive& archive, ForecastStep& step) {
 }
 template <class Archive>
 void fields(Archive& archive, PlacementForecast& forecast) {
-    auto& [is_by_cost, makespan_ns, found_by, simple, busy, schedule, has_assumed_extents] =
-        forecast;
-    archive(is_by_cost, makespan_ns, found_by, simple, busy, schedule, has_assumed_extents);
+    auto& [is_by_cost, makespan_ns, requests_in_flight, period_ns, found_by, simple, busy, schedule,
+           has_assumed_extents] = forecast;
+    archive(is_by_cost, makespan_ns, requests_in_flight, period_ns, found_by, simple, busy,
+            schedule, has_assumed_extents);
 }
 template <class Archive>
 void fields(Archive& archive, std::tuple<int32_t, int32_t, bool>& move) {

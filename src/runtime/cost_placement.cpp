@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph/inference.h"
 #include "partition/queue_schedule.h"
+#include "partition/stage_partitions.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -25,24 +26,39 @@ struct Forecast {
     std::vector<NamedMakespan> simple;
 };
 
+// Pipelines that are looked at with all their queues.
+constexpr size_t kMostPipelines = 8;
+
 // The queues have the last word: the partition that was found is the shortest by links between
-// memories, and a simple one may be shorter than it by queues.
-Result<Forecast> forecast_queues(const PartitionProblem& problem, CostPartition found) {
+// memories, and a simple one may be shorter than it by queues, or better where several requests are
+// in flight.
+Result<Forecast> forecast_queues(const PartitionProblem& problem,
+                                 CostPartition found,
+                                 int32_t in_flight) {
     Forecast chosen;
-    LEAT_ASSIGN_OR_RETURN(chosen.schedule,
-                          schedule_queues(problem, found.partition, QueueSearch::kPolish));
+    LEAT_ASSIGN_OR_RETURN(chosen.schedule, schedule_queues(problem, found.partition,
+                                                           QueueSearch::kPolish, in_flight));
     chosen.partition = std::move(found.partition);
     chosen.found_by = std::move(found.found_by);
+    if (in_flight > 1) {
+        chosen.simple.push_back(
+            {"soonest result", chosen.schedule.makespan_ns, chosen.schedule.period_ns});
+        for (ProposedPartition& stages : stage_partitions(problem, kMostPipelines)) {
+            found.proposals.push_back({std::move(stages.name), 0, std::move(stages.partition)});
+        }
+    }
     for (JudgedProposal& proposal : found.proposals) {
         NamedMakespan& simple = chosen.simple.emplace_back();
-        simple = {std::move(proposal.name), proposal.makespan_ns};
+        simple = {std::move(proposal.name), proposal.makespan_ns, proposal.makespan_ns};
         if (!std::isfinite(proposal.makespan_ns)) {
             continue;  // it does not fit
         }
-        LEAT_ASSIGN_OR_RETURN(QueueSchedule schedule,
-                              schedule_queues(problem, proposal.partition, QueueSearch::kLook));
+        LEAT_ASSIGN_OR_RETURN(
+            QueueSchedule schedule,
+            schedule_queues(problem, proposal.partition, QueueSearch::kLook, in_flight));
         simple.makespan_ns = schedule.makespan_ns;
-        if (schedule.makespan_ns < chosen.schedule.makespan_ns) {
+        simple.period_ns = schedule.period_ns;
+        if (comes_sooner(schedule, chosen.schedule)) {
             chosen.schedule = std::move(schedule);
             chosen.partition = std::move(proposal.partition);
             chosen.found_by = simple.placement;
@@ -366,9 +382,11 @@ class ProblemBuilder {
         PlacementForecast forecast;
         forecast.is_by_cost = true;
         forecast.makespan_ns = found.schedule.makespan_ns;
+        forecast.requests_in_flight = question_.requests_in_flight;
+        forecast.period_ns = found.schedule.period_ns;
         forecast.found_by = found.found_by;
         forecast.simple = found.simple;
-        const double all_ns = found.schedule.makespan_ns;
+        const double all_ns = found.schedule.period_ns;
         for (size_t unit = 0; unit < problem_.units.size(); ++unit) {
             forecast.busy.push_back({problem_.units[unit].name,
                                      all_ns == 0 ? 0 : found.schedule.busy_ns[unit] / all_ns});
@@ -454,8 +472,9 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
     if (found.shortage) {
         return builder.shortage_error(*found.shortage);
     }
-    LEAT_ASSIGN_OR_RETURN(const Forecast forecast,
-                          forecast_queues(builder.problem(), std::move(found)));
+    LEAT_ASSIGN_OR_RETURN(
+        const Forecast forecast,
+        forecast_queues(builder.problem(), std::move(found), question.requests_in_flight));
     return builder.placement_of(forecast);
 }
 

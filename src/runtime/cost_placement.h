@@ -29,6 +29,7 @@ struct PlacedByCost {
     std::span<const DeviceAnswers> answers;
     std::span<const int> pins;        // by node, kNotPinned or an index among the answers
     int64_t host_capacity_bytes = 0;  // for the values of a run; 0: not limited
+    int32_t requests_in_flight = 1;   // above 1 their period counts, not how long one takes
 };
 
 // Error: kOutOfMemory where some memory is too small for whatever is tried.

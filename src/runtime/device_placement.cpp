@@ -289,7 +289,8 @@ Result<ChosenPlacement> choose(const GraphData& graph,
         const GraphWork work = work_of_graph(graph, shapes.facts);
         LEAT_ASSIGN_OR_RETURN(
             CostPlacement found,
-            place_by_cost({graph, chosen.placement, answers, pins, host_room_bytes(graph, options)},
+            place_by_cost({graph, chosen.placement, answers, pins, host_room_bytes(graph, options),
+                           options.requests_in_flight},
                           assumed, work));
         chosen.placement.device_of_node = std::move(found.device_of_node);
         chosen.clusters = split_by_stage(found.clusters, stages);

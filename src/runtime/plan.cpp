@@ -821,7 +821,10 @@ class PlanBuilder {
         options.keeps_order = true;
         options.is_traced = context_.is_traced;
         // Nobody knows when a device ends: whoever is free takes what is ready then.
-        if (overlaps_devices_ || has_clock_) {
+        const bool waits_beside_others =
+            context_.overlaps_requests && !context_.is_serial &&
+            std::any_of(plan_->steps.begin(), plan_->steps.end(), is_submitted);
+        if (overlaps_devices_ || has_clock_ || waits_beside_others) {
             options.gear = scheduler::Gear::kDynamic;
         }
         const MemoryLayout& layout = choice.layout;

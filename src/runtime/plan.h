@@ -135,6 +135,7 @@ struct PlanContext {
     std::span<const std::shared_ptr<const DevicePart>> parts;
     bool has_host_steps;           // false: nothing may run on a host
     const ForecastOrder* order;    // null: there was no forecast; outlives make_plan
+    bool overlaps_requests;        // several are in flight, of which threads take what is ready
     const Plan* former = nullptr;  // for other shapes; outlives make_plan
     // What was found for these very shapes before, and is taken without searching; outlives
     // make_plan. Where it does not fit, kParse says so.
