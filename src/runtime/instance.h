@@ -55,6 +55,7 @@ class Instance {
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
     // Null where time passes by itself.
     const RunClock* clock() const { return clock_.get(); }
+    RunClock* clock() { return clock_.get(); }
     // Of the last run, with the names of the nodes.
     std::string trace_json(std::span<const scheduler::TraceCounters> counters,
                            const PlacementForecast& forecast) const;

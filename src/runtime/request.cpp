@@ -36,6 +36,15 @@ std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& repor
 
 }  // namespace
 
+scheduler::RunControl control_of(const RunOptions& options) {
+    scheduler::RunControl control;
+    control.stop = options.stop;
+    if (options.deadline) {
+        control.deadline = std::chrono::steady_clock::now() + *options.deadline;
+    }
+    return control;
+}
+
 Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace place)
     : compiled(std::move(graph)),
       inputs(compiled->graph.inputs.size()),
@@ -337,16 +346,68 @@ void Request::Impl::copy_output(int output, int part, Tensor& target) {
     }
 }
 
+Status Request::Impl::check_not_started() const {
+    return is_started_ ? make_error(StatusCode::kBusy, "the request is in flight")
+                             .with_file(compiled->graph.file)
+                             .with_hint("take its results from the queue first")
+                       : Status();
+}
+
 Status Request::Impl::run(const RunOptions& options) {
+    LEAT_RETURN_IF_ERROR(check_not_started());
     LEAT_RETURN_IF_ERROR(check_bound());
-    scheduler::RunControl control;
-    control.stop = options.stop;
-    if (options.deadline) {
-        control.deadline = std::chrono::steady_clock::now() + *options.deadline;
+    Status status = wait_for_parts(1, run_here(control_of(options)));
+    return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
+}
+
+Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hold) {
+    LEAT_RETURN_IF_ERROR(check_not_started());
+    LEAT_RETURN_IF_ERROR(check_bound());
+    started_ = 0;
+    LEAT_RETURN_IF_ERROR(select_instances({}));
+    LEAT_RETURN_IF_ERROR(bind_addresses());
+    if (takes_hold && clock() != nullptr) {
+        clock()->hold_for_caller();
     }
-    Status status = run_here(control);
-    // The calling thread goes from node to node to help.
-    for (size_t i = 1; i < started_; ++i) {
+    is_started_ = true;
+    for (const int part : active_) {
+        ++started_;
+        parts_[size_t(part)].start(control);
+    }
+    return {};
+}
+
+bool Request::Impl::work() {
+    bool has_ended = true;
+    for (const int part : active_) {
+        has_ended = parts_[size_t(part)].work() && has_ended;
+    }
+    return has_ended;
+}
+
+void Request::Impl::abandon_clocks() {
+    for (const int part : active_) {
+        if (RunClock* const own = parts_[size_t(part)].current()->clock()) {
+            own->abandon();
+        }
+    }
+}
+
+void Request::Impl::cancel() {
+    for (const int part : active_) {
+        parts_[size_t(part)].cancel();
+    }
+}
+
+Status Request::Impl::finish() {
+    is_started_ = false;
+    Status status = wait_for_parts(0, {});
+    return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
+}
+
+// The calling thread goes from node to node to help.
+Status Request::Impl::wait_for_parts(size_t begin, Status status) {
+    for (size_t i = begin; i < started_; ++i) {
         RequestPart& part = parts_[size_t(active_[i])];
         if (!status.ok()) {
             part.cancel();
@@ -356,7 +417,7 @@ Status Request::Impl::run(const RunOptions& options) {
             status = std::move(other);
         }
     }
-    return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
+    return status;
 }
 
 // Selects what runs, starts the other parts, and runs the first: that of the request's home, if it
@@ -419,6 +480,7 @@ Status Request::Impl::time_steps(const Instance& instance,
 }
 
 Result<std::vector<StepTime>> Request::Impl::profile() {
+    LEAT_RETURN_IF_ERROR(check_not_started());
     LEAT_RETURN_IF_ERROR(check_bound());
     LEAT_RETURN_IF_ERROR(select_instances({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
@@ -480,6 +542,7 @@ Request& Request::operator=(Request&&) noexcept = default;
 
 Status Request::bind(std::string_view input, const Value& value) {
     return catch_bad_alloc("bind the input", [&]() -> Status {
+        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
         LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
         return impl_->bind(index, value);
     });
@@ -491,6 +554,7 @@ Status Request::bind_memory(std::string_view input,
                             const void* data,
                             int64_t count) {
     return catch_bad_alloc("bind the input", [&]() -> Status {
+        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
         LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
         if (!shape) {
             shape = impl_->compiled->fixed_input_shape(index);
@@ -514,6 +578,7 @@ Status Request::bind_memory(std::string_view input,
 
 Status Request::bind_output(std::string_view output, Tensor tensor) {
     return catch_bad_alloc("bind the output", [&]() -> Status {
+        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
         LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(output));
         return impl_->bind_output(index, std::move(tensor));
     });
@@ -521,6 +586,7 @@ Status Request::bind_output(std::string_view output, Tensor tensor) {
 
 Status Request::prepare(const InputShapes& shapes) {
     return catch_bad_alloc("plan for these shapes", [&]() -> Status {
+        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
         LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
                               impl_->compiled->complete_shapes(shapes));
         for (int input : impl_->compiled->deciding_inputs) {

@@ -14,6 +14,9 @@
 
 namespace leat {
 
+// A deadline counts from now on.
+scheduler::RunControl control_of(const RunOptions& options);
+
 struct Request::Impl {
     Impl(std::shared_ptr<CompiledGraph::Impl> compiled, RequestPlace place);
     ~Impl() = default;
@@ -30,6 +33,19 @@ struct Request::Impl {
     // `override_shapes`: shapes to plan for instead of the bound inputs' (by input), or empty.
     Status select_instances(std::span<const Shape> override_shapes);
     Status run(const RunOptions& options);
+    // The same in steps, for who keeps several runs going: start() lets helpers begin, work() is as
+    // RunHandle::work() says, finish() takes part until the end, and comes once after each start()
+    // that was a success. `takes_hold`: a hold of the
+    // clock for the caller is taken before anything begins.
+    Status start(const scheduler::RunControl& control, bool takes_hold);
+    bool work();
+    Status finish();
+    // After work() has told the end: a run that failed lets time pass for the others.
+    void abandon_clocks();
+    void cancel();
+    bool is_started() const { return is_started_; }
+    RunClock* clock() { return parts_[size_t(active_[0])].current()->clock(); }
+    Status check_not_started() const;
     Result<std::vector<StepTime>> profile();
     PlacementReport placement_report() const;
     void trim();
@@ -71,6 +87,7 @@ struct Request::Impl {
     int64_t first_byte(const Tensor& whole, int part) const;
     Tensor* target_of(int output);
     Status bind_addresses();
+    Status wait_for_parts(size_t begin, Status status);
     Status run_here(const scheduler::RunControl& control);
     Status time_steps(const Instance& instance, std::map<const NodeData*, StepTime>& times);
     Status collect_results();
@@ -83,6 +100,7 @@ struct Request::Impl {
     BatchDivision* division_ = nullptr;                      // current; null: none was asked for
     std::vector<int> active_;  // parts with a current instance that run; the first by the caller
     size_t started_ = 0;       // of them, in the last run
+    bool is_started_ = false;  // by start(), and not finished
 };
 
 }  // namespace leat

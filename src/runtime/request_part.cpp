@@ -64,6 +64,15 @@ void RequestPart::start(const scheduler::RunControl& control) {
     current_->start(handle_, *group_->executor, control);
 }
 
+bool RequestPart::work() {
+    if (binding_) {
+        (void)binding_->bind();
+    }
+    const bool has_ended = handle_.work();
+    leave();
+    return has_ended;
+}
+
 Status RequestPart::wait() {
     enter();
     Status status = current_->end_run(handle_.wait());

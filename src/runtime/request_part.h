@@ -47,6 +47,8 @@ class RequestPart {
     }
     // By helpers alone, until wait() takes part.
     void start(const scheduler::RunControl& control);
+    // As RunHandle::work().
+    bool work();
     Status wait();
     void cancel() { handle_.cancel(); }
 

@@ -68,6 +68,14 @@ void RunClock::hold() {
 
 void RunClock::release() {
     end_ns_ = now_ns();  // while it stands
+    changed_.notify_all();
+    if (open_ == 0 && std::exchange(is_lent_, false)) {
+        return;  // it is the caller's again
+    }
+    release_backends();
+}
+
+void RunClock::release_backends() {
     for (const std::shared_ptr<DeviceBackend>& backend : backends_) {
         (void)backend->virtual_clock()->release(backend->handle());
     }
@@ -82,6 +90,8 @@ void RunClock::begin(scheduler::ProgramState& program) {
     end_ns_ = begin_ns_;
     is_running_ = true;
     busy_ = 0;
+    is_lent_ = false;
+    open_ = releases_->task_count();
     for (int32_t task = 0; task < releases_->task_count(); ++task) {
         waits_[size_t(task)] = releases_->waits(task);
         tiles_[size_t(task)] = releases_->tiles(task);
@@ -102,6 +112,7 @@ void RunClock::tiles_ended(scheduler::TaskId task, int64_t tiles) {
     if (!is_running_ || (tiles_[size_t(task)] -= tiles) > 0) {
         return;
     }
+    --open_;
     elapse(int32_t(task));
     for (const int32_t successor : releases_->successors(int32_t(task))) {
         busy_ += release_one(successor) ? 1 : 0;
@@ -115,6 +126,26 @@ void RunClock::point_reached(scheduler::TaskId task) {
     const std::lock_guard lock(mutex_);
     if (is_running_ && release_one(int32_t(task)) && busy_++ == 0) {
         hold();
+    }
+}
+
+void RunClock::lend_until_end() {
+    const std::lock_guard lock(mutex_);
+    if (open_ > 0) {
+        is_lent_ = true;
+        release_backends();
+    }
+}
+
+bool RunClock::is_idle_within(std::chrono::nanoseconds most) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, most, [this] { return !is_running_ || busy_ == 0; });
+}
+
+void RunClock::abandon() {
+    const std::lock_guard lock(mutex_);
+    if (open_ > 0 && std::exchange(is_running_, false) && busy_ > 0) {
+        release();
     }
 }
 

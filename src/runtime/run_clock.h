@@ -9,6 +9,7 @@
 // sleeps does not know whether another one works.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,21 @@ class RunClock {
     // lane still does.
     void end();
 
+    // A thread that keeps several runs going has a hold of its own while it does something else
+    // than wait, so that no time passes between the end of one run and the begin of another.
+    void hold_for_caller() { hold(); }
+    void release_for_caller() { release_backends(); }
+    // The caller's hold is given up until the run's last task has ended, and is taken over there.
+    // At once where that has happened.
+    void lend_until_end();
+    // After end(): whether the caller has it back. Without that the run ended early, and what is
+    // left on devices may have needed time.
+    bool has_returned_hold() const { return !is_lent_; }
+    // True: all that is left of the run waits for a device. Waits for that at most so long.
+    bool is_idle_within(std::chrono::nanoseconds most);
+    // Of a run that has failed: what will not run any more holds nothing. Waits for nothing.
+    void abandon();
+
     // Of the last run, on the clock: when it began, and when its last task so far had ended.
     int64_t begin_ns() const { return begin_ns_; }
     int64_t end_ns() const { return end_ns_; }
@@ -94,6 +110,7 @@ class RunClock {
     static void elapsed(void* user, LeatCode code);
     void hold();
     void release();
+    void release_backends();
     int64_t now_ns() const { return backends_[0]->virtual_clock()->now_ns(backends_[0]->handle()); }
     bool release_one(int32_t task);
 
@@ -107,6 +124,8 @@ class RunClock {
     std::vector<int32_t> waits_;                  // by task, that are left
     std::vector<int64_t> tiles_;                  // by task, that are left
     int32_t busy_ = 0;                            // tasks that are ready or running
+    int32_t open_ = 0;                            // tasks that have not ended
+    bool is_lent_ = false;                        // the caller's hold
     bool is_running_ = false;
     int64_t begin_ns_ = 0;
     int64_t end_ns_ = 0;

@@ -24,6 +24,24 @@ inline RuntimeOptions sim_options(int threads, Settings settings = {}) {
     return options;
 }
 
+// In virtual time: three of different speeds, on links of different speeds.
+inline Settings unequal_devices() {
+    return {{"mode", "virtual"},
+            {"devices", "3"},
+            {"flops_per_s", "4e8,1e9,2e9"},
+            {"bytes_per_s", "1e9,1e9,4e9"},
+            {"link_latency_us", "5,20,10"},
+            {"link_bytes_per_s", "2e9,1e9,4e9"}};
+}
+
+inline CompileOptions by_cost(const std::string& devices) {
+    CompileOptions options;
+    options.devices = devices;
+    options.placement_policy = PlacementPolicy::kCost;
+    options.fallback = Fallback::kForbid;
+    return options;
+}
+
 // In microseconds after the begin of the run; both -1: the trace has no such event.
 struct EventTime {
     double begin = -1;

@@ -16,28 +16,11 @@
 namespace leat {
 namespace {
 
+using testing_support::by_cost;
 using testing_support::forecast_graph;
 using testing_support::random_tensor;
-using testing_support::Settings;
 using testing_support::sim_options;
-
-// Three of different speeds, on links of different speeds.
-Settings unequal_devices() {
-    return {{"mode", "virtual"},
-            {"devices", "3"},
-            {"flops_per_s", "4e8,1e9,2e9"},
-            {"bytes_per_s", "1e9,1e9,4e9"},
-            {"link_latency_us", "5,20,10"},
-            {"link_bytes_per_s", "2e9,1e9,4e9"}};
-}
-
-CompileOptions by_cost(const std::string& devices) {
-    CompileOptions options;
-    options.devices = devices;
-    options.placement_policy = PlacementPolicy::kCost;
-    options.fallback = Fallback::kForbid;
-    return options;
-}
+using testing_support::unequal_devices;
 
 struct Confirmed {
     double forecast_ns = 0;
