@@ -37,6 +37,11 @@ class QueueProblem {
 
   private:
     int32_t groups() const { return grouped_.problem.task_count; }
+    // By the device; copies into the arena are the host's.
+    bool is_upload(int32_t move_task) const {
+        const QueueMove& move = moves_[size_t(move_task - groups())];
+        return move.is_to_device && move.domain != kHostDomain;
+    }
     // Its copies; behind the units' lanes. Not of the host's memory.
     int32_t copy_lane(int32_t domain) const { return unit_count_ + domain - 1; }
     int32_t lane_count() const { return unit_count_ + problem_.domain_count - 1; }
@@ -238,9 +243,9 @@ double QueueProblem::period_ns(const QueueSchedule& schedule, int32_t requests_i
     for (const auto& [before, later] : edges_) {
         const int32_t unit = lane_of_[size_t(later)];
         const bool is_part = later < groups() && problem_.units[size_t(unit)].runs_parts;
-        const bool is_upload = before >= groups() && moves_[size_t(before - groups())].is_to_device;
-        const bool follows =
-            is_part && (is_upload || (before < groups() && lane_of_[size_t(before)] == unit));
+        const bool is_before =
+            before < groups() ? lane_of_[size_t(before)] == unit : is_upload(before);
+        const bool follows = is_part && is_before;
         tasks[size_t(rank_of[size_t(later)])].waits.push_back({rank_of[size_t(before)], follows});
     }
     return stream_period_ns(tasks, requests_in_flight);
