@@ -1,0 +1,32 @@
+// What the devices of a list say about the nodes of a graph, and what they take for them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "partition/partition.h"
+#include "partition/plugin_constants.h"
+#include "runtime/device_costs.h"
+#include "runtime/device_list.h"
+
+namespace leat {
+
+DeviceAnswers ask_host(const GraphData& graph, const ListedDevice& device);
+
+// By device of the list. constants: outlived by the tensors of the graph.
+Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
+                                           std::span<const ListedDevice> devices,
+                                           PluginConstants& constants);
+
+// By node: why a custom operator stays on the host; empty for all other nodes. What the backend may
+// run is registered there.
+std::vector<std::string> offer_custom_operators(const GraphData& graph, DeviceBackend& backend);
+
+// Of nodes with open extents backends do not know what will be run.
+void take_reported_costs(const GraphData& graph,
+                         std::span<const DeviceAnswers> answers,
+                         AssumedDevices& assumed);
+
+}  // namespace leat
