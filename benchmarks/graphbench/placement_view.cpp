@@ -34,6 +34,8 @@ ReasonName name_of(PlacementReason reason) {
             return {"joined", "done by"};
         case PlacementReason::kUnused:
             return {"unused", "no result needs it"};
+        case PlacementReason::kDivided:
+            return {"divided", "divided over devices"};
     }
     LEAT_CHECK(false, "placement reason {}", int(reason));
     return {};
@@ -122,6 +124,17 @@ std::string forecast_text(const PlacementForecast& forecast) {
         text += fmt::format("  {}: {} us", other.placement, microseconds(other.makespan_ns));
         text += is_stream ? fmt::format(", every {} us\n", microseconds(other.period_ns)) : "\n";
     }
+    for (const DividedOperator& divided : forecast.divided) {
+        text +=
+            fmt::format("  divided: {} ({}) by {}:", divided.name, divided.op_type, divided.axis);
+        for (const OperatorShard& shard : divided.shards) {
+            text += fmt::format(" {} [{}, {})", shard.device, shard.begin, shard.end);
+        }
+        text += "\n";
+    }
+    if (!forecast.divided.empty()) {
+        text += fmt::format("  undivided: {} us\n", microseconds(forecast.undivided_ns));
+    }
     if (forecast.has_assumed_extents) {
         text += "  placed as if extents that nothing fixed were 1: give --shape or --dim\n";
     }
@@ -164,6 +177,23 @@ Json devices_json(const GraphPlacement& placement) {
     return list;
 }
 
+Json divided_json(const PlacementForecast& forecast) {
+    Json list = Json::array();
+    for (const DividedOperator& divided : forecast.divided) {
+        Json entry = Json::object();
+        entry.set("name", divided.name).set("op", divided.op_type).set("axis", divided.axis);
+        Json shards = Json::array();
+        for (const OperatorShard& shard : divided.shards) {
+            Json range = Json::object();
+            range.set("device", shard.device).set("begin", shard.begin).set("end", shard.end);
+            shards.push(std::move(range));
+        }
+        entry.set("shards", std::move(shards));
+        list.push(std::move(entry));
+    }
+    return list;
+}
+
 Json forecast_json(const PlacementForecast& forecast) {
     Json json = Json::object();
     json.set("makespan_ns", forecast.makespan_ns).set("found_by", forecast.found_by);
@@ -185,6 +215,9 @@ Json forecast_json(const PlacementForecast& forecast) {
         busy.push(std::move(entry));
     }
     json.set("busy", std::move(busy));
+    if (!forecast.divided.empty()) {
+        json.set("divided", divided_json(forecast)).set("undivided_ns", forecast.undivided_ns);
+    }
     return json;
 }
 

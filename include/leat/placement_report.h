@@ -21,14 +21,17 @@ enum class PlacementReason : uint8_t {
     kIdentity,         // it gives its input back
     kJoined,           // another node does its work
     kUnused,           // no result of the graph needs it
+    kDivided,          // shards of it run on several devices: PlacementForecast::divided
 };
 
 // What an estimated time is made of.
 enum class CostSource : uint8_t {
     kDefinition,  // flops and bytes of the operator's definition, and the device's rates
-    kScaled,      // the same, times what other operators of the type took there by comparison
-    kMeasured,    // this operator with these shapes was measured on the device
-    kReported,    // the backend says how long it takes
+    // The same, times what other operators of the type took there by comparison; of a shard the
+    // share of what the whole operator took.
+    kScaled,
+    kMeasured,  // this operator with these shapes was measured on the device
+    kReported,  // the backend says how long it takes
 };
 
 struct DeviceRefusal {
@@ -124,6 +127,21 @@ struct BusyShare {
     double share = 0;  // of PlacementForecast::period_ns, over all its queues
 };
 
+// Indices [begin, end) of the axis along which an operator is divided.
+struct OperatorShard {
+    std::string device;
+    int64_t begin = 0;
+    int64_t end = 0;
+};
+
+// An operator that CompileOptions::divide_operators has divided.
+struct DividedOperator {
+    std::string name;  // of the node; those of its shards begin with it
+    std::string op_type;
+    std::string axis;  // of the result: "rows", "batch", "columns" or "channels"
+    std::vector<OperatorShard> shards;
+};
+
 // What PlacementPolicy::kCost expected of the placement that it chose, with the shapes that
 // CompileOptions fix: all parts and host steps with the moves between them, as soon as they can.
 struct PlacementForecast {
@@ -140,6 +158,8 @@ struct PlacementForecast {
     std::vector<BusyShare> busy;         // the host's first, as one
     std::vector<ForecastStep> schedule;  // by begin
     bool has_assumed_extents = false;    // extents that nothing fixes counted as 1
+    std::vector<DividedOperator> divided;
+    double undivided_ns = 0;  // the makespan without that; 0: nothing is divided
 };
 
 struct GraphPlacement {

@@ -162,6 +162,13 @@ struct CompileOptions {
     // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
     PlacementPolicy placement_policy = PlacementPolicy::kListOrder;
+    // By cost: operators may be divided over devices, each of which computes a range of the rows,
+    // columns, channels or batch, where the forecast is then shorter. Which operators were is told
+    // by PlacementForecast::divided. Ranges need fixed extents; pinned nodes, custom operators and
+    // graphs with pipeline stages stay whole. Shards give the bits that the whole operator gives on
+    // their device, if its kernels do not depend on these extents: those of cpu and reference do
+    // not.
+    bool divide_operators = true;
     // Nodes that must run on one device of the list: name of a node of the graph (one that several
     // have means all of them) -> device, as `devices` writes it. An error names a node or device
     // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`

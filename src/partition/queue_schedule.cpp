@@ -141,6 +141,12 @@ class QueueProblem {
         return task_in[domain] = add_move(value, domain, true, after);
     }
 
+    // On the host: a view, or an end of the graph. It waits for nobody's turn.
+    bool is_nothing(int32_t task) const {
+        return task < groups() && cost_ns_[size_t(task)] == 0 &&
+               domain_of_group(task) == kHostDomain;
+    }
+
     void add_costs() {
         tasks_.task_count = int32_t(lane_of_.size());
         tasks_.domain_of_lane.assign(size_t(lane_count()), 0);
@@ -182,8 +188,15 @@ QueueSchedule QueueProblem::schedule_of(const scheduler::Schedule& found) const 
         add_edge(before, later);
     }
     for (const std::vector<int32_t>& order : found.order_of_lane) {
-        for (size_t i = 1; i < order.size(); ++i) {
-            add_edge(order[i - 1], order[i]);
+        int32_t before = -1;
+        for (const int32_t task : order) {
+            if (is_nothing(task)) {
+                continue;
+            }
+            if (before >= 0) {
+                add_edge(before, task);
+            }
+            before = task;
         }
     }
     using Ready = std::pair<double, int32_t>;  // earliest start, task

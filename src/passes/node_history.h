@@ -20,6 +20,7 @@ enum class NodeFate : uint8_t {
     kComputed,  // its results are constants now
     kIdentity,  // it gives its input back
     kJoined,    // another node does its work
+    kDivided,   // several nodes do its work
 };
 
 struct RemovedNode {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
@@ -82,6 +83,24 @@ struct OptimizedGraph {
     PlacedGraph placed;
 };
 
+// In place of the one that was placed, if operators were divided.
+void take_divided_graph(OptimizedGraph& optimized) {
+    if (optimized.placed.divided == nullptr) {
+        return;
+    }
+    GraphData& data = optimized.graph.data();
+    std::set<std::string_view> divided;
+    for (const DividedOperator& entry : optimized.placed.record.forecast.divided) {
+        divided.insert(entry.name);
+    }
+    for (const NodeData& node : data.nodes) {
+        if (divided.count(node.name) != 0) {
+            optimized.history.remove(node, NodeFate::kDivided);
+        }
+    }
+    data = std::move(*optimized.placed.divided);
+}
+
 Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& runtime,
                                           Graph graph,
                                           std::vector<ListedDevice> devices,
@@ -100,6 +119,7 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
     optimized.calibration = calibrate(runtime, data, devices, options);
     LEAT_ASSIGN_OR_RETURN(optimized.placed,
                           place(*runtime, data, std::move(devices), optimized.history, options));
+    take_divided_graph(optimized);
     return optimized;
 }
 

@@ -32,6 +32,7 @@ struct DeviceRecord {
     std::string key;    // as calibration_key() says: device, driver, versions, threads, settings
     std::string costs;  // that were measured, as text; empty: none
     std::vector<double> reported_ns;  // as AssumedDevice has them
+    std::vector<double> derived_ns;   // the same
 };
 
 struct PlacementParts {
@@ -91,8 +92,8 @@ void fields(Archive& archive, MachineRecord& record) {
 }
 template <class Archive>
 void fields(Archive& archive, DeviceRecord& record) {
-    auto& [label, key, costs, reported_ns] = record;
-    archive(label, key, costs, reported_ns);
+    auto& [label, key, costs, reported_ns, derived_ns] = record;
+    archive(label, key, costs, reported_ns, derived_ns);
 }
 
 // ---- shapes and types ----
@@ -249,11 +250,12 @@ void fields(Archive& archive, GraphData& graph) {
 
 template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
-    auto& [devices, fallback, placement_policy, pins, device_configuration, calibrate, shapes, dims,
-           memory_limit_bytes, max_requests, requests_in_flight, plan_cache_bytes, tile_window,
-           runs_serially, optimize, is_traced] = options;
-    archive(devices, pins, device_configuration, shapes, dims, memory_limit_bytes, max_requests,
-            requests_in_flight, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced);
+    auto& [devices, fallback, placement_policy, divide_operators, pins, device_configuration,
+           calibrate, shapes, dims, memory_limit_bytes, max_requests, requests_in_flight,
+           plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] = options;
+    archive(devices, divide_operators, pins, device_configuration, shapes, dims, memory_limit_bytes,
+            max_requests, requests_in_flight, plan_cache_bytes, tile_window, runs_serially,
+            optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
     archive.enumerator(calibrate, Calibrate::kMissing);
@@ -313,7 +315,7 @@ void fields(Archive& archive, PlacedNode& node) {
            moving_ns, is_estimated, flops, bytes, estimated_ns, source] = node;
     archive(name, op_type, device, part, joined_into, refusals, alternatives, listed_device,
             moving_ns, is_estimated, flops, bytes, estimated_ns);
-    archive.enumerator(reason, PlacementReason::kUnused);
+    archive.enumerator(reason, PlacementReason::kDivided);
     archive.enumerator(source, CostSource::kReported);
 }
 template <class Archive>
@@ -332,11 +334,21 @@ void fields(Archive& archive, ForecastStep& step) {
     archive(name, device, is_move, begin_ns, end_ns);
 }
 template <class Archive>
+void fields(Archive& archive, OperatorShard& shard) {
+    auto& [device, begin, end] = shard;
+    archive(device, begin, end);
+}
+template <class Archive>
+void fields(Archive& archive, DividedOperator& row) {
+    auto& [name, op_type, axis, shards] = row;
+    archive(name, op_type, axis, shards);
+}
+template <class Archive>
 void fields(Archive& archive, PlacementForecast& forecast) {
     auto& [is_by_cost, makespan_ns, requests_in_flight, period_ns, found_by, simple, busy, schedule,
-           has_assumed_extents] = forecast;
+           has_assumed_extents, divided, undivided_ns] = forecast;
     archive(is_by_cost, makespan_ns, requests_in_flight, period_ns, found_by, simple, busy,
-            schedule, has_assumed_extents);
+            schedule, has_assumed_extents, divided, undivided_ns);
 }
 template <class Archive>
 void fields(Archive& archive, std::tuple<int32_t, int32_t, bool>& move) {

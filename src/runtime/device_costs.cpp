@@ -252,6 +252,11 @@ std::vector<NodeEstimate> node_estimates(const GraphWork& work,
             if (own_ns > 0 && estimate.source == CostSource::kDefinition) {
                 estimate = {own_ns, CostSource::kReported};
             }
+            const std::vector<double>& derived_ns = devices[d].derived_ns;
+            const double shard_ns = n < derived_ns.size() ? derived_ns[n] : -1;
+            if (shard_ns >= 0 && estimate.source != CostSource::kMeasured) {
+                estimate = {shard_ns, CostSource::kScaled};
+            }
         }
     }
     return estimates;

@@ -37,6 +37,9 @@ struct AssumedDevice {
     double submit_ns = 0;                           // of each part that it is given
     // By node of the graph, as the backend estimates it; 0: it does not. Empty: nobody has asked.
     std::vector<double> reported_ns;
+    // By node of a divided graph, from what is known of the undivided one; below 0: nothing
+    // follows. Empty: the graph is not divided.
+    std::vector<double> derived_ns;
 
     // Its parts work in the arena of the host's plan: nothing is copied to or from them but what is
     // not there, in memory of the caller.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "runtime/cost_placement.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_answers.h"
+#include "runtime/operator_division.h"
 
 namespace leat {
 namespace {
@@ -140,13 +142,40 @@ PlacementRecord record_of(const GraphData& graph,
     return record;
 }
 
+// A graph that is to be placed, with what devices say about it.
+struct AskedGraph {
+    const GraphData* graph;
+    std::vector<DeviceAnswers> answers;
+    std::vector<int> pins;    // by node, of the program
+    std::vector<int> places;  // the same, and the devices of shards
+    std::vector<int> stages;
+    AssumedDevices assumed;
+    std::vector<SplitPiece> pieces;  // by node; empty: the graph is not divided
+};
+
 struct ChosenPlacement {
     Placement placement;
     std::vector<Cluster> clusters;
     std::vector<int> listed_device_of_node;
     PlacementForecast forecast;
     ForecastOrder order;
+    GraphWork work;  // by cost only
 };
+
+Result<AskedGraph> ask(const GraphData& graph,
+                       std::span<const ListedDevice> devices,
+                       const NodeHistory& history,
+                       int threads,
+                       PluginConstants& constants) {
+    AskedGraph asked{&graph, {}, {}, {}, {}, {}, {}};
+    LEAT_ASSIGN_OR_RETURN(asked.answers, ask_all(graph, devices, constants));
+    asked.pins = pinned_devices(graph, devices, history);
+    asked.places = asked.pins;
+    asked.stages = pipeline_stages(graph, history);
+    asked.assumed = assume_devices(devices, threads);
+    take_reported_costs(graph, asked.answers, asked.assumed);
+    return asked;
+}
 
 // What the memory limit leaves for the values of each request; 0: there is no limit.
 int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
@@ -157,56 +186,179 @@ int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
     return std::max<int64_t>(left_bytes / std::max(options.max_requests, 1), 1);
 }
 
-// A device that is not in the list only runs what those of the list refuse. -1: there is none.
-void keep_for_fallback(const Placement& listed, int device, std::span<DeviceAnswers> answers) {
+// A device that is not in the list only runs what those of the list refuse, and, as the host, cuts
+// and joins what is divided. -1: there is none.
+void keep_for_fallback(const Placement& listed, int device, AskedGraph& asked) {
     for (size_t n = 0; device >= 0 && n < listed.device_of_node.size(); ++n) {
-        std::string& refusal = answers[size_t(device)].nodes[n].refusal;
-        if (listed.device_of_node[n] != device && refusal.empty()) {
+        const bool is_cut =
+            !asked.pieces.empty() && (asked.pieces[n].role == SplitPiece::Role::kSlice ||
+                                      asked.pieces[n].role == SplitPiece::Role::kConcat);
+        std::string& refusal = asked.answers[size_t(device)].nodes[n].refusal;
+        if (listed.device_of_node[n] != device && refusal.empty() && !is_cut) {
             refusal = "it is not in the list, and only runs what the others refuse";
         }
     }
 }
 
+Status place_where_forecast_is_shortest(const CompileOptions& options,
+                                        int fallback_device,
+                                        AskedGraph& asked,
+                                        ChosenPlacement& chosen) {
+    const GraphData& graph = *asked.graph;
+    PlacedGraph unplaced;
+    LEAT_RETURN_IF_ERROR(
+        judge(graph, chosen.placement, asked.answers, asked.pins, options.fallback, unplaced));
+    keep_for_fallback(chosen.placement, fallback_device, asked);
+    const AssumedShapes shapes = assume_shapes(graph, options);
+    chosen.work = work_of_graph(graph, shapes.facts);
+    LEAT_ASSIGN_OR_RETURN(
+        CostPlacement found,
+        place_by_cost({graph, chosen.placement, asked.answers, asked.places,
+                       host_room_bytes(graph, options), options.requests_in_flight},
+                      asked.assumed, chosen.work));
+    chosen.placement.device_of_node = std::move(found.device_of_node);
+    chosen.clusters = split_by_stage(found.clusters, asked.stages);
+    chosen.forecast = std::move(found.forecast);
+    // Of parts as they were found.
+    if (chosen.clusters.size() == found.clusters.size()) {
+        chosen.order = std::move(found.order);
+    }
+    chosen.forecast.has_assumed_extents =
+        shapes.has_assumed_extents || chosen.work.has_open_extents;
+    return {};
+}
+
 // By the rule that the options name; an error where some node may not be where it has to be.
-Result<ChosenPlacement> choose(const GraphData& graph,
-                               std::span<DeviceAnswers> answers,
-                               std::span<const int> pins,
-                               std::span<const int> stages,
-                               const AssumedDevices& assumed,
-                               const CompileOptions& options,
+Result<ChosenPlacement> choose(const CompileOptions& options,
                                int fallback_device,
+                               AskedGraph& asked,
                                PlacedGraph& placed) {
+    const GraphData& graph = *asked.graph;
     ChosenPlacement chosen;
     const bool is_by_cost = options.placement_policy == PlacementPolicy::kCost;
-    chosen.placement = is_by_cost ? place_nodes_asking_all(graph, answers, pins)
-                                  : place_nodes(graph, answers, pins);
+    chosen.placement = is_by_cost ? place_nodes_asking_all(graph, asked.answers, asked.places)
+                                  : place_nodes(graph, asked.answers, asked.places);
     chosen.listed_device_of_node = chosen.placement.device_of_node;
     if (is_by_cost) {
-        PlacedGraph unplaced;
         LEAT_RETURN_IF_ERROR(
-            judge(graph, chosen.placement, answers, pins, options.fallback, unplaced));
-        keep_for_fallback(chosen.placement, fallback_device, answers);
-        const AssumedShapes shapes = assume_shapes(graph, options);
-        const GraphWork work = work_of_graph(graph, shapes.facts);
-        LEAT_ASSIGN_OR_RETURN(
-            CostPlacement found,
-            place_by_cost({graph, chosen.placement, answers, pins, host_room_bytes(graph, options),
-                           options.requests_in_flight},
-                          assumed, work));
-        chosen.placement.device_of_node = std::move(found.device_of_node);
-        chosen.clusters = split_by_stage(found.clusters, stages);
-        chosen.forecast = std::move(found.forecast);
-        // Of parts as they were found.
-        if (chosen.clusters.size() == found.clusters.size()) {
-            chosen.order = std::move(found.order);
-        }
-        chosen.forecast.has_assumed_extents = shapes.has_assumed_extents || work.has_open_extents;
+            place_where_forecast_is_shortest(options, fallback_device, asked, chosen));
     }
-    LEAT_RETURN_IF_ERROR(judge(graph, chosen.placement, answers, pins, options.fallback, placed));
+    LEAT_RETURN_IF_ERROR(
+        judge(graph, chosen.placement, asked.answers, asked.pins, options.fallback, placed));
     if (!is_by_cost) {
-        chosen.clusters = find_clusters(graph, chosen.placement.device_of_node, answers, stages);
+        chosen.clusters =
+            find_clusters(graph, chosen.placement.device_of_node, asked.answers, asked.stages);
     }
     return chosen;
+}
+
+// The list that a graph is placed on.
+struct PlacedList {
+    std::vector<ListedDevice> devices;
+    int fallback_device = -1;  // that is not in the list of the program; -1: none
+};
+
+struct DividedPlacement {
+    std::unique_ptr<GraphData> graph;
+    PlacedList list;
+    AskedGraph asked;
+    ChosenPlacement chosen;
+    PlacedGraph placed;  // what choose() fills
+};
+
+std::vector<DividedOperator> divided_operators(const GraphData& graph,
+                                               const OperatorDivision& division,
+                                               std::span<const ListedDevice> devices) {
+    std::vector<DividedOperator> divided;
+    for (size_t i = 0; i < division.splits.size(); ++i) {
+        const NodeSplit& split = division.splits[i];
+        const NodeData& node = graph.node(split.node);
+        DividedOperator& entry = divided.emplace_back();
+        entry.name = node.name;
+        entry.op_type = node.op_type;
+        entry.axis = split.axis.name;
+        int64_t begin = 0;
+        for (size_t shard = 0; shard < split.extents.size(); ++shard) {
+            const int64_t end = begin + split.extents[shard];
+            entry.shards.push_back(
+                {devices[size_t(division.device_of_shard[i][shard])].label, begin, end});
+            begin = end;
+        }
+    }
+    return divided;
+}
+
+// Where operators are divided the host has to cut and join, whatever is in the list.
+PlacedList with_host(PlacedList list, const Backend& host) {
+    const bool has_host =
+        std::any_of(list.devices.begin(), list.devices.end(),
+                    [](const ListedDevice& device) { return device.host != nullptr; });
+    if (!has_host) {
+        list.fallback_device = int(list.devices.size());
+        list.devices.push_back({std::string(host.name()), &host, {}, nullptr});
+    }
+    return list;
+}
+
+// An error where some device or memory does not take the divided graph.
+Result<DividedPlacement> place_divided(const DivisionQuestion& question,
+                                       const OperatorDivision& division,
+                                       PlacedList list,
+                                       const NodeHistory& history,
+                                       const CompileOptions& options,
+                                       int threads,
+                                       PluginConstants& constants) {
+    LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
+    DividedPlacement divided{
+        std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}, {}};
+    LEAT_ASSIGN_OR_RETURN(divided.asked,
+                          ask(*divided.graph, divided.list.devices, history, threads, constants));
+    AskedGraph& asked = divided.asked;
+    for (size_t d = 0; d < asked.assumed.devices.size(); ++d) {
+        asked.assumed.devices[d].derived_ns = derived_times(question, division, split, d);
+    }
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
+        const SplitPiece& piece = split.pieces[n];
+        if (piece.role == SplitPiece::Role::kShard) {
+            asked.places[n] = division.device_of_shard[size_t(piece.split)][size_t(piece.shard)];
+        }
+    }
+    asked.pieces = std::move(split.pieces);
+    LEAT_ASSIGN_OR_RETURN(divided.chosen,
+                          choose(options, divided.list.fallback_device, asked, divided.placed));
+    PlacementForecast& forecast = divided.chosen.forecast;
+    forecast.divided = divided_operators(question.graph, division, divided.list.devices);
+    forecast.undivided_ns = question.makespan_ns;
+    return divided;
+}
+
+// The first of what is proposed whose results come sooner, or, with several requests in flight,
+// more often, than those of the graph as it is, by a margin that is more than rounding.
+std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
+                                                 const ChosenPlacement& chosen,
+                                                 const PlacedList& list,
+                                                 const Backend& host,
+                                                 const NodeHistory& history,
+                                                 const CompileOptions& options,
+                                                 int threads,
+                                                 PluginConstants& constants) {
+    constexpr double kLongest = 0.98;
+    const DivisionQuestion question{*asked.graph,
+                                    asked.answers,
+                                    asked.pins,
+                                    asked.assumed,
+                                    chosen.work,
+                                    chosen.placement.device_of_node,
+                                    chosen.forecast.makespan_ns};
+    for (const OperatorDivision& division : propose_divisions(question)) {
+        Result<DividedPlacement> divided = place_divided(question, division, with_host(list, host),
+                                                         history, options, threads, constants);
+        if (divided.ok() &&
+            divided->chosen.forecast.period_ns < kLongest * chosen.forecast.period_ns) {
+            return *std::move(divided);
+        }
+    }
+    return std::nullopt;
 }
 
 // For each node the devices besides its own: those that take it, and why the others do not.
@@ -264,6 +416,30 @@ std::vector<const Backend*> hosts_of(const GraphData& whole,
         hosts.push_back(device < 0 ? nullptr : devices[size_t(device)].host);
     }
     return hosts;
+}
+
+// Compiles the parts, and leaves a graph with a node for each.
+Status cut_parts(const GraphData& graph,
+                 std::span<const ListedDevice> devices,
+                 ChosenPlacement& chosen,
+                 PluginConstants& constants,
+                 PlacedGraph& placed) {
+    const std::vector<Cluster>& clusters = chosen.clusters;
+    placed.deciding_inputs = std::move(chosen.placement.deciding_inputs);
+    CutGraph cut = cut_clusters(graph, clusters, chosen.placement.device_of_node);
+    placed.parts.reserve(clusters.size());
+    for (size_t i = 0; i < clusters.size(); ++i) {
+        for (const NodeId id : clusters[i].nodes) {
+            placed.record.part_of_node[size_t(id.index)] = int(i);
+        }
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
+                              DevicePart::compile(devices[size_t(clusters[i].device)].place,
+                                                  cut.bodies[i], constants));
+        placed.parts.push_back(std::move(part));
+    }
+    placed.hosts = hosts_of(graph, cut.graph, chosen.placement.device_of_node, devices);
+    placed.cut = std::make_unique<GraphData>(std::move(cut.graph));
+    return {};
 }
 
 // A list of nodes for each part; kParse: a node is on a device's part and not on the device.
@@ -387,48 +563,42 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      const CompileOptions& options,
                                      int threads) {
     PlacedGraph placed;
-    const auto host = std::find_if(devices.begin(), devices.end(), [](const ListedDevice& device) {
-        return device.host != nullptr;
-    });
-    int fallback_device = -1;
-    placed.has_host_steps = host != devices.end() || options.fallback != Fallback::kForbid;
-    if (host == devices.end()) {
+    PlacedList list{std::move(devices), -1};
+    const auto host =
+        std::find_if(list.devices.begin(), list.devices.end(),
+                     [](const ListedDevice& device) { return device.host != nullptr; });
+    placed.has_host_steps = host != list.devices.end() || options.fallback != Fallback::kForbid;
+    if (host == list.devices.end()) {
         LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
         if (placed.has_host_steps) {
-            fallback_device = int(devices.size());
-            devices.push_back({std::string(placed.host->name()), placed.host, {}, nullptr});
+            list = with_host(std::move(list), *placed.host);
         }
     } else {
         placed.host = host->host;
     }
     PluginConstants constants;
-    LEAT_ASSIGN_OR_RETURN(std::vector<DeviceAnswers> answers, ask_all(graph, devices, constants));
-    const std::vector<int> pins = pinned_devices(graph, devices, history);
-    AssumedDevices assumed = assume_devices(devices, threads);
-    take_reported_costs(graph, answers, assumed);
+    LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask(graph, list.devices, history, threads, constants));
     LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
-                          choose(graph, answers, pins, pipeline_stages(graph, history), assumed,
-                                 options, fallback_device, placed));
-    Placement& placement = chosen.placement;
-    const std::vector<Cluster>& clusters = chosen.clusters;
-    placed.record = record_of(graph, placement, answers, pins, assumed);
-    if (chosen.forecast.is_by_cost) {
-        add_alternatives(answers, pins, chosen, placed.record);
-    }
-    placed.deciding_inputs = std::move(placement.deciding_inputs);
-    CutGraph cut = cut_clusters(graph, clusters, placement.device_of_node);
-    placed.parts.reserve(clusters.size());
-    for (size_t i = 0; i < clusters.size(); ++i) {
-        for (const NodeId id : clusters[i].nodes) {
-            placed.record.part_of_node[size_t(id.index)] = int(i);
+                          choose(options, list.fallback_device, asked, placed));
+    if (chosen.forecast.is_by_cost && options.divide_operators && asked.stages.empty()) {
+        std::optional<DividedPlacement> divided = divide_operators(
+            asked, chosen, list, *placed.host, history, options, threads, constants);
+        if (divided) {
+            placed.divided = std::move(divided->graph);
+            placed.has_host_steps = true;
+            placed.fallbacks = std::move(divided->placed.fallbacks);
+            placed.nodes_per_device = std::move(divided->placed.nodes_per_device);
+            list = std::move(divided->list);
+            asked = std::move(divided->asked);
+            chosen = std::move(divided->chosen);
         }
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
-                              DevicePart::compile(devices[size_t(clusters[i].device)].place,
-                                                  cut.bodies[i], constants));
-        placed.parts.push_back(std::move(part));
     }
-    placed.hosts = hosts_of(graph, cut.graph, placement.device_of_node, devices);
-    placed.cut = std::make_unique<GraphData>(std::move(cut.graph));
+    placed.record = record_of(*asked.graph, chosen.placement, asked.answers, asked.pins,
+                              std::move(asked.assumed));
+    if (chosen.forecast.is_by_cost) {
+        add_alternatives(asked.answers, asked.pins, chosen, placed.record);
+    }
+    LEAT_RETURN_IF_ERROR(cut_parts(*asked.graph, list.devices, chosen, constants, placed));
     return placed;
 }
 

@@ -23,15 +23,17 @@ struct PlacedGraph {
     std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
     std::map<std::string, int> nodes_per_device;
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
+    // In place of the graph that was given, which has its operators undivided; null: that one.
+    std::unique_ptr<GraphData> divided;
     PlacementRecord record;
 };
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Of the options
-// `fallback`, `placement_policy`, and what fixes shapes. threads: of the Runtime. Precondition: the
-// graph is verified, in topological order, without epilogues and other layouts. kPlacement lists
-// every node that the device to which it is pinned does not take; kUnsupported every one that no
-// device takes, or, where `fallback` forbids others, that the first one does not take; both with
-// the reasons.
+// `fallback`, `placement_policy`, `divide_operators`, and what fixes shapes. threads: of the
+// Runtime. Precondition: the graph is verified, in topological order, without epilogues and other
+// layouts. kPlacement lists every node that the device to which it is pinned does not take;
+// kUnsupported every one that no device takes, or, where `fallback` forbids others, that the first
+// one does not take; both with the reasons.
 Result<PlacedGraph> place_on_devices(const GraphData& graph,
                                      std::vector<ListedDevice> devices,
                                      const NodeHistory& history,

@@ -260,6 +260,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     AssumedDevices assumed = assume_devices(devices, runtime->host.threads);
     for (size_t d = 0; d < assumed.devices.size(); ++d) {
         assumed.devices[d].reported_ns = std::move(record.devices[d].reported_ns);
+        assumed.devices[d].derived_ns = std::move(record.devices[d].derived_ns);
     }
     compiled->placement = placement_of(std::move(record.placement), std::move(assumed));
     compiled->has_host_steps = record.has_host_steps;

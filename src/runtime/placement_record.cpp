@@ -269,6 +269,8 @@ PlacementReason reason_of(NodeFate fate) {
             return PlacementReason::kComputed;
         case NodeFate::kIdentity:
             return PlacementReason::kIdentity;
+        case NodeFate::kDivided:
+            return PlacementReason::kDivided;
         default:
             return PlacementReason::kJoined;
     }

@@ -17,6 +17,7 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
         DeviceRecord& record = records.emplace_back();
         record.label = assumed.label;
         record.reported_ns = assumed.reported_ns;
+        record.derived_ns = assumed.derived_ns;
         record.costs = assumed.measured == nullptr ? "" : assumed.measured->to_text();
         // A device that compile() could use is there still: the parts keep its backend.
         const Result<std::vector<ListedDevice>> listed =

@@ -1,0 +1,72 @@
+// Operators divided into shards: nodes of the same operator that each compute a range of one axis
+// of the result, from the same range of some operands and the whole of the others.
+//
+//   y = MatMul(a, w)   becomes   Slice(a) --> MatMul(., w) --+--> Concat --> y
+//                                Slice(a) --> MatMul(., w) --+
+//
+// What remains are ordinary operators, which any device may run. Pure functions of a graph; who is
+// divided, and how, is decided elsewhere. Without a range of the reduced axis: that would add in
+// another order, and so give other bits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace leat {
+
+constexpr int kWholeOperand = -1;
+
+// A way to divide a node.
+struct SplitAxis {
+    std::string_view name;        // "rows", "batch", "columns", "channels"
+    int result_axis = 0;          // of the only result
+    int64_t extent = 0;           // of this axis
+    std::vector<int> input_axes;  // by input: the axis whose range a shard reads, or kWholeOperand
+};
+
+// All ways in which shards of a node give the bits of the reference kernel of the whole node, each
+// axis of the result once. Empty: it stays whole, as custom operators, nodes with several results
+// and those with open extents do. Precondition: values have types.
+std::vector<SplitAxis> split_axes(const GraphData& graph, const NodeData& node);
+
+struct NodeSplit {
+    NodeId node;
+    SplitAxis axis;
+    std::vector<int64_t> extents;  // of the shards, in their order; positive, the sum is the axis's
+};
+
+// What a node of a divided graph has to do with that.
+struct SplitPiece {
+    enum class Role : uint8_t {
+        kNone,    // a node of the graph as it was
+        kShard,   // computes a range
+        kSlice,   // gives an operand's range to shards
+        kConcat,  // joins the results
+    };
+    Role role = Role::kNone;
+    // By position in the splits; kShard and kConcat, and the first that needs a slice.
+    int32_t split = -1;
+    int32_t shard = -1;  // kShard
+    // Of a slice and a join: the ranges lie one after the other in memory, so that no byte has to
+    // move where both ends are in one.
+    bool is_contiguous = false;
+};
+
+struct SplitGraph {
+    GraphData graph;                 // in topological order
+    std::vector<SplitPiece> pieces;  // by its nodes
+};
+
+// Where an operand was divided by another split, ranges that lie in one of its pieces are read from
+// there; where nobody else reads the whole, nobody makes it. Ranges of constants are constants:
+// views where they are contiguous, else copies. Error: memory for those, or a shard whose types do
+// not follow. Precondition: splits in the order of nodes, which is topological, each node once.
+Result<SplitGraph> split_operators(const GraphData& graph, std::span<const NodeSplit> splits);
+
+}  // namespace leat

@@ -1,0 +1,49 @@
+// Which operators of a placed graph to divide over its devices, into which ranges, and what the
+// shards are taken to cost.
+//
+// An operator is worth it where shards that end together, with their submissions and transfers, end
+// sooner than the whole by a share of the forecast's makespan. That is an estimate of one operator
+// alone: whether the graph gains is for the forecast of the divided graph to say. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "partition/operator_split.h"
+#include "partition/partition.h"
+#include "runtime/device_costs.h"
+
+namespace leat {
+
+// A graph that is placed by cost, undivided.
+struct DivisionQuestion {
+    const GraphData& graph;
+    std::span<const DeviceAnswers> answers;
+    std::span<const int> pins;  // by node; empty: none is pinned
+    const AssumedDevices& assumed;
+    const GraphWork& work;
+    std::span<const int> device_of_node;  // as Placement has it
+    double makespan_ns = 0;               // of its forecast
+};
+
+struct OperatorDivision {
+    std::vector<NodeSplit> splits;                  // by node
+    std::vector<std::vector<int>> device_of_shard;  // by split and shard: index among the answers
+};
+
+// What to try, the most promising first; empty where no operator is worth it. Beside the operators
+// that are, those that only follow them (an activation behind a product) are divided alike, so that
+// their operands need not be joined. Two divisions at most: all, and the one that gains most.
+std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question);
+
+// By node of the divided graph, what AssumedDevice::derived_ns says of a device: a shard takes its
+// share of what was measured of the whole operator there, and what the host's memory planner makes
+// a view takes nothing on the host.
+std::vector<double> derived_times(const DivisionQuestion& question,
+                                  const OperatorDivision& division,
+                                  const SplitGraph& split,
+                                  size_t device);
+
+}  // namespace leat
