@@ -11,10 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,81 +21,15 @@
 #include "base/monotonic_clock.h"
 #include "leat/leat.h"
 #include "support/forecast_graphs.h"
+#include "timed_devices.h"
 
 namespace leat::micro {
 namespace {
 
 using testing_support::forecast_graph;
-using testing_support::random_tensor;
-using Settings = std::map<std::string, std::string, std::less<>>;
 
 constexpr int kRandomGraphs = 100;
 constexpr int kRuns = 3;
-
-template <class T>
-T needed(Result<T> result) {
-    if (!result.ok()) {
-        fmt::print(stderr, "{}\n", result.error().message());
-        std::exit(1);
-    }
-    return *std::move(result);
-}
-
-void need(const Status& status) {
-    if (!status.ok()) {
-        fmt::print(stderr, "{}\n", status.message());
-        std::exit(1);
-    }
-}
-
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-struct Folders {
-    std::string plugins;
-    std::string recording;  // a file
-};
-
-Runtime runtime_of(const Folders& folders, Settings settings, bool is_timed) {
-    RuntimeOptions options;
-    options.backend_path = folders.plugins;
-    options.threads = 2;
-    settings.emplace("mode", is_timed ? "timed" : "compute");
-    settings.emplace(is_timed ? "replay" : "record", folders.recording);
-    // The host would reach the memory without the link in mode `compute`.
-    settings.emplace("mappable", "0");
-    options.backend_settings["sim"] = std::move(settings);
-    return Runtime(options);
-}
-
-CompiledGraph compiled_by(const Runtime& runtime, const Graph& graph, const std::string& devices) {
-    CompileOptions options;
-    options.devices = devices;
-    options.placement_policy = PlacementPolicy::kCost;
-    options.fallback = Fallback::kForbid;
-    return needed(runtime.compile(graph, options));
-}
-
-Request bound_request(const CompiledGraph& compiled) {
-    Request request = needed(compiled.make_request());
-    for (const ValueInfo& input : compiled.inputs()) {
-        Shape shape;
-        for (const DimSpec& dim : input.dims) {
-            shape.append(dim.is_fixed() ? dim.extent() : 1);
-        }
-        need(request.bind(input.name, random_tensor(shape, 1)));
-    }
-    return request;
-}
-
-double timed_ns(Request& request) {
-    const int64_t begin_ns = monotonic_ns();
-    need(request.run());
-    return double(monotonic_ns() - begin_ns);
-}
 
 // Measured over forecast.
 double ratio_of(const Folders& folders, const std::string& name, const Graph& graph) {
@@ -108,29 +40,15 @@ double ratio_of(const Folders& folders, const std::string& name, const Graph& gr
                                {"link_bytes_per_s", "2e9,1e9,4e9"},
                                {"median_op_us", "2000"}};
     const std::string devices = "sim:0,sim:1,sim:2";
-    std::filesystem::remove(folders.recording);
-    {
-        const Runtime runtime = runtime_of(folders, settings, false);
-        const CompiledGraph compiled = compiled_by(runtime, graph, devices);
-        Request request = bound_request(compiled);
-        need(request.run());
-    }
-    const Runtime runtime = runtime_of(folders, settings, true);
-    const CompiledGraph compiled = compiled_by(runtime, graph, devices);
-    const GraphPlacement placement = compiled.report().placement;
-    Request request = bound_request(compiled);
-    std::vector<double> times_ns;
-    times_ns.reserve(kRuns);
-    for (int run = 0; run < kRuns; ++run) {
-        times_ns.push_back(timed_ns(request));
-    }
-    const double ratio = median_of(times_ns) / placement.forecast.makespan_ns;
+    const TimedRuns found = timed_runs(folders, settings, graph, devices, kRuns);
+    const GraphPlacement& placement = found.placement;
+    const double ratio = found.median_ns / placement.forecast.makespan_ns;
     int parts = 0;
     for (const DeviceShare& share : placement.devices) {
         parts += share.part_count;
     }
     fmt::print("{:<28} {:>5} {:>12.2f} {:>12.2f} {:>8.4f}\n", name, parts,
-               placement.forecast.makespan_ns * 1e-6, median_of(times_ns) * 1e-6, ratio);
+               placement.forecast.makespan_ns * 1e-6, found.median_ns * 1e-6, ratio);
     return ratio;
 }
 

@@ -21,6 +21,7 @@
 #include "partition/partition.h"
 #include "passes/pipeline.h"
 #include "runtime/cost_placement.h"
+#include "runtime/operator_division.h"
 
 namespace leat::micro {
 namespace {
@@ -98,9 +99,11 @@ AssumedDevices gpu_and_cpu() {
 struct Phases {
     double shapes_ms = 0;
     double place_ms = 0;
+    double propose_ms = 0;  // which operators to divide
     double cut_ms = 0;
-    double sum_ms() const { return shapes_ms + place_ms + cut_ms; }
+    double sum_ms() const { return shapes_ms + place_ms + propose_ms + cut_ms; }
     size_t parts = 0;
+    size_t divisions = 0;  // worth placing again
     PlacementForecast forecast;
 };
 
@@ -121,6 +124,10 @@ Result<Phases> place_once(const GraphData& graph) {
     LEAT_ASSIGN_OR_RETURN(CostPlacement placed,
                           place_by_cost({graph, listed, answers, pins}, assumed, work));
     phases.place_ms = lap();
+    phases.divisions = propose_divisions({graph, answers, pins, assumed, work,
+                                          placed.device_of_node, placed.forecast.makespan_ns})
+                           .size();
+    phases.propose_ms = lap();
     const CutGraph cut = cut_clusters(graph, placed.clusters, placed.device_of_node);
     phases.cut_ms = lap();
     phases.parts = cut.bodies.size();
@@ -151,10 +158,12 @@ int run(int operators, int rounds) {
     const Phases& median = all[all.size() / 2];
     fmt::print(
         "{} operators, {} rounds: shapes and costs {:.1f} ms, placement and parts {:.1f} ms, "
-        "cutting {:.1f} ms, together {:.1f} ms (slowest {:.1f} ms; limit {} ms)\n",
-        graph.data().node_count(), rounds, median.shapes_ms, median.place_ms, median.cut_ms,
-        median.sum_ms(), all.back().sum_ms(), kLimitMs);
-    fmt::print("{} parts, forecast {:.3f} ms", median.parts, median.forecast.makespan_ns * 1e-6);
+        "divisions {:.1f} ms, cutting {:.1f} ms, together {:.1f} ms (slowest {:.1f} ms; limit {} "
+        "ms)\n",
+        graph.data().node_count(), rounds, median.shapes_ms, median.place_ms, median.propose_ms,
+        median.cut_ms, median.sum_ms(), all.back().sum_ms(), kLimitMs);
+    fmt::print("{} parts, {} divisions, forecast {:.3f} ms", median.parts, median.divisions,
+               median.forecast.makespan_ns * 1e-6);
     for (const NamedMakespan& other : median.forecast.simple) {
         fmt::print("; {} {:.3f} ms", other.placement, other.makespan_ns * 1e-6);
     }
