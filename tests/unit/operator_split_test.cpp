@@ -14,9 +14,10 @@
 
 #include "leat/leat.h"
 #include "partition/split_shares.h"
-#include "passes/pipeline.h"
 #include "runtime/operator_division.h"
+#include "support/random_inputs.h"
 #include "support/random_tensor.h"
+#include "support/typed_graph.h"
 
 namespace leat {
 namespace {
@@ -25,17 +26,9 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using testing_support::bind_random_inputs;
 using testing_support::random_tensor;
-
-// Verified, in order, with types: as compile() has it.
-GraphData& typed(Graph& graph) {
-    std::vector<PassReport> reports;
-    const Status status =
-        run_passes(graph.data(),
-                   {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return graph.data();
-}
+using testing_support::typed;
 
 // An operator whose operands are graph inputs (shape) or constants.
 struct Operand {
@@ -75,13 +68,7 @@ std::string result_of(const Runtime& runtime, const Graph& graph, const std::str
         return "";
     }
     Request request = *compiled->make_request();
-    for (const ValueInfo& input : compiled->inputs()) {
-        Shape shape;
-        for (const DimSpec& dim : input.dims) {
-            shape.append(dim.extent());
-        }
-        EXPECT_TRUE(request.bind(input.name, random_tensor(shape, 1)).ok());
-    }
+    bind_random_inputs(*compiled, request);
     const Status status = request.run();
     EXPECT_TRUE(status.ok()) << status.message();
     const std::span<const float> values = request.get<float>("y");
@@ -228,6 +215,13 @@ struct Network {
         const ValueId relu = graph.add("Relu", {first}, {}, "relu");
         graph.output("y", graph.add("MatMul", {relu, v}, {}, "second"));
     }
+
+    void expect_results_of(SplitGraph divided) const {
+        const Runtime runtime(RuntimeOptions{});
+        Graph pieces;
+        pieces.data() = std::move(divided.graph);
+        EXPECT_TRUE(result_of(runtime, pieces, "cpu") == result_of(runtime, graph, "cpu"));
+    }
 };
 
 std::vector<std::string> node_types(const GraphData& graph) {
@@ -260,10 +254,7 @@ TEST(OperatorSplit, ReadsPiecesOfWhatIsDividedAlike) {
                                                  : SplitPiece::Role::kShard);
         EXPECT_EQ(piece.is_contiguous, type == "Slice" || type == "Concat");
     }
-    const Runtime runtime(RuntimeOptions{});
-    Graph graph;
-    graph.data() = std::move(divided->graph);
-    EXPECT_TRUE(result_of(runtime, graph, "cpu") == result_of(runtime, network.graph, "cpu"));
+    network.expect_results_of(*std::move(divided));
 }
 
 // A range inside of a piece is read from there; one of several pieces is one of the whole.
@@ -286,10 +277,7 @@ TEST(OperatorSplit, ReadsRangesOfPieces) {
                             testing::Pair("first/rows_2_7", "first"),
                             testing::Pair("first/rows_4_12/rows_3_8", "first/rows_4_12"),
                             testing::Pair("x/rows_0_4", "x"), testing::Pair("x/rows_4_12", "x")));
-    const Runtime runtime(RuntimeOptions{});
-    Graph graph;
-    graph.data() = std::move(divided->graph);
-    EXPECT_TRUE(result_of(runtime, graph, "cpu") == result_of(runtime, network.graph, "cpu"));
+    network.expect_results_of(*std::move(divided));
 }
 
 // The whole result is made where somebody else needs it, too.
@@ -301,10 +289,7 @@ TEST(OperatorSplit, JoinsForOtherReaders) {
     ASSERT_TRUE(divided.ok()) << divided.error().message();
     EXPECT_THAT(node_types(divided->graph),
                 ElementsAre("Concat", "MatMul", "MatMul", "MatMul", "Relu"));
-    const Runtime runtime(RuntimeOptions{});
-    Graph graph;
-    graph.data() = std::move(divided->graph);
-    EXPECT_TRUE(result_of(runtime, graph, "cpu") == result_of(runtime, network.graph, "cpu"));
+    network.expect_results_of(*std::move(divided));
 }
 
 // Filters of channels lie one after the other: no byte of a large constant is copied.

@@ -6,7 +6,7 @@
 
 #include "leat/leat.h"
 #include "partition/plugin_graph.h"
-#include "passes/pipeline.h"
+#include "support/typed_graph.h"
 
 namespace leat {
 namespace {
@@ -15,19 +15,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using testing_support::typed;
 
 constexpr int kDevice = 0;
 constexpr int kHost = 1;
-
-// Verified, in order, with types: as compile() has it.
-GraphData& typed(Graph& graph) {
-    std::vector<PassReport> reports;
-    const Status status =
-        run_passes(graph.data(),
-                   {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return graph.data();
-}
 
 // A device that refuses the operators of the list, and the host, which takes everything.
 std::vector<DeviceAnswers> device_without(const GraphData& graph,

@@ -11,14 +11,14 @@
 #include "leat/leat.h"
 #include "support/device_runs.h"
 #include "support/forecast_graphs.h"
-#include "support/random_tensor.h"
+#include "support/random_inputs.h"
 
 namespace leat {
 namespace {
 
+using testing_support::bind_random_inputs;
 using testing_support::by_cost;
 using testing_support::forecast_graph;
-using testing_support::random_tensor;
 using testing_support::sim_options;
 using testing_support::unequal_devices;
 
@@ -54,13 +54,7 @@ Confirmed confirmed(const Runtime& runtime,
     result.devices = devices_used(placement);
     result.uses_host = placement.forecast.busy[0].share > 0;
     Request request = *compiled->make_request();
-    for (const ValueInfo& input : compiled->inputs()) {
-        Shape shape;
-        for (const DimSpec& dim : input.dims) {
-            shape.append(dim.extent());
-        }
-        EXPECT_TRUE(request.bind(input.name, random_tensor(shape, 1)).ok());
-    }
+    bind_random_inputs(*compiled, request);
     for (int run = 0; run < 2; ++run) {
         const Status status = request.run();
         EXPECT_TRUE(status.ok()) << status.message();
