@@ -290,19 +290,6 @@ class PartitionSearch {
         }
     }
 
-    // In the order of their first tasks, without gaps.
-    static void number_parts(Partition& partition) {
-        std::vector<int32_t> numbers(size_t(partition.part_count), kNoPart);
-        partition.part_count = 0;
-        for (int32_t& part : partition.part_of_task) {
-            if (part != kNoPart) {
-                int32_t& number = numbers[size_t(part)];
-                number = number == kNoPart ? partition.part_count++ : number;
-                part = number;
-            }
-        }
-    }
-
     const PartitionProblem& problem_;
     const TaskEdges edges_;
     const std::vector<int32_t> lane_units_;

@@ -44,6 +44,18 @@ void add_values(const PartitionProblem& problem, GroupedProblem& grouped) {
 
 }  // namespace
 
+void number_parts(Partition& partition) {
+    std::vector<int32_t> numbers(size_t(partition.part_count), kNoPart);
+    partition.part_count = 0;
+    for (int32_t& part : partition.part_of_task) {
+        if (part != kNoPart) {
+            int32_t& number = numbers[size_t(part)];
+            number = number == kNoPart ? partition.part_count++ : number;
+            part = number;
+        }
+    }
+}
+
 TaskEdges::TaskEdges(const PartitionProblem& problem)
     : producers(size_t(problem.task_count)), readers(size_t(problem.task_count)) {
     for (const scheduler::PlacementUse& use : problem.uses) {

@@ -81,6 +81,9 @@ struct Partition {
     int32_t part_count = 0;
 };
 
+// Parts in the order of their first tasks, without gaps.
+void number_parts(Partition& partition);
+
 // Who reads whose values, by task; each pair once, ascending.
 struct TaskEdges {
     explicit TaskEdges(const PartitionProblem& problem);

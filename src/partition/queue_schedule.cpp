@@ -15,6 +15,8 @@ namespace {
 // Up to this many tasks the branch and bound looks at their order.
 constexpr int32_t kFewTasks = 20;
 constexpr int64_t kExactSteps = 20'000;
+constexpr int64_t kFewExactSteps = 1'000;
+constexpr int64_t kFewSearchSteps = 200;
 constexpr int32_t kHostLane = 0;  // that of the first unit
 
 // Groups, then transfers, as tasks of lanes in one memory: orders of time alone.
@@ -280,10 +282,15 @@ Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
     const QueueProblem queues(problem, partition);
     scheduler::PlacementOptions options;
     options.rules = {scheduler::PlacementRule::kHeft, scheduler::PlacementRule::kEarliestFinish};
-    if (search == QueueSearch::kLook) {
+    const bool has_few_tasks = queues.tasks().task_count <= kFewTasks;
+    if (search == QueueSearch::kPolish) {
+        options.exact_steps = has_few_tasks ? kExactSteps : 0;
+    } else {
         options.search_steps = 0;
-    } else if (queues.tasks().task_count <= kFewTasks) {
-        options.exact_steps = kExactSteps;
+    }
+    if (search == QueueSearch::kOrder) {
+        options.exact_steps = has_few_tasks ? kFewExactSteps : 0;
+        options.search_steps = has_few_tasks ? 0 : kFewSearchSteps;
     }
     LEAT_ASSIGN_OR_RETURN(const scheduler::Schedule found,
                           scheduler::place(queues.tasks(), options));

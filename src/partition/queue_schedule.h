@@ -49,8 +49,9 @@ struct QueueSchedule {
     std::vector<double> busy_ns;  // by unit
 };
 
-// The least makespan that is found in a search that polishes, or by one look. Error: as place().
-enum class QueueSearch : uint8_t { kLook, kPolish };
+// The least makespan that is found in a search that polishes, by a look that tries the orders of a
+// small problem, or by one look. Error: as place().
+enum class QueueSearch : uint8_t { kLook, kOrder, kPolish };
 Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
                                       const Partition& partition,
                                       QueueSearch search,

@@ -1,15 +1,13 @@
 #include "runtime/cost_placement.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "graph/inference.h"
-#include "partition/queue_schedule.h"
-#include "partition/stage_partitions.h"
+#include "partition/queue_partition.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -17,55 +15,6 @@ namespace {
 
 constexpr int32_t kHostUnit = 0;
 constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last one takes outputs
-
-// What is chosen, as its queues would do it.
-struct Forecast {
-    Partition partition;
-    QueueSchedule schedule;
-    std::string found_by;
-    std::vector<NamedMakespan> simple;
-};
-
-// Pipelines that are looked at with all their queues.
-constexpr size_t kMostPipelines = 8;
-
-// The queues have the last word: the partition that was found is the shortest by links between
-// memories, and a simple one may be shorter than it by queues, or better where several requests are
-// in flight.
-Result<Forecast> forecast_queues(const PartitionProblem& problem,
-                                 CostPartition found,
-                                 int32_t in_flight) {
-    Forecast chosen;
-    LEAT_ASSIGN_OR_RETURN(chosen.schedule, schedule_queues(problem, found.partition,
-                                                           QueueSearch::kPolish, in_flight));
-    chosen.partition = std::move(found.partition);
-    chosen.found_by = std::move(found.found_by);
-    if (in_flight > 1) {
-        chosen.simple.push_back(
-            {"soonest result", chosen.schedule.makespan_ns, chosen.schedule.period_ns});
-        for (ProposedPartition& stages : stage_partitions(problem, kMostPipelines)) {
-            found.proposals.push_back({std::move(stages.name), 0, std::move(stages.partition)});
-        }
-    }
-    for (JudgedProposal& proposal : found.proposals) {
-        NamedMakespan& simple = chosen.simple.emplace_back();
-        simple = {std::move(proposal.name), proposal.makespan_ns, proposal.makespan_ns};
-        if (!std::isfinite(proposal.makespan_ns)) {
-            continue;  // it does not fit
-        }
-        LEAT_ASSIGN_OR_RETURN(
-            QueueSchedule schedule,
-            schedule_queues(problem, proposal.partition, QueueSearch::kLook, in_flight));
-        simple.makespan_ns = schedule.makespan_ns;
-        simple.period_ns = schedule.period_ns;
-        if (comes_sooner(schedule, chosen.schedule)) {
-            chosen.schedule = std::move(schedule);
-            chosen.partition = std::move(proposal.partition);
-            chosen.found_by = simple.placement;
-        }
-    }
-    return chosen;
-}
 
 class ProblemBuilder {
   public:
@@ -142,7 +91,7 @@ class ProblemBuilder {
         return partition;
     }
 
-    CostPlacement placement_of(const Forecast& found) const {
+    CostPlacement placement_of(const QueuePartition& found) const {
         CostPlacement placement;
         placement.device_of_node = question_.listed.device_of_node;
         placement.clusters.resize(size_t(found.partition.part_count));
@@ -378,7 +327,7 @@ class ProblemBuilder {
         }
     }
 
-    PlacementForecast forecast_of(const Forecast& found) const {
+    PlacementForecast forecast_of(const QueuePartition& found) const {
         PlacementForecast forecast;
         forecast.is_by_cost = true;
         forecast.makespan_ns = found.schedule.makespan_ns;
@@ -394,7 +343,7 @@ class ProblemBuilder {
         return forecast;
     }
 
-    void add_schedule(const Forecast& found, PlacementForecast& forecast) const {
+    void add_schedule(const QueuePartition& found, PlacementForecast& forecast) const {
         std::vector<bool> is_added(found.schedule.time_of_group.size(), false);
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
             const int32_t task = task_of_node_[n];
@@ -468,14 +417,13 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
         {"list order", builder.partition_of(question.listed.device_of_node, listed)}};
-    LEAT_ASSIGN_OR_RETURN(CostPartition found, partition_by_cost(builder.problem(), proposals));
+    LEAT_ASSIGN_OR_RETURN(
+        const QueuePartition found,
+        partition_by_queues(builder.problem(), proposals, question.requests_in_flight));
     if (found.shortage) {
         return builder.shortage_error(*found.shortage);
     }
-    LEAT_ASSIGN_OR_RETURN(
-        const Forecast forecast,
-        forecast_queues(builder.problem(), std::move(found), question.requests_in_flight));
-    return builder.placement_of(forecast);
+    return builder.placement_of(found);
 }
 
 AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options) {

@@ -1,0 +1,133 @@
+// Placements by the Runtime's queues against the exact optimum and against simple rules.
+//
+//   queue_quality [MOST_STEPS]
+//
+// Up to 12 operators: the forecast over the exact optimum; where the branch and bound's steps do
+// not end, over the shortest that it met, and whether 1.05 of the optimum is proved is told apart.
+// 100 to 2,000 tasks of the checking corpus with one lane of the host: three rules over the
+// forecast, tasks and transfers of a rule run one after the other. Processor time of the slowest
+// problem beside it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include "base/check.h"
+#include "partition/queue_partition.h"
+#include "support/exact_queues.h"
+#include "support/partition_corpus.h"
+#include "support/placement_corpus.h"
+#include "support/queue_corpus.h"
+
+namespace leat::micro {
+namespace {
+
+double processor_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
+}
+
+struct Ratios {
+    std::vector<double> all;
+
+    double geometric_mean() const {
+        double sum = 0;
+        for (const double ratio : all) {
+            sum += std::log(ratio);
+        }
+        return std::exp(sum / double(all.size()));
+    }
+    double least() const { return *std::min_element(all.begin(), all.end()); }
+    double most() const { return *std::max_element(all.begin(), all.end()); }
+};
+
+struct Timed {
+    double forecast_ns = 0;
+    double ms = 0;
+};
+
+Timed partition(const PartitionProblem& problem) {
+    Timed timed;
+    const double begin_ms = processor_ms();
+    const Result<QueuePartition> found = partition_by_queues(problem, {});
+    timed.ms = processor_ms() - begin_ms;
+    LEAT_CHECK(found.ok(), "{}", found.error().message());
+    timed.forecast_ns = found->schedule.makespan_ns;
+    return timed;
+}
+
+void compare_with_optimum(int32_t operators, double submit_ns, int devices, int64_t most_steps) {
+    constexpr int kGraphs = 90;
+    Ratios ratios;
+    double slowest_ms = 0;
+    int optimal = 0;
+    int near = 0;
+    for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+        constexpr double kTransfers[] = {0.1, 0.5, 2};
+        const PartitionProblem problem = queue_problem(
+            {7000 + seed, operators, devices, kTransfers[seed % 3], submit_ns, seed % 6 >= 3});
+        const Timed found = partition(problem);
+        slowest_ms = std::max(slowest_ms, found.ms);
+        const QueueOptimum shorter =
+            exact_queues(problem, found.forecast_ns * (1 - 1e-9), most_steps);
+        ratios.all.push_back(
+            std::isinf(shorter.makespan_ns) ? 1 : found.forecast_ns / shorter.makespan_ns);
+        optimal += shorter.is_proved ? 1 : 0;
+        const bool is_near = shorter.is_proved ||
+                             exact_queues(problem, found.forecast_ns / 1.05, most_steps).is_proved;
+        near += is_near && ratios.all.back() <= 1.05 ? 1 : 0;
+    }
+    fmt::print(
+        "{} operators, {} devices, submission {:g} us: {} graphs, geometric mean {:.4f}, most "
+        "{:.4f}; optimum known of {}, proved within 1.05: {}; slowest {:.1f} ms\n",
+        operators, devices, submit_ns * 1e-3, kGraphs, ratios.geometric_mean(), ratios.most(),
+        optimal, near, slowest_ms);
+}
+
+void compare_with_rules(double submit_ns) {
+    Ratios accelerator;
+    Ratios host;
+    Ratios cut;
+    double slowest_ms = 0;
+    for (const scheduler::CorpusGraph& graph :
+         scheduler::large_corpus(scheduler::Corpus::kChecking)) {
+        const PartitionProblem problem =
+            with_ends(partition_problem(scheduler::corpus_problem(graph), submit_ns));
+        const Timed found = partition(problem);
+        std::vector<int32_t> units = all_on(problem, 1);
+        units.front() = units.back() = 0;
+        accelerator.all.push_back(serial_ns(problem, units) / found.forecast_ns);
+        host.all.push_back(serial_ns(problem, all_on(problem, 0)) / found.forecast_ns);
+        cut.all.push_back(serial_ns(problem, min_cut_units(problem)) / found.forecast_ns);
+        slowest_ms = std::max(slowest_ms, found.ms);
+    }
+    fmt::print("100 to 2,000 tasks, submission {:g} us, {} graphs, slowest {:.1f} ms\n",
+               submit_ns * 1e-3, accelerator.all.size(), slowest_ms);
+    const auto print = [](const char* rule, const Ratios& ratios) {
+        fmt::print("  {} over the forecast: geometric mean {:.3f}, least {:.3f}\n", rule,
+                   ratios.geometric_mean(), ratios.least());
+    };
+    print("all on the accelerator, serial", accelerator);
+    print("all on the host", host);
+    print("minimum cut, serial", cut);
+}
+
+}  // namespace
+}  // namespace leat::micro
+
+int main(int argc, char** argv) {
+    const int64_t most_steps = argc > 1 ? std::atoll(argv[1]) : 300'000;
+    for (const double submit_ns : {0.0, 2e3, 20e3}) {
+        for (const int32_t operators : {4, 8, 12}) {
+            for (const int devices : {1, 2}) {
+                leat::micro::compare_with_optimum(operators, submit_ns, devices, most_steps);
+            }
+        }
+    }
+    leat::micro::compare_with_rules(0);
+    leat::micro::compare_with_rules(10e3);
+}
