@@ -159,11 +159,14 @@ Result<Shape> resolve_shape(const ValueInfo& info, const CompileOptions& compile
     std::vector<int64_t> extents;
     std::string missing;
     for (const DimSpec& dim : info.dims) {
-        auto given = compile.dims.find(dim.name());
+        const auto given = compile.dims.find(dim.name());
+        const auto bounds = compile.dim_bounds.find(dim.name());
         if (dim.is_fixed()) {
             extents.push_back(dim.extent());
         } else if (!dim.name().empty() && given != compile.dims.end()) {
             extents.push_back(given->second);
+        } else if (!dim.name().empty() && bounds != compile.dim_bounds.end()) {
+            extents.push_back(bounds->second.max);
         } else {
             missing += dim.name().empty() ? fmt::format(" --shape {}=...", info.name)
                                           : fmt::format(" --dim {}=1", dim.name());

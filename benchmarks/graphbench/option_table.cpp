@@ -37,7 +37,7 @@ constexpr OptionInfo kOptions[] = {
     // input
     {"shape", kText, "NAME=1x3x224x224", "", kCompiles, true,
      "shape of an input; {224,320} in it sweeps (bench)"},
-    {"dim", kText, "NAME=N", "", kCompiles, true, "a symbolic extent"},
+    {"dim", kText, "NAME=N", "", kCompiles, true, "a symbolic extent, or its bounds as MIN..MAX"},
     {"input", kText, "NAME=FILE|zeros|ones|random:SEED|arange", "", kExecutes, true,
      "an input's elements: .npy, .pb or a pattern"},
     {"inputs", kText, "DIR", "", kExecutes, false, "inputs from DIR/input_N.pb (ONNX test layout)"},

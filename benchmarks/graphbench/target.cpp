@@ -157,6 +157,24 @@ Status read_pins(const Options& options, CompileOptions& compile) {
     return Status();
 }
 
+// NAME=N, or NAME=MIN..MAX.
+Status read_dim(const std::string& text, CompileOptions& compile) {
+    const auto [name, value] = split_assignment(text);
+    const size_t dots = value.find("..");
+    const std::optional<int64_t> first = parse_integer(std::string_view(value).substr(0, dots));
+    const std::optional<int64_t> last =
+        dots == std::string::npos ? first : parse_integer(std::string_view(value).substr(dots + 2));
+    if (!first || !last) {
+        return invalid_argument("--dim is '{}'; needed: NAME=N or NAME=MIN..MAX", text);
+    }
+    if (dots == std::string::npos) {
+        compile.dims[name] = *first;
+    } else {
+        compile.dim_bounds[name] = {*first, *last};
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<CompileOptions> compile_options(const Options& options) {
@@ -180,12 +198,7 @@ Result<CompileOptions> compile_options(const Options& options) {
     compile.optimize = options.text("optimize") != "off";
     LEAT_ASSIGN_OR_RETURN(compile.tile_window, tile_window(options.text("tile-window")));
     for (const std::string& text : options.list("dim")) {
-        auto [name, value] = split_assignment(text);
-        std::optional<int64_t> extent = parse_integer(value);
-        if (!extent) {
-            return invalid_argument("--dim is '{}'; needed: NAME=N", text);
-        }
-        compile.dims[name] = *extent;
+        LEAT_RETURN_IF_ERROR(read_dim(text, compile));
     }
     // Sweeps are the caller's; the first case serves all others.
     LEAT_ASSIGN_OR_RETURN(std::vector<SweepCase> cases, sweep_cases(options.list("shape")));

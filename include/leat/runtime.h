@@ -151,6 +151,12 @@ enum class PlacementPolicy : uint8_t {
     kCost,
 };
 
+// What a symbolic extent may be, both included.
+struct DimBounds {
+    int64_t min = 1;
+    int64_t max = 1;
+};
+
 struct CompileOptions {
     static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
 
@@ -185,6 +191,11 @@ struct CompileOptions {
     Calibrate calibrate = Calibrate::kNever;
     InputShapes shapes;                                // makes one plan at compile time
     std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
+    // Bounds by the name of a symbolic extent: shapes beyond them are errors. What `dims` leaves
+    // open counts as its upper bound until a run says more: the first plan is made for that, every
+    // request has room for it, so that runs within the bounds allocate no memory for activations on
+    // the host, and costs place for it.
+    std::map<std::string, DimBounds, std::less<>> dim_bounds;
     // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it
     // is met, or there is no plan. Steps then wait for more others than their data demands, if need
     // be.

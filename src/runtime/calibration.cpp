@@ -50,7 +50,7 @@ SharedFacts facts_of(const GraphData& graph, const CompileOptions& options) {
     std::vector<ValueFact> given(graph.inputs.size());
     for (size_t i = 0; i < given.size(); ++i) {
         const TypeInfo& declared = graph.value(graph.inputs[i]).type;
-        const std::optional<Shape> shape = fixed_input_shape(graph, options, int(i));
+        const std::optional<Shape> shape = assumed_input_shape(graph, options, int(i));
         given[i].type =
             declared.is_tensor() && shape ? TypeInfo::tensor(declared.dtype, *shape) : declared;
     }

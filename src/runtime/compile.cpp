@@ -13,6 +13,7 @@
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_placement.h"
+#include "runtime/dim_bounds.h"
 #include "runtime/pins.h"
 #include "runtime/weight_targets.h"
 
@@ -64,7 +65,7 @@ Status check_shape_options(const CompiledGraph::Impl& compiled) {
 Status make_first_plan(CompiledGraph::Impl& compiled) {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < compiled.graph.inputs.size(); ++i) {
-        const std::optional<Shape> shape = compiled.fixed_input_shape(int(i));
+        const std::optional<Shape> shape = compiled.assumed_input_shape(int(i));
         if (!shape) {
             return {};
         }
@@ -173,6 +174,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(define_operators(defined.data(), runtime->operators.source()));
     LEAT_RETURN_IF_ERROR(defined.verify());
     LEAT_RETURN_IF_ERROR(check_pins(defined.data(), options.pins, devices));
+    LEAT_RETURN_IF_ERROR(check_dim_bounds(defined.data(), options));
 
     LEAT_ASSIGN_OR_RETURN(AnnotatedPins annotated,
                           annotated_pins(defined.data(), options, devices));

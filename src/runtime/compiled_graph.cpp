@@ -56,30 +56,6 @@ Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
     return find_by_name(graph.output_names.size(), name_at, name, "output");
 }
 
-std::optional<Shape> fixed_input_shape(const GraphData& graph,
-                                       const CompileOptions& options,
-                                       int input) {
-    const ValueData& value = graph.value(graph.inputs[size_t(input)]);
-    if (const auto given = options.shapes.find(value.name); given != options.shapes.end()) {
-        return given->second;
-    }
-    if (!value.type.is_tensor() || !value.type.dims) {
-        return value.type.is_tensor() ? std::nullopt : std::optional<Shape>(Shape{});
-    }
-    Shape shape;
-    for (const DimSpec& dim : *value.type.dims) {
-        const auto named = options.dims.find(dim.name());
-        if (dim.is_fixed()) {
-            shape.append(dim.extent());
-        } else if (!dim.name().empty() && named != options.dims.end()) {
-            shape.append(named->second);
-        } else {
-            return std::nullopt;
-        }
-    }
-    return shape;
-}
-
 Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
     std::map<std::string, std::pair<int64_t, std::string>, std::less<>>
         extents;  // by dimension name
@@ -117,7 +93,7 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
             }
         }
     }
-    return {};
+    return check_within_bounds(graph, options, shapes);
 }
 
 Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShapes& shapes) const {
@@ -128,8 +104,9 @@ Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShape
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         const ValueData& value = graph.value(graph.inputs[i]);
         const auto given = shapes.find(value.name);
-        const std::optional<Shape> fixed =
-            given != shapes.end() ? std::optional<Shape>(given->second) : fixed_input_shape(int(i));
+        const std::optional<Shape> fixed = given != shapes.end()
+                                               ? std::optional<Shape>(given->second)
+                                               : assumed_input_shape(int(i));
         if (!fixed) {
             return invalid_argument("the shape of input '{}' is not known", value.name)
                 .with_file(graph.file)
@@ -233,6 +210,12 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
     }
     LEAT_RETURN_IF_ERROR(check_room(**plan));
     plans_.push_front(*plan);
+    if (const PlanKey& own = (*plan)->key;
+        !options.dim_bounds.empty() && own.shapes == shapes_at_bounds(graph, options)) {
+        RequestRoom& room = room_at_bounds_[own.group];
+        room.arena_bytes = std::max(room.arena_bytes, (*plan)->arena_bytes);
+        room.scratch_bytes = std::max(room.scratch_bytes, (*plan)->scratch_bytes);
+    }
     int64_t bytes = 0;
     for (auto at = plans_.begin(); at != plans_.end();) {
         bytes += (*at)->own_bytes();
@@ -284,6 +267,20 @@ std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans(int g
                                [wanted](const auto& plan) { return plan->key.group != wanted; }),
                 plans.end());
     return plans;
+}
+
+RequestRoom CompiledGraph::Impl::request_room(int group) const {
+    const std::lock_guard lock(mutex_);
+    const int wanted = runtime->plan_group(group);
+    const auto bounded = room_at_bounds_.find(wanted);
+    RequestRoom room = bounded == room_at_bounds_.end() ? RequestRoom() : bounded->second;
+    for (const std::shared_ptr<const Plan>& plan : plans_) {
+        if (plan->key.group == wanted) {
+            room.arena_bytes = std::max(room.arena_bytes, plan->arena_bytes);
+            room.scratch_bytes = std::max(room.scratch_bytes, plan->scratch_bytes);
+        }
+    }
+    return room;
 }
 
 Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {

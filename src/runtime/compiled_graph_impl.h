@@ -3,23 +3,25 @@
 
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/dim_bounds.h"
 #include "runtime/placement_record.h"
 #include "runtime/plan.h"
 #include "runtime/runtime_impl.h"
 
 namespace leat {
 
-// The shape that the declaration, CompileOptions::shapes and ::dims fix for an input; nullopt
-// if some extent stays open.
-std::optional<Shape> fixed_input_shape(const GraphData& graph,
-                                       const CompileOptions& options,
-                                       int input);
+// What a request needs on the host for any of some plans.
+struct RequestRoom {
+    int64_t arena_bytes = 0;
+    int64_t scratch_bytes = 0;
+};
 
 struct CompiledGraph::Impl {
     Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
@@ -54,8 +56,11 @@ struct CompiledGraph::Impl {
     std::optional<Shape> fixed_input_shape(int input) const {
         return leat::fixed_input_shape(graph, options, input);
     }
+    std::optional<Shape> assumed_input_shape(int input) const {
+        return leat::assumed_input_shape(graph, options, input);
+    }
     // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
-    // fixed extents, and equal extents for equal names.
+    // fixed extents, equal extents for equal names, and their bounds.
     Status check_shapes(std::span<const Shape> shapes) const;
 
     // An error where shapes of inputs alone do not make a plan.
@@ -73,6 +78,8 @@ struct CompiledGraph::Impl {
     // The plans in the cache, most recently used first; of all groups, or of one.
     std::vector<std::shared_ptr<const Plan>> cached_plans() const;
     std::vector<std::shared_ptr<const Plan>> cached_plans(int group) const;
+    // For the plans in the cache, and for the upper bounds of extents.
+    RequestRoom request_room(int group) const;
 
     // The same graph planned again with measured times.
     Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
@@ -95,6 +102,8 @@ struct CompiledGraph::Impl {
 
     mutable std::mutex mutex_;
     std::list<std::shared_ptr<const Plan>> plans_;
+    // By thread group; of plans for the upper bounds, whether they are in the cache or not.
+    std::map<int, RequestRoom> room_at_bounds_;
 };
 
 }  // namespace leat

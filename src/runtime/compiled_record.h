@@ -249,13 +249,19 @@ void fields(Archive& archive, GraphData& graph) {
 // ---- options and reports ----
 
 template <class Archive>
+void fields(Archive& archive, DimBounds& bounds) {
+    auto& [min, max] = bounds;
+    archive(min, max);
+}
+template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [devices, fallback, placement_policy, divide_operators, pins, device_configuration,
-           calibrate, shapes, dims, memory_limit_bytes, max_requests, requests_in_flight,
-           plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] = options;
-    archive(devices, divide_operators, pins, device_configuration, shapes, dims, memory_limit_bytes,
-            max_requests, requests_in_flight, plan_cache_bytes, tile_window, runs_serially,
-            optimize, is_traced);
+           calibrate, shapes, dims, dim_bounds, memory_limit_bytes, max_requests,
+           requests_in_flight, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] =
+        options;
+    archive(devices, divide_operators, pins, device_configuration, shapes, dims, dim_bounds,
+            memory_limit_bytes, max_requests, requests_in_flight, plan_cache_bytes, tile_window,
+            runs_serially, optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
     archive.enumerator(calibrate, Calibrate::kMissing);

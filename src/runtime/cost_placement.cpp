@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "graph/inference.h"
 #include "partition/queue_partition.h"
+#include "runtime/dim_bounds.h"
 #include "runtime/value_views.h"
 
 namespace leat {
@@ -398,9 +399,9 @@ std::optional<std::vector<DimSpec>> fixed_dims(const TypeInfo& type,
     std::vector<DimSpec> dims = *type.dims;
     for (DimSpec& dim : dims) {
         if (!dim.is_fixed()) {
-            const auto named = options.dims.find(dim.name());
-            has_assumed = has_assumed || named == options.dims.end();
-            dim = DimSpec(named == options.dims.end() ? int64_t{1} : named->second);
+            const std::optional<int64_t> extent = assumed_extent(options, dim.name());
+            has_assumed = has_assumed || !extent;
+            dim = DimSpec(extent.value_or(1));
         }
     }
     return dims;

@@ -68,6 +68,16 @@ struct DevicePlan {
     const DeviceMemory& memory_of(const DeviceUse& use) const {
         return memories[size_t(use.memory)];
     }
+    // About what it takes on the host.
+    int64_t own_bytes() const {
+        auto bytes = int64_t(values.size() * sizeof(DeviceValue) + uses.size() * sizeof(DeviceUse) +
+                             transfer_nodes.size() * sizeof(NodeData) + is_off_host.size() / 8);
+        for (const DeviceUse& use : uses) {
+            bytes += int64_t((use.reads.size() + use.writes.size() + use.transients.size()) *
+                             (sizeof(int32_t) + sizeof(int64_t)));
+        }
+        return bytes;
+    }
     // Of a value of the graph or of this.
     std::string_view name_of(const GraphData& graph, int32_t value) const {
         return size_t(value) < graph.values.size()

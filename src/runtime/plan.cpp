@@ -897,7 +897,7 @@ int64_t Plan::own_bytes() const {
                      (sizeof(ValueFact) + sizeof(int32_t)));  // some are shared with other plans
     bytes += int64_t(steps.size() * sizeof(PlanStep));
     bytes += int64_t(kernels.size() * 512);  // a kernel object is a few hundred bytes
-    bytes += int64_t(tasks.size() * sizeof(StepTask));
+    bytes += int64_t(tasks.size() * sizeof(StepTask)) + devices.own_bytes();
     for (const Tensor& tensor : constants) {
         // Weights belong to the graph and the store; what the plan computed is small.
         bytes += tensor.byte_count() <= kSmallConstantBytes ? tensor.byte_count() : 0;

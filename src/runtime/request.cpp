@@ -82,14 +82,9 @@ Status Request::Impl::reserve() {
         return shapes.ok() ? select_instances(*shapes) : Status();
     }
     const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans(home_);
-    int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;
-    for (const std::shared_ptr<const Plan>& plan : plans) {
-        arena_bytes = std::max(arena_bytes, plan->arena_bytes);
-        scratch_bytes = std::max(scratch_bytes, plan->scratch_bytes);
-    }
+    const RequestRoom room = compiled->request_room(home_);
     RequestPart& home = parts_[size_t(home_)];
-    LEAT_RETURN_IF_ERROR(home.reserve(arena_bytes, scratch_bytes));
+    LEAT_RETURN_IF_ERROR(home.reserve(room.arena_bytes, room.scratch_bytes));
     return plans.empty() ? Status() : home.use(plans.front());
 }
 

@@ -28,6 +28,18 @@ Session open_with_streams(const Runtime& runtime, int streams) {
         .value();
 }
 
+TEST(CompileOptions, TakeExtentsAndTheirBounds) {
+    const CompileOptions compile =
+        compile_options(options_of({"--dim", "batch=2..8", "--dim", "length=5"})).value();
+    EXPECT_EQ(compile.dims.at("length"), 5);
+    EXPECT_EQ(compile.dims.count("batch"), 0U);
+    EXPECT_EQ(compile.dim_bounds.at("batch").min, 2);
+    EXPECT_EQ(compile.dim_bounds.at("batch").max, 8);
+    for (const char* text : {"batch=2..", "batch=..8", "batch=2...8", "batch=x"}) {
+        EXPECT_FALSE(compile_options(options_of({"--dim", text})).ok()) << text;
+    }
+}
+
 TEST(Team, EveryThreadWorksOnceInEveryTurn) {
     for (int threads : {1, 4}) {
         Team team;

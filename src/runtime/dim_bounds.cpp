@@ -1,0 +1,151 @@
+#include "runtime/dim_bounds.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+
+#include "base/error.h"
+
+namespace leat {
+namespace {
+
+// Of the graph's inputs.
+std::set<std::string, std::less<>> extent_names(const GraphData& graph) {
+    std::set<std::string, std::less<>> names;
+    for (const ValueId id : graph.inputs) {
+        const TypeInfo& type = graph.value(id).type;
+        if (!type.is_tensor() || !type.dims) {
+            continue;
+        }
+        for (const DimSpec& dim : *type.dims) {
+            if (!dim.is_fixed() && !dim.name().empty()) {
+                names.emplace(dim.name());
+            }
+        }
+    }
+    return names;
+}
+
+std::string text_of(const DimBounds& bounds) {
+    return fmt::format("{} to {}", bounds.min, bounds.max);
+}
+
+// extent_of: an optional number for the name of an open extent.
+template <class ExtentOf>
+std::optional<Shape> input_shape(const GraphData& graph,
+                                 const CompileOptions& options,
+                                 int input,
+                                 const ExtentOf& extent_of) {
+    const ValueData& value = graph.value(graph.inputs[size_t(input)]);
+    if (const auto given = options.shapes.find(value.name); given != options.shapes.end()) {
+        return given->second;
+    }
+    if (!value.type.is_tensor() || !value.type.dims) {
+        return value.type.is_tensor() ? std::nullopt : std::optional<Shape>(Shape{});
+    }
+    Shape shape;
+    for (const DimSpec& dim : *value.type.dims) {
+        std::optional<int64_t> extent;
+        if (dim.is_fixed()) {
+            extent = dim.extent();
+        } else if (!dim.name().empty()) {
+            extent = extent_of(dim.name());
+        }
+        if (!extent) {
+            return std::nullopt;
+        }
+        shape.append(*extent);
+    }
+    return shape;
+}
+
+}  // namespace
+
+Status check_dim_bounds(const GraphData& graph, const CompileOptions& options) {
+    const std::set<std::string, std::less<>> names = extent_names(graph);
+    for (const auto& [name, bounds] : options.dim_bounds) {
+        if (names.count(name) == 0) {
+            return not_found("no input has an extent '{}', which has bounds", name)
+                .with_file(graph.file)
+                .with_needed(names.empty() ? "no bounds: all extents are fixed or without a name"
+                                           : fmt::format("one of: {}", fmt::join(names, ", ")));
+        }
+        if (bounds.min < 0 || bounds.max < bounds.min) {
+            return invalid_argument("the bounds of extent '{}' hold no number", name)
+                .with_found(text_of(bounds))
+                .with_needed("0 <= min <= max");
+        }
+        const auto fixed = options.dims.find(name);
+        if (fixed != options.dims.end() &&
+            (fixed->second < bounds.min || fixed->second > bounds.max)) {
+            return invalid_argument("extent '{}' is fixed beyond its bounds", name)
+                .with_found(fmt::format("{}", fixed->second))
+                .with_needed(text_of(bounds));
+        }
+    }
+    return {};
+}
+
+std::optional<int64_t> assumed_extent(const CompileOptions& options, std::string_view name) {
+    if (const auto fixed = options.dims.find(name); fixed != options.dims.end()) {
+        return fixed->second;
+    }
+    const auto bounds = options.dim_bounds.find(name);
+    return bounds == options.dim_bounds.end() ? std::nullopt : std::optional(bounds->second.max);
+}
+
+std::optional<Shape> fixed_input_shape(const GraphData& graph,
+                                       const CompileOptions& options,
+                                       int input) {
+    return input_shape(graph, options, input, [&options](std::string_view name) {
+        const auto fixed = options.dims.find(name);
+        return fixed == options.dims.end() ? std::nullopt : std::optional(fixed->second);
+    });
+}
+
+std::optional<Shape> assumed_input_shape(const GraphData& graph,
+                                         const CompileOptions& options,
+                                         int input) {
+    return input_shape(graph, options, input,
+                       [&options](std::string_view name) { return assumed_extent(options, name); });
+}
+
+std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions& options) {
+    std::vector<Shape> shapes;
+    for (size_t i = 0; !options.dim_bounds.empty() && i < graph.inputs.size(); ++i) {
+        const std::optional<Shape> shape = assumed_input_shape(graph, options, int(i));
+        if (!shape) {
+            return {};
+        }
+        shapes.push_back(*shape);
+    }
+    return shapes;
+}
+
+Status check_within_bounds(const GraphData& graph,
+                           const CompileOptions& options,
+                           std::span<const Shape> shapes) {
+    for (size_t i = 0; !options.dim_bounds.empty() && i < graph.inputs.size(); ++i) {
+        const ValueData& value = graph.value(graph.inputs[i]);
+        const bool has_dims = value.type.is_tensor() && value.type.dims.has_value();
+        for (int axis = 0; has_dims && axis < shapes[i].rank(); ++axis) {
+            const std::string_view name = (*value.type.dims)[size_t(axis)].name();
+            const auto bounds = options.dim_bounds.find(name);
+            const int64_t extent = shapes[i][axis];
+            if (bounds == options.dim_bounds.end() ||
+                (extent >= bounds->second.min && extent <= bounds->second.max)) {
+                continue;
+            }
+            return invalid_argument("input '{}': extent '{}' is outside of its bounds", value.name,
+                                    name)
+                .with_file(graph.file)
+                .with_found(fmt::format("{} in shape {}", extent, shapes[i].to_string()))
+                .with_needed(text_of(bounds->second))
+                .with_hint("compile with wider CompileOptions::dim_bounds");
+        }
+    }
+    return {};
+}
+
+}  // namespace leat
