@@ -64,6 +64,16 @@ class StageSearch {
   private:
     int32_t unit_count() const { return int32_t(problem_.units.size()); }
 
+    // False: all that it could run takes no time, as on a host that only has the graph's ends.
+    bool has_work(int32_t unit) const {
+        for (int32_t task = 0; task < problem_.task_count; ++task) {
+            if (cost_in_stage(task, unit) > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     // All sequences of different units that begin with these.
     void extend(std::vector<int32_t>& units) {
         if (units.size() >= 2) {
@@ -71,7 +81,7 @@ class StageSearch {
         }
         for (int32_t unit = 0; units.size() < 3 && unit < std::min(unit_count(), kMostUnits);
              ++unit) {
-            if (std::find(units.begin(), units.end(), unit) == units.end()) {
+            if (has_work(unit) && std::find(units.begin(), units.end(), unit) == units.end()) {
                 units.push_back(unit);
                 extend(units);
                 units.pop_back();

@@ -96,6 +96,7 @@ TEST(StagePartitions, CutAChainInTwoEqualHalves) {
     const PartitionProblem problem = chain_problem();
     const std::vector<ProposedPartition> stages = stage_partitions(problem, 2);
     ASSERT_EQ(stages.size(), 2U);
+    EXPECT_EQ(stages[0].name, "stages on a, b");
     EXPECT_THAT(stages[0].partition.unit_of_task, ElementsAre(0, 1, 1, 2, 2, 0));
     EXPECT_THAT(stages[0].partition.part_of_task, ElementsAre(-1, 0, 0, 1, 1, -1));
     EXPECT_THAT(busiest_ns(problem, stages[0].partition), DoubleEq(201));
