@@ -96,6 +96,18 @@ struct RequestQueue::Impl {
         return status;
     }
 
+    // Memory ran out while it began.
+    void give_up(Request::Impl& request) {
+        RunClock* const clock = request.clock();
+        if (holds_virtual_time && holder == nullptr && clock != nullptr) {
+            holder = clock;  // start() had taken it
+        }
+        if (in_flight == 0) {
+            give_up_hold();
+        }
+        (void)request.finish();
+    }
+
     void give_up_hold() {
         if (holder != nullptr) {
             std::exchange(holder, nullptr)->release_for_caller();
@@ -158,7 +170,7 @@ Status RequestQueue::submit(const RunOptions& options) {
     if (status.ok()) {
         ++impl_->in_flight;
     } else if (request.is_started()) {
-        (void)request.finish();
+        impl_->give_up(request);
     }
     return status;
 }
