@@ -8,12 +8,14 @@
 // of five runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/random_tensor.h"
 #include "timed_devices.h"
 
 namespace leat::micro {

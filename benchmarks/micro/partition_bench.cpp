@@ -1,7 +1,7 @@
 // Placing a graph of 2,000 operators by cost and dividing it into parts, beside the limit of 250
 // ms.
 //
-//   partition_bench [--operators N] [--rounds N]
+//   partition_bench [--operators N] [--rounds N] [--in-flight N]
 //
 // Layers of random width of a graph made through the graph's API, on a CPU and a discrete GPU that
 // takes all operators but Softmax. Devices need not be there: their answers and rates are given.
@@ -107,7 +107,7 @@ struct Phases {
     PlacementForecast forecast;
 };
 
-Result<Phases> place_once(const GraphData& graph) {
+Result<Phases> place_once(const GraphData& graph, int in_flight) {
     const AssumedDevices assumed = gpu_and_cpu();
     std::vector<DeviceAnswers> answers = answers_for(graph);
     const std::vector<int> pins(graph.nodes.size(), kNotPinned);
@@ -121,8 +121,9 @@ Result<Phases> place_once(const GraphData& graph) {
     const GraphWork work = work_of_graph(graph, shapes.facts);
     phases.shapes_ms = lap();
     const Placement listed = place_nodes_asking_all(graph, answers, pins);
-    LEAT_ASSIGN_OR_RETURN(CostPlacement placed,
-                          place_by_cost({graph, listed, answers, pins}, assumed, work));
+    LEAT_ASSIGN_OR_RETURN(
+        CostPlacement placed,
+        place_by_cost({graph, listed, answers, pins, 0, in_flight}, assumed, work));
     phases.place_ms = lap();
     phases.divisions = propose_divisions({graph, answers, pins, assumed, work,
                                           placed.device_of_node, placed.forecast.makespan_ns})
@@ -135,7 +136,7 @@ Result<Phases> place_once(const GraphData& graph) {
     return phases;
 }
 
-int run(int operators, int rounds) {
+int run(int operators, int rounds, int in_flight) {
     Graph graph = layered_graph(operators);
     std::vector<PassReport> reports;
     Status status =
@@ -143,7 +144,7 @@ int run(int operators, int rounds) {
                    {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
     std::vector<Phases> all;
     for (int round = 0; status.ok() && round < rounds; ++round) {
-        Result<Phases> phases = place_once(graph.data());
+        Result<Phases> phases = place_once(graph.data(), in_flight);
         status = phases.error();
         if (phases.ok()) {
             all.push_back(*std::move(phases));
@@ -164,6 +165,10 @@ int run(int operators, int rounds) {
         median.cut_ms, median.sum_ms(), all.back().sum_ms(), kLimitMs);
     fmt::print("{} parts, {} divisions, forecast {:.3f} ms", median.parts, median.divisions,
                median.forecast.makespan_ns * 1e-6);
+    if (in_flight > 1) {
+        fmt::print(", period {:.3f} ms, from '{}'", median.forecast.period_ns * 1e-6,
+                   median.forecast.found_by);
+    }
     for (const NamedMakespan& other : median.forecast.simple) {
         fmt::print("; {} {:.3f} ms", other.placement, other.makespan_ns * 1e-6);
     }
@@ -177,16 +182,18 @@ int run(int operators, int rounds) {
 int main(int argc, char** argv) {
     int operators = 2'000;
     int rounds = 9;
+    int in_flight = 1;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
         const std::string_view text = argv[i + 1];
-        int& number = name == "--operators" ? operators : rounds;
-        if ((name != "--operators" && name != "--rounds") ||
+        int& number = name == "--operators" ? operators : name == "--rounds" ? rounds : in_flight;
+        if ((name != "--operators" && name != "--rounds" && name != "--in-flight") ||
             std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc() ||
             number < 1) {
-            fmt::print(stderr, "usage: partition_bench [--operators N] [--rounds N]\n");
+            fmt::print(stderr,
+                       "usage: partition_bench [--operators N] [--rounds N] [--in-flight N]\n");
             return 2;
         }
     }
-    return leat::micro::run(operators, rounds);
+    return leat::micro::run(operators, rounds, in_flight);
 }

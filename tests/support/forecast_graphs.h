@@ -15,11 +15,11 @@ namespace leat::testing_support {
 
 // Nodes of one shape, each of which reads one or two earlier values; results are all that no node
 // reads. Every third is a product of matrices, which takes far longer than its operands do to move.
-inline Graph forecast_graph(uint64_t seed) {
+inline Graph forecast_graph(uint64_t seed, int64_t scale = 1) {
     SplitMix random(seed);
     Graph graph("random");
-    const int64_t rows = 8 + random.below(56);
-    const int64_t cols = 16 << random.below(4);
+    const int64_t rows = scale * (8 + random.below(56));
+    const int64_t cols = scale * (16 << random.below(4));
     const int nodes = 3 + random.below(22);
     std::vector<ValueId> values = {graph.input("a", DType::kFloat32, {rows, cols}),
                                    graph.input("b", DType::kFloat32, {rows, cols})};
@@ -57,6 +57,20 @@ inline Graph forecast_graph(uint64_t seed) {
             graph.output("y" + std::to_string(i), values[i]);
         }
     }
+    return graph;
+}
+
+// Products of matrices, one after the other:
+//
+//  a[rows, cols] --> n0 --> ... --> n(count - 1) --> y
+inline Graph product_chain(int count, int64_t rows, int64_t cols) {
+    Graph graph("chain");
+    ValueId value = graph.input("a", DType::kFloat32, {rows, cols});
+    const ValueId weights = graph.constant("w", random_tensor({cols, cols}, 3));
+    for (int i = 0; i < count; ++i) {
+        value = graph.add("MatMul", {value, weights}, {}, "n" + std::to_string(i));
+    }
+    graph.output("y", value);
     return graph;
 }
 

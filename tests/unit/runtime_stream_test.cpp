@@ -157,18 +157,6 @@ TEST(StreamForecast, IsWhatStreamsTakeBesideTheHost) {
     EXPECT_GE(beside, kGraphs / 4);
 }
 
-//  a --> MatMul --> ... --> MatMul --> y
-Graph chain(int count) {
-    Graph graph("chain");
-    ValueId value = graph.input("a", DType::kFloat32, {32, 64});
-    const ValueId weights = graph.constant("w", random_tensor({64, 64}, 3));
-    for (int i = 0; i < count; ++i) {
-        value = graph.add("MatMul", {value, weights}, {}, "n" + std::to_string(i));
-    }
-    graph.output("y", value);
-    return graph;
-}
-
 // An operator takes 2.6 ms, a copy 18 us.
 Settings equal_devices() {
     return {{"mode", "virtual"},     {"devices", "2"},          {"flops_per_s", "1e8"},
@@ -178,7 +166,7 @@ Settings equal_devices() {
 TEST(StreamForecast, OfAChainOverTwoDevicesIsNearlyTwiceAsFast) {
     constexpr int kRequests = 120;
     const Runtime runtime(sim_options(2, equal_devices()));
-    const Graph graph = chain(8);
+    const Graph graph = testing_support::product_chain(8, 32, 64);
     const CompiledGraph for_one = compiled_for(runtime, graph, "sim:0,sim:1", 1);
     const CompiledGraph for_stream = compiled_for(runtime, graph, "sim:0,sim:1", 3);
     EXPECT_EQ(devices_used(for_one), 1U);
