@@ -204,7 +204,8 @@ struct CompileOptions {
     // Runs that the program keeps going at a time, a new one beginning when the oldest ends, as
     // RequestQueue does. Above 1, PlacementPolicy::kCost takes the placement with which results
     // come most often, as in a pipeline, instead of that with which one comes soonest: see
-    // PlacementForecast::period_ns. [1, kMostInFlight]
+    // PlacementForecast::period_ns. With a memory limit max_requests has to be as many.
+    // [1, kMostInFlight]
     int requests_in_flight = 1;
     static constexpr int kMostInFlight = 64;
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
