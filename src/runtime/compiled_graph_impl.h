@@ -81,6 +81,9 @@ struct CompiledGraph::Impl {
     // For the plans in the cache, and for the upper bounds of extents.
     RequestRoom request_room(int group) const;
 
+    // As plans of the group see packed constants.
+    PlacedWeights placed_weights(int group) const { return plan_context(group).weights; }
+
     // The same graph planned again with measured times.
     Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
 

@@ -3,6 +3,7 @@
 // trusted: ids and numbers are checked here, shapes are inferred again, and plans are proved again.
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
@@ -12,6 +13,7 @@
 #include "runtime/compiled_record.h"
 #include "runtime/device_placement.h"
 #include "runtime/machine_record.h"
+#include "runtime/mapped_copies.h"
 #include "runtime/weight_targets.h"
 
 namespace leat {
@@ -224,6 +226,30 @@ Result<CompiledRecord> read_record(CompiledFile& file) {
     return record;
 }
 
+// As far as plans in the file are of groups with memory of their own.
+Result<HeldWeights> copy_weights(const CompiledGraph::Impl& compiled,
+                                 const BlobReader& blobs,
+                                 const CompiledRecord& record) {
+    std::vector<int> groups;
+    for (const PlanRecord& plan : record.plans) {
+        const bool is_group =
+            plan.key.group >= 0 && size_t(plan.key.group) < compiled.runtime->groups.size();
+        if (is_group && std::count(groups.begin(), groups.end(), plan.key.group) == 0) {
+            groups.push_back(plan.key.group);
+        }
+    }
+    std::vector<MappedForm> forms;
+    std::set<int32_t> seen;  // of a file that nobody tampered with each is another one
+    for (const PackedRecord& packed : record.packed) {
+        if (!seen.insert(packed.packed_blob).second) {
+            continue;
+        }
+        forms.push_back({blobs.tensors.at(packed.source_blob), packed.layout_key,
+                         blobs.places()[size_t(packed.packed_blob)].size_bytes});
+    }
+    return copy_mapped_weights(compiled, groups, forms);
+}
+
 Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
                            const std::filesystem::path& path,
                            const LoadOptions& options) {
@@ -272,6 +298,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     compiled->cost_factors = std::move(record.cost_factors);
     compiled->base_report = std::move(record.report);
     compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
+    LEAT_ASSIGN_OR_RETURN(const HeldWeights held, copy_weights(*compiled, file.blobs, record));
     for (PlanRecord& plan : record.plans) {
         LEAT_RETURN_IF_ERROR(compiled->restore_plan(std::move(plan.key), plan.choice));
     }

@@ -1,0 +1,33 @@
+// Copies of the packed constants in a loaded file, where plans' threads read them: on a machine
+// with several memory domains, all of them at once instead of one after the other.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/tensor.h"
+#include "runtime/compiled_graph_impl.h"
+
+namespace leat {
+
+// Keeps copies until plans hold them.
+using HeldWeights = std::vector<std::shared_ptr<const std::byte>>;
+
+// A packed constant that the file has.
+struct MappedForm {
+    Tensor source;
+    std::string layout_key;
+    int64_t bytes = 0;
+};
+
+// For each of these groups the copies that its plans will ask for, made by the group's own threads,
+// and by all groups at the same time. Nothing where memory is not placed, or a group's weights are
+// not in one domain: then only kernels know how they read them, and plans copy as they ask.
+// Precondition: compiled.mapped has these forms.
+Result<HeldWeights> copy_mapped_weights(const CompiledGraph::Impl& compiled,
+                                        std::span<const int> groups,
+                                        std::span<const MappedForm> forms);
+
+}  // namespace leat
