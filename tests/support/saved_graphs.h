@@ -11,10 +11,18 @@
 #include "base/round_up.h"
 #include "leat/leat.h"
 #include "memory/content_hash.h"
+#include "support/scratch_folder.h"
 
 namespace leat::testing_support {
 
 using NamedTensors = std::map<std::string, Tensor>;
+
+inline RuntimeOptions without_numa(int threads) {
+    RuntimeOptions options;
+    options.threads = threads;
+    options.numa.is_on = false;
+    return options;
+}
 
 // The bytes of all outputs of a run with these inputs, by name.
 inline Result<std::map<std::string, std::string>> output_bytes(const CompiledGraph& compiled,
@@ -105,6 +113,26 @@ inline void seal(std::string& file) {
     std::memcpy(file.data() + kBodyHashAt, &body_hash, sizeof(body_hash));
     const uint64_t header_hash = hash_of(file, 0, kHeaderHashAt);
     std::memcpy(file.data() + kHeaderHashAt, &header_hash, sizeof(header_hash));
+}
+
+// Whether load() refuses the file `good` with some bits of a byte behind its header changed and
+// true hashes. What is loaded all the same runs, or says why not.
+inline bool is_refused_with_change(const Runtime& runtime,
+                                   const std::filesystem::path& file,
+                                   const std::string& good,
+                                   size_t at,
+                                   int bits,
+                                   const NamedTensors& inputs) {
+    std::string bytes = good;
+    char& byte = bytes[kHeaderBytes + at];
+    byte = char(byte ^ bits);
+    seal(bytes);
+    write_contents(file, bytes);
+    const Result<CompiledGraph> loaded = runtime.load(file);
+    if (loaded.ok() && is_small(*loaded)) {
+        (void)output_bytes(*loaded, inputs);
+    }
+    return !loaded.ok();
 }
 
 }  // namespace leat::testing_support

@@ -17,13 +17,7 @@ using testing_support::NamedTensors;
 using testing_support::output_bytes;
 using testing_support::random_tensor;
 using testing_support::seal;
-
-RuntimeOptions two_threads() {
-    RuntimeOptions options;
-    options.threads = 2;
-    options.numa.is_on = false;
-    return options;
-}
+using testing_support::without_numa;
 
 //  x -- Conv -- Relu -- Conv -- Add(x1) -- GlobalAveragePool -- Flatten -- MatMul -- Softmax -- y
 Graph network() {
@@ -81,7 +75,7 @@ class SavedGraph : public ::testing::Test {
 
     ScratchFolder folder_;
     const std::filesystem::path file_ = folder_.path() / "network.leat";
-    const Runtime runtime_{two_threads()};
+    const Runtime runtime_{without_numa(2)};
 };
 
 TEST_F(SavedGraph, GivesTheSameBits) {
@@ -166,7 +160,7 @@ TEST_F(SavedGraph, KeepsThePlansAndTakesTheirPlaces) {
 
 TEST_F(SavedGraph, ReadsPackedConstantsWhereTheyAre) {
     save_network();
-    const Runtime other(two_threads());
+    const Runtime other(without_numa(2));
     const auto loaded = other.load(file_);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_GT(loaded->report().mapped_weight_bytes, 0);
@@ -212,7 +206,7 @@ TEST_F(SavedGraph, OutlivesItsFile) {
 
 TEST_F(SavedGraph, IsRefusedByAnotherNumberOfThreads) {
     save_network();
-    RuntimeOptions options = two_threads();
+    RuntimeOptions options = without_numa(2);
     options.threads = 1;
     const auto loaded = Runtime(options).load(file_);
     ASSERT_FALSE(loaded.ok());
@@ -330,16 +324,8 @@ TEST_F(SavedGraph, SurvivesFilesWithTrueHashes) {
     int refused = 0;
     constexpr int kChanges[] = {0x01, 0x80, 0xff};
     for (size_t at = 0; at < body; at += 5) {
-        std::string bytes = good;
-        char& byte = bytes[testing_support::kHeaderBytes + at];
-        byte = char(byte ^ kChanges[at % 3]);
-        seal(bytes);
-        write_contents(file_, bytes);
-        const auto loaded = runtime_.load(file_);
-        refused += int(!loaded.ok());
-        if (loaded.ok() && testing_support::is_small(*loaded)) {
-            (void)output_bytes(*loaded, images(2));
-        }
+        refused += int(testing_support::is_refused_with_change(runtime_, file_, good, at,
+                                                               kChanges[at % 3], images(2)));
     }
     EXPECT_GT(refused, 0);
 }
