@@ -14,10 +14,6 @@ namespace {
 
 constexpr int32_t kUnplaced = -1;
 
-int32_t domain_of(const PartitionProblem& problem, const Partition& partition, int32_t task) {
-    return problem.units[size_t(partition.unit_of_task[size_t(task)])].domain;
-}
-
 // Groups in an order in which they can run, by group; kUnplaced where they wait for each other.
 std::vector<int32_t> ranks_of(const scheduler::PlacementProblem& groups) {
     std::vector<int32_t> missing(size_t(groups.task_count));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leat/scheduler/placement.h"
@@ -64,9 +65,12 @@ struct PartitionProblem {
     // By value: what it takes in kHostDomain at least, as it may be a view or memory of the caller.
     // Empty: what `values` say.
     std::vector<int64_t> host_bytes;
-    // Constants stay in every domain where some task reads them.
+    // Constants stay in every domain where some task reads them, but for those that are streamed.
     std::vector<int64_t> constant_bytes;
     std::vector<ConstantUse> constant_uses;
+    // [constant][domain]: whatever reads it there takes it as a value of the run, too. Empty: none.
+    std::vector<bool> may_stream;
+    int32_t request_count = 1;  // that have values in the memories at a time
 
     double cost(int32_t task, int32_t unit) const {
         return cost_ns[size_t(task) * units.size() + size_t(unit)];
@@ -75,13 +79,32 @@ struct PartitionProblem {
 
 constexpr int32_t kNoPart = -1;
 
+constexpr int32_t kNoTask = -1;
+
+// A constant that does not stay in the domain: each run copies it there for the parts that read it.
+struct StreamedConstant {
+    int32_t constant = 0;
+    int32_t domain = 0;
+    int32_t after_task = kNoTask;  // the copy begins when the part of this task has ended
+};
+
 struct Partition {
     std::vector<int32_t> unit_of_task;
     std::vector<int32_t> part_of_task;  // kNoPart: its unit runs no parts
     int32_t part_count = 0;
+    // As stream_constants() has it.
+    std::vector<StreamedConstant> streamed = {};
+    // Besides values: the part of the first task ends before that of the second one begins.
+    std::vector<std::pair<int32_t, int32_t>> part_orders = {};
 };
 
-// Parts in the order of their first tasks, without gaps.
+inline int32_t domain_of(const PartitionProblem& problem,
+                         const Partition& partition,
+                         int32_t task) {
+    return problem.units[size_t(partition.unit_of_task[size_t(task)])].domain;
+}
+
+// Parts get numbers in the order of their first tasks, without gaps.
 void number_parts(Partition& partition);
 
 // Who reads whose values, by task; each pair once, ascending.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <queue>
 #include <utility>
 
 #include "base/error.h"
 #include "partition/stream_schedule.h"
+#include "partition/streamed_constants.h"
 
 namespace leat {
 namespace {
@@ -28,7 +30,10 @@ class QueueProblem {
           are_outside_(values_outside_arena(problem, partition)),
           unit_count_(int32_t(problem.units.size())) {
         add_groups();
-        add_values();
+        for (const auto& [before, after] : partition.part_orders) {
+            edges_.emplace_back(group_of(before), group_of(after));
+        }
+        add_values(partition.streamed);
         add_costs();
     }
 
@@ -39,6 +44,7 @@ class QueueProblem {
 
   private:
     int32_t groups() const { return grouped_.problem.task_count; }
+    int32_t group_of(int32_t task) const { return grouped_.group_of_task[size_t(task)]; }
     // By the device; copies into the arena are the host's.
     bool is_upload(int32_t move_task) const {
         const QueueMove& move = moves_[size_t(move_task - groups())];
@@ -106,8 +112,8 @@ class QueueProblem {
         return problem_.units[size_t(lane_of_[size_t(group)])].domain;
     }
 
-    // The uses of a value stand together.
-    void add_values() {
+    // The uses of a value stand together. The last values are those of the streamed constants.
+    void add_values(const std::vector<StreamedConstant>& streamed) {
         int32_t home = kHostDomain;
         int32_t last = -1;
         int32_t arena_copy = -1;
@@ -126,6 +132,15 @@ class QueueProblem {
                 task = arena_copy;
             }
             edges_.emplace_back(task, use.reader);
+        }
+        const size_t first_streamed = problem_.values.size() - streamed.size();
+        for (size_t i = 0; i < moves_.size(); ++i) {
+            const auto value = size_t(moves_[i].value);
+            const int32_t after =
+                value < first_streamed ? kNoTask : streamed[value - first_streamed].after_task;
+            if (after != kNoTask) {
+                edges_.emplace_back(group_of(after), groups() + int32_t(i));
+            }
         }
     }
 
@@ -279,7 +294,11 @@ Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
                                       const Partition& partition,
                                       QueueSearch search,
                                       int32_t requests_in_flight) {
-    const QueueProblem queues(problem, partition);
+    std::optional<PartitionProblem> streamed;
+    if (!partition.streamed.empty()) {
+        streamed = with_streamed_values(problem, partition);
+    }
+    const QueueProblem queues(streamed ? *streamed : problem, partition);
     scheduler::PlacementOptions options;
     options.rules = {scheduler::PlacementRule::kHeft, scheduler::PlacementRule::kEarliestFinish};
     const bool has_few_tasks = queues.tasks().task_count <= kFewTasks;

@@ -10,9 +10,10 @@
 //   part --> download, once --> upload to each memory where it is read --> part
 //
 // A transfer between two devices is a download and an upload. Parts in the host's memory read what
-// is there, but what lies outside of the arena the host's lane copies first, once. Nothing else is
-// ever waited for, so the orders of the queues decide all times; the Runtime submits in these
-// orders. Pure: bounded by steps.
+// is there, but what lies outside of the arena the host's lane copies first, once. A streamed
+// constant is uploaded from the host in each run, after the part that Partition::streamed names.
+// Nothing else is ever waited for, but what Partition::part_orders says, so the orders of the queues
+// decide all times; the Runtime submits in these orders. Pure: bounded by steps.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct QueueTime {
 };
 
 struct QueueMove {
-    int32_t value = 0;   // of the PartitionProblem
+    int32_t value = 0;   // of the PartitionProblem, then of Partition::streamed
     int32_t domain = 0;  // of the device; kHostDomain: it goes into the arena
     bool is_to_device = false;
     int32_t rank = 0;  // as QueueSchedule says
