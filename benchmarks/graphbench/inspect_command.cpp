@@ -113,6 +113,12 @@ std::string device_memory_text(const PlanReport& plan) {
                             memory.device, memory.memory, memory.bytes,
                             format_bytes(double(memory.lower_bound_bytes)),
                             format_bytes(double(memory.unplanned_bytes)));
+        if (memory.streamed_bytes > 0) {
+            text += fmt::format(
+                "        {} bytes of constants stay there, {} are copied in each run, through {} "
+                "of the bytes above\n",
+                memory.constant_bytes, memory.streamed_bytes, memory.window_bytes);
+        }
     }
     return text.empty() ? text
                         : text + fmt::format("        {} transfers of {} bytes a run\n",
@@ -126,6 +132,9 @@ Json device_memory_json(const PlanReport& plan) {
         row.set("device", memory.device).set("memory", memory.memory);
         row.set("planned_bytes", memory.bytes).set("lower_bound_bytes", memory.lower_bound_bytes);
         row.set("unplanned_bytes", memory.unplanned_bytes);
+        row.set("constant_bytes", memory.constant_bytes);
+        row.set("streamed_bytes", memory.streamed_bytes);
+        row.set("window_bytes", memory.window_bytes);
         rows.push(std::move(row));
     }
     return rows;

@@ -93,6 +93,10 @@ std::string devices_text(const GraphPlacement& placement) {
             text += fmt::format("; link {:g} us, {:g} GB/s ({})", device.link_latency_ns * 1e-3,
                                 device.link_bytes_per_s * 1e-9, device.link_source);
         }
+        if (device.streamed_bytes > 0) {
+            text += fmt::format("; {} bytes of constants stay, {} are copied in each run",
+                                device.constant_bytes, device.streamed_bytes);
+        }
         if (device.measured_count + device.scaled_count > 0) {
             text += fmt::format("; {} of {} nodes measured, {} by others of their type",
                                 device.measured_count, device.node_count, device.scaled_count);
@@ -148,7 +152,9 @@ std::string moved_text(const GraphPlacement& placement) {
     Table table({"value that moves", "bytes", "from", "to", "part", "estimated us"});
     for (const MovedValue& value : placement.moved) {
         table.add({value.value, std::to_string(value.bytes),
-                   value.is_to_device ? "host" : value.device,
+                   value.is_constant    ? "host, each run"
+                   : value.is_to_device ? "host"
+                                        : value.device,
                    value.is_to_device ? value.device : "host", std::to_string(value.part),
                    microseconds(value.estimated_ns)});
     }
@@ -163,6 +169,8 @@ Json devices_json(const GraphPlacement& placement) {
         entry.set("parts", device.part_count).set("estimated_ns", device.estimated_ns);
         entry.set("share", device.share).set("bytes_in", device.bytes_in);
         entry.set("bytes_out", device.bytes_out).set("moving_ns", device.moving_ns);
+        entry.set("constant_bytes", device.constant_bytes);
+        entry.set("streamed_bytes", device.streamed_bytes);
         entry.set("flops_per_s", device.flops_per_s).set("bytes_per_s", device.bytes_per_s);
         entry.set("rates_source", device.rates_source);
         entry.set("measured_nodes", device.measured_count);
@@ -318,6 +326,7 @@ Json placement_as_json(const GraphPlacement& placement) {
     for (const MovedValue& value : placement.moved) {
         Json entry = Json::object();
         entry.set("value", value.value).set("bytes", value.bytes);
+        entry.set("is_constant", value.is_constant);
         entry.set("from", value.is_to_device ? "host" : value.device);
         entry.set("to", value.is_to_device ? value.device : "host");
         entry.set("part", value.part).set("estimated_ns", value.estimated_ns);

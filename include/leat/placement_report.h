@@ -85,6 +85,7 @@ struct MovedValue {
     int part = -1;  // that reads it, or has made it
     bool is_to_device = false;
     double estimated_ns = 0;
+    bool is_constant = false;  // streamed: the device's memory is too small to keep it
 };
 
 struct DeviceShare {
@@ -95,8 +96,10 @@ struct DeviceShare {
     int measured_count = 0;   // of its nodes, with CostSource::kMeasured
     int scaled_count = 0;     // with CostSource::kScaled
     double share = 0;         // of the sum of all nodes' and moved values' times
-    int64_t bytes_in = 0;     // moved in each run; without constants, which stay there
+    int64_t bytes_in = 0;     // moved in each run; without constants that stay there
     int64_t bytes_out = 0;
+    int64_t constant_bytes = 0;  // that stay in its memory
+    int64_t streamed_bytes = 0;  // constants among `bytes_in`
     double moving_ns = 0;
     // What the estimates take for granted.
     double flops_per_s = 0;

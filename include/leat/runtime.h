@@ -259,6 +259,9 @@ struct DeviceMemoryReport {
     int64_t bytes = 0;   // of values that parts read and write, and of their transients
     int64_t lower_bound_bytes = 0;
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
+    int64_t constant_bytes = 0;   // that stay there, beside `bytes`; shared by all requests
+    int64_t streamed_bytes = 0;   // constants that each run copies there
+    int64_t window_bytes = 0;     // of `bytes`: the places that these have one after the other
 };
 
 struct PlanReport {

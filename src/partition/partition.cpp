@@ -214,7 +214,8 @@ constexpr const char* kCluster = "cluster";
 // Copies the values of a cluster into its body.
 class BodyBuilder {
   public:
-    explicit BodyBuilder(const GraphData& graph) : graph_(graph) {
+    BodyBuilder(const GraphData& graph, std::span<const int32_t> streamed)
+        : graph_(graph), streamed_(streamed) {
         body_.name = graph.name;
         body_.file = graph.file;
         body_.opset_imports = graph.opset_imports;
@@ -242,6 +243,14 @@ class BodyBuilder {
     }
     // Of the whole graph, by input of the body.
     std::vector<ValueId> inputs() const { return inputs_; }
+    // By input.
+    std::vector<bool> streamed_inputs() const {
+        std::vector<bool> are_streamed;
+        for (const ValueId id : inputs_) {
+            are_streamed.push_back(is_streamed(id));
+        }
+        return are_streamed;
+    }
     GraphData take() { return std::move(body_); }
 
   private:
@@ -258,14 +267,22 @@ class BodyBuilder {
             return found->second;
         }
         const ValueId own = copy(id);
-        if (!graph_.value(id).constant) {
+        if (is_streamed(id)) {
+            body_.value(own).constant.reset();
+        }
+        if (!body_.value(own).constant) {
             body_.inputs.push_back(own);
             inputs_.push_back(id);
         }
         return own;
     }
 
+    bool is_streamed(ValueId id) const {
+        return std::binary_search(streamed_.begin(), streamed_.end(), id.index);
+    }
+
     const GraphData& graph_;
+    const std::span<const int32_t> streamed_;  // values of the whole graph, ascending
     GraphData body_;
     std::map<int32_t, ValueId> copies_;  // by value of the whole graph
     std::vector<ValueId> inputs_;
@@ -273,8 +290,13 @@ class BodyBuilder {
 
 class Cutter {
   public:
-    Cutter(const GraphData& graph, std::span<const int> device_of_node)
-        : graph_(graph), device_of_node_(device_of_node), uses_(graph.uses()) {}
+    Cutter(const GraphData& graph,
+           std::span<const int> device_of_node,
+           std::span<const std::vector<int32_t>> streamed)
+        : graph_(graph),
+          device_of_node_(device_of_node),
+          streamed_(streamed),
+          uses_(graph.uses()) {}
 
     CutGraph run(std::span<const Cluster> clusters) {
         result_.graph = graph_;
@@ -314,7 +336,9 @@ class Cutter {
 
     // An output for each result that somebody else needs.
     void add_cluster(const Cluster& cluster) {
-        BodyBuilder builder(graph_);
+        const size_t index = result_.bodies.size();
+        BodyBuilder builder(graph_, streamed_.empty() ? std::span<const int32_t>()
+                                                      : std::span<const int32_t>(streamed_[index]));
         std::vector<bool> is_inside(graph_.nodes.size());
         for (const NodeId id : cluster.nodes) {
             builder.add_node(id);
@@ -335,6 +359,7 @@ class Cutter {
                 }
             }
         }
+        result_.streamed_inputs.push_back(builder.streamed_inputs());
         result_.bodies.push_back(builder.take());
         add_node(std::move(node));
     }
@@ -365,6 +390,7 @@ class Cutter {
 
     const GraphData& graph_;
     std::span<const int> device_of_node_;
+    std::span<const std::vector<int32_t>> streamed_;  // by cluster; empty: none is
     GraphData::Uses uses_;
     CutGraph result_;
 };
@@ -440,8 +466,9 @@ std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters,
 
 CutGraph cut_clusters(const GraphData& graph,
                       std::span<const Cluster> clusters,
-                      std::span<const int> device_of_node) {
-    return Cutter(graph, device_of_node).run(clusters);
+                      std::span<const int> device_of_node,
+                      std::span<const std::vector<int32_t>> streamed) {
+    return Cutter(graph, device_of_node, streamed).run(clusters);
 }
 
 int64_t cluster_of(const NodeData& node) {

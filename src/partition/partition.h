@@ -17,6 +17,8 @@ struct NodeAnswer {
     std::string refusal;       // empty: the device can run it
     uint32_t host_inputs = 0;  // bit i: input i must be known before the run
     double cost_ns = 0;        // as the backend estimates it; 0: it does not
+    // Bit i: input i, a constant, may be a value of the run too. 0 where nobody has asked.
+    uint32_t streamable_inputs = 0;
 };
 
 // Whether the bit of the input is set in host_inputs.
@@ -83,10 +85,15 @@ struct CutGraph {
     GraphData graph;
     // By cluster; inputs and outputs are those of its node in their order.
     std::vector<GraphData> bodies;
+    // By cluster, then by input: it is a streamed constant of the whole graph.
+    std::vector<std::vector<bool>> streamed_inputs;
 };
+// streamed: by cluster, the constants that it has as inputs, ascending; empty: all are in the
+// bodies.
 CutGraph cut_clusters(const GraphData& graph,
                       std::span<const Cluster> clusters,
-                      std::span<const int> device_of_node);
+                      std::span<const int> device_of_node,
+                      std::span<const std::vector<int32_t>> streamed = {});
 
 // The cluster that a node of CutGraph::graph stands for; -1: it is a node of its own.
 int64_t cluster_of(const NodeData& node);

@@ -153,7 +153,9 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             parts,
             has_host_steps,
             placement.forecast.is_by_cost ? &placement.order : nullptr,
-            options.requests_in_flight > 1};
+            options.requests_in_flight > 1,
+            placement.streams,
+            placement.part_of_node};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

@@ -13,6 +13,7 @@
 #include "base/byte_archive.h"
 #include "leat/runtime.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/constant_streams.h"
 #include "runtime/forecast_order.h"
 #include "runtime/saved_tensors.h"
 
@@ -44,6 +45,7 @@ struct PlacementParts {
     std::vector<int> listed_device_of_node;
     PlacementForecast forecast;
     ForecastOrder order;
+    ConstantStreams streams;
     std::vector<PlacedNode> gone;
 };
 
@@ -367,11 +369,21 @@ void fields(Archive& archive, ForecastOrder& order) {
     archive(rank_of_node, host_ns_of_node, domain_of_part, rank_of_move);
 }
 template <class Archive>
+void fields(Archive& archive, ConstantStreams::Operand& operand) {
+    auto& [node, value, after_node] = operand;
+    archive(node, value, after_node);
+}
+template <class Archive>
+void fields(Archive& archive, ConstantStreams& streams) {
+    auto& [operands, node_orders] = streams;
+    archive(operands, node_orders);
+}
+template <class Archive>
 void fields(Archive& archive, PlacementParts& parts) {
     auto& [device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-           order, gone] = parts;
+           order, streams, gone] = parts;
     archive(device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-            order, gone);
+            order, streams, gone);
 }
 
 // ---- plans ----
@@ -388,8 +400,8 @@ void fields(Archive& archive, SolvedLayout& solved) {
 }
 template <class Archive>
 void fields(Archive& archive, SolvedChoice& choice) {
-    auto& [tile_window, run_ahead, largest_result_bytes, layout] = choice;
-    archive(tile_window, run_ahead, largest_result_bytes, layout);
+    auto& [tile_window, run_ahead, largest_result_bytes, copies_ahead, layout] = choice;
+    archive(tile_window, run_ahead, largest_result_bytes, copies_ahead, layout);
 }
 template <class Archive>
 void fields(Archive& archive, PlanRecord& record) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "graph/inference.h"
 #include "partition/queue_partition.h"
+#include "partition/streaming_search.h"
 #include "runtime/dim_bounds.h"
 #include "runtime/value_views.h"
 
@@ -16,6 +17,28 @@ namespace {
 
 constexpr int32_t kHostUnit = 0;
 constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last one takes outputs
+
+// Where results come sooner than from what fits without it, or nothing else fits.
+Status take_streaming(const PartitionProblem& problem,
+                      StreamingChoice choice,
+                      int32_t requests_in_flight,
+                      bool has_other,
+                      QueuePartition& chosen) {
+    if (!choice.has_partition()) {
+        return {};
+    }
+    if (requests_in_flight > 1) {
+        LEAT_ASSIGN_OR_RETURN(
+            choice.schedule,
+            schedule_queues(problem, choice.partition, QueueSearch::kPolish, requests_in_flight));
+    }
+    if (!has_other || comes_sooner(choice.schedule, chosen.schedule)) {
+        chosen.partition = std::move(choice.partition);
+        chosen.schedule = std::move(choice.schedule);
+        chosen.found_by = std::move(choice.found_by) + ", constants streamed";
+    }
+    return {};
+}
 
 class ProblemBuilder {
   public:
@@ -126,6 +149,7 @@ class ProblemBuilder {
                 }
             }
         }
+        add_streams(found, placement);
         placement.forecast = forecast_of(found);
         add_schedule(found, placement.forecast);
         return placement;
@@ -138,6 +162,46 @@ class ProblemBuilder {
         const int pin = question_.pins.empty() ? kNotPinned : question_.pins[node];
         return (pin == kNotPinned || pin == int(device)) &&
                question_.answers[device].nodes[node].refusal.empty();
+    }
+
+    void add_streams(const QueuePartition& found, CostPlacement& placement) const {
+        std::vector<int32_t> nodes(size_t(problem_.task_count), -1);
+        for (size_t n = 0; n < task_of_node_.size(); ++n) {
+            if (task_of_node_[n] >= 0) {
+                nodes[size_t(task_of_node_[n])] = int32_t(n);
+            }
+        }
+        const auto node_of = [&](int32_t task) {
+            return task == kNoTask ? -1 : nodes[size_t(task)];
+        };
+        const Partition& partition = found.partition;
+        for (const StreamedConstant& stream : partition.streamed) {
+            for (const ConstantUse& use : problem_.constant_uses) {
+                const int32_t unit = partition.unit_of_task[size_t(use.task)];
+                if (use.constant == stream.constant &&
+                    problem_.units[size_t(unit)].domain == stream.domain) {
+                    placement.streams.operands.push_back({node_of(use.task),
+                                                          constants_[size_t(stream.constant)].index,
+                                                          node_of(stream.after_task)});
+                }
+            }
+        }
+        for (const auto& [before, after] : partition.part_orders) {
+            placement.streams.node_orders.emplace_back(node_of(before), node_of(after));
+        }
+        for (const QueueMove& move : found.schedule.moves) {
+            if (const ValueId id = streamed_by(partition, move); id.valid()) {
+                placement.order.rank_of_move[{id.index, move.domain, true}] = move.rank;
+            }
+        }
+    }
+
+    // The constant that the move copies; not valid: it moves a value of the run.
+    ValueId streamed_by(const Partition& partition, const QueueMove& move) const {
+        const size_t values = problem_.values.size();
+        const auto value = size_t(move.value);
+        return value < values ? ValueId()
+                              : constants_[size_t(partition.streamed[value - values].constant)];
     }
 
     // The fastest of the unit's devices that takes the node, the first of equals; -1: none does.
@@ -310,6 +374,7 @@ class ProblemBuilder {
         }
         problem_.capacity_bytes[kHostMemory] = question_.host_capacity_bytes;
         std::map<int32_t, int32_t> constants;
+        std::vector<bool> may_stream;
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
             const NodeData& node = graph().nodes[n];
             for (size_t i = 0; task_of_node_[n] >= 0 && i < node.inputs.size(); ++i) {
@@ -324,6 +389,22 @@ class ProblemBuilder {
                     problem_.constant_bytes.push_back(bytes_of(work_.values[size_t(id.index)]));
                 }
                 problem_.constant_uses.push_back({at->second, task_of_node_[n]});
+                may_stream.resize(constants_.size() * assumed_.domains.size(), true);
+                refuse_streams(n, i, size_t(at->second), may_stream);
+            }
+        }
+        problem_.may_stream = std::move(may_stream);
+        problem_.request_count = question_.request_count;
+    }
+
+    // Where some device in the domain that may run the node does not take input i as a value.
+    void refuse_streams(size_t n, size_t i, size_t constant, std::vector<bool>& may_stream) const {
+        for (size_t d = 0; d < assumed_.devices.size(); ++d) {
+            const bool takes_it =
+                i < 32 && (question_.answers[d].nodes[n].streamable_inputs >> i & 1U) != 0;
+            if (can_run(n, d) && !takes_it) {
+                const auto domain = size_t(assumed_.devices[d].domain);
+                may_stream[constant * assumed_.domains.size() + domain] = false;
             }
         }
     }
@@ -371,8 +452,10 @@ class ProblemBuilder {
             const auto unit = std::find_if(
                 problem_.units.begin(), problem_.units.end(),
                 [&move](const PartitionUnit& own) { return own.domain == move.domain; });
-            forecast.schedule.push_back({graph().value(ValueId{ids.at(move.value)}).name,
-                                         unit->name, true, move.time.begin_ns, move.time.end_ns});
+            const ValueId streamed = streamed_by(found.partition, move);
+            const ValueId id = streamed.valid() ? streamed : ValueId{ids.at(move.value)};
+            forecast.schedule.push_back(
+                {graph().value(id).name, unit->name, true, move.time.begin_ns, move.time.end_ns});
         }
         std::stable_sort(
             forecast.schedule.begin(), forecast.schedule.end(),
@@ -418,13 +501,37 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
         {"list order", builder.partition_of(question.listed.device_of_node, listed)}};
-    LEAT_ASSIGN_OR_RETURN(
-        const QueuePartition found,
-        partition_by_queues(builder.problem(), proposals, question.requests_in_flight));
-    if (found.shortage) {
-        return builder.shortage_error(*found.shortage);
+    LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming, stream_by_cost(builder.problem(), proposals));
+    LEAT_ASSIGN_OR_RETURN(QueuePartition found, partition_by_queues(builder.problem(), proposals,
+                                                                    question.requests_in_flight));
+    const std::optional<MemoryShortage> shortage = found.shortage;
+    if (shortage && !streaming.has_partition()) {
+        const bool is_less =
+            streaming.shortage && streaming.shortage->short_bytes() < shortage->short_bytes();
+        return builder.shortage_error(is_less ? *streaming.shortage : *shortage);
     }
+    const bool has_other = !shortage && !needs_streaming(builder.problem(), found.partition);
+    LEAT_RETURN_IF_ERROR(take_streaming(builder.problem(), std::move(streaming),
+                                        question.requests_in_flight, has_other, found));
     return builder.placement_of(found);
+}
+
+Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& question,
+                                                      const AssumedDevices& assumed,
+                                                      const GraphWork& work,
+                                                      std::span<const Cluster> clusters) {
+    ProblemBuilder builder(question, assumed, work);
+    builder.build();
+    const Partition listed = builder.partition_of(question.listed.device_of_node, clusters);
+    LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
+                          choose_streaming(builder.problem(), {{"list order", listed}}));
+    if (!streaming.has_partition()) {
+        return std::optional<CostPlacement>();
+    }
+    QueuePartition found;
+    LEAT_RETURN_IF_ERROR(take_streaming(builder.problem(), std::move(streaming),
+                                        question.requests_in_flight, false, found));
+    return std::optional<CostPlacement>(builder.placement_of(found));
 }
 
 AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options) {

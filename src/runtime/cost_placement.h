@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "leat/runtime.h"
 #include "partition/cost_partition.h"
 #include "partition/partition.h"
+#include "runtime/constant_streams.h"
 #include "runtime/device_costs.h"
 #include "runtime/forecast_order.h"
 
@@ -20,6 +22,7 @@ struct CostPlacement {
     std::vector<Cluster> clusters;    // parts of devices that are not the host, all convex
     PlacementForecast forecast;
     ForecastOrder order;
+    ConstantStreams streams;
 };
 
 // What placing by cost asks about.
@@ -30,6 +33,7 @@ struct PlacedByCost {
     std::span<const int> pins;        // by node, kNotPinned or an index among the answers
     int64_t host_capacity_bytes = 0;  // for the values of a run; 0: not limited
     int32_t requests_in_flight = 1;   // above 1 their period counts, not how long one takes
+    int request_count = 1;            // that share the memories of devices at a time
 };
 
 // Error: kOutOfMemory where some memory is too small for whatever is tried.
@@ -40,6 +44,13 @@ struct PlacedByCost {
 Result<CostPlacement> place_by_cost(const PlacedByCost& question,
                                     const AssumedDevices& assumed,
                                     const GraphWork& work);
+
+// The parts of the listed placement, with constants streamed where the memory of a device is too
+// small for them; nothing where none is, or where that is not enough.
+Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& question,
+                                                      const AssumedDevices& assumed,
+                                                      const GraphWork& work,
+                                                      std::span<const Cluster> clusters);
 
 // Types and shapes of all values for the shapes that options and declarations fix; extents that
 // nothing fixes count as 1.

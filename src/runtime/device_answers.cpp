@@ -1,7 +1,6 @@
 #include "runtime/device_answers.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -10,6 +9,9 @@
 
 namespace leat {
 namespace {
+
+// Below, the beginning of a copy takes longer than the copy.
+constexpr int64_t kLeastStreamedBytes = 4096;
 
 Result<DeviceAnswers> ask_plugin(const GraphData& graph,
                                  const LeatGraphView& view,
@@ -44,6 +46,47 @@ Result<DeviceAnswers> ask_plugin(const GraphData& graph,
         }
     }
     return answers;
+}
+
+// Of all constants, and of values whose shapes are fixed.
+int64_t known_bytes(const GraphData& graph) {
+    int64_t bytes = graph.parameter_bytes();
+    for (const ValueData& value : graph.values) {
+        const std::optional<Shape> shape = value.type.fixed_shape();
+        if (!value.constant && shape && value.type.dtype != DType::kString) {
+            bytes += storage_bytes(value.type.dtype, shape->element_count()).value_or(0);
+        }
+    }
+    return bytes;
+}
+
+// Not of devices that reach the host's memory: their values are there.
+bool may_be_short(const ListedDevice& device, int64_t bytes) {
+    if (device.host != nullptr) {
+        return false;
+    }
+    const LeatDeviceInfo& info = device.place.backend->device(device.place.number);
+    const bool is_small = info.domain_count > 0 && info.domains[0]->capacity_bytes > 0 &&
+                          info.domains[0]->capacity_bytes < bytes;
+    return is_small && !works_in_host_memory(device.place);
+}
+
+bool is_large_constant(const GraphData& graph, ValueId id) {
+    return id.valid() && graph.value(id).constant &&
+           graph.value(id).constant->dtype() != DType::kString &&
+           graph.value(id).constant->byte_count() >= kLeastStreamedBytes;
+}
+
+// The graph with its large constants as inputs.
+GraphData with_constants_as_inputs(const GraphData& graph) {
+    GraphData opened = graph;
+    for (int32_t i = 0; i < graph.value_count(); ++i) {
+        if (is_large_constant(graph, ValueId{i})) {
+            opened.value(ValueId{i}).constant.reset();
+            opened.inputs.push_back(ValueId{i});
+        }
+    }
+    return opened;
 }
 
 bool has_fixed_extents(const GraphData& graph, const NodeData& node) {
@@ -96,6 +139,44 @@ Result<std::vector<DeviceAnswers>> ask_all(const GraphData& graph,
         }
     }
     return all;
+}
+
+Status find_streamable_inputs(const GraphData& graph,
+                              std::span<const ListedDevice> devices,
+                              PluginConstants& constants,
+                              std::span<DeviceAnswers> answers) {
+    const int64_t bytes = known_bytes(graph);
+    if (std::none_of(devices.begin(), devices.end(),
+                     [bytes](const ListedDevice& device) { return may_be_short(device, bytes); })) {
+        return {};
+    }
+    const GraphData opened = with_constants_as_inputs(graph);
+    LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> view,
+                          PluginGraph::make(opened, constants));
+    for (size_t d = 0; d < devices.size(); ++d) {
+        if (!may_be_short(devices[d], bytes)) {
+            continue;
+        }
+        LEAT_ASSIGN_OR_RETURN(const DeviceAnswers again,
+                              ask_plugin(opened, view->view(), devices[d]));
+        for (size_t n = 0; n < graph.nodes.size(); ++n) {
+            const NodeAnswer& answer = again.nodes[n];
+            const std::vector<ValueId>& inputs = graph.nodes[n].inputs;
+            for (size_t i = 0; answer.refusal.empty() && i < inputs.size() && i < 32; ++i) {
+                const bool is_streamable =
+                    is_large_constant(graph, inputs[i]) && !is_host_input(answer.host_inputs, i);
+                answers[d].nodes[n].streamable_inputs |= uint32_t(is_streamable ? 1 : 0) << i;
+            }
+        }
+    }
+    return {};
+}
+
+bool has_streamable_inputs(std::span<const DeviceAnswers> answers) {
+    return std::any_of(answers.begin(), answers.end(), [](const DeviceAnswers& device) {
+        return std::any_of(device.nodes.begin(), device.nodes.end(),
+                           [](const NodeAnswer& node) { return node.streamable_inputs != 0; });
+    });
 }
 
 void take_reported_costs(const GraphData& graph,

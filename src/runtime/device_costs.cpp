@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/device_part.h"
 
 namespace leat {
 namespace {
@@ -102,9 +103,7 @@ class Assumptions {
   private:
     // Devices keep what they work on in their first domain.
     int domain_of(const ListedDevice& device, const LeatDeviceInfo& info) {
-        const DevicePlace& place = device.place;
-        if (info.domain_count > 0 &&
-            place.backend->works_in_host_memory(place.number, *info.domains[0])) {
+        if (works_in_host_memory(device.place)) {
             return kHostMemory;
         }
         DomainKey key{device.place.backend.get(),

@@ -41,20 +41,36 @@ int64_t direct_bytes_of(const LeatDeviceInfo& device, const LeatDomainInfo& doma
 
 Result<std::shared_ptr<const DevicePart>> DevicePart::compile(DevicePlace place,
                                                               const GraphData& body,
+                                                              std::vector<bool> streamed_inputs,
                                                               PluginConstants& constants) {
-    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
+    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place), std::move(streamed_inputs)));
     LEAT_RETURN_IF_ERROR(part->make(body, constants, {}, {}));
     return std::shared_ptr<const DevicePart>(std::move(part));
 }
 
 Result<std::shared_ptr<const DevicePart>> DevicePart::load(DevicePlace place,
                                                            const GraphData& body,
+                                                           std::vector<bool> streamed_inputs,
                                                            PluginConstants& constants,
                                                            std::string_view saved,
                                                            std::span<const SavedConstant> packed) {
-    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place)));
+    std::shared_ptr<DevicePart> part(new DevicePart(std::move(place), std::move(streamed_inputs)));
     LEAT_RETURN_IF_ERROR(part->make(body, constants, saved, packed));
     return std::shared_ptr<const DevicePart>(std::move(part));
+}
+
+bool works_in_host_memory(const DevicePlace& place) {
+    const LeatDeviceInfo& device = place.backend->device(place.number);
+    return device.domain_count > 0 &&
+           place.backend->works_in_host_memory(place.number, *device.domains[0]);
+}
+
+uint64_t DevicePart::streamed_inputs_low() const {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < streamed_inputs_.size() && i < 64; ++i) {
+        bits |= uint64_t(streamed_inputs_[i] ? 1 : 0) << i;
+    }
+    return bits;
 }
 
 Result<std::string> DevicePart::save() const {

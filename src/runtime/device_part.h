@@ -21,18 +21,24 @@ struct DevicePlace {
     std::string label;  // as the user named it
 };
 
+// Whether parts there work in memory of the host, as DevicePart::works_in_host_memory says.
+bool works_in_host_memory(const DevicePlace& place);
+
 // Immutable once made; shared by plans and requests, whose memory keeps it alive.
 class DevicePart : public std::enable_shared_from_this<DevicePart> {
   public:
     // Packs the constants into memory of the device; `constants` may know them from other views.
+    // streamed_inputs: by input of the body: a constant that each run copies to the device.
     static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
                                                              const GraphData& body,
+                                                             std::vector<bool> streamed_inputs,
                                                              PluginConstants& constants);
     // The same from what save() gave for such a body, without compiling; empty: it gave nothing.
     // `packed`: in the order of the executable's constants, as save_constants() had them; those
     // that are not what the executable packs are packed.
     static Result<std::shared_ptr<const DevicePart>> load(DevicePlace place,
                                                           const GraphData& body,
+                                                          std::vector<bool> streamed_inputs,
                                                           PluginConstants& constants,
                                                           std::string_view saved,
                                                           std::span<const SavedConstant> packed);
@@ -60,6 +66,11 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     // Its operands and transients may lie in memory of the host, which the backend imports.
     bool works_in_host_memory() const { return works_in_host_memory_; }
     std::span<const LeatPlacement> constants() const { return constant_places_; }
+    bool is_streamed(size_t input) const {
+        return input < streamed_inputs_.size() && streamed_inputs_[input];
+    }
+    // Of those that each run copies there, the first 64 inputs as bits.
+    uint64_t streamed_inputs_low() const;
 
     // An instance for a run of this shape, with its transients at these places. action: for errors.
     Result<LeatInstance*> link(const LeatRunShape& shape,
@@ -76,7 +87,8 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
         int64_t used_bytes = 0;
     };
 
-    explicit DevicePart(DevicePlace place) : place_(std::move(place)) {}
+    DevicePart(DevicePlace place, std::vector<bool> streamed_inputs)
+        : place_(std::move(place)), streamed_inputs_(std::move(streamed_inputs)) {}
     // saved: empty: none.
     Status make(const GraphData& body,
                 PluginConstants& constants,
@@ -93,6 +105,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     Status pack(const LeatGraphView& graph, int32_t index, const PackedOnDevice& packed) const;
 
     DevicePlace place_;
+    std::vector<bool> streamed_inputs_;
     LeatExecutable* executable_ = nullptr;
     const LeatExecutableInfo* info_ = nullptr;
     const LeatDomainInfo* domain_ = nullptr;

@@ -160,6 +160,7 @@ struct ChosenPlacement {
     PlacementForecast forecast;
     ForecastOrder order;
     GraphWork work;  // by cost only
+    ConstantStreams streams;
 };
 
 Result<AskedGraph> ask(const GraphData& graph,
@@ -169,6 +170,7 @@ Result<AskedGraph> ask(const GraphData& graph,
                        PluginConstants& constants) {
     AskedGraph asked{&graph, {}, {}, {}, {}, {}, {}};
     LEAT_ASSIGN_OR_RETURN(asked.answers, ask_all(graph, devices, constants));
+    LEAT_RETURN_IF_ERROR(find_streamable_inputs(graph, devices, constants, asked.answers));
     asked.pins = pinned_devices(graph, devices, history);
     asked.places = asked.pins;
     asked.stages = pipeline_stages(graph, history);
@@ -200,6 +202,11 @@ void keep_for_fallback(const Placement& listed, int device, AskedGraph& asked) {
     }
 }
 
+// That have values in the memories of devices at a time.
+int request_count(const CompileOptions& options) {
+    return std::max(options.max_requests, options.requests_in_flight);
+}
+
 Status place_where_forecast_is_shortest(const CompileOptions& options,
                                         int fallback_device,
                                         AskedGraph& asked,
@@ -211,12 +218,13 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     keep_for_fallback(chosen.placement, fallback_device, asked);
     const AssumedShapes shapes = assume_shapes(graph, options);
     chosen.work = work_of_graph(graph, shapes.facts);
-    LEAT_ASSIGN_OR_RETURN(
-        CostPlacement found,
-        place_by_cost({graph, chosen.placement, asked.answers, asked.places,
-                       host_room_bytes(graph, options), options.requests_in_flight},
-                      asked.assumed, chosen.work));
+    LEAT_ASSIGN_OR_RETURN(CostPlacement found,
+                          place_by_cost({graph, chosen.placement, asked.answers, asked.places,
+                                         host_room_bytes(graph, options),
+                                         options.requests_in_flight, request_count(options)},
+                                        asked.assumed, chosen.work));
     chosen.placement.device_of_node = std::move(found.device_of_node);
+    chosen.streams = std::move(found.streams);
     chosen.clusters = split_by_stage(found.clusters, asked.stages);
     chosen.forecast = std::move(found.forecast);
     // Of parts as they were found.
@@ -225,6 +233,26 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     }
     chosen.forecast.has_assumed_extents =
         shapes.has_assumed_extents || chosen.work.has_open_extents;
+    return {};
+}
+
+// Nodes stay where they are.
+Status stream_where_short(const AskedGraph& asked,
+                          const CompileOptions& options,
+                          ChosenPlacement& chosen) {
+    if (!has_streamable_inputs(asked.answers)) {
+        return {};
+    }
+    const GraphData& graph = *asked.graph;
+    const GraphWork work = work_of_graph(graph, assume_shapes(graph, options).facts);
+    LEAT_ASSIGN_OR_RETURN(std::optional<CostPlacement> streamed,
+                          stream_as_listed({graph, chosen.placement, asked.answers, asked.places, 0,
+                                            options.requests_in_flight, request_count(options)},
+                                           asked.assumed, work, chosen.clusters));
+    if (streamed) {
+        chosen.clusters = split_by_stage(streamed->clusters, asked.stages);
+        chosen.streams = std::move(streamed->streams);
+    }
     return {};
 }
 
@@ -248,6 +276,7 @@ Result<ChosenPlacement> choose(const CompileOptions& options,
     if (!is_by_cost) {
         chosen.clusters =
             find_clusters(graph, chosen.placement.device_of_node, asked.answers, asked.stages);
+        LEAT_RETURN_IF_ERROR(stream_where_short(asked, options, chosen));
     }
     return chosen;
 }
@@ -426,15 +455,21 @@ Status cut_parts(const GraphData& graph,
                  PlacedGraph& placed) {
     const std::vector<Cluster>& clusters = chosen.clusters;
     placed.deciding_inputs = std::move(chosen.placement.deciding_inputs);
-    CutGraph cut = cut_clusters(graph, clusters, chosen.placement.device_of_node);
-    placed.parts.reserve(clusters.size());
     for (size_t i = 0; i < clusters.size(); ++i) {
         for (const NodeId id : clusters[i].nodes) {
             placed.record.part_of_node[size_t(id.index)] = int(i);
         }
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const DevicePart> part,
-                              DevicePart::compile(devices[size_t(clusters[i].device)].place,
-                                                  cut.bodies[i], constants));
+    }
+    placed.record.streams = std::move(chosen.streams);
+    CutGraph cut = cut_clusters(
+        graph, clusters, chosen.placement.device_of_node,
+        placed.record.streams.values_of_parts(placed.record.part_of_node, clusters.size()));
+    placed.parts.reserve(clusters.size());
+    for (size_t i = 0; i < clusters.size(); ++i) {
+        LEAT_ASSIGN_OR_RETURN(
+            std::shared_ptr<const DevicePart> part,
+            DevicePart::compile(devices[size_t(clusters[i].device)].place, cut.bodies[i],
+                                std::move(cut.streamed_inputs[i]), constants));
         placed.parts.push_back(std::move(part));
     }
     placed.hosts = hosts_of(graph, cut.graph, chosen.placement.device_of_node, devices);
@@ -470,14 +505,22 @@ Result<std::vector<Cluster>> clusters_of(const GraphData& graph,
     return clusters;
 }
 
-// No path leaves a part and comes back. Parts are numbered first, then all nodes.
-bool are_convex(const GraphData& graph, std::span<const int> part_of_node, size_t part_count) {
+// No path leaves a part and comes back, also where parts have an order. Parts are numbered first,
+// then all nodes.
+bool are_convex(const GraphData& graph, const DecidedParts& decided, size_t part_count) {
+    const std::span<const int> part_of_node = decided.part_of_node;
     const auto unit_of = [&](int32_t node) {
         const int part = part_of_node[size_t(node)];
         return part >= 0 ? size_t(part) : part_count + size_t(node);
     };
     std::vector<std::vector<size_t>> followers(part_count + graph.nodes.size());
     std::vector<int64_t> waits(followers.size());
+    for (const auto& [before, after] : decided.streams.node_orders) {
+        if (unit_of(before) != unit_of(after)) {
+            followers[unit_of(before)].push_back(unit_of(after));
+            ++waits[unit_of(after)];
+        }
+    }
     for (int32_t n = 0; n < graph.node_count(); ++n) {
         for (const ValueId id : graph.nodes[size_t(n)].inputs) {
             const NodeId producer = id.valid() ? graph.value(id).producer : NodeId();
@@ -514,7 +557,7 @@ Result<CutPlacement> restore_parts(const GraphData& graph,
     const std::span<const std::string> executables = saved.executables;
     LEAT_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters,
                           clusters_of(graph, devices, decided, executables.size()));
-    if (!are_convex(graph, decided.part_of_node, clusters.size())) {
+    if (!are_convex(graph, decided, clusters.size())) {
         return parse_error("its parts wait for each other");
     }
     for (const ListedDevice& device : devices) {
@@ -522,7 +565,9 @@ Result<CutPlacement> restore_parts(const GraphData& graph,
             (void)offer_custom_operators(graph, *device.place.backend);
         }
     }
-    CutGraph cut = cut_clusters(graph, clusters, decided.device_of_node);
+    CutGraph cut =
+        cut_clusters(graph, clusters, decided.device_of_node,
+                     decided.streams.values_of_parts(decided.part_of_node, clusters.size()));
     CutPlacement placed;
     PluginConstants constants(&hashes);
     for (size_t i = 0; i < clusters.size(); ++i) {
@@ -532,7 +577,11 @@ Result<CutPlacement> restore_parts(const GraphData& graph,
                                        : std::span<const SavedConstant>();
         LEAT_ASSIGN_OR_RETURN(
             std::shared_ptr<const DevicePart> part,
-            DevicePart::load(place, cut.bodies[i], constants, executables[i], packed));
+            executables[i].empty()
+                ? DevicePart::compile(place, cut.bodies[i], std::move(cut.streamed_inputs[i]),
+                                      constants)
+                : DevicePart::load(place, cut.bodies[i], std::move(cut.streamed_inputs[i]),
+                                   constants, executables[i], packed));
         placed.parts.push_back(std::move(part));
     }
     placed.hosts = hosts_of(graph, cut.graph, decided.device_of_node, devices);

@@ -51,6 +51,7 @@ Result<PlacedGraph> place_on_host(const GraphData& graph,
 struct DecidedParts {
     std::span<const int> device_of_node;
     std::span<const int> part_of_node;  // -1: none
+    const ConstantStreams& streams;
 };
 struct CutPlacement {
     std::unique_ptr<GraphData> graph;   // as PlacedGraph::cut

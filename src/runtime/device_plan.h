@@ -31,6 +31,8 @@ struct DeviceMemory {
     int64_t size_bytes = 0;
     int64_t lower_bound_bytes = 0;
     int64_t unplanned_bytes = 0;  // without any reuse
+    int64_t streamed_bytes = 0;   // constants that each run copies there
+    int64_t window_bytes = 0;     // that these take, one after the other
 };
 
 struct DeviceValue {
@@ -38,6 +40,7 @@ struct DeviceValue {
     int64_t size_bytes = 0;
     int64_t alignment_bytes = 1;
     std::string name;
+    bool is_streamed = false;  // a constant, which each run copies there
 };
 
 // What a step does there. Values are numbers of DevicePlan, or, in the arena, of the graph; -1: an
@@ -52,6 +55,10 @@ struct DeviceUse {
     // Steps of the plan, by position, that are submitted before this one, and behind which the
     // device itself orders it.
     std::vector<int32_t> follows;
+    // Values without a place, which order steps: this one's end, if some step waits for it
+    // (-1: none does), and ends that this one waits for.
+    int32_t end = -1;
+    std::vector<int32_t> ends_before;
 };
 
 struct DevicePlan {

@@ -30,6 +30,7 @@ struct SolvedChoice {
     int32_t tile_window = 0;
     int32_t run_ahead = 0;
     int64_t largest_result_bytes = 0;  // as Plan has it
+    int32_t copies_ahead = 0;          // the same
     SolvedLayout layout;
 };
 

@@ -104,6 +104,31 @@ bool is_duration(double ns) {
     return ns >= 0 && ns <= kMostNs;
 }
 
+// Constants of the graph, and nodes of parts.
+Status check_streams(const CompiledRecord& record) {
+    const std::vector<int>& part_of_node = record.placement.part_of_node;
+    const ConstantStreams& streams = record.placement.streams;
+    const auto is_in_part = [&](int32_t node) {
+        return node >= 0 && size_t(node) < part_of_node.size() && part_of_node[size_t(node)] >= 0 &&
+               size_t(part_of_node[size_t(node)]) < record.executables.size();
+    };
+    const bool has_operands =
+        std::all_of(streams.operands.begin(), streams.operands.end(),
+                    [&](const ConstantStreams::Operand& operand) {
+                        return is_in_part(operand.node) &&
+                               (operand.after_node == -1 || is_in_part(operand.after_node)) &&
+                               is_value(record.graph, ValueId{operand.value}) &&
+                               record.graph.value(ValueId{operand.value}).constant.has_value();
+                    });
+    // Parts of any order of the nodes are those of one that runs.
+    const bool has_orders = std::all_of(
+        streams.node_orders.begin(), streams.node_orders.end(),
+        [&](const auto& order) { return is_in_part(order.first) && is_in_part(order.second); });
+    return has_operands && has_orders
+               ? Status()
+               : parse_error("its streams are none of the graph's constants");
+}
+
 Status check_placement(const CompiledRecord& record) {
     const PlacementParts& parts = record.placement;
     const auto nodes = size_t(record.graph.node_count());
@@ -144,6 +169,7 @@ Status check_placement(const CompiledRecord& record) {
             return parse_error("its placement lists no device for node {}", n);
         }
     }
+    LEAT_RETURN_IF_ERROR(check_streams(record));
     const std::vector<double>& host_ns = parts.order.host_ns_of_node;
     const std::vector<ForecastStep>& schedule = parts.forecast.schedule;
     if (!std::all_of(host_ns.begin(), host_ns.end(), is_duration) ||
@@ -173,6 +199,7 @@ PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
     record.listed_device_of_node = std::move(parts.listed_device_of_node);
     record.forecast = std::move(parts.forecast);
     record.order = std::move(parts.order);
+    record.streams = std::move(parts.streams);
     record.gone = std::move(parts.gone);
     return record;
 }
@@ -277,7 +304,8 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
         LEAT_ASSIGN_OR_RETURN(
             CutPlacement cut,
             restore_parts(compiled->graph, devices,
-                          {record.placement.device_of_node, record.placement.part_of_node},
+                          {record.placement.device_of_node, record.placement.part_of_node,
+                           record.placement.streams},
                           {record.executables, std::move(constants)}, compiled->mapped->hashes()));
         compiled->hosts = std::move(cut.hosts);
         compiled->cut = std::move(cut.graph);

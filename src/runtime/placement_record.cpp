@@ -209,7 +209,9 @@ class Reporter {
                 [&](const AssumedDevice& each) { return each.label == part->place().label; });
             device_of_part_.push_back(device - devices().begin());
             domain_of_part_.push_back(device->domain);
-            ++report_.devices[size_t(device_of_part_.back())].part_count;
+            DeviceShare& share = report_.devices[size_t(device_of_part_.back())];
+            ++share.part_count;
+            share.constant_bytes += part->packed_bytes();
         }
     }
 
@@ -232,8 +234,10 @@ class Reporter {
                                        : between_ns(move.value, device.domain, kHostMemory);
             DeviceShare& share = report_.devices[index];
             const int64_t moved_bytes = bytes(move.value);
+            const bool is_constant = graph_.value(move.value).constant.has_value();
             report_.moved.push_back({graph_.value(move.value).name, moved_bytes, device.label,
-                                     move.part, move.is_to_device, move_ns});
+                                     move.part, move.is_to_device, move_ns, is_constant});
+            share.streamed_bytes += is_constant ? moved_bytes : 0;
             (move.is_to_device ? share.bytes_in : share.bytes_out) += moved_bytes;
             share.moving_ns += move_ns;
         }

@@ -10,6 +10,7 @@
 #include "leat/placement_report.h"
 #include "partition/partition.h"
 #include "passes/node_history.h"
+#include "runtime/constant_streams.h"
 #include "runtime/device_costs.h"
 #include "runtime/device_part.h"
 #include "runtime/forecast_order.h"
@@ -27,6 +28,7 @@ struct PlacementRecord {
     std::vector<int> listed_device_of_node;       // by the order of the list
     PlacementForecast forecast;
     ForecastOrder order;
+    ConstantStreams streams;
     std::vector<PlacedNode> gone;  // that are not in the graph any more
 };
 

@@ -15,6 +15,7 @@
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
 #include "runtime/plan_devices.h"
+#include "runtime/plan_transfers.h"
 #include "runtime/step_memory.h"
 #include "runtime/step_program.h"
 #include "runtime/value_views.h"
@@ -38,9 +39,10 @@ int64_t nanoseconds_since(Clock::time_point start) {
 
 class PlanBuilder {
   public:
-    PlanBuilder(const PlanContext& context, PlanKey key)
+    PlanBuilder(const PlanContext& context, PlanKey key, int32_t copies_ahead = kCopiesAhead[0])
         : context_(context), graph_(context.graph), plan_(std::make_shared<Plan>()) {
         plan_->key = std::move(key);
+        plan_->copies_ahead = copies_ahead;
     }
 
     Result<std::shared_ptr<const Plan>> build(std::span<const ValueFact> input_facts) {
@@ -110,7 +112,10 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(prepare_steps());
         if (!context_.parts.empty()) {
             add_transfers(
-                graph_, [this](ValueId id) { return argument(id); }, problem_.views, *plan_);
+                graph_,
+                PartStreams(context_.streams, context_.part_of_node, context_.parts.size(),
+                            plan_->copies_ahead),
+                [this](ValueId id) { return argument(id); }, problem_.views, *plan_);
         }
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
@@ -479,6 +484,7 @@ class PlanBuilder {
             LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceStep> part,
                                   context_.parts[size_t(cluster)]->prepare(context));
             step.device = part.get();
+            context.unaligned_inputs |= context_.parts[size_t(cluster)]->streamed_inputs_low();
             return std::unique_ptr<HostKernel>(std::move(part));
         }
         if (!context_.has_host_steps) {
@@ -759,6 +765,11 @@ class PlanBuilder {
             for (int32_t i = 0; i < step.input_count; ++i) {
                 storages[size_t(i)] = storage_of(step.node->inputs[size_t(i)]);
             }
+            if (step.is_transfer && storages[0].kind == Storage::Kind::kConstant) {
+                // One that is streamed, from where the host has it.
+                const Tensor& constant = plan_->constants[size_t(storages[0].index)];
+                plan_->args[size_t(step.first_arg)].data = const_cast<std::byte*>(constant.bytes());
+            }
             for (int32_t i = 0; i < step.output_count; ++i) {
                 if (plan_->output_arg(step, i).present()) {
                     storages[size_t(step.input_count) + size_t(i)] =
@@ -908,7 +919,18 @@ int64_t Plan::own_bytes() const {
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
-    return PlanBuilder(context, std::move(key)).build(input_facts);
+    if (context.solved != nullptr) {
+        return PlanBuilder(context, std::move(key), context.solved->copies_ahead)
+            .build(input_facts);
+    }
+    Result<std::shared_ptr<const Plan>> plan = PlanBuilder(context, key).build(input_facts);
+    for (size_t i = 1; i < std::size(kCopiesAhead) && !context.streams.empty(); ++i) {
+        if (plan.ok() || plan.error().code() != StatusCode::kOutOfMemory) {
+            break;
+        }
+        plan = PlanBuilder(context, key, kCopiesAhead[i]).build(input_facts);
+    }
+    return plan;
 }
 
 Result<std::vector<MemoryTradeOff>> trade_offs(const PlanContext& context,

@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "runtime/constant_streams.h"
 #include "runtime/device_part.h"
 #include "runtime/device_plan.h"
 #include "runtime/layout_choice.h"
@@ -87,8 +88,9 @@ struct Plan {
     std::vector<PlacedBuffer> buffers;
     DevicePlan devices;
     int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;         // per worker, aligned
-    int64_t largest_result_bytes = 0;  // of what steps compute
+    int64_t scratch_bytes = 0;               // per worker, aligned
+    int64_t largest_result_bytes = 0;        // of what steps compute
+    int32_t copies_ahead = kCopiesAhead[0];  // of streamed constants, in parts
     // A plan for other shapes starts from these.
     SharedFacts facts;                            // by value of the graph
     std::vector<bool> known;                      // by value: no step computes it
@@ -133,10 +135,13 @@ struct PlanContext {
     MemoryLimit memory_limit;
     // By cluster.
     std::span<const std::shared_ptr<const DevicePart>> parts;
-    bool has_host_steps;           // false: nothing may run on a host
-    const ForecastOrder* order;    // null: there was no forecast; outlives make_plan
-    bool overlaps_requests;        // several are in flight, of which threads take what is ready
-    const Plan* former = nullptr;  // for other shapes; outlives make_plan
+    bool has_host_steps;         // false: nothing may run on a host
+    const ForecastOrder* order;  // null: there was no forecast; outlives make_plan
+    bool overlaps_requests;      // several are in flight, of which threads take what is ready
+    // By node of `whole`, in parts; outlive make_plan.
+    const ConstantStreams& streams;
+    std::span<const int> part_of_node;  // -1: none
+    const Plan* former = nullptr;       // for other shapes; outlives make_plan
     // What was found for these very shapes before, and is taken without searching; outlives
     // make_plan. Where it does not fit, kParse says so.
     const SolvedChoice* solved = nullptr;

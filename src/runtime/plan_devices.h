@@ -1,21 +1,12 @@
-// The steps of a plan that bring values to devices and back, and the places of all values there.
+// The places of all values that a plan has on devices.
 #pragma once
 
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "graph/graph_data.h"
 #include "runtime/plan.h"
 
 namespace leat {
-
-// Adds transfers to the plan's steps, which are those of `graph` in its order. `argument`: how
-// steps see a value of the graph; `views`: values that lie where others do.
-void add_transfers(const GraphData& graph,
-                   const std::function<TensorArg(ValueId)>& argument,
-                   std::span<const ValueView> views,
-                   Plan& plan);
 
 // Decides the places in each memory, for steps that nothing but the layout's waits orders; those in
 // the arena are the layout's. `is_apart`: no two values share memory. Errors: as plan_offsets.

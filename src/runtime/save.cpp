@@ -28,9 +28,11 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
 }
 
 PlacementParts record_placement(const PlacementRecord& placement) {
-    return {placement.device_of_node, placement.part_of_node,  placement.is_pinned,
-            placement.refusals,       placement.other_devices, placement.listed_device_of_node,
-            placement.forecast,       placement.order,         placement.gone};
+    return {placement.device_of_node, placement.part_of_node,
+            placement.is_pinned,      placement.refusals,
+            placement.other_devices,  placement.listed_device_of_node,
+            placement.forecast,       placement.order,
+            placement.streams,        placement.gone};
 }
 
 // Inputs that decide shapes by their texts would need these.
@@ -52,7 +54,7 @@ std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
         records.push_back(
             {(*plan)->key,
              {(*plan)->report.tile_window, (*plan)->report.run_ahead, (*plan)->largest_result_bytes,
-              (*plan)->planner->solution_of((*plan)->layout)}});
+              (*plan)->copies_ahead, (*plan)->planner->solution_of((*plan)->layout)}});
     }
     return records;
 }

@@ -55,6 +55,12 @@ MemoryStep describe_device_step(const Plan& plan, const PlanStep& step) {
     for (const int32_t value : use.writes) {
         described.writes.push_back(value);
     }
+    for (const int32_t end : use.ends_before) {
+        described.reads.push_back(end);
+    }
+    if (use.end >= 0) {
+        described.writes.push_back(use.end);
+    }
     if (plan.devices.memory_of(use).is_arena && !step.is_transfer) {
         described.inside = use.inside;
         for (const int32_t value : use.transients) {
@@ -62,7 +68,10 @@ MemoryStep describe_device_step(const Plan& plan, const PlanStep& step) {
         }
     }
     if (step.is_transfer && step.input_count > 0) {
-        described.reads.push_back(step.node->inputs[0].index);
+        const int32_t value = step.node->inputs[0].index;
+        if (!plan.known[size_t(value)]) {
+            described.reads.push_back(value);
+        }
     } else if (step.is_transfer) {
         described.writes.push_back(step.node->outputs[0].index);
     }

@@ -74,7 +74,7 @@ class DeviceOperator final : public TimedOperator {
 
     Status make(const DevicePlace& place) {
         PluginConstants constants;
-        LEAT_ASSIGN_OR_RETURN(part_, DevicePart::compile(place, *node_.graph, constants));
+        LEAT_ASSIGN_OR_RETURN(part_, DevicePart::compile(place, *node_.graph, {}, constants));
         if (part_->info().host_inputs_low != 0) {
             return unsupported("{} reads values of an input before the run", place.label);
         }

@@ -1,0 +1,22 @@
+// The steps of a plan that bring values to devices and back.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "graph/graph_data.h"
+#include "runtime/constant_streams.h"
+#include "runtime/plan.h"
+
+namespace leat {
+
+// Adds transfers to the plan's steps, which are those of `graph` in its order. `streams`: constants
+// that are transferred, and what orders parts; `argument`: how steps see a value of the graph;
+// `views`: values that lie where others do.
+void add_transfers(const GraphData& graph,
+                   const PartStreams& streams,
+                   const std::function<TensorArg(ValueId)>& argument,
+                   std::span<const ValueView> views,
+                   Plan& plan);
+
+}  // namespace leat
