@@ -447,5 +447,59 @@ TEST_F(VulkanRuntime, ALostDeviceLeavesTheCpu) {
     expect_ok(run_on(runtime, "cpu"));
 }
 
+// x[8,128] --> MatMul(w0) --> ... --> MatMul(w7) --> y
+Graph chain_of_products() {
+    Graph graph("chain");
+    ValueId value = graph.input("x", DType::kFloat32, {8, 128});
+    for (int i = 0; i < 8; ++i) {
+        std::vector<float> weights(size_t(128) * 128);
+        for (size_t w = 0; w < weights.size(); ++w) {
+            weights[w] = float((w * 7 + size_t(i) * 5) % 13) / 64 - 0.09F;
+        }
+        const std::string name = "w" + std::to_string(i);
+        value = graph.add("MatMul",
+                          {value, graph.constant(name, *Tensor::from<float>({128, 128}, weights))});
+    }
+    graph.output("y", value);
+    return graph;
+}
+
+// Its results; `streamed_bytes`: of constants that the run copied.
+std::vector<float> results_of_chain(const Runtime& runtime, int64_t& streamed_bytes) {
+    CompileOptions options;
+    options.devices = "vulkan:0";
+    options.fallback = Fallback::kForbid;
+    const auto compiled = runtime.compile(chain_of_products(), options);
+    EXPECT_TRUE(compiled.ok()) << compiled.error().message();
+    if (!compiled.ok()) {
+        return {};
+    }
+    Request request = *compiled->make_request();
+    const std::vector<float> x(size_t(8) * 128, 0.5F);
+    EXPECT_TRUE(request.bind("x", Shape{8, 128}, std::span<const float>(x)).ok());
+    const Status status = request.run();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(request.plan_report().device_memory.size(), 1U);
+    streamed_bytes = request.plan_report().device_memory.at(0).streamed_bytes;
+    const std::span<const float> y = request.get<float>("y");
+    return {y.begin(), y.end()};
+}
+
+// Of the eight constants of 64 KiB five fit, with memory that the host does not reach.
+TEST_F(VulkanRuntime, StreamsConstantsThatItsMemoryHasNoRoomFor) {
+    const Runtime large(vulkan_options({{"cache_dir", ""}, {"staging", "always"}}));
+    const Runtime small(vulkan_options(
+        {{"cache_dir", ""}, {"staging", "always"}, {"memory_limit_bytes", "350000"}}));
+    int64_t streamed_bytes = -1;
+    const std::vector<float> expected = results_of_chain(large, streamed_bytes);
+    EXPECT_EQ(streamed_bytes, 0);
+    const std::vector<float> found = results_of_chain(small, streamed_bytes);
+    EXPECT_GE(streamed_bytes, 3 * 65536);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+        ASSERT_NEAR(found[i], expected[i], 1e-4F * (1 + std::abs(expected[i]))) << i;
+    }
+}
+
 }  // namespace
 }  // namespace leat

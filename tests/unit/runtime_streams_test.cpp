@@ -285,6 +285,17 @@ double virtual_ns(Request& request) {
     return double(report.virtual_end_ns - report.virtual_begin_ns);
 }
 
+// What the forecast says, within 1 %, and each run the same.
+double confirmed_ns(const CompiledGraph& compiled) {
+    Request request = *compiled.make_request();
+    EXPECT_TRUE(bind_all(request, compiled).ok());
+    const double forecast_ns = compiled.report().placement.forecast.makespan_ns;
+    const double run_ns = virtual_ns(request);
+    EXPECT_LE(std::abs(run_ns / forecast_ns - 1), 0.01) << run_ns << " " << forecast_ns;
+    EXPECT_EQ(virtual_ns(request), run_ns);
+    return run_ns;
+}
+
 // A product takes as long as the copy of its weights: 2 * 16 * 128 * 128 flops, 64 KiB.
 Settings link_as_slow_as_products() {
     constexpr double kProductS = 2.0 * kRows * kCols * kCols / 1e8;
@@ -300,14 +311,10 @@ TEST(StreamedTime, IsThatOfTheSlowerOfProductsAndCopies) {
     const Runtime runtime(sim_options(1, limited_to(kSmallBytes, link_as_slow_as_products())));
     const auto compiled = runtime.compile(graph, on_sim(PlacementPolicy::kCost));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-    Request request = *compiled->make_request();
-    ASSERT_TRUE(bind_all(request, *compiled).ok());
-    const double forecast_ns = compiled->report().placement.forecast.makespan_ns;
-    const double run_ns = virtual_ns(request);
-    EXPECT_LE(std::abs(run_ns / forecast_ns - 1), 0.01) << run_ns << " " << forecast_ns;
+    const double run_ns = confirmed_ns(*compiled);
     const double products_ns = 1e9 * 2.0 * kRows * kCols * kCols / 1e8 * kLayers;
     EXPECT_LE(run_ns, 1.1 * products_ns);
-    EXPECT_EQ(virtual_ns(request), run_ns);
+    RecordProperty("run_over_products", std::to_string(run_ns / products_ns));
 }
 
 // Beside a host that is slower than the copies are: the weights come to the device.
@@ -322,11 +329,7 @@ TEST(StreamedTime, IsForecastBesideTheHost) {
         const auto compiled =
             runtime.compile(graph, on_sim(PlacementPolicy::kCost, "sim,reference"));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-        Request request = *compiled->make_request();
-        ASSERT_TRUE(bind_all(request, *compiled).ok());
-        const double forecast_ns = compiled->report().placement.forecast.makespan_ns;
-        const double run_ns = virtual_ns(request);
-        EXPECT_LE(std::abs(run_ns / forecast_ns - 1), 0.01) << run_ns << " " << forecast_ns;
+        EXPECT_GT(confirmed_ns(*compiled), 0);
     }
 }
 
