@@ -40,7 +40,7 @@ PartitionProblem random_problem(uint64_t seed, int32_t tasks) {
         const bool is_shared = !problem.constant_bytes.empty() && random.below(8) == 0;
         const auto constants = int32_t(problem.constant_bytes.size());
         if (!is_shared) {
-            problem.constant_bytes.push_back(256 * (1 + random.below(40)));
+            problem.constant_bytes.push_back(int64_t{256} * (1 + random.below(40)));
         }
         problem.constant_uses.push_back({is_shared ? random.below(constants) : constants, task});
     }
@@ -129,7 +129,7 @@ TEST(StreamedConstants, NeverNeedMoreThanTheCapacity) {
 
 TEST(StreamedConstants, AreNoneWhereThereIsRoom) {
     PartitionProblem problem = random_problem(1, 20);
-    problem.capacity_bytes[kDeviceDomain] = constant_bytes(problem) + 64 * 256;
+    problem.capacity_bytes[kDeviceDomain] = constant_bytes(problem) + 16384;
     const StreamedPartitions found = stream_constants(problem, one_part(problem));
     EXPECT_TRUE(found.candidates.empty());
     EXPECT_FALSE(found.shortage.has_value());
