@@ -1,0 +1,32 @@
+// Whether every node may be where it was placed, and which ones had to go elsewhere.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "leat/runtime.h"
+#include "partition/partition.h"
+#include "runtime/device_list.h"
+#include "runtime/device_placement.h"
+
+namespace leat {
+
+// By node: the device that it is pinned to, or kNotPinned.
+std::vector<int> pinned_devices(const GraphData& graph,
+                                std::span<const ListedDevice> devices,
+                                const NodeHistory& history);
+
+// Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
+// that lists those that may not be.
+Status judge(const GraphData& graph,
+             const Placement& placement,
+             std::span<const DeviceAnswers> answers,
+             std::span<const int> pins,
+             Fallback fallback,
+             PlacedGraph& placed);
+
+// Every node that the backend refuses, in one message.
+Status check_capabilities(const GraphData& graph, const DeviceAnswers& host);
+
+}  // namespace leat
