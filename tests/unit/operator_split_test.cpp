@@ -111,6 +111,7 @@ void expect_same_bits(const Runtime& runtime, const OneOperator& one, const std:
 
 std::vector<std::string> names_of(const std::vector<SplitAxis>& axes) {
     std::vector<std::string> names;
+    names.reserve(axes.size());
     for (const SplitAxis& axis : axes) {
         names.push_back(std::string(axis.name) + " " + std::to_string(axis.result_axis));
     }
@@ -237,6 +238,7 @@ TEST(OperatorSplit, ReadsPiecesOfWhatIsDividedAlike) {
     Network network;
     const GraphData& data = typed(network.graph);
     std::vector<NodeSplit> splits;
+    splits.reserve(3);
     for (int32_t n = 0; n < 3; ++n) {
         splits.push_back({{n}, split_axes(data, data.nodes[size_t(n)])[0], {4, 8}});
     }
