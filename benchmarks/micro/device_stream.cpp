@@ -225,7 +225,7 @@ Beside run_beside(const Folders& folders, uint64_t seed) {
 }
 
 void time_beside(const Folders& folders) {
-    constexpr uint64_t kGraphs = 16;
+    constexpr uint64_t kGraphs = 60;
     std::vector<double> off;
     std::vector<double> spreads;
     std::vector<double> both;
