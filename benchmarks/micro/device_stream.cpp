@@ -55,7 +55,7 @@ std::vector<double> stream_ns(const CompiledGraph& compiled, int requests) {
 
 // Without the first and the last ones.
 double period_ns(const std::vector<double>& times_ns) {
-    constexpr size_t kFirst = 2 * kInFlight;
+    constexpr size_t kFirst = size_t{2} * size_t{kInFlight};
     const size_t last = times_ns.size() - 1 - kInFlight;
     return (times_ns[last] - times_ns[kFirst]) / double(last - kFirst);
 }
