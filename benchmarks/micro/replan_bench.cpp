@@ -1,20 +1,27 @@
-// Planning a compiled graph again for another batch size, beside the limit of 200 us.
+// Planning a compiled graph again for another batch size, beside the limit of 200 us, or with
+// devices 5 ms.
 //
-//   replan_bench [--workers N] [--rounds N] [NETWORK...]
+//   replan_bench [--workers N] [--rounds N] [--device LIST] [--sim NAME=VALUE]... [NETWORK...]
 //
-// NETWORK: an ONNX file with an open batch, or a network of the zoo ("resnet50", "gpt2?layers=2").
-// Each round plans the batches 1 to 12 in turn. The cache keeps the newest plan alone, so every one
-// of them is made afresh, with the one before at hand. Graph, weights and former plan are warm.
+// --device: a list of devices, over which costs place; --sim: a setting of sim, whose plugin is
+// in the folder that LEAT_BUILT_BACKENDS names.
+// NETWORK: "operators=N", random ones; an ONNX file with an open batch, or a network of the zoo
+// ("resnet50", "gpt2?layers=2"). Each round plans the batches 1 to 12 in turn. The cache keeps the
+// newest plan alone, so every one of them is made afresh, with the one before at hand. Graph,
+// weights and former plan are warm.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/split_mix.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
 #include "zoo/zoo.h"
@@ -23,10 +30,22 @@ namespace leat::micro {
 namespace {
 
 constexpr double kLimitUs = 200;
+constexpr double kDeviceLimitUs = 5000;
 constexpr int64_t kBatches = 12;
+constexpr std::string_view kOperators = "operators=";
 
 constexpr const char* kNetworks[] = {
     "resnet50", "mobilenet_v2", "squeezenet1_1", "vit_b16", "bert_base?layers=4", "gpt2?layers=4",
+};
+
+struct Setup {
+    int workers = 1;
+    int rounds = 20;
+    std::string devices;  // empty: the CPU
+    std::map<std::string, std::string, std::less<>> sim;
+    std::vector<std::string> networks;
+
+    double limit_us() const { return devices.empty() ? kLimitUs : kDeviceLimitUs; }
 };
 
 struct Times {
@@ -53,7 +72,43 @@ struct Times {
     }
 };
 
+// As many operators, each of which reads one or two of the six values before it.
+Graph random_operators(int count) {
+    constexpr int64_t kCols = 32;
+    SplitMix random(1);
+    Graph graph(fmt::format("{} operators", count));
+    std::vector<ValueId> values = {graph.input("x", DType::kFloat32, {DimSpec("batch"), kCols})};
+    const ValueId weights = graph.constant(
+        "w", *Tensor::from(Shape{kCols, kCols}, std::vector<float>(kCols * kCols, 0.1F)));
+    std::vector<bool> is_read(size_t(count) + 1);
+    const auto draw = [&] {
+        const auto made = int32_t(values.size());
+        const int32_t at = made - 1 - random.below(std::min(made, 6));
+        is_read[size_t(at)] = true;
+        return values[size_t(at)];
+    };
+    for (int i = 0; i < count; ++i) {
+        const std::string name = fmt::format("n{}", i);
+        const int32_t kind = random.below(3);
+        values.push_back(kind == 0   ? graph.add("MatMul", {draw(), weights}, {}, name)
+                         : kind == 1 ? graph.add("Add", {draw(), draw()}, {}, name)
+                                     : graph.add("Tanh", {draw()}, {}, name));
+    }
+    for (size_t i = 1; i < values.size(); ++i) {
+        if (!is_read[i]) {
+            graph.output(fmt::format("y{}", i), values[i]);
+        }
+    }
+    return graph;
+}
+
 Result<Graph> load_network(const std::string& name) {
+    if (name.starts_with(kOperators)) {
+        const std::string_view text = std::string_view(name).substr(kOperators.size());
+        int count = 0;
+        std::from_chars(text.data(), text.data() + text.size(), count);
+        return random_operators(std::max(count, 1));
+    }
     if (name.ends_with(".onnx")) {
         return load_onnx(name);
     }
@@ -73,9 +128,12 @@ InputShapes shapes_for(const CompiledGraph& compiled, int64_t batch) {
     return shapes;
 }
 
-Result<Times> measure(const std::string& network, int workers, int rounds) {
+Result<Times> measure(const std::string& network, const Setup& setup) {
     RuntimeOptions options;
-    options.threads = workers;
+    options.threads = setup.workers;
+    const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
+    options.backend_path = folder == nullptr ? "" : folder;
+    options.backend_settings["sim"] = setup.sim;
     const Runtime runtime(options);
     Result<Graph> graph = load_network(network);
     if (!graph.ok()) {
@@ -83,13 +141,24 @@ Result<Times> measure(const std::string& network, int workers, int rounds) {
     }
     CompileOptions compile_options;
     compile_options.plan_cache_bytes = 1;
+    if (!setup.devices.empty()) {
+        compile_options.devices = setup.devices;
+        compile_options.placement_policy = PlacementPolicy::kCost;
+        for (const ValueInfo& input : graph->inputs()) {
+            for (const DimSpec& dim : input.dims) {
+                if (!dim.is_fixed()) {
+                    compile_options.dim_bounds[std::string(dim.name())] = {1, kBatches};
+                }
+            }
+        }
+    }
     Result<CompiledGraph> compiled = runtime.compile(*graph, compile_options);
     if (!compiled.ok()) {
         return compiled.error();
     }
     Times times;
-    times.reserve(size_t(rounds * kBatches));
-    for (int round = 0; round <= rounds; ++round) {
+    times.reserve(size_t(setup.rounds * kBatches));
+    for (int round = 0; round <= setup.rounds; ++round) {
         for (int64_t batch = 1; batch <= kBatches; ++batch) {
             const InputShapes shapes = shapes_for(*compiled, batch);
             const auto start = std::chrono::steady_clock::now();
@@ -117,16 +186,17 @@ std::string_view file_or_spec(std::string_view network) {
     return name.substr(name.rfind('/') + 1);
 }
 
-int run(std::vector<std::string> networks, int workers, int rounds) {
-    if (networks.empty()) {
-        networks.assign(std::begin(kNetworks), std::end(kNetworks));
+int run(Setup setup) {
+    if (setup.networks.empty()) {
+        setup.networks.assign(std::begin(kNetworks), std::end(kNetworks));
     }
-    fmt::print("{} worker(s), batches 1 to {}, {} rounds; medians in us, limit {} us\n", workers,
-               kBatches, rounds, kLimitUs);
+    fmt::print("{}{} worker(s), batches 1 to {}, {} rounds; medians in us, limit {} us\n",
+               setup.devices.empty() ? "" : setup.devices + ", ", setup.workers, kBatches,
+               setup.rounds, setup.limit_us());
     fmt::print("{:<24} {:>5} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "network", "steps",
                "least", "call", "inference", "kernels", "memory", "rest", "of limit");
-    for (const std::string& network : networks) {
-        Result<Times> measured = measure(network, workers, rounds);
+    for (const std::string& network : setup.networks) {
+        Result<Times> measured = measure(network, setup);
         if (!measured.ok()) {
             fmt::print(stderr, "{}: {}\n", network, measured.error().message());
             return 1;
@@ -139,7 +209,7 @@ int run(std::vector<std::string> networks, int workers, int rounds) {
         fmt::print("{:<24} {:>5} {:>8.0f} {:>8.0f} {:>9.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.2f}\n",
                    file_or_spec(network), times.steps,
                    *std::min_element(times.call_us.begin(), times.call_us.end()), call, inference,
-                   kernels, memory, call - inference - kernels - memory, call / kLimitUs);
+                   kernels, memory, call - inference - kernels - memory, call / setup.limit_us());
     }
     return 0;
 }
@@ -148,23 +218,30 @@ int run(std::vector<std::string> networks, int workers, int rounds) {
 }  // namespace leat::micro
 
 int main(int argc, char** argv) {
-    int workers = 1;
-    int rounds = 20;
-    std::vector<std::string> networks;
+    leat::micro::Setup setup;
     for (int i = 1; i < argc; ++i) {
         const std::string_view argument = argv[i];
+        const std::string_view text = i + 1 < argc ? argv[i + 1] : "";
         if (argument == "--workers" || argument == "--rounds") {
-            int& number = argument == "--workers" ? workers : rounds;
-            const std::string_view text = i + 1 < argc ? argv[++i] : "";
+            int& number = argument == "--workers" ? setup.workers : setup.rounds;
             const auto [end, error] =
                 std::from_chars(text.data(), text.data() + text.size(), number);
             if (error != std::errc() || end != text.data() + text.size() || number < 1) {
                 fmt::print(stderr, "{} needs a number from 1 on\n", argument);
                 return 2;
             }
+            ++i;
+        } else if (argument == "--device") {
+            setup.devices = text;
+            ++i;
+        } else if (argument == "--sim") {
+            const size_t equals = std::min(text.find('='), text.size());
+            setup.sim[std::string(text.substr(0, equals))] =
+                std::string(text.substr(std::min(equals + 1, text.size())));
+            ++i;
         } else {
-            networks.emplace_back(argument);
+            setup.networks.emplace_back(argument);
         }
     }
-    return leat::micro::run(std::move(networks), workers, rounds);
+    return leat::micro::run(std::move(setup));
 }
