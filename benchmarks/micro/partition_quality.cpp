@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <ctime>
-#include <vector>
 
 #include "base/check.h"
 #include "partition/cost_partition.h"
+#include "ratios.h"
 #include "support/exact_placement.h"
 #include "support/partition_corpus.h"
 #include "support/placement_corpus.h"
@@ -23,27 +21,6 @@ namespace {
 
 using scheduler::Corpus;
 using scheduler::CorpusGraph;
-
-double processor_ms() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
-}
-
-// Ratios of one comparison.
-struct Ratios {
-    std::vector<double> all;
-
-    double geometric_mean() const {
-        double sum = 0;
-        for (const double ratio : all) {
-            sum += std::log(ratio);
-        }
-        return std::exp(sum / double(all.size()));
-    }
-    double least() const { return *std::min_element(all.begin(), all.end()); }
-    double most() const { return *std::max_element(all.begin(), all.end()); }
-};
 
 struct Timed {
     double forecast_ns = 0;

@@ -128,6 +128,25 @@ InputShapes shapes_for(const CompiledGraph& compiled, int64_t batch) {
     return shapes;
 }
 
+// One plan is kept.
+CompileOptions options_for(const Graph& graph, const Setup& setup) {
+    CompileOptions options;
+    options.plan_cache_bytes = 1;
+    if (setup.devices.empty()) {
+        return options;
+    }
+    options.devices = setup.devices;
+    options.placement_policy = PlacementPolicy::kCost;
+    for (const ValueInfo& input : graph.inputs()) {
+        for (const DimSpec& dim : input.dims) {
+            if (!dim.is_fixed()) {
+                options.dim_bounds[std::string(dim.name())] = {1, kBatches};
+            }
+        }
+    }
+    return options;
+}
+
 Result<Times> measure(const std::string& network, const Setup& setup) {
     RuntimeOptions options;
     options.threads = setup.workers;
@@ -139,20 +158,7 @@ Result<Times> measure(const std::string& network, const Setup& setup) {
     if (!graph.ok()) {
         return graph.error();
     }
-    CompileOptions compile_options;
-    compile_options.plan_cache_bytes = 1;
-    if (!setup.devices.empty()) {
-        compile_options.devices = setup.devices;
-        compile_options.placement_policy = PlacementPolicy::kCost;
-        for (const ValueInfo& input : graph->inputs()) {
-            for (const DimSpec& dim : input.dims) {
-                if (!dim.is_fixed()) {
-                    compile_options.dim_bounds[std::string(dim.name())] = {1, kBatches};
-                }
-            }
-        }
-    }
-    Result<CompiledGraph> compiled = runtime.compile(*graph, compile_options);
+    Result<CompiledGraph> compiled = runtime.compile(*graph, options_for(*graph, setup));
     if (!compiled.ok()) {
         return compiled.error();
     }

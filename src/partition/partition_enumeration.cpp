@@ -116,7 +116,7 @@ class Enumeration {
     // From one memory to the other, by the host's.
     double moving_ns(int32_t value, int32_t from, int32_t to) const {
         const double* links = &links_ns_[size_t(value) * size_t(problem_.domain_count) * 2];
-        return from == to ? 0 : links[2 * from] + links[2 * to + 1];
+        return from == to ? 0 : links[2 * size_t(from)] + links[2 * size_t(to) + 1];
     }
 
     void find_links() {
@@ -164,21 +164,28 @@ class Enumeration {
         }
     }
 
+    // When the task has all operands that its part does not make itself.
+    double operands_ns(int32_t task, const Decided& now) const {
+        const int32_t part = partition_.part_of_task[size_t(task)];
+        double ready_ns = 0;
+        for (const int32_t value : inputs_[size_t(task)]) {
+            const int32_t producer = problem_.values[size_t(value)].producer;
+            if (part == kNoPart || partition_.part_of_task[size_t(producer)] != part) {
+                ready_ns =
+                    std::max(ready_ns, now.end_ns[size_t(producer)] +
+                                           moving_ns(value, domain_of(producer), domain_of(task)));
+            }
+        }
+        return ready_ns;
+    }
+
     // Ends of the tasks up to this one: a part that waits for more, or has more to do, ends later.
     void find_ends(int32_t last, Decided& now) const {
         for (bool is_changed = true; is_changed;) {
             is_changed = false;
             for (int32_t task = 0; task <= last; ++task) {
                 const int32_t part = partition_.part_of_task[size_t(task)];
-                double end_ns = 0;
-                for (const int32_t value : inputs_[size_t(task)]) {
-                    const int32_t producer = problem_.values[size_t(value)].producer;
-                    if (part == kNoPart || partition_.part_of_task[size_t(producer)] != part) {
-                        end_ns = std::max(
-                            end_ns, now.end_ns[size_t(producer)] +
-                                        moving_ns(value, domain_of(producer), domain_of(task)));
-                    }
-                }
+                double end_ns = operands_ns(task, now);
                 if (part == kNoPart) {
                     end_ns += problem_.cost(task, partition_.unit_of_task[size_t(task)]);
                 } else {

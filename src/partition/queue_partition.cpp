@@ -130,8 +130,7 @@ class QueuePartitionSearch {
         best_.found_by = other.found_by;
     }
 
-    // Orders of small problems are worth a search, with which about 2 us a task and judgement go to
-    // 4.
+    // Orders of small problems are worth a search of their own.
     QueueSearch judging() const {
         return problem_.task_count <= kFewTasks ? QueueSearch::kOrder : QueueSearch::kLook;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <tuple>
 
@@ -318,7 +317,9 @@ class PartitionEnumeration {
         choose(0, 0);
         best_.is_proved = steps_left_ >= 0;
         best_.steps = most_steps_ - std::max<int64_t>(steps_left_, 0);
-        best_.makespan_ns = best_.makespan_ns < limit_ns ? best_.makespan_ns : kInfinity;
+        if (best_.makespan_ns >= limit_ns) {
+            best_.makespan_ns = kInfinity;
+        }
         return std::move(best_);
     }
 
@@ -462,6 +463,58 @@ void try_orders(const std::vector<Operation>& operations,
     }
 }
 
+// Every unit and part of every task, one after the other.
+class EveryPartition {
+  public:
+    explicit EveryPartition(const PartitionProblem& problem) : problem_(problem) {
+        partition_.unit_of_task.assign(size_t(problem.task_count), 0);
+        partition_.part_of_task.assign(size_t(problem.task_count), kNoPart);
+    }
+
+    double run() {
+        choose(0, {});
+        return best_ns_;
+    }
+
+  private:
+    void choose(int32_t task, const std::vector<int32_t>& unit_of_part) {
+        if (task == problem_.task_count) {
+            const std::vector<Operation> operations = OperationWriter(problem_, partition_).take();
+            std::vector<double> ends(operations.size(), -1);
+            std::vector<double> lanes(problem_.units.size() + size_t(problem_.domain_count));
+            try_orders(operations, ends, lanes, operations.size(), best_ns_);
+            return;
+        }
+        for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
+            if (std::isfinite(problem_.cost(task, unit))) {
+                choose_part(task, unit, unit_of_part);
+            }
+        }
+    }
+
+    void choose_part(int32_t task, int32_t unit, const std::vector<int32_t>& unit_of_part) {
+        partition_.unit_of_task[size_t(task)] = unit;
+        partition_.part_of_task[size_t(task)] = kNoPart;
+        if (!problem_.units[size_t(unit)].runs_parts) {
+            choose(task + 1, unit_of_part);
+            return;
+        }
+        std::vector<int32_t> units = unit_of_part;
+        units.push_back(unit);
+        for (size_t part = 0; part < units.size(); ++part) {
+            if (units[part] == unit) {
+                partition_.unit_of_task[size_t(task)] = unit;
+                partition_.part_of_task[size_t(task)] = int32_t(part);
+                choose(task + 1, part + 1 == units.size() ? units : unit_of_part);
+            }
+        }
+    }
+
+    const PartitionProblem& problem_;
+    Partition partition_;
+    double best_ns_ = kInfinity;
+};
+
 }  // namespace
 
 QueueOptimum exact_queues(const PartitionProblem& problem, double limit_ns, int64_t most_steps) {
@@ -469,42 +522,7 @@ QueueOptimum exact_queues(const PartitionProblem& problem, double limit_ns, int6
 }
 
 double brute_force_queues_ns(const PartitionProblem& problem) {
-    Partition partition;
-    partition.unit_of_task.assign(size_t(problem.task_count), 0);
-    partition.part_of_task.assign(size_t(problem.task_count), kNoPart);
-    double best_ns = kInfinity;
-    const std::function<void(int32_t, std::vector<int32_t>)> choose =
-        [&](int32_t task, const std::vector<int32_t>& unit_of_part) {
-            if (task == problem.task_count) {
-                const std::vector<Operation> operations =
-                    OperationWriter(problem, partition).take();
-                std::vector<double> ends(operations.size(), -1);
-                std::vector<double> lanes(problem.units.size() + size_t(problem.domain_count));
-                try_orders(operations, ends, lanes, operations.size(), best_ns);
-                return;
-            }
-            for (int32_t unit = 0; unit < int32_t(problem.units.size()); ++unit) {
-                partition.unit_of_task[size_t(task)] = unit;
-                partition.part_of_task[size_t(task)] = kNoPart;
-                if (!std::isfinite(problem.cost(task, unit))) {
-                    continue;
-                }
-                if (!problem.units[size_t(unit)].runs_parts) {
-                    choose(task + 1, unit_of_part);
-                    continue;
-                }
-                std::vector<int32_t> units = unit_of_part;
-                units.push_back(unit);
-                for (size_t part = 0; part < units.size(); ++part) {
-                    partition.part_of_task[size_t(task)] = int32_t(part);
-                    if (units[part] == unit) {
-                        choose(task + 1, part + 1 == units.size() ? units : unit_of_part);
-                    }
-                }
-            }
-        };
-    choose(0, {});
-    return best_ns;
+    return EveryPartition(problem).run();
 }
 
 double replayed_ns(const PartitionProblem& problem,
@@ -541,8 +559,11 @@ double replayed_ns(const PartitionProblem& problem,
         lane_free[size_t(operations[i].lane)] = ends[i];
         makespan_ns = std::max(makespan_ns, ends[i]);
     }
-    return by_rank.size() == schedule.moves.size() + schedule.rank_of_group.size() ? makespan_ns
-                                                                                   : kInfinity;
+    const bool has_all = by_rank.size() == schedule.moves.size() + schedule.rank_of_group.size();
+    if (!has_all) {
+        makespan_ns = kInfinity;
+    }
+    return makespan_ns;
 }
 
 }  // namespace leat

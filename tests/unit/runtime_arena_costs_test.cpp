@@ -115,7 +115,7 @@ TEST(ArenaCosts, ForecastIsWhatRunsOfDevicesTake) {
         const Runtime runtime(sim_options(threads, sharing_devices()));
         for (int seed = 0; seed < 25; ++seed) {
             SCOPED_TRACE("seed " + std::to_string(threads * 1000 + seed));
-            expect_forecast(runtime, forecast_graph(uint64_t(threads * 1000 + seed)),
+            expect_forecast(runtime, forecast_graph(uint64_t(threads) * 1000 + uint64_t(seed)),
                             "sim:0,sim:1");
         }
     }
