@@ -52,7 +52,7 @@ constexpr OptionInfo kOptions[] = {
      "pins a node to a device of the list"},
     {"place-by", kChoice, "order|cost", "order", kCompiles | kConformance, false,
      "the first device of the list that takes a node, or the one that is estimated to be best"},
-    {"in-flight", kInteger, "N", "1", kCompiles, false,
+    {"in-flight", kInteger, "N", "1", kCompiles | kConformance, false,
      "requests in flight that --place-by cost places for: results as often as possible"},
     {"divide", kChoice, "on|off", "on", kCompiles | kConformance, false,
      "with --place-by cost, operators over several devices where that is estimated to be faster"},

@@ -27,7 +27,7 @@ constexpr int kRuns = 3;
 double ratio_of(const Folders& folders, const std::string& name, const Graph& graph) {
     const Settings settings = unequal_devices();
     const std::string devices = "sim:0,sim:1,sim:2";
-    const TimedRuns found = timed_runs(folders, settings, graph, devices, kRuns);
+    const TimedRuns found = timed_runs(folders, settings, graph, {devices}, kRuns);
     const GraphPlacement& placement = found.placement;
     const double ratio = found.median_ns / placement.forecast.makespan_ns;
     int parts = 0;

@@ -69,9 +69,9 @@ void time_copies(const Folders& folders) {
                                {"bytes_per_s", "1e12"},
                                {"link_latency_us", "0"},
                                {"link_bytes_per_s", fmt::format("{}", 256.0 * 1024 * 4 / 20e-3)}};
-    record(folders, settings, graph, "sim", kInFlight);
+    record(folders, settings, graph, {"sim", kInFlight});
     const Runtime runtime = runtime_of(folders, settings, SimMode::kReplay);
-    const CompiledGraph compiled = compiled_by(runtime, graph, "sim", kInFlight);
+    const CompiledGraph compiled = compiled_by(runtime, graph, {"sim", kInFlight});
     const std::vector<double> times_ns = stream_ns(compiled, kRequests);
     const double wall_ns = times_ns.back() - times_ns.front();
     fmt::print(
@@ -89,9 +89,9 @@ double chain_period_ns(const Folders& folders, int placed_for) {
                                {"bytes_per_s", "1e10"},
                                {"link_latency_us", "10"},
                                {"link_bytes_per_s", "1e9"}};
-    record(folders, settings, graph, "sim:0,sim:1", placed_for);
+    record(folders, settings, graph, {"sim:0,sim:1", placed_for});
     const Runtime runtime = runtime_of(folders, settings, SimMode::kReplay);
-    const CompiledGraph compiled = compiled_by(runtime, graph, "sim:0,sim:1", placed_for);
+    const CompiledGraph compiled = compiled_by(runtime, graph, {"sim:0,sim:1", placed_for});
     const PlacementForecast forecast = compiled.report().placement.forecast;
     const double measured_ns = period_ns(stream_ns(compiled, kRequests));
     fmt::print(
@@ -111,9 +111,9 @@ void time_random_streams(const Folders& folders) {
     std::vector<double> gains;
     for (uint64_t seed = 1; seed <= kGraphs; ++seed) {
         const Graph graph = forecast_graph(seed);
-        record(folders, settings, graph, devices, kInFlight);
+        record(folders, settings, graph, {devices, kInFlight});
         const Runtime runtime = runtime_of(folders, settings, SimMode::kReplay);
-        const CompiledGraph compiled = compiled_by(runtime, graph, devices, kInFlight);
+        const CompiledGraph compiled = compiled_by(runtime, graph, {devices, kInFlight});
         const PlacementForecast forecast = compiled.report().placement.forecast;
         const double ratio = period_ns(stream_ns(compiled, kRequests)) / forecast.period_ns;
         off.push_back(std::abs(ratio - 1));
@@ -190,9 +190,9 @@ Beside run_beside(const Folders& folders, uint64_t seed) {
                                {"link_latency_us", "100"},
                                {"link_bytes_per_s", "1e9"}};
     calibrate_host(folders, settings, graph);
-    record(folders, settings, graph, "sim,cpu");
+    record(folders, settings, graph, {"sim,cpu"});
     const Runtime runtime = runtime_of(folders, settings, SimMode::kReplay);
-    const CompiledGraph compiled = compiled_by(runtime, graph, "sim,cpu", 1, true);
+    const CompiledGraph compiled = compiled_by(runtime, graph, {"sim,cpu"}, true);
     const PlacementForecast forecast = compiled.report().placement.forecast;
     Beside result;
     result.uses_both =

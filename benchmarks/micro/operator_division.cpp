@@ -70,7 +70,8 @@ TimedRuns run_round(const Folders& folders) {
                                {"bytes_per_s", "1e12"},
                                {"link_latency_us", fmt::format("{}", kLatencyNs * 1e-3)},
                                {"link_bytes_per_s", fmt::format("{}", kLinkBytesPerS)}};
-    return timed_runs(folders, settings, product(), "sim:0,sim:1", kRuns);
+    return timed_runs(folders, settings, product(),
+                      {.devices = "sim:0,sim:1", .divides_operators = true}, kRuns);
 }
 
 int run(int argc, char** argv) {

@@ -46,14 +46,14 @@ Runtime runtime_of(const Folders& folders, Settings settings, SimMode mode) {
 
 CompiledGraph compiled_by(const Runtime& runtime,
                           const Graph& graph,
-                          const std::string& devices,
-                          int requests_in_flight,
+                          const Placing& placing,
                           bool is_traced) {
     CompileOptions options;
-    options.devices = devices;
+    options.devices = placing.devices;
     options.placement_policy = PlacementPolicy::kCost;
     options.fallback = Fallback::kForbid;
-    options.requests_in_flight = requests_in_flight;
+    options.requests_in_flight = placing.requests_in_flight;
+    options.divide_operators = placing.divides_operators;
     options.is_traced = is_traced;
     return needed(runtime.compile(graph, options));
 }
@@ -71,11 +71,10 @@ void bind_inputs(const CompiledGraph& compiled, Request& request) {
 double record(const Folders& folders,
               const Settings& settings,
               const Graph& graph,
-              const std::string& devices,
-              int requests_in_flight) {
+              const Placing& placing) {
     std::filesystem::remove(folders.recording);
     const Runtime runtime = runtime_of(folders, settings, SimMode::kRecord);
-    const CompiledGraph compiled = compiled_by(runtime, graph, devices, requests_in_flight);
+    const CompiledGraph compiled = compiled_by(runtime, graph, placing);
     Request request = needed(compiled.make_request());
     bind_inputs(compiled, request);
     return timed_ns(request);
@@ -90,12 +89,12 @@ double timed_ns(Request& request) {
 TimedRuns timed_runs(const Folders& folders,
                      const Settings& settings,
                      const Graph& graph,
-                     const std::string& devices,
+                     const Placing& placing,
                      int runs) {
     TimedRuns found;
-    found.record_ns = record(folders, settings, graph, devices);
+    found.record_ns = record(folders, settings, graph, placing);
     const Runtime runtime = runtime_of(folders, settings, SimMode::kReplay);
-    const CompiledGraph compiled = compiled_by(runtime, graph, devices);
+    const CompiledGraph compiled = compiled_by(runtime, graph, placing);
     found.placement = compiled.report().placement;
     Request request = needed(compiled.make_request());
     bind_inputs(compiled, request);

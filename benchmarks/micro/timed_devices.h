@@ -38,19 +38,22 @@ enum class SimMode : uint8_t { kRecord, kReplay };
 
 // Two threads.
 Runtime runtime_of(const Folders& folders, Settings settings, SimMode mode);
-// Placed by cost, for so many requests in flight.
+// How graphs are placed by cost.
+struct Placing {
+    std::string devices;
+    int requests_in_flight = 1;
+    bool divides_operators = false;
+};
 CompiledGraph compiled_by(const Runtime& runtime,
                           const Graph& graph,
-                          const std::string& devices,
-                          int requests_in_flight = 1,
+                          const Placing& placing,
                           bool is_traced = false);
 void bind_inputs(const CompiledGraph& compiled, Request& request);
 // Runs the graph once, for the recording alone. Returns how long that took, in nanoseconds.
 double record(const Folders& folders,
               const Settings& settings,
               const Graph& graph,
-              const std::string& devices,
-              int requests_in_flight = 1);
+              const Placing& placing);
 double timed_ns(Request& request);
 
 struct TimedRuns {
@@ -62,7 +65,7 @@ struct TimedRuns {
 TimedRuns timed_runs(const Folders& folders,
                      const Settings& settings,
                      const Graph& graph,
-                     const std::string& devices,
+                     const Placing& placing,
                      int runs);
 
 }  // namespace leat::micro

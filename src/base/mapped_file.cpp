@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
@@ -48,6 +49,10 @@ Result<MappedFile> MappedFile::map(int descriptor, const std::string& name) {
         return file;
     }
     const auto length = size_t(info.st_size);
+    // Before there is a mapping, which memory that is missing here would leave behind.
+    std::error_code error;  // then the name stays as it is
+    const std::filesystem::path path = std::filesystem::absolute(name, error);
+    MappedFileDeleter deleter{nullptr, length, error ? name : path.lexically_normal().string(), 0};
     void* address = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) {
         return out_of_memory("cannot map the file: {}", std::strerror(errno))
@@ -57,12 +62,9 @@ Result<MappedFile> MappedFile::map(int descriptor, const std::string& name) {
     file.data_ = static_cast<const std::byte*>(address);
     file.size_bytes_ = length;
     constexpr int64_t kNsPerS = 1'000'000'000;
-    const int64_t modified_ns = int64_t(info.st_mtim.tv_sec) * kNsPerS + info.st_mtim.tv_nsec;
-    std::error_code error;  // then the name stays as it is
-    const std::filesystem::path path = std::filesystem::absolute(name, error);
-    file.owner_ = std::shared_ptr<const void>(
-        address, MappedFileDeleter{address, length, error ? name : path.lexically_normal().string(),
-                                   modified_ns});
+    deleter.address = address;
+    deleter.modified_ns = int64_t(info.st_mtim.tv_sec) * kNsPerS + info.st_mtim.tv_nsec;
+    file.owner_ = std::shared_ptr<const void>(address, std::move(deleter));
     return file;
 }
 

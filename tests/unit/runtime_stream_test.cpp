@@ -28,6 +28,9 @@ CompiledGraph compiled_for(const Runtime& runtime,
                            int requests_in_flight) {
     CompileOptions options = by_cost(devices);
     options.requests_in_flight = requests_in_flight;
+    // The host joins what is divided, whenever a thread comes to it between those of other
+    // requests.
+    options.divide_operators = false;
     auto compiled = runtime.compile(graph, options);
     EXPECT_TRUE(compiled.ok()) << compiled.error().message();
     return *std::move(compiled);
