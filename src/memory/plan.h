@@ -61,7 +61,8 @@ Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order);
 
 // The same for buffers of which there is a plan with other sizes, for example of another batch:
-// same users, same order. Keeps its arrangement if that is as close to the bound as it was.
+// same users, same order. Keeps its arrangement if that is as close to the bound as it was, or
+// within 2 % of it.
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                       const StepOrder& order,
                                       const MemoryPlan& former);

@@ -17,6 +17,9 @@ namespace {
 constexpr int32_t kSurelyExactItems = 12;
 constexpr int64_t kSureNodes = 1'000'000;
 
+// Height over bound that a plan for other sizes may have without a search of its own.
+constexpr double kCloseEnough = 1.02;
+
 std::vector<PlannedBuffer> as_buffers(const PlanProblem& problem) {
     std::vector<PlannedBuffer> buffers;
     buffers.reserve(size_t(problem.size()));
@@ -69,7 +72,7 @@ bool PlanSolver::start_from(const MemoryPlan& former) {
            place_as_before(former, order, Fit::kFirst);
 }
 
-// True if that is as close to the bound as the former plan was.
+// True if that is as close to the bound as the former plan was, or close enough.
 bool PlanSolver::place_as_before(const MemoryPlan& former,
                                  std::span<const int32_t> order,
                                  Fit fit) {
@@ -80,8 +83,9 @@ bool PlanSolver::place_as_before(const MemoryPlan& former,
         packing_.offsets = placer.offsets();
     }
     const auto is_as_close = [&] {
-        return double(packing_.height_bytes) * double(former.proved_bytes) <=
-               double(former.height_bytes) * double(proved_bytes_);
+        const double former_ratio = double(former.height_bytes) / double(former.proved_bytes);
+        return double(packing_.height_bytes) <=
+               std::max(former_ratio, kCloseEnough) * double(proved_bytes_);
     };
     if (!is_as_close()) {
         find_best_bound();

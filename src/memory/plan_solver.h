@@ -28,7 +28,7 @@ class PlanSolver {
     // Greedy orders. The bound of the step numbers is enough if they meet it.
     void start();
     // The order of a former plan of the same buffers with other sizes. True if the result is as
-    // close to the bound as the former one: what follows would hardly gain.
+    // close to the bound as the former one, or within 2 %: what follows would hardly gain.
     bool start_from(const MemoryPlan& former);
     // Local and exact search until the height is not above the limit, or is proved to be the
     // lowest.

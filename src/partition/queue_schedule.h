@@ -12,8 +12,8 @@
 // A transfer between two devices is a download and an upload. Parts in the host's memory read what
 // is there, but what lies outside of the arena the host's lane copies first, once. A streamed
 // constant is uploaded from the host in each run, after the part that Partition::streamed names.
-// Nothing else is ever waited for, but what Partition::part_orders says, so the orders of the queues
-// decide all times; the Runtime submits in these orders. Pure: bounded by steps.
+// Nothing else is ever waited for, but what Partition::part_orders says, so the orders of the
+// queues decide all times; the Runtime submits in these orders. Pure: bounded by steps.
 #pragma once
 
 #include <cstdint>

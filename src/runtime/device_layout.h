@@ -23,9 +23,22 @@ struct DeviceProblem {
     int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
+// Immutable; what plans for other sizes of the same values take over is in it.
+struct DeviceLayout {
+    LimitAnswer answer;               // the plan is of these:
+    std::vector<UsedBuffer> buffers;  // by value of the problem; users: moments of steps
+    std::shared_ptr<const StepWaits> waits;
+    std::shared_ptr<const StepOrder> order;
+    std::shared_ptr<const PlanProof> proof;
+};
+
 // `waits`: by step of the plan, earlier ones whose end it waits for: the only order that is relied
-// on. The plan, of the values, is proved by check_plan, also one above the limit. Errors: as
-// plan_within.
-Result<LimitAnswer> lay_out_on_device(const DeviceProblem& problem, const StepWaits& waits);
+// on. The plan is proved, also one above the limit. `former`: where the same moments use the same
+// values, in the same order, its arrangement is kept if it is as good for these sizes; null: there
+// is none. Errors: as plan_within.
+Result<std::shared_ptr<const DeviceLayout>> lay_out_on_device(
+    const DeviceProblem& problem,
+    const StepWaits& waits,
+    const std::shared_ptr<const DeviceLayout>& former = nullptr);
 
 }  // namespace leat

@@ -23,6 +23,8 @@
 
 namespace leat {
 
+struct DeviceLayout;
+
 // What all parts of a plan share in one domain.
 struct DeviceMemory {
     std::shared_ptr<const DevicePart> part;  // one of them: knows domain, backend and queues
@@ -33,6 +35,8 @@ struct DeviceMemory {
     int64_t unplanned_bytes = 0;  // without any reuse
     int64_t streamed_bytes = 0;   // constants that each run copies there
     int64_t window_bytes = 0;     // that these take, one after the other
+    // Of a memory of the device's own, for plans with other sizes.
+    std::shared_ptr<const DeviceLayout> layout = nullptr;
 };
 
 struct DeviceValue {

@@ -683,6 +683,9 @@ class PlanBuilder {
         wish.tile_window = context_.tile_window;
         wish.overlaps_devices = overlaps_devices_;
         if (!plan_->devices.memories.empty()) {
+            if (context_.former != nullptr) {
+                start_from_layouts(context_.former->devices, plan_->devices);
+            }
             wish.fits_elsewhere = [this](const StepWaits& waits) {
                 return fits_device_memory(waits, context_.is_serial, *plan_);
             };

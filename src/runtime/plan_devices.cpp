@@ -117,16 +117,19 @@ Status memory_error(const GraphData& graph,
         .with_hint("place fewer nodes there, or use smaller shapes");
 }
 
-Result<LimitAnswer> lay_out_own_memory(int32_t index,
-                                       bool is_apart,
-                                       const StepWaits& waits,
-                                       Plan& plan) {
+// Keeps it as what the next one may start from.
+Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(int32_t index,
+                                                               bool is_apart,
+                                                               const StepWaits& waits,
+                                                               Plan& plan) {
     DeviceProblem problem = device_problem(index, is_apart, plan);
-    const int64_t capacity = plan.devices.memories[size_t(index)].part->domain().capacity_bytes;
+    DeviceMemory& memory = plan.devices.memories[size_t(index)];
+    const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
         problem.limit_bytes = capacity - packed_bytes_in(index, plan);
     }
-    return lay_out_on_device(problem, waits);
+    LEAT_ASSIGN_OR_RETURN(memory.layout, lay_out_on_device(problem, waits, memory.layout));
+    return memory.layout;
 }
 
 // What streamed constants take of the memory, each byte once.
@@ -151,8 +154,9 @@ int64_t window_bytes(int32_t index, const DevicePlan& devices, const MemoryPlan&
 Status place_in_own_memory(
     int32_t index, bool is_apart, const StepWaits& waits, const GraphData& graph, Plan& plan) {
     DevicePlan& devices = plan.devices;
-    LEAT_ASSIGN_OR_RETURN(const LimitAnswer answer,
+    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> found,
                           lay_out_own_memory(index, is_apart, waits, plan));
+    const LimitAnswer& answer = found->answer;
     const MemoryPlan& layout = answer.plan;
     if (answer.verdict != LimitVerdict::kMet) {
         return memory_error(graph, devices, devices.memories[size_t(index)],
@@ -190,12 +194,23 @@ void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
 
 }  // namespace
 
+void start_from_layouts(const DevicePlan& former, DevicePlan& devices) {
+    for (DeviceMemory& memory : devices.memories) {
+        const auto before = std::find_if(
+            former.memories.begin(), former.memories.end(),
+            [&memory](const DeviceMemory& other) { return other.part == memory.part; });
+        if (before != former.memories.end()) {
+            memory.layout = before->layout;
+        }
+    }
+}
+
 Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& plan) {
     for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
         if (!plan.devices.memories[size_t(index)].is_arena) {
-            LEAT_ASSIGN_OR_RETURN(const LimitAnswer answer,
+            LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> layout,
                                   lay_out_own_memory(index, is_apart, waits, plan));
-            if (answer.verdict != LimitVerdict::kMet) {
+            if (layout->answer.verdict != LimitVerdict::kMet) {
                 return false;
             }
         }

@@ -8,6 +8,9 @@
 
 namespace leat {
 
+// A plan for other sizes: memories may be arranged as in the former one.
+void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
+
 // Decides the places in each memory, for steps that nothing but the layout's waits orders; those in
 // the arena are the layout's. `is_apart`: no two values share memory. Errors: as plan_offsets.
 // out_of_memory with names and numbers where a device has less.

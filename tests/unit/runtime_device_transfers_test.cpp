@@ -253,10 +253,11 @@ TEST(DeviceLayout, KeepsValuesOfAPartApartFromItsTransients) {
     const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
     ASSERT_TRUE(layout.ok()) << layout.error().message();
     // The transients share memory with each other and with nothing else.
-    EXPECT_EQ(layout->plan.height_bytes, 64 + 64 + 128);
-    EXPECT_EQ(layout->plan.offsets[2], layout->plan.offsets[3]);
+    EXPECT_EQ((*layout)->answer.plan.height_bytes, 64 + 64 + 128);
+    EXPECT_EQ((*layout)->answer.plan.offsets[2], (*layout)->answer.plan.offsets[3]);
     problem.is_apart = true;
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}})->plan.height_bytes, 64 + 64 + 128 + 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}, {1}}).value()->answer.plan.height_bytes,
+              64 + 64 + 128 + 128);
 }
 
 // The input is read in the first inner step, the result written in the second.
@@ -268,7 +269,7 @@ TEST(DeviceLayout, LetsAnInputDieAndAResultBeBornInsideOfAPart) {
     problem.insides[1] = std::make_shared<const InnerSteps>(std::move(inner));
     const auto layout = lay_out_on_device(problem, {{}, {0}, {1}});
     ASSERT_TRUE(layout.ok()) << layout.error().message();
-    EXPECT_EQ(layout->plan.height_bytes, 64 + 128);
+    EXPECT_EQ((*layout)->answer.plan.height_bytes, 64 + 128);
 }
 
 // Values of steps that nothing orders have places of their own.
@@ -276,8 +277,31 @@ TEST(DeviceLayout, ReliesOnWaitsOnly) {
     DeviceProblem problem;
     problem.values = {buffer_of(64, {0}), buffer_of(64, {1})};
     problem.insides.resize(2);
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {}})->plan.height_bytes, 128);
-    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}})->plan.height_bytes, 64);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {}}).value()->answer.plan.height_bytes, 128);
+    EXPECT_EQ(lay_out_on_device(problem, {{}, {0}}).value()->answer.plan.height_bytes, 64);
+}
+
+// Of twice the bytes.
+TEST(DeviceLayout, IsThatOfOtherSizesAgain) {
+    const StepWaits waits = {{}, {0}, {1}};
+    const DeviceProblem problem = part_with_transients();
+    const auto former = lay_out_on_device(problem, waits).value();
+    EXPECT_EQ(lay_out_on_device(problem, waits, former).value(), former);
+    DeviceProblem larger = problem;
+    for (UsedBuffer& value : larger.values) {
+        value.size_bytes *= 2;
+    }
+    const auto again = lay_out_on_device(larger, waits, former).value();
+    EXPECT_EQ(again->order, former->order);
+    EXPECT_EQ(again->answer.plan.height_bytes, 2 * former->answer.plan.height_bytes);
+    larger.limit_bytes = 2 * former->answer.plan.height_bytes - 1;
+    EXPECT_EQ(lay_out_on_device(larger, waits, former).value()->answer.verdict,
+              LimitVerdict::kImpossible);
+    // Where steps wait for others, nothing is taken over.
+    const StepWaits others = {{}, {}, {0, 1}};
+    const auto elsewhere = lay_out_on_device(problem, others, former);
+    ASSERT_TRUE(elsewhere.ok()) << elsewhere.error().message();
+    EXPECT_NE((*elsewhere)->order, former->order);
 }
 
 }  // namespace
