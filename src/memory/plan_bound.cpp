@@ -81,15 +81,16 @@ PlanBound peak_bound(const PlanProblem& problem) {
 }
 
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers) {
-    const auto is_one = [&](int32_t number) {
-        return std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index);
-    };
+    std::vector<uint8_t> are_ones(
+        size_t(problem.size()));  // bytes, which are read faster than bits
     PlanBound bound;
     for (int32_t number = 0; number < problem.size(); ++number) {
-        if (is_one(number)) {
+        if (std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index)) {
+            are_ones[size_t(number)] = 1;
             bound.items.push_back(number);
         }
     }
+    const auto is_one = [&](int32_t number) { return are_ones[size_t(number)] != 0; };
     const RoundedSizes sizes = rounded_sizes(problem);
     int64_t padding = 0;
     for (const int32_t number : bound.items) {
