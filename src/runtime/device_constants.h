@@ -1,5 +1,5 @@
-// Packed constants of a device as bytes of the host, and back: a saved graph keeps them, and what
-// it has is copied to the device in place of packing.
+// Constants of a device as bytes of the host, and back: a saved graph keeps packed ones, and what
+// it has is copied to the device in place of packing; instances of a plan keep what it knows.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SavedConstant {
     }
 };
 
-// Copies between the host and packed constants of one device: at once where the host reaches the
+// Copies between the host and constants of one device: at once where the host reaches the
 // device's memory, else by a queue, all of them together. Used by one thread.
 class ConstantCopies {
   public:

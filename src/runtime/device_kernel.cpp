@@ -136,9 +136,8 @@ std::vector<std::string> step_names_of(const LeatRequirements& table) {
 // What one instance of a plan has on the device.
 class DeviceState final : public DeviceStepState {
   public:
-    // A submission to execute, or before that one for each input that is known.
-    DeviceState(std::shared_ptr<const DevicePart> part, size_t inputs)
-        : DeviceStepState(part->place().backend, int(inputs) + 1),
+    explicit DeviceState(std::shared_ptr<const DevicePart> part)
+        : DeviceStepState(part->place().backend, 1),
           part_(std::move(part)),
           profile_(plugin::made<LeatProfile>()) {}
     DeviceState(const DeviceState&) = delete;
@@ -162,7 +161,6 @@ class DeviceState final : public DeviceStepState {
     LeatBinding binding_of(const DeviceKernel::Operand& operand, int64_t offset_bytes) const;
     Status link(const DeviceKernel& kernel, std::span<const int64_t> transients);
     Status send_known(const DeviceKernel& kernel);
-    Status send(const DeviceKernel::Operand& operand, const LeatBinding& binding);
 
     std::shared_ptr<const DevicePart> part_;
     std::shared_ptr<DeviceSlab> shared_;  // with the other steps of the plan; null: nothing there
@@ -194,7 +192,7 @@ Status DeviceState::make(const DeviceKernel& kernel, const DeviceRoom& room) {
         profile_.capacity = int32_t(step_times_.size());
         profile_.steps = step_times_.data();
     }
-    return flight.fly_and_wait("copy what is known of a part", [&] { return send_known(kernel); });
+    return send_known(kernel);
 }
 
 LeatBinding DeviceState::binding_of(const DeviceKernel::Operand& operand,
@@ -206,12 +204,9 @@ LeatBinding DeviceState::binding_of(const DeviceKernel::Operand& operand,
 
 // One behind the other, in memory that nothing else uses.
 Status DeviceState::place_known(const DeviceKernel& kernel) {
-    const auto is_placed = [](const DeviceKernel::Operand& input) {
-        return input.known.defined() && !input.is_host_input;
-    };
     int64_t bytes = 0;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        if (is_placed(kernel.inputs_[i])) {
+        if (kernel.inputs_[i].is_kept()) {
             inputs_[i].offset_bytes = bytes;
             bytes +=
                 round_up(std::max<int64_t>(inputs_[i].bytes, 1), part_->domain().alignment_bytes);
@@ -223,7 +218,7 @@ Status DeviceState::place_known(const DeviceKernel& kernel) {
     LEAT_ASSIGN_OR_RETURN(known_,
                           DeviceSlab::allocate(part_->place().backend, part_->domain(), bytes));
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        if (is_placed(kernel.inputs_[i])) {
+        if (kernel.inputs_[i].is_kept()) {
             inputs_[i].slab = known_->handle();
         }
     }
@@ -242,31 +237,15 @@ Status DeviceState::link(const DeviceKernel& kernel, std::span<const int64_t> tr
 }
 
 Status DeviceState::send_known(const DeviceKernel& kernel) {
+    ConstantCopies copies(part_->place().backend, part_->copy_queue());
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const DeviceKernel::Operand& input = kernel.inputs_[i];
-        if (input.known.defined() && !input.is_host_input && input.size_bytes > 0) {
-            LEAT_RETURN_IF_ERROR(send(input, inputs_[i]));
+        if (input.is_kept()) {
+            LEAT_RETURN_IF_ERROR(copies.upload({known_, inputs_[i].offset_bytes},
+                                               {input.known.bytes(), size_t(input.size_bytes)}));
         }
     }
-    return {};
-}
-
-Status DeviceState::send(const DeviceKernel::Operand& operand, const LeatBinding& binding) {
-    const std::byte* from = operand.known.bytes();
-    if (known_->mapped() != nullptr) {
-        std::memcpy(known_->mapped() + binding.offset_bytes, from, size_t(binding.bytes));
-        return known_->flush(binding.offset_bytes, binding.bytes);
-    }
-    auto copy = plugin::made<LeatCopy>();
-    copy.from_host = from;
-    copy.to = {binding.slab, binding.offset_bytes};
-    copy.bytes = binding.bytes;
-    return flight
-        .submit(part_->copy_queue(), {}, "copy what is known of a part",
-                [&](const LeatSubmission& submission, LeatError* error) {
-                    return api().submit_copy(backend(), &submission, &copy, error);
-                })
-        .error();
+    return copies.finish();
 }
 
 Status DeviceState::execute() {
@@ -415,7 +394,7 @@ Status DeviceKernel::read_requirements(const LeatRequirements& table) {
 }
 
 Result<std::unique_ptr<DeviceStepState>> DeviceKernel::make_state(const DeviceRoom& room) const {
-    auto state = std::make_unique<DeviceState>(part_, inputs_.size());
+    auto state = std::make_unique<DeviceState>(part_);
     LEAT_RETURN_IF_ERROR(state->make(*this, room));
     return std::unique_ptr<DeviceStepState>(std::move(state));
 }

@@ -43,6 +43,8 @@ class DeviceKernel final : public DeviceStep {
         Tensor known;                // defined: the elements, which no run changes
         // In the memory that the steps of a plan share.
         bool has_place() const { return !is_host_input && !known.defined(); }
+        // In memory of each instance, for good.
+        bool is_kept() const { return !is_host_input && known.defined(); }
     };
     std::span<const Operand> inputs() const { return inputs_; }
     std::span<const Operand> outputs() const { return outputs_; }
