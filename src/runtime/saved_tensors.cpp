@@ -9,13 +9,9 @@
 namespace leat {
 
 int32_t BlobWriter::add(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
-    const auto [at, is_new] =
-        numbers_.try_emplace({bytes.data(), bytes.size()}, int32_t(blobs_.size()));
-    if (is_new) {
-        blobs_.push_back({bytes, std::move(owner)});
-        places_.push_back(place_of(blobs_.back()));
-    }
-    return at->second;
+    const auto known = numbers_.find(memory_of(bytes));
+    return known != numbers_.end() ? known->second
+                                   : append({bytes, std::move(owner)}, content_hash(bytes));
 }
 
 int32_t BlobWriter::add_once(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
@@ -27,11 +23,19 @@ int32_t BlobWriter::add_once(std::span<const std::byte> bytes, std::shared_ptr<c
             return int32_t(blob);
         }
     }
-    return add(bytes, std::move(owner));
+    return append({bytes, std::move(owner)}, hash);
 }
 
-BlobPlace BlobWriter::place_of(const Blob& blob) {
-    BlobPlace place{end_bytes_, int64_t(blob.bytes.size()), content_hash(blob.bytes)};
+int32_t BlobWriter::append(Blob blob, uint64_t hash) {
+    const auto number = int32_t(blobs_.size());
+    numbers_.emplace(memory_of(blob.bytes), number);
+    places_.push_back(place_of(blob, hash));
+    blobs_.push_back(std::move(blob));
+    return number;
+}
+
+BlobPlace BlobWriter::place_of(const Blob& blob, uint64_t hash) {
+    BlobPlace place{end_bytes_, int64_t(blob.bytes.size()), hash};
     const auto* mapping = std::get_deleter<MappedFileDeleter>(blob.owner);
     if (refers_to_files_ && mapping != nullptr && place.size_bytes >= kLeastReferencedBytes) {
         place.source = source_of(*mapping);

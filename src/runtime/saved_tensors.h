@@ -55,7 +55,12 @@ class BlobWriter {
     std::map<int32_t, Tensor> tensors;
 
   private:
-    BlobPlace place_of(const Blob& blob);
+    using Memory = std::pair<const std::byte*, size_t>;
+    static Memory memory_of(std::span<const std::byte> bytes) {
+        return {bytes.data(), bytes.size()};
+    }
+    int32_t append(Blob blob, uint64_t hash);
+    BlobPlace place_of(const Blob& blob, uint64_t hash);
     int64_t source_of(const MappedFileDeleter& mapping);
 
     const bool refers_to_files_;
@@ -63,7 +68,7 @@ class BlobWriter {
     std::map<const void*, int64_t> source_of_mapping_;  // by address; kOwnFile: is not referred to
     std::vector<Blob> blobs_;
     std::vector<BlobPlace> places_;
-    std::map<std::pair<const std::byte*, size_t>, int32_t> numbers_;
+    std::map<Memory, int32_t> numbers_;
     int64_t end_bytes_ = 0;
 };
 
