@@ -19,7 +19,12 @@ class MoveFinder {
         : cut_(cut), parts_(parts), domain_of_part_(domain_of_part), are_outside_(are_outside) {}
 
     std::vector<ValueMove> run(const std::function<bool(const NodeData&)>& is_run) {
-        find_host_needs(is_run);
+        std::vector<int> memory_of_node;
+        memory_of_node.reserve(cut_.nodes.size());
+        for (const NodeData& node : cut_.nodes) {
+            memory_of_node.push_back(domain_of(node));
+        }
+        is_wanted_on_host_ = values_wanted_on_host(cut_, memory_of_node, is_run);
         for (const NodeData& node : cut_.nodes) {
             if (const int64_t part = cluster_of(node); part >= 0) {
                 add_operands(node, int(part));
@@ -33,22 +38,6 @@ class MoveFinder {
     int domain_of(const NodeData& node) const {
         const int64_t part = cluster_of(node);
         return part < 0 ? kHostMemory : domain_of_part_[size_t(part)];
-    }
-
-    void find_host_needs(const std::function<bool(const NodeData&)>& is_run) {
-        is_needed_.assign(cut_.values.size(), false);
-        for (const NodeData& node : cut_.nodes) {
-            for (const ValueId id : node.inputs) {
-                const NodeId maker = id.valid() ? cut_.value(id).producer : NodeId();
-                if (maker.valid() && is_run(node) &&
-                    domain_of(cut_.node(maker)) != domain_of(node)) {
-                    is_needed_[size_t(id.index)] = true;
-                }
-            }
-        }
-        for (const ValueId id : cut_.outputs) {
-            is_needed_[size_t(id.index)] = true;
-        }
     }
 
     // Operands that are read on the host stay there.
@@ -72,7 +61,7 @@ class MoveFinder {
                 continue;
             }
             there_.insert({id.index, domain});
-            if (is_needed_[size_t(id.index)]) {
+            if (is_wanted_on_host_[size_t(id.index)]) {
                 moves_.push_back({id, part, false});
             }
         }
@@ -82,12 +71,31 @@ class MoveFinder {
     const std::span<const std::shared_ptr<const DevicePart>> parts_;
     const std::span<const int> domain_of_part_;
     const std::vector<bool>& are_outside_;
-    std::vector<bool> is_needed_;              // by value: on the host
+    std::vector<bool> is_wanted_on_host_;      // by value
     std::set<std::pair<int32_t, int>> there_;  // value, domain
     std::vector<ValueMove> moves_;
 };
 
 }  // namespace
+
+std::vector<bool> values_wanted_on_host(const GraphData& cut,
+                                        std::span<const int> memory_of_node,
+                                        const std::function<bool(const NodeData&)>& is_run) {
+    std::vector<bool> are_wanted(cut.values.size());
+    for (size_t n = 0; n < cut.nodes.size(); ++n) {
+        for (const ValueId id : cut.nodes[n].inputs) {
+            const NodeId maker = id.valid() ? cut.value(id).producer : NodeId();
+            if (maker.valid() && memory_of_node[size_t(maker.index)] != memory_of_node[n] &&
+                is_run(cut.nodes[n])) {
+                are_wanted[size_t(id.index)] = true;
+            }
+        }
+    }
+    for (const ValueId id : cut.outputs) {
+        are_wanted[size_t(id.index)] = true;
+    }
+    return are_wanted;
+}
 
 std::vector<bool> values_of_callers(const GraphData& cut, std::span<const TensorArg> values) {
     std::vector<bool> are_callers(cut.values.size());

@@ -4,7 +4,8 @@
 //         --> its copy on the host, if it is read or wanted outside of the memory that it is made
 //         in
 //
-// Transfers of a plan (plan_devices.h) are these.
+// Transfers of a plan (plan_transfers.h) are these.
+// both together on random placements.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,13 @@ struct ValueMove {
     int part = 0;  // that reads it first, or has made it
     bool is_to_device = false;
 };
+
+// By value: made in one memory, and read in another one or given out by the graph, so that it has
+// to be on the host. memory_of_node: by node of `cut`, in any numbers. is_run: as for
+// moved_values().
+std::vector<bool> values_wanted_on_host(const GraphData& cut,
+                                        std::span<const int> memory_of_node,
+                                        const std::function<bool(const NodeData&)>& is_run);
 
 // By value: the host has it in memory of the caller, from where it is copied for parts that work in
 // the arena. cut: with a node for each part. values: by value, as lies_over_operands says.

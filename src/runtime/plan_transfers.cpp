@@ -12,6 +12,7 @@
 #include "ops/roofline.h"
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
+#include "runtime/moved_values.h"
 #include "runtime/step_memory.h"
 #include "runtime/transfer_step.h"
 
@@ -185,28 +186,18 @@ class TransferWriter {
     }
 
     void find_host_needs() {
-        std::vector<int32_t> maker(graph_.values.size(), kHost);
+        const std::vector<bool> are_wanted =
+            values_wanted_on_host(graph_, memory_of_node_, [this](const NodeData& node) {
+                return plan_.needed[size_t(&node - graph_.nodes.data())];
+            });
+        devices_.is_off_host.assign(graph_.values.size(), false);
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             for (const ValueId id : graph_.nodes[n].outputs) {
                 if (id.valid()) {
-                    maker[size_t(id.index)] = memory_of_node_[n];
+                    devices_.is_off_host[size_t(id.index)] =
+                        memory_of_node_[n] != kHost && !are_wanted[size_t(id.index)];
                 }
             }
-        }
-        devices_.is_off_host.assign(graph_.values.size(), false);
-        for (size_t value = 0; value < maker.size(); ++value) {
-            devices_.is_off_host[value] = maker[value] != kHost;
-        }
-        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            for (const ValueId id : graph_.nodes[n].inputs) {
-                if (plan_.needed[n] && id.valid() &&
-                    maker[size_t(id.index)] != memory_of_node_[n]) {
-                    devices_.is_off_host[size_t(id.index)] = false;
-                }
-            }
-        }
-        for (const ValueId id : graph_.outputs) {
-            devices_.is_off_host[size_t(id.index)] = false;
         }
     }
 
