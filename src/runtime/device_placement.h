@@ -47,34 +47,4 @@ Result<PlacedGraph> place_on_host(const GraphData& graph,
                                   const NodeHistory& history,
                                   int threads);
 
-// What compile() decided about parts.
-struct DecidedParts {
-    std::span<const int> device_of_node;
-    std::span<const int> part_of_node;  // -1: none
-    const ConstantStreams& streams;
-};
-struct CutPlacement {
-    std::unique_ptr<GraphData> graph;   // as PlacedGraph::cut
-    std::vector<const Backend*> hosts;  // as PlacedGraph::hosts
-    std::vector<std::shared_ptr<const DevicePart>> parts;
-};
-
-// What a file has of parts, by part.
-struct SavedParts {
-    // What DevicePart::save gave; where that is nothing, its backend compiles the part.
-    std::span<const std::string> executables;
-    // What DevicePart::save_constants gave; where that is nothing, or for parts beyond these, its
-    // backend packs them.
-    std::vector<std::vector<SavedConstant>> constants;
-};
-
-// The same parts again, without asking any device. hashes: of constants, as far as they are known.
-// kParse: these are no parts of the graph. Precondition: devices are those of `device_of_node`, the
-// graph is in topological order.
-Result<CutPlacement> restore_parts(const GraphData& graph,
-                                   std::span<const ListedDevice> devices,
-                                   const DecidedParts& decided,
-                                   const SavedParts& saved,
-                                   const MappedWeights::Hashes& hashes);
-
 }  // namespace leat

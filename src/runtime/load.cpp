@@ -11,7 +11,7 @@
 #include "runtime/compile_input.h"
 #include "runtime/compiled_file.h"
 #include "runtime/compiled_record.h"
-#include "runtime/device_placement.h"
+#include "runtime/cut_parts.h"
 #include "runtime/machine_record.h"
 #include "runtime/mapped_copies.h"
 #include "runtime/weight_targets.h"
