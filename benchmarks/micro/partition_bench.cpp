@@ -20,6 +20,7 @@
 #include "leat/leat.h"
 #include "partition/partition.h"
 #include "passes/pipeline.h"
+#include "runtime/assumed_shapes.h"
 #include "runtime/cost_placement.h"
 #include "runtime/operator_division.h"
 

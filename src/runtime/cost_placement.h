@@ -52,12 +52,4 @@ Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& questi
                                                       const GraphWork& work,
                                                       std::span<const Cluster> clusters);
 
-// Types and shapes of all values for the shapes that options and declarations fix; extents that
-// nothing fixes count as 1.
-struct AssumedShapes {
-    std::vector<std::shared_ptr<const ValueFact>> facts;  // empty: they do not fit together
-    bool has_assumed_extents = false;
-};
-AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options);
-
 }  // namespace leat

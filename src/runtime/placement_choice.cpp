@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/assumed_shapes.h"
 #include "runtime/cost_placement.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_answers.h"

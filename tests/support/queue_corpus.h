@@ -17,7 +17,7 @@ struct QueueGraph {
     bool has_arena_device = false;  // the first device works in the host's memory
 };
 
-// As cost_placement.cpp makes them: the first task has the graph's inputs, the last one takes its
+// As graph_problem.cpp makes them: the first task has the graph's inputs, the last one takes its
 // outputs, both on the host. An operator takes 10 to 190 us on the host and a device is 0.5 to 8
 // times as fast, drawn for each; it reads one to three of the six values before it. One of eight
 // runs only on the host, another of eight not there. A coin decides between one link for each
