@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/inference.h"
 #include "partition/partition.h"
 #include "runtime/device_costs.h"
 #include "runtime/value_views.h"
@@ -15,20 +16,27 @@ class MoveFinder {
     MoveFinder(const GraphData& cut,
                std::span<const std::shared_ptr<const DevicePart>> parts,
                std::span<const int> domain_of_part,
-               const std::vector<bool>& are_outside)
-        : cut_(cut), parts_(parts), domain_of_part_(domain_of_part), are_outside_(are_outside) {}
+               const std::vector<bool>& are_outside,
+               const std::vector<bool>& is_known)
+        : cut_(cut),
+          parts_(parts),
+          domain_of_part_(domain_of_part),
+          are_outside_(are_outside),
+          is_known_(is_known) {}
 
-    std::vector<ValueMove> run(const std::function<bool(const NodeData&)>& is_run) {
+    std::vector<ValueMove> run() {
+        const std::vector<bool> is_needed = needed_nodes(cut_, is_known_);
         std::vector<int> memory_of_node;
         memory_of_node.reserve(cut_.nodes.size());
         for (const NodeData& node : cut_.nodes) {
             memory_of_node.push_back(domain_of(node));
         }
-        is_wanted_on_host_ = values_wanted_on_host(cut_, memory_of_node, is_run);
-        for (const NodeData& node : cut_.nodes) {
-            if (const int64_t part = cluster_of(node); part >= 0) {
-                add_operands(node, int(part));
-                add_results(node, int(part));
+        is_wanted_on_host_ = values_wanted_on_host(cut_, memory_of_node, is_needed);
+        for (size_t n = 0; n < cut_.nodes.size(); ++n) {
+            const int64_t part = cluster_of(cut_.nodes[n]);
+            if (part >= 0 && is_needed[n]) {
+                add_operands(cut_.nodes[n], int(part));
+                add_results(cut_.nodes[n], int(part));
             }
         }
         return std::move(moves_);
@@ -40,16 +48,18 @@ class MoveFinder {
         return part < 0 ? kHostMemory : domain_of_part_[size_t(part)];
     }
 
-    // Operands that are read on the host stay there.
-    void add_operands(const NodeData& node, int part) {
-        const int domain = domain_of_part_[size_t(part)];
-        const uint64_t on_host = parts_[size_t(part)]->info().host_inputs_low;
+    // Operands that are read on the host stay there, and what is known is on the device for good.
+    void add_operands(const NodeData& node, int number) {
+        const int domain = domain_of_part_[size_t(number)];
+        const DevicePart& part = *parts_[size_t(number)];
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             const ValueId id = node.inputs[i];
+            const bool is_kept = is_known_[size_t(id.index)] && !part.is_streamed(i);
             const bool is_there = domain == kHostMemory && !are_outside_[size_t(id.index)];
-            const bool is_read_on_host = i < 64 && ((on_host >> i) & 1U) != 0;
-            if (!is_there && !is_read_on_host && there_.insert({id.index, domain}).second) {
-                moves_.push_back({id, part, true});
+            const bool is_read_on_host = i < 64 && ((part.info().host_inputs_low >> i) & 1U) != 0;
+            if (!is_kept && !is_there && !is_read_on_host &&
+                there_.insert({id.index, domain}).second) {
+                moves_.push_back({id, number, true});
             }
         }
     }
@@ -57,7 +67,7 @@ class MoveFinder {
     void add_results(const NodeData& node, int part) {
         const int domain = domain_of_part_[size_t(part)];
         for (const ValueId id : node.outputs) {
-            if (!id.valid() || domain == kHostMemory) {
+            if (!id.valid() || domain == kHostMemory || is_known_[size_t(id.index)]) {
                 continue;
             }
             there_.insert({id.index, domain});
@@ -71,6 +81,7 @@ class MoveFinder {
     const std::span<const std::shared_ptr<const DevicePart>> parts_;
     const std::span<const int> domain_of_part_;
     const std::vector<bool>& are_outside_;
+    const std::vector<bool>& is_known_;
     std::vector<bool> is_wanted_on_host_;      // by value
     std::set<std::pair<int32_t, int>> there_;  // value, domain
     std::vector<ValueMove> moves_;
@@ -80,13 +91,13 @@ class MoveFinder {
 
 std::vector<bool> values_wanted_on_host(const GraphData& cut,
                                         std::span<const int> memory_of_node,
-                                        const std::function<bool(const NodeData&)>& is_run) {
+                                        const std::vector<bool>& is_needed) {
     std::vector<bool> are_wanted(cut.values.size());
     for (size_t n = 0; n < cut.nodes.size(); ++n) {
         for (const ValueId id : cut.nodes[n].inputs) {
             const NodeId maker = id.valid() ? cut.value(id).producer : NodeId();
-            if (maker.valid() && memory_of_node[size_t(maker.index)] != memory_of_node[n] &&
-                is_run(cut.nodes[n])) {
+            if (maker.valid() && is_needed[n] &&
+                memory_of_node[size_t(maker.index)] != memory_of_node[n]) {
                 are_wanted[size_t(id.index)] = true;
             }
         }
@@ -121,8 +132,8 @@ std::vector<ValueMove> moved_values(const GraphData& cut,
                                     std::span<const std::shared_ptr<const DevicePart>> parts,
                                     std::span<const int> domain_of_part,
                                     const std::vector<bool>& are_outside,
-                                    const std::function<bool(const NodeData&)>& is_run) {
-    return MoveFinder(cut, parts, domain_of_part, are_outside).run(is_run);
+                                    const std::vector<bool>& is_known) {
+    return MoveFinder(cut, parts, domain_of_part, are_outside, is_known).run();
 }
 
 }  // namespace leat

@@ -20,6 +20,7 @@ class Reporter {
           uses_(graph.uses()),
           work_(work_of_graph(graph, facts)),
           estimates_(node_estimates(work_, record.assumed.devices)) {
+        find_known(facts);
         report_.has_open_extents = work_.has_open_extents;
         report_.forecast = record.forecast;
     }
@@ -45,6 +46,16 @@ class Reporter {
     const std::vector<AssumedDevice>& devices() const { return record_.assumed.devices; }
     const NodeEstimate& estimate_of(size_t node, int device) const {
         return estimates_[node * devices().size() + size_t(device)];
+    }
+
+    // As plans do, or before there is one those that follow from any shapes.
+    void find_known(std::span<const std::shared_ptr<const ValueFact>> facts) {
+        is_known_.resize(graph_.values.size());
+        for (size_t i = 0; i < graph_.values.size(); ++i) {
+            const NodeId producer = graph_.values[i].producer;
+            is_known_[i] = graph_.values[i].constant || (!facts.empty() && facts[i]->value) ||
+                           (producer.valid() && record_.device_of_node[size_t(producer.index)] < 0);
+        }
     }
 
     void add_devices() {
@@ -215,18 +226,9 @@ class Reporter {
         }
     }
 
-    bool runs_on_host(const NodeData& node) const {
-        const auto output = std::find_if(node.outputs.begin(), node.outputs.end(),
-                                         [](ValueId id) { return id.valid(); });
-        return cluster_of(node) < 0 && output != node.outputs.end() && runner_of(*output) >= 0;
-    }
-
     void add_moved(const GraphData& cut, std::span<const std::shared_ptr<const DevicePart>> parts) {
-        const auto is_run = [this](const NodeData& node) {
-            return cluster_of(node) >= 0 || runs_on_host(node);
-        };
         for (const ValueMove& move :
-             moved_values(cut, parts, domain_of_part_, are_callers_, is_run)) {
+             moved_values(cut, parts, domain_of_part_, are_callers_, is_known_)) {
             const auto index = size_t(device_of_part_[size_t(move.part)]);
             const AssumedDevice& device = devices()[index];
             const double move_ns = move.is_to_device
@@ -261,6 +263,7 @@ class Reporter {
     const GraphData::Uses uses_;
     const GraphWork work_;
     const std::vector<NodeEstimate> estimates_;  // [node][device]
+    std::vector<bool> is_known_;                 // by value
     std::vector<bool> are_callers_;              // by value: as values_of_callers() says
     std::vector<int64_t> device_of_part_;        // among the assumed ones
     std::vector<int> domain_of_part_;

@@ -187,9 +187,7 @@ class TransferWriter {
 
     void find_host_needs() {
         const std::vector<bool> are_wanted =
-            values_wanted_on_host(graph_, memory_of_node_, [this](const NodeData& node) {
-                return plan_.needed[size_t(&node - graph_.nodes.data())];
-            });
+            values_wanted_on_host(graph_, memory_of_node_, plan_.needed);
         devices_.is_off_host.assign(graph_.values.size(), false);
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             for (const ValueId id : graph_.nodes[n].outputs) {

@@ -74,6 +74,22 @@ std::string misplaced_node(const CompiledGraph& compiled, const Pins& pins) {
     return {};
 }
 
+// Costs, forecast and report know transfers before there is a plan, by the rule of
+// moved_values.h; those of the plan are made by another one.
+std::string difference_of_moves(const Computed& computed) {
+    const std::vector<MovedValue>& moved = computed.compiled.report().placement.moved;
+    int64_t moved_bytes = 0;
+    for (const MovedValue& value : moved) {
+        moved_bytes += value.bytes;
+    }
+    const RunReport run = computed.request.run_report();
+    if (run.transfers == int64_t(moved.size()) && run.transfer_bytes == moved_bytes) {
+        return {};
+    }
+    return fmt::format("{} values of {} bytes, a run transfers {} of {} bytes", moved.size(),
+                       moved_bytes, run.transfers, run.transfer_bytes);
+}
+
 // Runs `turns` times; empty, or what went wrong first.
 std::string run_and_compare(const CompiledGraph& compiled,
                             const DataSet& data,
@@ -252,6 +268,7 @@ PlacementOutcome check_placement(const PlacementCheck& check) {
              difference_in_bits(serial->request, *check.same_kernels));
     }
     note("", run_concurrently(check, options, *serial));
+    note("the report moves ", difference_of_moves(*serial));
     return outcome;
 }
 
