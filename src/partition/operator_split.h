@@ -10,30 +10,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "graph/op_def.h"
+#include "graph/graph_data.h"
+#include "partition/split_axes.h"
 
 namespace leat {
-
-constexpr int kWholeOperand = -1;
-
-// A way to divide a node.
-struct SplitAxis {
-    std::string_view name;        // "rows", "batch", "columns", "channels"
-    int result_axis = 0;          // of the only result
-    int64_t extent = 0;           // of this axis
-    std::vector<int> input_axes;  // by input: the axis whose range a shard reads, or kWholeOperand
-};
-
-// All ways in which shards of a node give the bits of the reference kernel of the whole node, each
-// axis of the result once. Empty: it stays whole, as custom operators, nodes with several results
-// and those with open extents do. Precondition: values have types.
-std::vector<SplitAxis> split_axes(const GraphData& graph, const NodeData& node);
 
 struct NodeSplit {
     NodeId node;

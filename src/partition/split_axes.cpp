@@ -1,0 +1,216 @@
+#include "partition/split_axes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/conv/conv.h"
+
+namespace leat {
+namespace {
+
+std::optional<Shape> fixed_shape(const GraphData& graph, ValueId id) {
+    const TypeInfo* type = id.valid() ? &graph.value(id).type : nullptr;
+    return type != nullptr && type->is_tensor() ? type->fixed_shape() : std::nullopt;
+}
+
+bool has_whole_bytes(const GraphData& graph, ValueId id) {
+    const DType dtype = graph.value(id).type.dtype;
+    return dtype != DType::kString && bits_of(dtype) >= 8;
+}
+
+// Tensors of fixed shapes and whole bytes, one result, nothing inside.
+bool may_be_divided(const GraphData& graph, const NodeData& node) {
+    const auto is_fixed = [&graph](ValueId id) {
+        return !id.valid() || (fixed_shape(graph, id) && has_whole_bytes(graph, id));
+    };
+    return !node.dead && node.def != nullptr && !node.def->nondeterministic && !node.def->is_view &&
+           node.epilogue.empty() && node.subgraphs.empty() && node.outputs.size() == 1 &&
+           node.outputs[0].valid() &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), is_fixed) &&
+           is_fixed(node.outputs[0]);
+}
+
+TensorArg arg_of_value(const GraphData& graph, ValueId id) {
+    if (!id.valid()) {
+        return {};
+    }
+    const ValueData& value = graph.value(id);
+    return row_major_arg(value.type.dtype, *value.type.fixed_shape(),
+                         value.constant ? value.constant->bytes() : nullptr);
+}
+
+bool has_extent(const GraphData& graph, ValueId id, int axis, int64_t extent) {
+    const std::optional<Shape> shape = fixed_shape(graph, id);
+    return shape && axis < shape->rank() && (*shape)[axis] == extent;
+}
+
+// The operator's own rule for axis 0, for the operands that may have rows of their own: all that
+// have as many, all but the second, or the first alone.
+std::optional<SplitAxis> axis_of_rows(const GraphData& graph, const NodeData& node) {
+    const Shape result = *fixed_shape(graph, node.outputs[0]);
+    if (node.def->gives_rows == nullptr || result.rank() == 0 || node.inputs.empty()) {
+        return std::nullopt;
+    }
+    const TensorArg output = arg_of_value(graph, node.outputs[0]);
+    std::vector<TensorArg> inputs;
+    std::vector<bool> has_rows;
+    for (const ValueId id : node.inputs) {
+        inputs.push_back(arg_of_value(graph, id));
+        has_rows.push_back(id.valid() && fixed_shape(graph, id)->rank() == result.rank() &&
+                           has_extent(graph, id, 0, result[0]));
+    }
+    // Of a product with a vector the matrix has another rank than the result.
+    const bool has_first = has_extent(graph, node.inputs[0], 0, result[0]);
+    const auto is_divided = [&](int attempt, size_t i) {
+        return i == 0 && attempt == 3
+                   ? has_first
+                   : has_rows[i] && (attempt == 0 || i == 0 || (attempt == 1 && i != 1));
+    };
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        SplitAxis axis{result.rank() < 3 ? "rows" : "batch", 0, result[0], {}};
+        std::vector<ShardPart> parts;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            const bool is_own = is_divided(attempt, i);
+            parts.push_back(is_own ? ShardPart::kRows : ShardPart::kWhole);
+            axis.input_axes.push_back(is_own ? 0 : kWholeOperand);
+        }
+        if (node.def->gives_rows({node, inputs, {&output, 1}, parts})) {
+            return axis;
+        }
+    }
+    return std::nullopt;
+}
+
+// Columns of the result are columns of the second operand.
+std::optional<SplitAxis> matmul_columns(const GraphData& graph, const NodeData& node) {
+    const Shape result = *fixed_shape(graph, node.outputs[0]);
+    const Shape b = *fixed_shape(graph, node.inputs[1]);
+    if (b.rank() < 2) {
+        return std::nullopt;
+    }
+    const int last = result.rank() - 1;
+    return SplitAxis{"columns", last, result[last], {kWholeOperand, b.rank() - 1}};
+}
+
+// Rows of the matrices of a batch.
+std::optional<SplitAxis> matmul_rows(const GraphData& graph, const NodeData& node) {
+    const Shape result = *fixed_shape(graph, node.outputs[0]);
+    const Shape a = *fixed_shape(graph, node.inputs[0]);
+    const Shape b = *fixed_shape(graph, node.inputs[1]);
+    if (result.rank() < 3 || a.rank() < 2 || b.rank() < 2) {
+        return std::nullopt;
+    }
+    const int rows = result.rank() - 2;
+    return SplitAxis{"rows", rows, result[rows], {a.rank() - 2, kWholeOperand}};
+}
+
+// The axis of C that runs along `result_axis` of a [m, n] result.
+int axis_of_c(const GraphData& graph, const NodeData& node, int result_axis, int64_t extent) {
+    const Shape c = *fixed_shape(graph, node.inputs[2]);
+    const int axis = c.rank() - 2 + result_axis;
+    return axis >= 0 && c[axis] == extent && extent > 1 ? axis : kWholeOperand;
+}
+
+std::optional<SplitAxis> gemm_axis(const GraphData& graph, const NodeData& node, int result_axis) {
+    const Shape result = *fixed_shape(graph, node.outputs[0]);
+    const bool is_rows = result_axis == 0;
+    const bool is_transposed = node.attr(is_rows ? "transA" : "transB", int64_t{0}) != 0;
+    const int operand_axis = is_transposed ? 1 - result_axis : result_axis;
+    SplitAxis axis{is_rows ? "rows" : "columns", result_axis, result[result_axis], {}};
+    axis.input_axes = is_rows ? std::vector<int>{operand_axis, kWholeOperand}
+                              : std::vector<int>{kWholeOperand, operand_axis};
+    if (node.inputs.size() > 2) {
+        axis.input_axes.push_back(node.inputs[2].valid()
+                                      ? axis_of_c(graph, node, result_axis, axis.extent)
+                                      : kWholeOperand);
+    }
+    return axis;
+}
+std::optional<SplitAxis> gemm_rows(const GraphData& graph, const NodeData& node) {
+    return gemm_axis(graph, node, 0);
+}
+std::optional<SplitAxis> gemm_columns(const GraphData& graph, const NodeData& node) {
+    return gemm_axis(graph, node, 1);
+}
+
+// Output channels, each of which has a filter of its own. Groups would be divided, too.
+std::optional<SplitAxis> conv_channels(const GraphData& graph, const NodeData& node) {
+    if (node.attr("group", int64_t{1}) != 1 || !weight_scale(node).empty()) {
+        return std::nullopt;
+    }
+    SplitAxis axis{"channels", 1, (*fixed_shape(graph, node.outputs[0]))[1], {kWholeOperand, 0}};
+    if (node.inputs.size() > 2) {
+        axis.input_axes.push_back(node.inputs[2].valid() ? 0 : kWholeOperand);
+    }
+    return axis;
+}
+
+// Axes that OpDef::gives_rows does not speak of.
+struct SplitRule {
+    std::string_view op_type;
+    std::optional<SplitAxis> (*find)(const GraphData& graph, const NodeData& node);
+};
+constexpr SplitRule kRules[] = {
+    {"MatMul", matmul_rows}, {"MatMul", matmul_columns}, {"Gemm", gemm_rows},
+    {"Gemm", gemm_columns},  {"Conv", conv_channels},
+};
+
+}  // namespace
+
+TypeInfo with_extent(TypeInfo type, int axis, int64_t extent) {
+    if (axis != kWholeOperand) {
+        (*type.dims)[size_t(axis)] = DimSpec(extent);
+    }
+    return type;
+}
+
+bool infers_shard(const GraphData& graph,
+                  const NodeData& node,
+                  const SplitAxis& axis,
+                  int64_t extent) {
+    std::vector<ValueFact> facts(node.inputs.size());
+    std::vector<const ValueFact*> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!node.inputs[i].valid()) {
+            inputs.push_back(nullptr);
+            continue;
+        }
+        const ValueData& value = graph.value(node.inputs[i]);
+        facts[i].type = with_extent(value.type, axis.input_axes[i], extent);
+        if (axis.input_axes[i] == kWholeOperand) {
+            facts[i].value = value.constant;
+        }
+        inputs.push_back(&facts[i]);
+    }
+    std::vector<ValueFact> outputs(1);
+    const TypeInfo& whole = graph.value(node.outputs[0]).type;
+    const TypeInfo expected = with_extent(whole, axis.result_axis, extent);
+    return infer_node(node, inputs, outputs).ok() && outputs[0].type.is_tensor() &&
+           outputs[0].type.dtype == expected.dtype &&
+           outputs[0].type.fixed_shape() == expected.fixed_shape();
+}
+
+std::vector<SplitAxis> split_axes(const GraphData& graph, const NodeData& node) {
+    std::vector<SplitAxis> axes;
+    if (!may_be_divided(graph, node)) {
+        return axes;
+    }
+    const auto add = [&](std::optional<SplitAxis> axis) {
+        const bool is_new =
+            axis && std::none_of(axes.begin(), axes.end(), [&axis](const SplitAxis& known) {
+                return known.result_axis == axis->result_axis;
+            });
+        if (is_new && axis->extent > 1 && infers_shard(graph, node, *axis, axis->extent / 2)) {
+            axes.push_back(*std::move(axis));
+        }
+    };
+    add(axis_of_rows(graph, node));
+    for (const SplitRule& rule : kRules) {
+        if (node.domain.empty() && node.op_type == rule.op_type) {
+            add(rule.find(graph, node));
+        }
+    }
+    return axes;
+}
+
+}  // namespace leat
