@@ -54,8 +54,9 @@ constexpr OptionInfo kOptions[] = {
      "the first device of the list that takes a node, or the one that is estimated to be best"},
     {"in-flight", kInteger, "N", "1", kCompiles | kConformance, false,
      "requests in flight that --place-by cost places for: results as often as possible"},
-    {"divide", kChoice, "on|off", "on", kCompiles | kConformance, false,
-     "with --place-by cost, operators over several devices where that is estimated to be faster"},
+    {"divide", kChoice, "on|off|reduced", "on", kCompiles | kConformance, false,
+     "with --place-by cost, operators over several devices where that is estimated to be faster; "
+     "along reduced axes too, which changes bits"},
     {"device-configuration", kText, "NAME|none", "", kCompiles | kConformance, false,
      "annotations of the model that are obeyed; else those that fit the list of devices"},
     {"backend-path", kText, "FILE.so|DIR", "", kCompiles | kConformance | kDevices, false,

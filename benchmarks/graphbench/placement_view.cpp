@@ -134,7 +134,7 @@ std::string forecast_text(const PlacementForecast& forecast) {
         for (const OperatorShard& shard : divided.shards) {
             text += fmt::format(" {} [{}, {})", shard.device, shard.begin, shard.end);
         }
-        text += "\n";
+        text += divided.changes_bits ? "; changes bits\n" : "\n";
     }
     if (!forecast.divided.empty()) {
         text += fmt::format("  undivided: {} us\n", microseconds(forecast.undivided_ns));
@@ -190,6 +190,7 @@ Json divided_json(const PlacementForecast& forecast) {
     for (const DividedOperator& divided : forecast.divided) {
         Json entry = Json::object();
         entry.set("name", divided.name).set("op", divided.op_type).set("axis", divided.axis);
+        entry.set("changes_bits", divided.changes_bits);
         Json shards = Json::array();
         for (const OperatorShard& shard : divided.shards) {
             Json range = Json::object();

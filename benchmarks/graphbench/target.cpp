@@ -183,7 +183,10 @@ Result<CompileOptions> compile_options(const Options& options) {
     LEAT_RETURN_IF_ERROR(read_pins(options, compile));
     compile.placement_policy =
         options.text("place-by") == "cost" ? PlacementPolicy::kCost : PlacementPolicy::kListOrder;
-    compile.divide_operators = options.text("divide") != "off";
+    const std::string divide = options.text("divide");
+    compile.divide_operators = divide == "off"       ? DivideOperators::kNever
+                               : divide == "reduced" ? DivideOperators::kChangingBits
+                                                     : DivideOperators::kKeepingBits;
     if (const std::string configuration = options.text("device-configuration");
         !configuration.empty()) {
         compile.device_configuration = configuration == "none" ? std::string() : configuration;

@@ -53,7 +53,7 @@ CompiledGraph compiled_by(const Runtime& runtime,
     options.placement_policy = PlacementPolicy::kCost;
     options.fallback = Fallback::kForbid;
     options.requests_in_flight = placing.requests_in_flight;
-    options.divide_operators = placing.divides_operators;
+    options.divide_operators = placing.divide_operators;
     options.is_traced = is_traced;
     return needed(runtime.compile(graph, options));
 }

@@ -42,7 +42,7 @@ Runtime runtime_of(const Folders& folders, Settings settings, SimMode mode);
 struct Placing {
     std::string devices;
     int requests_in_flight = 1;
-    bool divides_operators = false;
+    DivideOperators divide_operators = DivideOperators::kNever;
 };
 CompiledGraph compiled_by(const Runtime& runtime,
                           const Graph& graph,

@@ -137,18 +137,23 @@ struct OperatorShard {
     int64_t end = 0;
 };
 
-// An operator that CompileOptions::divide_operators has divided.
+// An operator that CompileOptions::divide_operators or an annotation of the model has divided.
 struct DividedOperator {
     std::string name;  // of the node; those of its shards begin with it
     std::string op_type;
-    std::string axis;  // of the result: "rows", "batch", "columns" or "channels"
+    // Of the result: "rows", "batch", "columns" or "channels". Reduced, so that shards give
+    // summands of the whole result: "inner" (of a product) or "input channels".
+    std::string axis;
+    int result_axis = 0;          // of the result; -1: the axis is reduced
+    std::vector<int> input_axes;  // by input: that of which a shard reads its range; below 0: none
+    bool changes_bits = false;    // the sum of the shards rounds otherwise than the whole operator
     std::vector<OperatorShard> shards;
 };
 
 // What PlacementPolicy::kCost expected of the placement that it chose, with the shapes that
 // CompileOptions fix: all parts and host steps with the moves between them, as soon as they can.
 struct PlacementForecast {
-    bool is_by_cost = false;     // else the rest is empty
+    bool is_by_cost = false;     // else the rest but for `divided` is empty
     double makespan_ns = 0;      // of a run that has all devices for itself
     int requests_in_flight = 1;  // as CompileOptions say
     // Between the ends of successive runs, in the long run, with so many in flight: the makespan
@@ -158,11 +163,11 @@ struct PlacementForecast {
     // Of placements that were tried too; none is shorter, or, with several requests in flight, has
     // a shorter period.
     std::vector<NamedMakespan> simple;
-    std::vector<BusyShare> busy;         // the host's first, as one
-    std::vector<ForecastStep> schedule;  // by begin
-    bool has_assumed_extents = false;    // extents that nothing fixes counted as 1
-    std::vector<DividedOperator> divided;
-    double undivided_ns = 0;  // the makespan without that; 0: nothing is divided
+    std::vector<BusyShare> busy;           // the host's first, as one
+    std::vector<ForecastStep> schedule;    // by begin
+    bool has_assumed_extents = false;      // extents that nothing fixes counted as 1
+    std::vector<DividedOperator> divided;  // also where annotations alone decided
+    double undivided_ns = 0;  // the makespan without that; 0: costs have divided nothing
 };
 
 struct GraphPlacement {

@@ -151,6 +151,22 @@ enum class PlacementPolicy : uint8_t {
     kCost,
 };
 
+// By cost: whether operators may be divided over devices, each of which computes a range of one
+// axis, where the forecast is then shorter. Which operators were is told by
+// PlacementForecast::divided. Ranges need fixed extents; pinned nodes, custom operators and graphs
+// with pipeline stages stay whole.
+enum class DivideOperators : uint8_t {
+    kNever,
+    // Ranges of the rows, columns, channels or batch; of integers those of a reduced axis, too.
+    // Shards give the bits that the whole operator gives on their device, if its kernels do not
+    // depend on these extents: those of cpu and reference do not.
+    kKeepingBits,
+    // Also of the reduced axis of products and convolutions in f32 and f64, where devices give
+    // summands of the whole result. They are added in the order of the ranges, so that the same
+    // division gives the same bits in every run; but not those of the whole operator.
+    kChangingBits,
+};
+
 // What a symbolic extent may be, both included.
 struct DimBounds {
     int64_t min = 1;
@@ -168,13 +184,7 @@ struct CompileOptions {
     // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
     Fallback fallback = Fallback::kWarn;
     PlacementPolicy placement_policy = PlacementPolicy::kListOrder;
-    // By cost: operators may be divided over devices, each of which computes a range of the rows,
-    // columns, channels or batch, where the forecast is then shorter. Which operators were is told
-    // by PlacementForecast::divided. Ranges need fixed extents; pinned nodes, custom operators and
-    // graphs with pipeline stages stay whole. Shards give the bits that the whole operator gives on
-    // their device, if its kernels do not depend on these extents: those of cpu and reference do
-    // not.
-    bool divide_operators = true;
+    DivideOperators divide_operators = DivideOperators::kKeepingBits;
     // Nodes that must run on one device of the list: name of a node of the graph (one that several
     // have means all of them) -> device, as `devices` writes it. An error names a node or device
     // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`

@@ -62,7 +62,14 @@ class Splitter {
             results.push_back(result);
             begin = range.end;
         }
-        join(split, index, std::move(results));
+        const ValueId whole = graph_.node(split.node).outputs[0];
+        graph_.node(split.node).outputs.clear();
+        graph_.node(split.node).dead = true;
+        if (split.axis.is_summed()) {
+            add_up(split, index, results, whole);
+        } else {
+            concatenate(split, index, std::move(results), whole);
+        }
         return {};
     }
 
@@ -178,33 +185,39 @@ class Splitter {
         node.device_configurations.clear();
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             const int axis = split.axis.input_axes[i];
-            if (axis != kWholeOperand) {
+            if (axis >= 0) {
                 LEAT_ASSIGN_OR_RETURN(node.inputs[i],
                                       piece_of(node.inputs[i], axis, range, split.axis, index));
+            } else if (axis == kFirstShardOnly && shard > 0) {
+                node.inputs[i] = ValueId();
             }
         }
         const ValueId whole = node.outputs[0];
         const TypeInfo type =
             with_extent(graph_.value(whole).type, split.axis.result_axis, range.end - range.begin);
-        const std::string suffix =
-            fmt::format("/{}_{}_{}", split.axis.name, range.begin, range.end);
+        const auto name_of = [&](std::string_view of) {
+            return shard_name(of, split.axis.name, range.begin, range.end);
+        };
         const ValueId result =
-            graph_.add_value(graph_.fresh_name(graph_.value(whole).name + suffix), type);
-        const std::string name = node.name + suffix;
+            graph_.add_value(graph_.fresh_name(name_of(graph_.value(whole).name)), type);
+        const std::string name = name_of(node.name);
         add_node(std::move(node), name, result, {SplitPiece::Role::kShard, index, shard, false});
-        ranges_.emplace(
-            std::make_tuple(whole.index, split.axis.result_axis, range.begin, range.end), result);
-        shards_[{whole.index, split.axis.result_axis}].emplace_back(range, result);
+        if (!split.axis.is_summed()) {
+            ranges_.emplace(
+                std::make_tuple(whole.index, split.axis.result_axis, range.begin, range.end),
+                result);
+            shards_[{whole.index, split.axis.result_axis}].emplace_back(range, result);
+        }
         return result;
     }
 
     // The join has the result that the whole node had.
-    void join(const NodeSplit& split, int32_t index, std::vector<ValueId> results) {
-        const ValueId whole = graph_.node(split.node).outputs[0];
+    void concatenate(const NodeSplit& split,
+                     int32_t index,
+                     std::vector<ValueId> results,
+                     ValueId whole) {
         const std::string name = graph_.node(split.node).name + "/joined";
         const Shape shape = *graph_.value(whole).type.fixed_shape();
-        graph_.node(split.node).outputs.clear();
-        graph_.node(split.node).dead = true;
         NodeData concat;
         concat.op_type = "Concat";
         concat.def = find_op("", "Concat");
@@ -213,6 +226,31 @@ class Splitter {
         add_node(
             std::move(concat), name, whole,
             {SplitPiece::Role::kConcat, index, -1, is_contiguous(shape, split.axis.result_axis)});
+    }
+
+    // Two at a time, each rounded to the type: every kernel of Add gives the same bits. The last
+    // sum is the result that the whole node had.
+    void add_up(const NodeSplit& split,
+                int32_t index,
+                std::span<const ValueId> results,
+                ValueId whole) {
+        const std::string node = graph_.node(split.node).name;
+        const ValueData of_whole = graph_.value(whole);
+        ValueId sum = results[0];
+        for (size_t shard = 1; shard < results.size(); ++shard) {
+            const bool is_last = shard + 1 == results.size();
+            const ValueId next =
+                is_last ? whole
+                        : graph_.add_value(graph_.fresh_name(sum_name(of_whole.name, shard)),
+                                           of_whole.type);
+            NodeData add;
+            add.op_type = "Add";
+            add.def = find_op("", "Add");
+            add.inputs = {sum, results[shard]};
+            add_node(std::move(add), sum_name(node, shard), next,
+                     {SplitPiece::Role::kSum, index, int32_t(shard), false});
+            sum = next;
+        }
     }
 
     GraphData graph_;
@@ -226,6 +264,14 @@ class Splitter {
 };
 
 }  // namespace
+
+std::string shard_name(std::string_view node, std::string_view axis, int64_t begin, int64_t end) {
+    return fmt::format("{}/{}_{}_{}", node, axis, begin, end);
+}
+
+std::string sum_name(std::string_view node, size_t shard) {
+    return fmt::format("{}/sum_{}", node, shard);
+}
 
 Result<SplitGraph> split_operators(const GraphData& graph, std::span<const NodeSplit> splits) {
     Splitter splitter(graph);

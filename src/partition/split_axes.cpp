@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/conv/conv.h"
+#include "ops/elementwise/element_access.h"
 
 namespace leat {
 namespace {
@@ -133,9 +134,14 @@ std::optional<SplitAxis> gemm_columns(const GraphData& graph, const NodeData& no
     return gemm_axis(graph, node, 1);
 }
 
-// Output channels, each of which has a filter of its own. Groups would be divided, too.
+// Of all input channels, as it is. Groups would be divided, too.
+bool has_one_filter_each(const NodeData& node) {
+    return node.attr("group", int64_t{1}) == 1 && weight_scale(node).empty();
+}
+
+// Output channels, each of which has a filter of its own.
 std::optional<SplitAxis> conv_channels(const GraphData& graph, const NodeData& node) {
-    if (node.attr("group", int64_t{1}) != 1 || !weight_scale(node).empty()) {
+    if (!has_one_filter_each(node)) {
         return std::nullopt;
     }
     SplitAxis axis{"channels", 1, (*fixed_shape(graph, node.outputs[0]))[1], {kWholeOperand, 0}};
@@ -145,20 +151,72 @@ std::optional<SplitAxis> conv_channels(const GraphData& graph, const NodeData& n
     return axis;
 }
 
+// Whether summands of the result have the precision of the result.
+bool keeps_summands(DType dtype) {
+    return bits_of(dtype) >= 32 && contains(kNumericTypes, dtype);
+}
+
+// Of shards that each reduce a range of `extent` indices.
+std::optional<SplitAxis> summed_axis(const GraphData& graph,
+                                     const NodeData& node,
+                                     std::string_view name,
+                                     int64_t extent,
+                                     std::vector<int> input_axes) {
+    const DType dtype = graph.value(node.outputs[0]).type.dtype;
+    if (!keeps_summands(dtype)) {
+        return std::nullopt;
+    }
+    return SplitAxis{name, kSummed, extent, std::move(input_axes), contains(kFloatTypes, dtype)};
+}
+
+// Zero points of a product of integers stay whole.
+std::optional<SplitAxis> matmul_inner(const GraphData& graph, const NodeData& node) {
+    const Shape a = *fixed_shape(graph, node.inputs[0]);
+    const Shape b = *fixed_shape(graph, node.inputs[1]);
+    std::vector<int> input_axes(node.inputs.size(), kWholeOperand);
+    input_axes[0] = a.rank() - 1;
+    input_axes[1] = std::max(b.rank() - 2, 0);
+    return summed_axis(graph, node, "inner", a[a.rank() - 1], std::move(input_axes));
+}
+
+// Of integers the product with alpha would be rounded in each summand.
+std::optional<SplitAxis> gemm_inner(const GraphData& graph, const NodeData& node) {
+    if (!contains(kFloatTypes, graph.value(node.outputs[0]).type.dtype)) {
+        return std::nullopt;
+    }
+    const int a_axis = node.attr("transA", int64_t{0}) != 0 ? 0 : 1;
+    const int b_axis = node.attr("transB", int64_t{0}) != 0 ? 1 : 0;
+    std::vector<int> input_axes = {a_axis, b_axis};
+    input_axes.resize(node.inputs.size(), kFirstShardOnly);
+    return summed_axis(graph, node, "inner", (*fixed_shape(graph, node.inputs[0]))[a_axis],
+                       std::move(input_axes));
+}
+
+std::optional<SplitAxis> conv_input_channels(const GraphData& graph, const NodeData& node) {
+    if (!has_one_filter_each(node)) {
+        return std::nullopt;
+    }
+    std::vector<int> input_axes = {1, 1};
+    input_axes.resize(node.inputs.size(), kFirstShardOnly);
+    return summed_axis(graph, node, "input channels", (*fixed_shape(graph, node.inputs[0]))[1],
+                       std::move(input_axes));
+}
+
 // Axes that OpDef::gives_rows does not speak of.
 struct SplitRule {
     std::string_view op_type;
     std::optional<SplitAxis> (*find)(const GraphData& graph, const NodeData& node);
 };
 constexpr SplitRule kRules[] = {
-    {"MatMul", matmul_rows}, {"MatMul", matmul_columns}, {"Gemm", gemm_rows},
-    {"Gemm", gemm_columns},  {"Conv", conv_channels},
+    {"MatMul", matmul_rows}, {"MatMul", matmul_columns},    {"MatMul", matmul_inner},
+    {"Gemm", gemm_rows},     {"Gemm", gemm_columns},        {"Gemm", gemm_inner},
+    {"Conv", conv_channels}, {"Conv", conv_input_channels}, {"MatMulInteger", matmul_inner},
 };
 
 }  // namespace
 
 TypeInfo with_extent(TypeInfo type, int axis, int64_t extent) {
-    if (axis != kWholeOperand) {
+    if (axis >= 0) {
         (*type.dims)[size_t(axis)] = DimSpec(extent);
     }
     return type;
@@ -177,7 +235,7 @@ bool infers_shard(const GraphData& graph,
         }
         const ValueData& value = graph.value(node.inputs[i]);
         facts[i].type = with_extent(value.type, axis.input_axes[i], extent);
-        if (axis.input_axes[i] == kWholeOperand) {
+        if (axis.input_axes[i] < 0) {
             facts[i].value = value.constant;
         }
         inputs.push_back(&facts[i]);

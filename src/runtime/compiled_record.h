@@ -261,11 +261,12 @@ void fields(Archive& archive, CompileOptions& options) {
            calibrate, shapes, dims, dim_bounds, memory_limit_bytes, max_requests,
            requests_in_flight, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] =
         options;
-    archive(devices, divide_operators, pins, device_configuration, shapes, dims, dim_bounds,
-            memory_limit_bytes, max_requests, requests_in_flight, plan_cache_bytes, tile_window,
-            runs_serially, optimize, is_traced);
+    archive(devices, pins, device_configuration, shapes, dims, dim_bounds, memory_limit_bytes,
+            max_requests, requests_in_flight, plan_cache_bytes, tile_window, runs_serially,
+            optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
+    archive.enumerator(divide_operators, DivideOperators::kChangingBits);
     archive.enumerator(calibrate, Calibrate::kMissing);
 }
 template <class Archive>
@@ -348,8 +349,8 @@ void fields(Archive& archive, OperatorShard& shard) {
 }
 template <class Archive>
 void fields(Archive& archive, DividedOperator& row) {
-    auto& [name, op_type, axis, shards] = row;
-    archive(name, op_type, axis, shards);
+    auto& [name, op_type, axis, result_axis, input_axes, changes_bits, shards] = row;
+    archive(name, op_type, axis, result_axis, input_axes, changes_bits, shards);
 }
 template <class Archive>
 void fields(Archive& archive, PlacementForecast& forecast) {

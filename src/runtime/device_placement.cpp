@@ -131,7 +131,8 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask_about(graph, list.devices, terms));
     LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
                           choose_placement(options, list.fallback_device, asked, placed));
-    if (chosen.forecast.is_by_cost && options.divide_operators && asked.stages.empty()) {
+    if (chosen.forecast.is_by_cost && options.divide_operators != DivideOperators::kNever &&
+        asked.stages.empty()) {
         std::optional<DividedPlacement> divided =
             divide_operators(asked, chosen, list, *placed.host, terms);
         if (divided) {

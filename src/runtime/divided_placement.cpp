@@ -20,6 +20,9 @@ std::vector<DividedOperator> divided_operators(const GraphData& graph,
         entry.name = node.name;
         entry.op_type = node.op_type;
         entry.axis = split.axis.name;
+        entry.result_axis = split.axis.result_axis;
+        entry.input_axes = split.axis.input_axes;
+        entry.changes_bits = split.axis.changes_bits;
         int64_t begin = 0;
         for (size_t shard = 0; shard < split.extents.size(); ++shard) {
             const int64_t end = begin + split.extents[shard];
@@ -41,8 +44,11 @@ Result<DividedPlacement> place_divided(const DivisionQuestion& question,
         std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}, {}};
     LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
     AskedGraph& asked = divided.asked;
-    for (size_t d = 0; d < asked.assumed.devices.size(); ++d) {
-        asked.assumed.devices[d].derived_ns = derived_times(question, division, split, d);
+    std::vector<AssumedDevice>& assumed = asked.assumed.devices;
+    std::vector<std::vector<double>> derived =
+        derived_times(question, division, split, assumed.size());
+    for (size_t d = 0; d < assumed.size(); ++d) {
+        assumed[d].derived_ns = std::move(derived[d]);
     }
     for (size_t n = 0; n < split.pieces.size(); ++n) {
         const SplitPiece& piece = split.pieces[n];
@@ -79,13 +85,15 @@ std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
                                                  const Backend& host,
                                                  const PlacementTerms& terms) {
     constexpr double kLongest = 0.98;
-    const DivisionQuestion question{*asked.graph,
-                                    asked.answers,
-                                    asked.pins,
-                                    asked.assumed,
-                                    chosen.work,
-                                    chosen.placement.device_of_node,
-                                    chosen.forecast.makespan_ns};
+    const DivisionQuestion question{
+        *asked.graph,
+        asked.answers,
+        asked.pins,
+        asked.assumed,
+        chosen.work,
+        chosen.placement.device_of_node,
+        chosen.forecast.makespan_ns,
+        terms.options.divide_operators == DivideOperators::kChangingBits};
     for (const OperatorDivision& division : propose_divisions(question)) {
         Result<DividedPlacement> divided =
             place_divided(question, division, with_host(list, host), terms);

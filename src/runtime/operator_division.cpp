@@ -24,6 +24,12 @@ struct DividedValue {
     std::vector<int> devices;
 };
 
+// Where the shards' results go, and what follows them.
+struct ShardResults {
+    std::set<int> domains;
+    double after_ns = 0;  // adding them up, and moving the sum
+};
+
 // A way to divide a node, and when it would end.
 struct NodePlan {
     SplitAxis axis;
@@ -71,8 +77,10 @@ class DivisionPlanner {
             if (!plan) {
                 continue;
             }
-            divided_[graph().nodes[n].outputs[0].index] = {plan->axis.result_axis, plan->extents,
-                                                           plan->devices};
+            if (!plan->axis.is_summed()) {
+                divided_[graph().nodes[n].outputs[0].index] = {plan->axis.result_axis,
+                                                               plan->extents, plan->devices};
+            }
             division.splits.push_back(
                 {{int32_t(n)}, std::move(plan->axis), std::move(plan->extents)});
             division.device_of_shard.push_back(std::move(plan->devices));
@@ -155,7 +163,43 @@ class DivisionPlanner {
         (is_divided ? time.whole_ns : time.fixed_ns) += 1e9 * moved_bytes / rates.bytes_per_s;
     }
 
-    LaneTime lane_time(size_t n, const SplitAxis& axis, int lane, bool inherits) const {
+    // Of one addition of two results of the node.
+    double addition_ns(size_t n, int lane) const {
+        const TensorArg& result = question_.work.values[size_t(graph().nodes[n].outputs[0].index)];
+        const AssumedDevice& adder = device(lane);
+        return DeviceEstimates(adder.rates, adder.measured.get())
+            .of(nullptr, "Add", {double(result.shape.element_count()), 3 * bytes_of(result)})
+            .ns;
+    }
+
+    // Ranges of a result go where it is read; summands to any one of the lanes, from where the sum
+    // goes there.
+    std::vector<ShardResults> ways_of_results(size_t n,
+                                              const SplitAxis& axis,
+                                              std::span<const int> lanes) const {
+        const ValueId result = graph().nodes[n].outputs[0];
+        const std::set<int> readers = reading_domains(result);
+        if (!axis.is_summed()) {
+            return {{readers, 0}};
+        }
+        std::vector<ShardResults> ways;
+        for (const int lane : lanes) {
+            LaneTime moving;
+            for (const int target : readers) {
+                add_move(bytes(result), device(lane).domain, target, false, moving);
+            }
+            const double adding_ns = double(lanes.size() - 1) * addition_ns(n, lane);
+            ways.push_back(
+                {{device(lane).domain}, device(lane).submit_ns + adding_ns + moving.fixed_ns});
+        }
+        return ways;
+    }
+
+    LaneTime lane_time(size_t n,
+                       const SplitAxis& axis,
+                       int lane,
+                       bool inherits,
+                       const std::set<int>& result_domains) const {
         const NodeData& node = graph().nodes[n];
         const int domain = device(lane).domain;
         LaneTime time{device(lane).submit_ns, costs_.at(n, size_t(lane))};
@@ -167,10 +211,10 @@ class DivisionPlanner {
                 continue;
             }
             add_move(bytes(id), domain_of(graph().value(id).producer), domain,
-                     axis.input_axes[i] != kWholeOperand, time);
+                     axis.input_axes[i] >= 0, time);
         }
-        for (const int target : reading_domains(node.outputs[0])) {
-            add_move(bytes(node.outputs[0]), domain, target, true, time);
+        for (const int target : result_domains) {
+            add_move(bytes(node.outputs[0]), domain, target, !axis.is_summed(), time);
         }
         return time;
     }
@@ -178,11 +222,12 @@ class DivisionPlanner {
     std::vector<LaneTime> lane_times(size_t n,
                                      const SplitAxis& axis,
                                      std::span<const int> lanes,
-                                     bool inherits) const {
+                                     bool inherits,
+                                     const ShardResults& results) const {
         std::vector<LaneTime> times;
         times.reserve(lanes.size());
         for (const int lane : lanes) {
-            times.push_back(lane_time(n, axis, lane, inherits));
+            times.push_back(lane_time(n, axis, lane, inherits, results.domains));
         }
         return times;
     }
@@ -190,21 +235,23 @@ class DivisionPlanner {
     // The ranges that let all lanes end together.
     NodePlan balanced_plan(size_t n, const SplitAxis& axis) const {
         const std::vector<int> lanes = lanes_for(n);
-        NodePlan plan{axis, {}, {}};
-        if (lanes.empty()) {
-            return plan;
-        }
-        const std::vector<LaneTime> times = lane_times(n, axis, lanes, false);
-        const std::vector<int64_t> extents =
-            split_extents(balance_shares(times).shares, axis.extent);
-        plan.end_ns = end_of_extents(times, extents);
-        for (size_t i = 0; i < lanes.size(); ++i) {
-            if (extents[i] > 0) {
-                plan.devices.push_back(lanes[i]);
-                plan.extents.push_back(extents[i]);
+        NodePlan best{axis, {}, {}};
+        for (const ShardResults& results : ways_of_results(n, axis, lanes)) {
+            const std::vector<LaneTime> times = lane_times(n, axis, lanes, false, results);
+            const std::vector<int64_t> extents =
+                split_extents(balance_shares(times).shares, axis.extent);
+            NodePlan plan{axis, {}, {}, end_of_extents(times, extents) + results.after_ns};
+            for (size_t i = 0; i < lanes.size(); ++i) {
+                if (extents[i] > 0) {
+                    plan.devices.push_back(lanes[i]);
+                    plan.extents.push_back(extents[i]);
+                }
+            }
+            if (plan.end_ns < best.end_ns) {
+                best = std::move(plan);
             }
         }
-        return plan;
+        return best;
     }
 
     // The ranges that some operand has.
@@ -219,16 +266,30 @@ class DivisionPlanner {
             }
             plan.extents = operand->extents;
             plan.devices = operand->devices;
-            plan.end_ns = end_of_extents(lane_times(n, axis, plan.devices, true), plan.extents);
+            for (const ShardResults& results : ways_of_results(n, axis, plan.devices)) {
+                const std::vector<LaneTime> times =
+                    lane_times(n, axis, plan.devices, true, results);
+                plan.end_ns =
+                    std::min(plan.end_ns, end_of_extents(times, plan.extents) + results.after_ns);
+            }
             break;
         }
         return plan;
     }
 
+    // As far as the program allows.
+    std::vector<SplitAxis> axes_of(size_t n) const {
+        std::vector<SplitAxis> axes = split_axes(graph(), graph().nodes[n]);
+        std::erase_if(axes, [this](const SplitAxis& axis) {
+            return axis.changes_bits && !question_.may_change_bits;
+        });
+        return axes;
+    }
+
     // Nullopt: it stays whole.
     std::optional<NodePlan> best_plan(size_t n) const {
         std::optional<NodePlan> best;
-        for (const SplitAxis& axis : split_axes(graph(), graph().nodes[n])) {
+        for (const SplitAxis& axis : axes_of(n)) {
             for (NodePlan plan : {inherited_plan(n, axis), balanced_plan(n, axis)}) {
                 if (plan.devices.size() > 1 && (!best || plan.end_ns < best->end_ns)) {
                     best = std::move(plan);
@@ -243,9 +304,10 @@ class DivisionPlanner {
         if (!plan) {
             return 0;
         }
+        const std::set<int> readers = reading_domains(graph().nodes[n].outputs[0]);
         double whole_ns = std::numeric_limits<double>::infinity();
         for (const int lane : lanes_for(n)) {
-            const LaneTime time = lane_time(n, plan->axis, lane, false);
+            const LaneTime time = lane_time(n, plan->axis, lane, false, readers);
             whole_ns = std::min(whole_ns, time.fixed_ns + time.whole_ns);
         }
         return whole_ns - plan->end_ns;
@@ -262,7 +324,7 @@ class DivisionPlanner {
             return std::nullopt;
         }
         for (const SplitAxis& axis : split_axes(graph(), node)) {
-            NodePlan plan = inherited_plan(n, axis);
+            NodePlan plan = axis.is_summed() ? NodePlan() : inherited_plan(n, axis);
             if (plan.devices.size() > 1 && follows(n, plan)) {
                 return plan;
             }
@@ -313,30 +375,31 @@ std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question
     return divisions;
 }
 
-std::vector<double> derived_times(const DivisionQuestion& question,
-                                  const OperatorDivision& division,
-                                  const SplitGraph& split,
-                                  size_t device) {
-    const std::vector<NodeEstimate> whole = node_estimates(question.work, question.assumed.devices);
-    const size_t devices = question.assumed.devices.size();
-    std::vector<double> derived(split.pieces.size(), kNothingFollows);
-    for (size_t n = 0; n < derived.size(); ++n) {
+std::vector<std::vector<double>> derived_times(const DivisionQuestion& question,
+                                               const OperatorDivision& division,
+                                               const SplitGraph& split,
+                                               size_t devices) {
+    const std::vector<AssumedDevice>& asked = question.assumed.devices;
+    const std::vector<NodeEstimate> whole = node_estimates(question.work, asked);
+    std::vector<std::vector<double>> derived(
+        devices, std::vector<double>(split.pieces.size(), kNothingFollows));
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
         const SplitPiece& piece = split.pieces[n];
-        if (piece.role == SplitPiece::Role::kNone) {
-            continue;
+        for (size_t d = 0; d < devices; ++d) {
+            if (piece.is_contiguous && (d >= asked.size() || asked[d].is_host)) {
+                derived[d][n] = 0;
+            }
         }
         if (piece.role != SplitPiece::Role::kShard) {
-            const bool is_view = piece.is_contiguous &&
-                                 (device >= devices || question.assumed.devices[device].is_host);
-            derived[n] = is_view ? 0 : kNothingFollows;
             continue;
         }
         const NodeSplit& own = division.splits[size_t(piece.split)];
-        const NodeEstimate* estimate =
-            device < devices ? &whole[size_t(own.node.index) * devices + device] : nullptr;
-        if (estimate != nullptr && estimate->source == CostSource::kMeasured) {
-            derived[n] =
-                estimate->ns * double(own.extents[size_t(piece.shard)]) / double(own.axis.extent);
+        const double share = double(own.extents[size_t(piece.shard)]) / double(own.axis.extent);
+        for (size_t d = 0; d < asked.size(); ++d) {
+            const NodeEstimate& estimate = whole[size_t(own.node.index) * asked.size() + d];
+            if (estimate.source == CostSource::kMeasured) {
+                derived[d][n] = estimate.ns * share;
+            }
         }
     }
     return derived;

@@ -26,6 +26,7 @@ struct DivisionQuestion {
     const GraphWork& work;
     std::span<const int> device_of_node;  // as Placement has it
     double makespan_ns = 0;               // of its forecast
+    bool may_change_bits = false;         // SplitAxis::changes_bits
 };
 
 struct OperatorDivision {
@@ -38,12 +39,13 @@ struct OperatorDivision {
 // their operands need not be joined. Two divisions at most: all, and the one that gains most.
 std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question);
 
-// By node of the divided graph, what AssumedDevice::derived_ns says of a device: a shard takes its
+// By device and node of the divided graph, what AssumedDevice::derived_ns says: a shard takes its
 // share of what was measured of the whole operator there, and what the host's memory planner makes
-// a view takes nothing on the host.
-std::vector<double> derived_times(const DivisionQuestion& question,
-                                  const OperatorDivision& division,
-                                  const SplitGraph& split,
-                                  size_t device);
+// a view takes nothing on the host. devices: those of the divided graph, more than were asked of
+// the whole one where a host comes in only to cut and join.
+std::vector<std::vector<double>> derived_times(const DivisionQuestion& question,
+                                               const OperatorDivision& division,
+                                               const SplitGraph& split,
+                                               size_t devices);
 
 }  // namespace leat

@@ -225,7 +225,7 @@ TEST(PlaceByCost, LeavesToADeviceWhatTheHostsLimitForbids) {
     graph.output("y", graph.add("ReduceMax", {relu, axes}, {}, "most"));
     const Runtime runtime(runtime_options());
     CompileOptions options = by_cost("cpu,sim");
-    options.divide_operators = false;  // each node is in one place
+    options.divide_operators = DivideOperators::kNever;  // each node is in one place
     const auto free = runtime.compile(graph, options);
     ASSERT_TRUE(free.ok()) << free.error().message();
     EXPECT_EQ(devices_of(free->report().placement)["most"], "cpu");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <set>
 #include <string>
 
 #include "leat/leat.h"
@@ -33,12 +35,13 @@ Settings slow_and_fast(const std::string& link_bytes_per_s = "1e10") {
             {"link_latency_us", "0"},   {"link_bytes_per_s", link_bytes_per_s}};
 }
 
-CompileOptions by_cost(const std::string& devices, bool divides = true) {
+CompileOptions by_cost(const std::string& devices,
+                       DivideOperators divide = DivideOperators::kKeepingBits) {
     CompileOptions options;
     options.devices = devices;
     options.placement_policy = PlacementPolicy::kCost;
     options.fallback = Fallback::kForbid;
-    options.divide_operators = divides;
+    options.divide_operators = divide;
     return options;
 }
 
@@ -186,7 +189,7 @@ TEST(Division, IsNotDoneWhereItDoesNotPay) {
         expect_whole(runtime, graph, by_cost("sim:0,sim:1"));
     }
     const Runtime runtime(sim_options(1, slow_and_fast()));
-    expect_whole(runtime, graph, by_cost("sim:0,sim:1", false));
+    expect_whole(runtime, graph, by_cost("sim:0,sim:1", DivideOperators::kNever));
     expect_whole(runtime, graph, by_cost("sim:1"));
     CompileOptions pinned = by_cost("sim:0,sim:1");
     pinned.pins = {{"product", "sim:1"}};
@@ -274,6 +277,98 @@ TEST(Division, MovesNothingInTheHostsMemory) {
     expect_reference_bits(runtime, graph, compiled, product.inputs());
 }
 
+// Of two columns three quarters cannot be had, of k they can.
+struct InnerProduct {
+    Product product{1, 131'073, 2};
+    Graph graph = product.graph();
+    NamedTensors inputs = product.inputs();
+    double ideal_ns = product.flops() / 4e9 * 1e9;
+};
+constexpr const char* kFastLinks = "1e12";
+
+std::vector<float> elements_of(const std::string& bytes) {
+    std::vector<float> elements(bytes.size() / sizeof(float));
+    std::memcpy(elements.data(), bytes.data(), bytes.size());
+    return elements;
+}
+
+TEST(Division, DividesTheReducedAxisIfAskedTo) {
+    const InnerProduct inner;
+    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const CompiledGraph compiled =
+        compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
+    const PlacementForecast forecast = compiled.report().placement.forecast;
+    ASSERT_THAT(forecast.divided, SizeIs(1));
+    EXPECT_EQ(forecast.divided[0].axis, "inner");
+    EXPECT_TRUE(forecast.divided[0].changes_bits);
+    EXPECT_EQ(forecast.divided[0].shards.back().end, inner.product.k);
+    expect_near(forecast.makespan_ns, inner.ideal_ns);
+    expect_near(run_ns(compiled, inner.inputs), forecast.makespan_ns);
+    expect_near(forecast.undivided_ns, inner.product.flops() / 3e9 * 1e9);
+    EXPECT_THAT(compiled.report().fallbacks, IsEmpty());
+}
+
+TEST(Division, KeepsTheBitsUnlessAskedTo) {
+    const InnerProduct inner;
+    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const CompiledGraph compiled = compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1"));
+    EXPECT_THAT(divided_names(compiled), IsEmpty());
+    expect_reference_bits(runtime, inner.graph, compiled, inner.inputs);
+}
+
+// Summands are added in the order of the shards, whichever is there first.
+TEST(Division, SumsAlikeInEveryRun) {
+    const InnerProduct inner;
+    const Runtime reference(sim_options(1));
+    CompileOptions options;
+    options.devices = "reference";
+    const std::vector<float> whole = elements_of(
+        output_bytes(compiled_by(reference, inner.graph, options), inner.inputs)->at("y"));
+    std::set<std::string> found;
+    for (int threads = 1; threads <= 4; ++threads) {
+        const Runtime runtime(sim_options(threads, slow_and_fast(kFastLinks)));
+        const CompiledGraph compiled = compiled_by(
+            runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
+        ASSERT_THAT(divided_names(compiled), ElementsAre("product"));
+        for (int run = 0; run < 3; ++run) {
+            const auto bytes = output_bytes(compiled, inner.inputs);
+            ASSERT_TRUE(bytes.ok()) << bytes.error().message();
+            found.insert(bytes->at("y"));
+        }
+    }
+    ASSERT_THAT(found, SizeIs(1));
+    const std::vector<float> divided = elements_of(*found.begin());
+    ASSERT_EQ(divided.size(), whole.size());
+    for (size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_NEAR(divided[i], whole[i], 1e-4 * std::abs(whole[i]) + 1e-3);
+    }
+}
+
+//  x[1,64] --> MatMul --> [1,4096] --> MatMul --> y[1,64]
+// The columns of the first product are the k of the second: nothing is joined between them, and
+// beside x only summands of y move.
+TEST(Division, SumsBehindColumns) {
+    Graph graph("columns, then k");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 64});
+    const ValueId w = graph.constant("w", random_tensor({64, 4096}, 2));
+    const ValueId v = graph.constant("v", random_tensor({4096, 64}, 3));
+    const ValueId first = graph.add("MatMul", {x, w}, {}, "first");
+    graph.output("y", graph.add("MatMul", {first, v}, {}, "second"));
+    const NamedTensors inputs = {{"x", random_tensor({1, 64}, 1)}};
+    const Runtime runtime(sim_options(2, slow_and_fast("1e9")));
+    const CompiledGraph compiled =
+        compiled_by(runtime, graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
+    const PlacementForecast forecast = compiled.report().placement.forecast;
+    ASSERT_THAT(divided_names(compiled), ElementsAre("first", "second"));
+    EXPECT_EQ(forecast.divided[0].axis, "columns");
+    EXPECT_EQ(forecast.divided[1].axis, "inner");
+    for (const PlacedNode& node : compiled.report().placement.nodes) {
+        EXPECT_NE(node.op_type, "Slice");
+        EXPECT_NE(node.op_type, "Concat");
+    }
+    expect_near(run_ns(compiled, inputs), forecast.makespan_ns);
+}
+
 // The host's lane takes its share.
 TEST(Division, DividesBetweenTheHostAndADevice) {
     const Product product;
@@ -301,21 +396,23 @@ TEST(Division, IsNotWrittenAsAnnotation) {
 }
 
 TEST(Division, IsSavedAndLoaded) {
-    const Product product;
+    const InnerProduct inner;
     const ScratchFolder folder;
     const auto file = folder.path() / "divided.leat";
-    const Runtime runtime(sim_options(1, slow_and_fast()));
-    const CompiledGraph compiled = compiled_by(runtime, product.graph(), by_cost("sim:0,sim:1"));
+    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const CompiledGraph compiled =
+        compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
     const Status saved = compiled.save(file);
     ASSERT_TRUE(saved.ok()) << saved.message();
-    const Runtime again(sim_options(1, slow_and_fast()));
+    const Runtime again(sim_options(1, slow_and_fast(kFastLinks)));
     const auto loaded = again.load(file);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_THAT(divided_names(*loaded), ElementsAre("product"));
+    EXPECT_TRUE(loaded->report().placement.forecast.divided[0].changes_bits);
     EXPECT_EQ(loaded->report().placement.forecast.undivided_ns,
               compiled.report().placement.forecast.undivided_ns);
-    EXPECT_EQ(run_ns(*loaded, product.inputs()), run_ns(compiled, product.inputs()));
-    expect_reference_bits(again, product.graph(), *loaded, product.inputs());
+    EXPECT_EQ(run_ns(*loaded, inner.inputs), run_ns(compiled, inner.inputs));
+    EXPECT_TRUE(*output_bytes(*loaded, inner.inputs) == *output_bytes(compiled, inner.inputs));
 }
 
 }  // namespace

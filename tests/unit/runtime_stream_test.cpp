@@ -30,7 +30,7 @@ CompiledGraph compiled_for(const Runtime& runtime,
     options.requests_in_flight = requests_in_flight;
     // The host joins what is divided, whenever a thread comes to it between those of other
     // requests.
-    options.divide_operators = false;
+    options.divide_operators = DivideOperators::kNever;
     auto compiled = runtime.compile(graph, options);
     EXPECT_TRUE(compiled.ok()) << compiled.error().message();
     return *std::move(compiled);
