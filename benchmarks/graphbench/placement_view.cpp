@@ -109,9 +109,25 @@ std::string devices_text(const GraphPlacement& placement) {
     return text;
 }
 
+std::string divided_text(const PlacementForecast& forecast) {
+    std::string text;
+    for (const DividedOperator& divided : forecast.divided) {
+        text +=
+            fmt::format("  divided: {} ({}) by {}:", divided.name, divided.op_type, divided.axis);
+        for (const OperatorShard& shard : divided.shards) {
+            text += fmt::format(" {} [{}, {})", shard.device, shard.begin, shard.end);
+        }
+        text += divided.changes_bits ? "; changes bits\n" : "\n";
+    }
+    if (forecast.undivided_ns > 0) {
+        text += fmt::format("  undivided: {} us\n", microseconds(forecast.undivided_ns));
+    }
+    return text;
+}
+
 std::string forecast_text(const PlacementForecast& forecast) {
     if (!forecast.is_by_cost) {
-        return {};
+        return divided_text(forecast);
     }
     std::string text = fmt::format("forecast of a run: {} us, from '{}'",
                                    microseconds(forecast.makespan_ns), forecast.found_by);
@@ -128,17 +144,7 @@ std::string forecast_text(const PlacementForecast& forecast) {
         text += fmt::format("  {}: {} us", other.placement, microseconds(other.makespan_ns));
         text += is_stream ? fmt::format(", every {} us\n", microseconds(other.period_ns)) : "\n";
     }
-    for (const DividedOperator& divided : forecast.divided) {
-        text +=
-            fmt::format("  divided: {} ({}) by {}:", divided.name, divided.op_type, divided.axis);
-        for (const OperatorShard& shard : divided.shards) {
-            text += fmt::format(" {} [{}, {})", shard.device, shard.begin, shard.end);
-        }
-        text += divided.changes_bits ? "; changes bits\n" : "\n";
-    }
-    if (!forecast.divided.empty()) {
-        text += fmt::format("  undivided: {} us\n", microseconds(forecast.undivided_ns));
-    }
+    text += divided_text(forecast);
     if (forecast.has_assumed_extents) {
         text += "  placed as if extents that nothing fixed were 1: give --shape or --dim\n";
     }
@@ -224,8 +230,8 @@ Json forecast_json(const PlacementForecast& forecast) {
         busy.push(std::move(entry));
     }
     json.set("busy", std::move(busy));
-    if (!forecast.divided.empty()) {
-        json.set("divided", divided_json(forecast)).set("undivided_ns", forecast.undivided_ns);
+    if (forecast.undivided_ns > 0) {
+        json.set("undivided_ns", forecast.undivided_ns);
     }
     return json;
 }
@@ -321,6 +327,9 @@ Json placement_as_json(const GraphPlacement& placement) {
         .set("has_open_extents", placement.has_open_extents);
     if (placement.forecast.is_by_cost) {
         json.set("forecast", forecast_json(placement.forecast));
+    }
+    if (!placement.forecast.divided.empty()) {
+        json.set("divided", divided_json(placement.forecast));
     }
     json.set("devices", devices_json(placement)).set("moving_share", placement.moving_share);
     Json moved = Json::array();

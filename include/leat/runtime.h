@@ -196,7 +196,9 @@ struct CompileOptions {
     // the placement, beside `pins`: those of the configuration of that name, whose devices are
     // those of the list that are called the same, or else the first ones of the list; "": none. By
     // default those of the first configuration whose devices are all named in the list, or, where
-    // they have no names, are as many. CompileReport::annotation_notes says what is not obeyed.
+    // they have no names, are as many. Operators that they shard along one axis are divided so,
+    // whatever divide_operators says of what costs may do; only bits change no sooner than it
+    // allows. CompileReport::annotation_notes says what is not obeyed.
     std::optional<std::string> device_configuration;
     Calibrate calibrate = Calibrate::kNever;
     InputShapes shapes;                                // makes one plan at compile time

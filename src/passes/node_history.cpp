@@ -5,14 +5,31 @@
 namespace leat {
 namespace {
 
+bool is_of_inputs(const PinnedShards& shards) {
+    return !shards.devices.empty() && !shards.operands[0].is_output;
+}
+
+// What says nothing of shards may take those of the other one's result; its inputs it has not.
+bool may_join_shards(const Pin& a, const Pin& b) {
+    if (a.shards == b.shards) {
+        return true;
+    }
+    const bool has_a = !a.shards.devices.empty();
+    const bool has_b = !b.shards.devices.empty();
+    return !(has_a && has_b) && !is_of_inputs(has_a ? a.shards : b.shards) &&
+           (has_a ? b.device : a.device).empty();
+}
+
 bool may_join_pins(const Pin& a, const Pin& b) {
-    return (a.device.empty() || b.device.empty() || a.device == b.device) &&
+    return may_join_shards(a, b) &&
+           (a.device.empty() || b.device.empty() || a.device == b.device) &&
            (a.stage == kNoStage || b.stage == kNoStage || a.stage == b.stage);
 }
 
 void add_pin(const Pin& other, Pin& pin) {
     pin.device = pin.device.empty() ? other.device : pin.device;
     pin.stage = pin.stage == kNoStage ? other.stage : pin.stage;
+    pin.shards = pin.shards.devices.empty() ? other.shards : pin.shards;
 }
 
 }  // namespace
@@ -52,7 +69,8 @@ void NodeHistory::join(const NodeData& into, const NodeData& from) {
 }
 
 void NodeHistory::copy_pin(const NodeData& node, const NodeData& made) {
-    if (const Pin pin = pin_of(node.name); pin.is_pinned()) {
+    if (Pin pin = pin_of(node.name); pin.is_pinned()) {
+        pin.shards = {};
         pins_.insert_or_assign(made.name, pin);
     }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,12 +33,32 @@ struct RemovedNode {
 
 constexpr int kNoStage = -1;
 
+// An operand that even shards of a node have ranges of.
+struct ShardedOperand {
+    bool is_output = false;
+    int32_t operand = 0;            // index among the node's inputs or outputs
+    int64_t axis = 0;               // negative: from the back
+    std::optional<int64_t> extent;  // of the axis, where it is stated
+
+    bool operator==(const ShardedOperand&) const = default;
+};
+
+// A node that several devices must run, each an even range of one axis.
+struct PinnedShards {
+    std::vector<std::string> devices;      // by shard; empty: it runs whole
+    std::vector<ShardedOperand> operands;  // the outputs alone, or inputs alone
+
+    bool operator==(const PinnedShards&) const = default;
+};
+
 // Where a node must run.
 struct Pin {
-    std::string device;    // empty: any
+    std::string device;    // empty: any; of shards that one where their results are added up
     int stage = kNoStage;  // of a pipeline: nodes of different stages are in different parts
+    PinnedShards shards;
 
     bool is_pinned() const { return !device.empty() || stage != kNoStage; }
+    bool operator==(const Pin&) const = default;
 };
 
 class NodeHistory {
@@ -49,15 +70,15 @@ class NodeHistory {
 
     const Pins& pins() const { return pins_; }
     const Pin& pin_of(std::string_view node) const;
-    // False if the two are pinned to different devices or stages.
+    // False if the two are pinned to different devices, shards or stages.
     bool may_join(const NodeData& a, const NodeData& b) const;
 
     // `into` does the work of `from`, and must run where one of them is pinned. False, and nothing
-    // has changed, if they are pinned to different devices or stages.
+    // has changed, if may_join() is false.
     bool join(const NodeData& into, std::span<const NodeData* const> from);
     // Precondition: may_join(into, from).
     void join(const NodeData& into, const NodeData& from);
-    // A pass has made `made` to do work of `node`.
+    // A pass has made `made` to do work of `node`, but not by the same operands: it is not sharded.
     void copy_pin(const NodeData& node, const NodeData& made);
     // The node has another fate than kJoined.
     void remove(const NodeData& node, NodeFate fate);

@@ -28,7 +28,9 @@ bool is_host_alone(std::span<const ListedDevice> devices,
                    const NodeHistory& history,
                    PlacementPolicy policy) {
     const auto is_elsewhere = [&devices](const auto& pin) {
-        return !pin.second.device.empty() && pin.second.device != devices[0].label;
+        const Pin& own = pin.second;
+        return !own.shards.devices.empty() ||
+               (!own.device.empty() && own.device != devices[0].label);
     };
     return devices[0].host != nullptr &&
            (devices.size() == 1 || policy == PlacementPolicy::kListOrder) &&
@@ -46,6 +48,9 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
     }
     LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
                           place_on_devices(graph, std::move(devices), history, options, threads));
+    for (const std::string& note : placed.annotation_notes) {
+        runtime.log(LogLevel::kWarning, note);
+    }
     for (const std::string& fallback : placed.fallbacks) {
         if (options.fallback == Fallback::kWarn) {
             runtime.log(LogLevel::kWarning, fallback);
@@ -207,6 +212,8 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     report.calibration = std::move(optimized.calibration);
     report.device_configuration = std::move(annotated.configuration);
     report.annotation_notes = std::move(annotated.notes);
+    report.annotation_notes.insert(report.annotation_notes.end(), placed.annotation_notes.begin(),
+                                   placed.annotation_notes.end());
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph));
     compiled->backend = placed.host;

@@ -7,7 +7,7 @@
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
 #include "runtime/compiled_graph_impl.h"
-#include "runtime/device_annotations.h"
+#include "runtime/placement_annotations.h"
 #include "runtime/request_impl.h"
 
 namespace leat {

@@ -1,12 +1,14 @@
 #include "runtime/device_annotations.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/annotated_division.h"
 
 namespace leat {
 namespace {
@@ -148,8 +150,7 @@ class AnnotationReader {
         for (const NodeData& node : graph_.nodes) {
             LEAT_ASSIGN_OR_RETURN(const Pin pin, pin_of(node));
             const auto [first, is_new] = seen.try_emplace(node.name, pin);
-            if (!is_new &&
-                (first->second.device != pin.device || first->second.stage != pin.stage)) {
+            if (!is_new && first->second != pin) {
                 differing.insert(node.name);
             }
         }
@@ -161,7 +162,9 @@ class AnnotationReader {
         for (const auto& [name, pin] : seen) {
             if (pin.is_pinned()) {
                 Pin& own = result_.pins[std::string(name)];
-                own.device = own.device.empty() ? pin.device : own.device;
+                if (own.device.empty()) {
+                    own = pin;
+                }
                 own.stage = pin.stage;
             }
         }
@@ -184,54 +187,126 @@ class AnnotationReader {
             pin.device =
                 devices_[rank * devices_.size() / std::max(stages_.size(), devices_.size())];
         }
+        LEAT_ASSIGN_OR_RETURN(pin.shards, shards_of(node, *own));
         return pin;
     }
 
     // The devices that hold the node's results, or, where nothing is said of them, its operands.
     Result<std::vector<int64_t>> numbers_of(const NodeData& node,
-                                            const NodeDeviceConfiguration& own) {
+                                            const NodeDeviceConfiguration& own) const {
         const bool has_outputs = std::any_of(own.sharding.begin(), own.sharding.end(),
                                              [](const auto& spec) { return spec.is_output; });
         std::vector<int64_t> numbers;
         for (const ShardingSpec& spec : own.sharding) {
-            if (spec.is_output != has_outputs) {
-                continue;
-            }
             for (const int64_t number : spec.devices) {
                 const auto group = spec.groups.find(number);
-                if (group == spec.groups.end()) {
-                    numbers.push_back(number);
-                } else {
-                    numbers.insert(numbers.end(), group->second.begin(), group->second.end());
+                const std::vector<int64_t> members =
+                    group == spec.groups.end() ? std::vector<int64_t>{number} : group->second;
+                for (const int64_t member : members) {
+                    LEAT_RETURN_IF_ERROR(check_number(node, member));
+                    if (spec.is_output == has_outputs) {
+                        numbers.push_back(member);
+                    }
                 }
-            }
-            note_sharding(node, spec);
-        }
-        for (const int64_t number : numbers) {
-            if (number < 0 || number >= int64_t(devices_.size())) {
-                return invalid_argument("an annotation is for device {} of configuration '{}'",
-                                        number, result_.configuration)
-                    .with_node(node.label())
-                    .with_file(graph_.file)
-                    .with_needed(fmt::format("one of {} devices, from 0", devices_.size()));
             }
         }
         return numbers;
     }
 
-    void note_sharding(const NodeData& node, const ShardingSpec& spec) {
-        for (const ShardedAxis& axis : spec.axes) {
-            const bool is_divided =
-                std::any_of(axis.parts.begin(), axis.parts.end(),
-                            [](const SimpleSharding& part) { return part.shard_count > 1; });
-            if (is_divided) {
-                result_.notes.push_back(fmt::format(
-                    "{} is sharded along axis {} of {} {}: it runs whole on the first of its "
-                    "devices",
-                    node.label(), axis.axis, spec.is_output ? "output" : "input", spec.operand));
-                return;
+    Status check_number(const NodeData& node, int64_t number) const {
+        if (number >= 0 && number < int64_t(devices_.size())) {
+            return {};
+        }
+        return invalid_argument("an annotation is for device {} of configuration '{}'", number,
+                                result_.configuration)
+            .with_node(node.label())
+            .with_file(graph_.file)
+            .with_needed(fmt::format("one of {} devices, from 0", devices_.size()));
+    }
+
+    // Those of the results, else those of the operands. None where the annotations say more than
+    // one range of one axis for each device, with a note; what the node can do is not known here.
+    Result<PinnedShards> shards_of(const NodeData& node, const NodeDeviceConfiguration& own) {
+        std::vector<const ShardingSpec*> sharded;
+        for (const bool is_output : {true, false}) {
+            for (const ShardingSpec& spec : own.sharding) {
+                if (spec.is_output == is_output && !divided_axes(spec).empty()) {
+                    sharded.push_back(&spec);
+                }
+            }
+            if (!sharded.empty()) {
+                break;
             }
         }
+        PinnedShards shards;
+        std::string reason;
+        for (const ShardingSpec* spec : sharded) {
+            LEAT_ASSIGN_OR_RETURN(const std::vector<std::string> devices,
+                                  devices_of_shards(node, *spec, reason));
+            const bool is_first = shards.operands.empty();
+            if (!is_first && devices != shards.devices && reason.empty()) {
+                reason = "its operands are on different devices";
+            }
+            shards.devices = is_first ? devices : std::move(shards.devices);
+            shards.operands.push_back(operand_of(*spec));
+        }
+        if (!reason.empty()) {
+            result_.notes.push_back(stays_whole(node, shards.operands[0], reason));
+            return PinnedShards();
+        }
+        const bool is_on_one = std::adjacent_find(shards.devices.begin(), shards.devices.end(),
+                                                  std::not_equal_to<>()) == shards.devices.end();
+        return is_on_one ? PinnedShards() : std::move(shards);
+    }
+
+    static std::vector<const ShardedAxis*> divided_axes(const ShardingSpec& spec) {
+        std::vector<const ShardedAxis*> axes;
+        for (const ShardedAxis& axis : spec.axes) {
+            if (std::any_of(axis.parts.begin(), axis.parts.end(),
+                            [](const SimpleSharding& part) { return part.shard_count > 1; })) {
+                axes.push_back(&axis);
+            }
+        }
+        return axes;
+    }
+
+    static ShardedOperand operand_of(const ShardingSpec& spec) {
+        const ShardedAxis& axis = *divided_axes(spec).front();
+        return {spec.is_output, spec.operand, axis.axis, axis.parts.front().extent};
+    }
+
+    // By shard. Error: they are fewer or more than the shards.
+    Result<std::vector<std::string>> devices_of_shards(const NodeData& node,
+                                                       const ShardingSpec& spec,
+                                                       std::string& reason) const {
+        int64_t count = 1;
+        for (const ShardedAxis* axis : divided_axes(spec)) {
+            for (const SimpleSharding& part : axis->parts) {
+                count *= part.shard_count;
+            }
+        }
+        if (count != std::ssize(spec.devices)) {
+            return invalid_argument("an annotation shards {} {} into {} for {} devices or groups",
+                                    spec.is_output ? "output" : "input", spec.operand, count,
+                                    spec.devices.size())
+                .with_node(node.label())
+                .with_file(graph_.file)
+                .with_needed("one for each shard");
+        }
+        if (divided_axes(spec).size() > 1 || divided_axes(spec).front()->parts.size() > 1) {
+            reason = "only one axis of an operator is divided";
+        }
+        std::vector<std::string> devices;
+        for (const int64_t number : spec.devices) {
+            const auto group = spec.groups.find(number);
+            if (group != spec.groups.end() && group->second.size() != 1) {
+                reason = "shards are not replicated";
+            } else {
+                devices.push_back(
+                    devices_[size_t(group == spec.groups.end() ? number : group->second.front())]);
+            }
+        }
+        return devices;
     }
 
     const GraphData& graph_;
@@ -242,139 +317,6 @@ class AnnotationReader {
     bool keeps_stages_apart_ = true;
 };
 
-// What runs as one: a part, or a node on a host.
-class PlacedUnits {
-  public:
-    PlacedUnits(const PlacementRecord& record, const GraphData& graph)
-        : record_(record), graph_(graph), unit_of_node_(graph.nodes.size(), -1) {
-        std::map<int, int> unit_of_part;
-        for (size_t n = 0; n < graph.nodes.size(); ++n) {
-            if (record.device_of_node[n] < 0) {
-                continue;
-            }
-            const int part = record.part_of_node[n];
-            const auto next = int(units_.size());
-            const int unit = part < 0 ? next : unit_of_part.try_emplace(part, next).first->second;
-            if (unit == next) {
-                units_.push_back({record.device_of_node[n], part >= 0, {}});
-            }
-            unit_of_node_[n] = unit;
-        }
-        find_producers();
-    }
-
-    // By node. Rises from each part to what takes data from it and falls nowhere; parts of one
-    // device have different ones.
-    std::vector<int> stages() {
-        std::vector<int> stage_of_unit(units_.size());
-        std::map<int, int> next_of_device;  // for parts
-        for (const int unit : order()) {
-            int& stage = stage_of_unit[size_t(unit)];
-            const Unit& own = units_[size_t(unit)];
-            for (const int producer : own.producers) {
-                const bool is_apart = own.is_part || units_[size_t(producer)].is_part;
-                stage = std::max(stage, stage_of_unit[size_t(producer)] + (is_apart ? 1 : 0));
-            }
-            if (own.is_part) {
-                int& next = next_of_device[own.device];
-                stage = std::max(stage, next);
-                next = stage + 1;
-            }
-        }
-        std::vector<int> stages;
-        stages.reserve(unit_of_node_.size());
-        for (const int unit : unit_of_node_) {
-            stages.push_back(unit < 0 ? kNoStage : stage_of_unit[size_t(unit)]);
-        }
-        return stages;
-    }
-
-  private:
-    struct Unit {
-        int device = 0;
-        bool is_part = false;
-        std::set<int> producers;
-    };
-
-    void find_producers() {
-        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            for (const ValueId id : graph_.nodes[n].inputs) {
-                const NodeId producer = id.valid() ? graph_.value(id).producer : NodeId();
-                const int unit = producer.valid() ? unit_of_node_[size_t(producer.index)] : -1;
-                if (unit >= 0 && unit_of_node_[n] >= 0 && unit != unit_of_node_[n]) {
-                    units_[size_t(unit_of_node_[n])].producers.insert(unit);
-                }
-            }
-        }
-    }
-
-    // Producers first; of several that may be next the one with the first node.
-    std::vector<int> order() const {
-        std::vector<size_t> missing;
-        std::vector<std::vector<int>> readers(units_.size());
-        std::set<int> ready;
-        for (size_t unit = 0; unit < units_.size(); ++unit) {
-            missing.push_back(units_[unit].producers.size());
-            for (const int producer : units_[unit].producers) {
-                readers[size_t(producer)].push_back(int(unit));
-            }
-            if (missing.back() == 0) {
-                ready.insert(int(unit));
-            }
-        }
-        std::vector<int> order;
-        while (!ready.empty()) {
-            const int unit = *ready.begin();
-            ready.erase(ready.begin());
-            order.push_back(unit);
-            for (const int reader : readers[size_t(unit)]) {
-                if (--missing[size_t(reader)] == 0) {
-                    ready.insert(reader);
-                }
-            }
-        }
-        return order;
-    }
-
-    const PlacementRecord& record_;
-    const GraphData& graph_;
-    std::vector<int> unit_of_node_;  // -1: it runs nowhere
-    std::vector<Unit> units_;
-};
-
-// The node of the compiled graph that does the work of the one of that name; -1: none does.
-class SurvivingNodes {
-  public:
-    SurvivingNodes(const PlacementRecord& record, const GraphData& compiled) {
-        for (size_t n = 0; n < compiled.nodes.size(); ++n) {
-            nodes_.try_emplace(compiled.nodes[n].name, int(n));
-        }
-        for (const PlacedNode& gone : record.gone) {
-            if (gone.reason == PlacementReason::kJoined) {
-                joined_.try_emplace(gone.name, gone.joined_into);
-            }
-        }
-    }
-
-    int find(std::string_view name) const {
-        for (size_t step = 0; step <= joined_.size(); ++step) {
-            if (const auto found = nodes_.find(name); found != nodes_.end()) {
-                return found->second;
-            }
-            const auto joined = joined_.find(name);
-            if (joined == joined_.end()) {
-                break;
-            }
-            name = joined->second;
-        }
-        return -1;
-    }
-
-  private:
-    std::map<std::string_view, int> nodes_;
-    std::map<std::string_view, std::string_view> joined_;
-};
-
 }  // namespace
 
 Result<AnnotatedPins> annotated_pins(const GraphData& graph,
@@ -383,13 +325,10 @@ Result<AnnotatedPins> annotated_pins(const GraphData& graph,
     return AnnotationReader(graph, options).run(devices);
 }
 
-std::vector<int> pipeline_stages(const GraphData& graph, const NodeHistory& history) {
+std::vector<int> pipeline_stages(const GraphData& graph, std::span<const int> own) {
     std::vector<int> stages(graph.nodes.size(), 0);
-    bool has_stages = false;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        const int own = history.pin_of(graph.nodes[n].name).stage;
-        has_stages = has_stages || own != kNoStage;
-        stages[n] = std::max(stages[n], own);
+        stages[n] = std::max(stages[n], own[n]);
         for (const ValueId id : graph.nodes[n].inputs) {
             const NodeId producer = id.valid() ? graph.value(id).producer : NodeId();
             if (producer.valid()) {
@@ -397,40 +336,18 @@ std::vector<int> pipeline_stages(const GraphData& graph, const NodeHistory& hist
             }
         }
     }
+    const bool has_stages =
+        std::any_of(own.begin(), own.end(), [](int stage) { return stage != kNoStage; });
     return has_stages ? stages : std::vector<int>();
 }
 
-void annotate_placement(const std::string& name,
-                        const PlacementRecord& record,
-                        const GraphData& compiled,
-                        GraphData& graph) {
-    DeviceConfiguration configuration{name, int32_t(record.assumed.devices.size()), {}};
-    for (const AssumedDevice& device : record.assumed.devices) {
-        configuration.devices.push_back(device.label);
+std::vector<int> pipeline_stages(const GraphData& graph, const NodeHistory& history) {
+    std::vector<int> own;
+    own.reserve(graph.nodes.size());
+    for (const NodeData& node : graph.nodes) {
+        own.push_back(history.pin_of(node.name).stage);
     }
-    const auto is_old = [&name](const DeviceConfiguration& own) { return own.name == name; };
-    std::erase_if(graph.device_configurations, is_old);
-    graph.device_configurations.push_back(std::move(configuration));
-
-    const std::vector<int> stages = PlacedUnits(record, compiled).stages();
-    const SurvivingNodes surviving(record, compiled);
-    for (NodeData& node : graph.nodes) {
-        std::erase_if(node.device_configurations,
-                      [&name](const auto& own) { return own.configuration == name; });
-        const int placed = surviving.find(node.name);
-        if (node.dead || placed < 0 || record.device_of_node[size_t(placed)] < 0) {
-            continue;
-        }
-        NodeDeviceConfiguration& own = node.device_configurations.emplace_back();
-        own.configuration = name;
-        own.pipeline_stage = stages[size_t(placed)];
-        for (size_t i = 0; i < node.outputs.size(); ++i) {
-            if (node.outputs[i].valid()) {
-                own.sharding.push_back(
-                    {true, int32_t(i), {record.device_of_node[size_t(placed)]}, {}, {}});
-            }
-        }
-    }
+    return pipeline_stages(graph, own);
 }
 
 }  // namespace leat

@@ -1,5 +1,5 @@
 // The multi-device annotations of a model (graph/device_configuration.h) as constraints of its
-// placement, and a placement as annotations.
+// placement.
 #pragma once
 
 #include <span>
@@ -10,7 +10,6 @@
 #include "leat/runtime.h"
 #include "passes/node_history.h"
 #include "runtime/device_list.h"
-#include "runtime/placement_record.h"
 
 namespace leat {
 
@@ -21,7 +20,8 @@ struct AnnotatedPins {
 };
 
 // Of the configuration that CompileOptions::device_configuration chooses. Where a node's operands
-// are on one device it is pinned there; where they are on several, to the first. A pipeline stage
+// are on one device it is pinned there; where they are on several, to the first, with even shards
+// on all of them where one axis is sharded. A pipeline stage
 // keeps nodes apart from those of others, and pins those without sharding_spec: the stages are
 // dealt to the devices in order. Pins of the options come first. Precondition: topological order.
 // Errors: not_found for a configuration that the model does not have, invalid_argument for one that
@@ -30,16 +30,9 @@ Result<AnnotatedPins> annotated_pins(const GraphData& graph,
                                      const CompileOptions& options,
                                      std::span<const ListedDevice> devices);
 
-// By node, never below those of the nodes that it takes data from. Empty: no node has any.
+// By node, never below those of the nodes that it takes data from. Empty: no node has any. own: by
+// node, kNoStage or its pin's.
+std::vector<int> pipeline_stages(const GraphData& graph, std::span<const int> own);
 std::vector<int> pipeline_stages(const GraphData& graph, const NodeHistory& history);
-
-// Annotates `graph`, as it was before the passes, with the placement of `compiled`, what the passes
-// made of it: configuration `name` with the devices of the record, each node's device as that of
-// its outputs, and a pipeline stage for each part; replaces what is there by that name. Nodes that
-// run nowhere get nothing.
-void annotate_placement(const std::string& name,
-                        const PlacementRecord& record,
-                        const GraphData& compiled,
-                        GraphData& graph);
 
 }  // namespace leat

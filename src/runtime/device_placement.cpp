@@ -44,7 +44,6 @@ void add_alternatives(std::span<const DeviceAnswers> answers,
                       std::span<const int> pins,
                       ChosenPlacement& chosen,
                       PlacementRecord& record) {
-    record.forecast = std::move(chosen.forecast);
     record.order = std::move(chosen.order);
     record.listed_device_of_node = std::move(chosen.listed_device_of_node);
     record.other_devices.resize(pins.size());
@@ -62,6 +61,14 @@ void add_alternatives(std::span<const DeviceAnswers> answers,
             }
         }
     }
+}
+
+// In place of the graph that has its operators whole.
+void take_divided(DividedGraph& divided, PlacedGraph& placed, PlacedList& list, AskedGraph& asked) {
+    placed.divided = std::move(divided.graph);
+    placed.has_host_steps = true;
+    list = std::move(divided.list);
+    asked = std::move(divided.asked);
 }
 
 // Compiles the parts, and leaves a graph with a node for each.
@@ -129,20 +136,25 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     PluginConstants constants;
     const PlacementTerms terms{history, options, threads, constants};
     LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask_about(graph, list.devices, terms));
+    LEAT_ASSIGN_OR_RETURN(
+        std::optional<DividedGraph> annotated,
+        divide_as_annotated(asked, list, *placed.host, terms, placed.annotation_notes));
+    if (annotated) {
+        take_divided(*annotated, placed, list, asked);
+    }
     LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
                           choose_placement(options, list.fallback_device, asked, placed));
-    if (chosen.forecast.is_by_cost && options.divide_operators != DivideOperators::kNever &&
-        asked.stages.empty()) {
-        std::optional<DividedPlacement> divided =
+    if (annotated) {
+        chosen.forecast.divided = std::move(annotated->operators);
+    } else if (chosen.forecast.is_by_cost && options.divide_operators != DivideOperators::kNever &&
+               asked.stages.empty()) {
+        std::optional<DividedPlacement> placement =
             divide_operators(asked, chosen, list, *placed.host, terms);
-        if (divided) {
-            placed.divided = std::move(divided->graph);
-            placed.has_host_steps = true;
-            placed.fallbacks = std::move(divided->placed.fallbacks);
-            placed.nodes_per_device = std::move(divided->placed.nodes_per_device);
-            list = std::move(divided->list);
-            asked = std::move(divided->asked);
-            chosen = std::move(divided->chosen);
+        if (placement) {
+            take_divided(placement->divided, placed, list, asked);
+            placed.fallbacks = std::move(placement->placed.fallbacks);
+            placed.nodes_per_device = std::move(placement->placed.nodes_per_device);
+            chosen = std::move(placement->chosen);
         }
     }
     placed.record = record_of(*asked.graph, chosen.placement, asked.answers, asked.pins,
@@ -150,6 +162,7 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     if (chosen.forecast.is_by_cost) {
         add_alternatives(asked.answers, asked.pins, chosen, placed.record);
     }
+    placed.record.forecast = std::move(chosen.forecast);
     LEAT_RETURN_IF_ERROR(place_parts(*asked.graph, list.devices, chosen, constants, placed));
     return placed;
 }

@@ -25,10 +25,12 @@ struct PlacedGraph {
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
     // In place of the graph that was given, which has its operators undivided; null: that one.
     std::unique_ptr<GraphData> divided;
+    std::vector<std::string> annotation_notes;  // as CompileReport has them
     PlacementRecord record;
 };
 
-// Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Of the options
+// Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Nodes with
+// PinnedShards are divided first; only where there are none, costs may divide. Of the options
 // `fallback`, `placement_policy`, `divide_operators`, and what fixes shapes. threads: of the
 // Runtime. Precondition: the graph is verified, in topological order, without epilogues and other
 // layouts. kPlacement lists every node that the device to which it is pinned does not take;

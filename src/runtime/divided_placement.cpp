@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/annotated_division.h"
+#include "runtime/cost_placement.h"
+#include "runtime/device_annotations.h"
 #include "runtime/operator_division.h"
 
 namespace leat {
@@ -34,14 +37,46 @@ std::vector<DividedOperator> divided_operators(const GraphData& graph,
     return divided;
 }
 
-// An error where some device or memory does not take the divided graph.
-Result<DividedPlacement> place_divided(const DivisionQuestion& question,
-                                       const OperatorDivision& division,
-                                       PlacedList list,
-                                       const PlacementTerms& terms) {
+bool may_change_bits(const CompileOptions& options) {
+    return options.divide_operators == DivideOperators::kChangingBits;
+}
+
+// Of a piece that of the node which was divided.
+std::vector<int> stages_of(const GraphData& whole,
+                           const OperatorDivision& division,
+                           const SplitGraph& split,
+                           const NodeHistory& history) {
+    std::vector<int> own;
+    own.reserve(split.pieces.size());
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
+        const SplitPiece& piece = split.pieces[n];
+        const NodeData& node = piece.role == SplitPiece::Role::kNone
+                                   ? split.graph.nodes[n]
+                                   : whole.node(division.splits[size_t(piece.split)].node);
+        own.push_back(history.pin_of(node.name).stage);
+    }
+    return pipeline_stages(split.graph, own);
+}
+
+void place_pieces(const OperatorDivision& division, AskedGraph& asked) {
+    for (size_t n = 0; n < asked.pieces.size(); ++n) {
+        const SplitPiece& piece = asked.pieces[n];
+        const auto split = size_t(piece.split);
+        if (piece.role == SplitPiece::Role::kShard) {
+            asked.places[n] = division.device_of_shard[split][size_t(piece.shard)];
+        } else if (piece.role == SplitPiece::Role::kSum && !division.device_of_sum.empty()) {
+            asked.places[n] = division.device_of_sum[split];
+        }
+    }
+}
+
+Result<DividedGraph> divide_graph(const DivisionQuestion& question,
+                                  const OperatorDivision& division,
+                                  PlacedList list,
+                                  const PlacementTerms& terms) {
     LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
-    DividedPlacement divided{
-        std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}, {}};
+    std::vector<int> stages = stages_of(question.graph, division, split, terms.history);
+    DividedGraph divided{std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
     LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
     AskedGraph& asked = divided.asked;
     std::vector<AssumedDevice>& assumed = asked.assumed.devices;
@@ -50,20 +85,28 @@ Result<DividedPlacement> place_divided(const DivisionQuestion& question,
     for (size_t d = 0; d < assumed.size(); ++d) {
         assumed[d].derived_ns = std::move(derived[d]);
     }
-    for (size_t n = 0; n < split.pieces.size(); ++n) {
-        const SplitPiece& piece = split.pieces[n];
-        if (piece.role == SplitPiece::Role::kShard) {
-            asked.places[n] = division.device_of_shard[size_t(piece.split)][size_t(piece.shard)];
-        }
-    }
+    asked.stages = std::move(stages);
     asked.pieces = std::move(split.pieces);
-    LEAT_ASSIGN_OR_RETURN(
-        divided.chosen,
-        choose_placement(terms.options, divided.list.fallback_device, asked, divided.placed));
-    PlacementForecast& forecast = divided.chosen.forecast;
-    forecast.divided = divided_operators(question.graph, division, divided.list.devices);
-    forecast.undivided_ns = question.makespan_ns;
+    place_pieces(division, asked);
+    divided.operators = divided_operators(question.graph, division, divided.list.devices);
     return divided;
+}
+
+// An error where some device or memory does not take the divided graph.
+Result<DividedPlacement> place_divided(const DivisionQuestion& question,
+                                       const OperatorDivision& division,
+                                       PlacedList list,
+                                       const PlacementTerms& terms) {
+    DividedPlacement placement;
+    LEAT_ASSIGN_OR_RETURN(placement.divided,
+                          divide_graph(question, division, std::move(list), terms));
+    DividedGraph& divided = placement.divided;
+    LEAT_ASSIGN_OR_RETURN(placement.chosen,
+                          choose_placement(terms.options, divided.list.fallback_device,
+                                           divided.asked, placement.placed));
+    placement.chosen.forecast.divided = divided.operators;
+    placement.chosen.forecast.undivided_ns = question.makespan_ns;
+    return placement;
 }
 
 }  // namespace
@@ -77,6 +120,28 @@ PlacedList with_host(PlacedList list, const Backend& host) {
         list.devices.push_back({std::string(host.name()), &host, {}, nullptr});
     }
     return list;
+}
+
+Result<std::optional<DividedGraph>> divide_as_annotated(const AskedGraph& asked,
+                                                        const PlacedList& list,
+                                                        const Backend& host,
+                                                        const PlacementTerms& terms,
+                                                        std::vector<std::string>& notes) {
+    const GraphData& graph = *asked.graph;
+    const bool changes_bits = may_change_bits(terms.options);
+    LEAT_ASSIGN_OR_RETURN(AnnotatedDivision annotated,
+                          annotated_division(graph, terms.history, list.devices, changes_bits));
+    notes = std::move(annotated.notes);
+    if (annotated.division.splits.empty()) {
+        return std::optional<DividedGraph>();
+    }
+    const GraphWork work = work_of_graph(graph, assume_shapes(graph, terms.options).facts);
+    const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {},
+                                    0,     changes_bits};
+    LEAT_ASSIGN_OR_RETURN(DividedGraph divided,
+                          divide_graph(question, annotated.division, with_host(list, host), terms));
+    divided.asked.pins = divided.asked.places;
+    return std::optional<DividedGraph>(std::move(divided));
 }
 
 std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,

@@ -32,6 +32,7 @@ struct DivisionQuestion {
 struct OperatorDivision {
     std::vector<NodeSplit> splits;                  // by node
     std::vector<std::vector<int>> device_of_shard;  // by split and shard: index among the answers
+    std::vector<int> device_of_sum;  // by split, of its sums; empty: they may run anywhere
 };
 
 // What to try, the most promising first; empty where no operator is worth it. Beside the operators

@@ -490,7 +490,7 @@ TEST(OperatorSplit, DerivesTimesOfShards) {
     const std::vector<int> device_of_node = {0};
     const DivisionQuestion question{data, answers, {}, assumed, work, device_of_node, 1000};
     const OperatorDivision division{
-        {{{0}, split_axes(data, data.nodes[0])[0], {2, 6}}}, {{0, 1}}};
+        {{{0}, split_axes(data, data.nodes[0])[0], {2, 6}}}, {{0, 1}}, {}};
     const Result<SplitGraph> split = split_operators(data, division.splits);
     ASSERT_TRUE(split.ok()) << split.error().message();
     const std::vector<std::vector<double>> times = derived_times(question, division, *split, 3);

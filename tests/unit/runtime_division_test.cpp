@@ -21,6 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
@@ -383,16 +384,55 @@ TEST(Division, DividesBetweenTheHostAndADevice) {
     expect_reference_bits(runtime, graph, compiled, product.inputs());
 }
 
-// Annotations know even shards only, so that the divided operator has none; a compile() of the
-// annotated graph divides it again.
-TEST(Division, IsNotWrittenAsAnnotation) {
-    const Product product;
-    const Runtime runtime(sim_options(1, slow_and_fast()));
-    const CompiledGraph compiled = compiled_by(runtime, product.graph(), by_cost("sim:0,sim:1"));
-    const Result<Graph> annotated = compiled.annotate(product.graph());
+std::vector<std::string> shards_of(const CompiledGraph& compiled) {
+    std::vector<std::string> shards;
+    for (const DividedOperator& divided : compiled.report().placement.forecast.divided) {
+        for (const OperatorShard& shard : divided.shards) {
+            shards.push_back(divided.name + " " + divided.axis + " " + shard.device + " " +
+                             std::to_string(shard.begin) + " " + std::to_string(shard.end));
+        }
+    }
+    return shards;
+}
+
+// Annotated, written to a file, and read: the same division, whichever rule places what is whole.
+void expect_same_division(const Runtime& runtime,
+                          const Graph& graph,
+                          const CompileOptions& options) {
+    const CompiledGraph compiled = compiled_by(runtime, graph, options);
+    ASSERT_THAT(divided_names(compiled), Not(IsEmpty()));
+    const Result<Graph> annotated = compiled.annotate(graph);
     ASSERT_TRUE(annotated.ok()) << annotated.error().message();
-    EXPECT_THAT(divided_names(compiled_by(runtime, *annotated, by_cost("sim:0,sim:1"))),
-                ElementsAre("product"));
+    const ScratchFolder folder;
+    ASSERT_TRUE(save_onnx(*annotated, folder.path() / "g.onnx").ok());
+    const Result<Graph> back = load_onnx(folder.path() / "g.onnx");
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    for (const PlacementPolicy policy : {PlacementPolicy::kListOrder, PlacementPolicy::kCost}) {
+        CompileOptions again = options;
+        again.placement_policy = policy;
+        const CompiledGraph found = compiled_by(runtime, *back, again);
+        EXPECT_EQ(found.report().device_configuration, "leat");
+        EXPECT_THAT(found.report().annotation_notes, IsEmpty());
+        EXPECT_EQ(shards_of(found), shards_of(compiled));
+    }
+}
+
+TEST(Division, IsWrittenAsAnnotations) {
+    const Runtime runtime(sim_options(2, slow_and_fast()));
+    const CompileOptions keeping = by_cost("sim:0,sim:1");
+    expect_same_division(runtime, Product().graph(), keeping);
+    expect_same_division(runtime, two_layers(256), keeping);
+    Graph image("image");
+    const ValueId x = image.input("x", DType::kFloat32, {1, 16, 20, 20});
+    const ValueId w = image.constant("w", random_tensor({128, 16, 3, 3}, 2));
+    image.output("y", image.add("Conv", {x, w}, {}, "conv"));
+    expect_same_division(runtime, image, keeping);
+}
+
+TEST(Division, OfReducedAxesIsWrittenAsAnnotations) {
+    const Runtime runtime(sim_options(2, slow_and_fast(kFastLinks)));
+    const CompileOptions changing = by_cost("sim:0,sim:1", DivideOperators::kChangingBits);
+    expect_same_division(runtime, Product{1, 16'384, 2}.graph(), changing);
 }
 
 TEST(Division, IsSavedAndLoaded) {
