@@ -41,7 +41,7 @@ int open_case(BenchState& state,
               const std::string& spec,
               const Options& options,
               const SweepCase& sweep,
-              int streams = 1,
+              const SessionLoad& load = {},
               bool is_traced = false) {
     Result<Target> target = load_target(spec);
     if (!target.ok()) {
@@ -73,7 +73,7 @@ int open_case(BenchState& state,
     bool at_run = false;
     Result<Session> session =
         open_session(*state.runtime, std::move(target).value(), std::move(compile).value(),
-                     std::move(inputs).value(), &at_run, streams);
+                     std::move(inputs).value(), &at_run, load);
     if (!session.ok()) {
         return report_error(session.error(), at_run);
     }
@@ -112,7 +112,7 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
         if (options.flag("per-node") && !measurement.interrupted) {
             constexpr int64_t kProfiledRuns = 10;
             Result<std::vector<StepTime>> steps =
-                profile_steps(sessions[i]->request, kProfiledRuns);
+                profile_steps(*sessions[i]->request, kProfiledRuns);
             if (!steps.ok()) {
                 return report_error(steps.error(), true);
             }
@@ -140,6 +140,18 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
     return kExitOk;
 }
 
+// What means nothing where a stream keeps several requests in flight.
+Status check_load(const Session& session, const MeasureOptions& how) {
+    if (session.in_flight() == 1 || (how.rate_per_s <= 0 && !how.cold_cache)) {
+        return {};
+    }
+    return invalid_argument(
+        "{} with {} requests in flight: {}; needed: one of both",
+        how.cold_cache ? "--cold-cache all" : "--rate", session.in_flight(),
+        how.cold_cache ? "what is swept before one run hides in the others"
+                       : "a result that has come is not taken before the next one is submitted");
+}
+
 // Every target in every case of the sweep; in turns, or one after the other.
 int measure_targets(BenchState& state,
                     const Options& options,
@@ -153,11 +165,16 @@ int measure_targets(BenchState& state,
                 sleep_until_ns(now_ns() + how.cool_down_ns);
             }
             int code = interruption() == Interruption::kNone
-                           ? open_case(state, spec, options, one, how.streams)
+                           ? open_case(state, spec, options, one, {how.streams, /*in_flight=*/0})
                            : kExitOk;
             if (interruption() != Interruption::kNone) {
                 state.exit_code = interruption_exit_code();
                 return kExitOk;  // with the results so far
+            }
+            if (code == kExitOk) {
+                if (const Status status = check_load(*state.sessions.back(), how); !status.ok()) {
+                    return usage_error(options, status.text());
+                }
             }
             if (code == kExitOk && !interleave) {
                 code = measure_sessions(state, options, how);
@@ -178,11 +195,11 @@ int write_traces(BenchState& state, const Options& options, const std::vector<Sw
     for (size_t i = 0; i < count; ++i) {
         state.sessions.clear();
         const std::string& spec = options.positional()[i / sweep.size()];
-        if (int code = open_case(state, spec, options, sweep[i % sweep.size()], 1, true);
+        if (int code = open_case(state, spec, options, sweep[i % sweep.size()], {}, true);
             code != kExitOk) {
             return code;
         }
-        Request& request = state.sessions[0]->request;
+        Request& request = *state.sessions[0]->request;
         Status status;
         for (int run = 0; run < kRuns && status.ok(); ++run) {
             status = request.run();
@@ -275,7 +292,7 @@ Result<double> median_run_ns(Request& request, int64_t runs) {
 // What compile() measured of operators and links, and what runs of the whole graph take.
 int print_calibration(Session& session, const Options& options, int64_t runs) {
     const CalibrationReport report = session.compiled.report().calibration;
-    const Result<double> run_ns = median_run_ns(session.request, runs);
+    const Result<double> run_ns = median_run_ns(*session.request, runs);
     if (!run_ns.ok()) {
         return report_error(run_ns.error(), true);
     }
@@ -313,7 +330,7 @@ int profile_command(const Options& options) {
         return print_calibration(*state.sessions[0], options, options.integer("runs", kRuns));
     }
     Result<std::vector<StepTime>> steps =
-        profile_steps(state.sessions[0]->request, options.integer("runs", kRuns));
+        profile_steps(*state.sessions[0]->request, options.integer("runs", kRuns));
     if (!steps.ok()) {
         return report_error(steps.error(), true);
     }

@@ -50,31 +50,48 @@ struct Sample {
     double latency_ns = 0;
 };
 
-// One request under measurement, used by one thread at a time.
+// Requests under measurement, used by one thread at a time.
 struct alignas(64) Stream {
-    Request* request = nullptr;
+    RequestQueue* queue = nullptr;
+    std::deque<int64_t> starts_ns;  // of those in flight, the oldest first
     std::vector<Sample> samples;
     int64_t warmup_runs = 0;
     int64_t missed_deadlines = 0;
     int64_t spent_ns = 0;
     Status error;
     std::vector<char> swept;  // what --cold-cache writes before each run
+
+    bool keeps_several() const { return queue->depth() > 1; }
+    bool is_full() const { return int(starts_ns.size()) == queue->depth(); }
 };
+
+// A single request runs when it is taken: what is timed then is Request::run.
+Status submit(Stream& stream, int64_t start_ns, const RunOptions& options) {
+    LEAT_RETURN_IF_ERROR(stream.keeps_several() ? stream.queue->submit(options) : Status());
+    stream.starts_ns.push_back(start_ns);
+    return {};
+}
+
+Status take_oldest(Stream& stream, const RunOptions& options) {
+    stream.starts_ns.pop_front();
+    if (!stream.keeps_several()) {
+        return stream.queue->next().run(options);
+    }
+    const Result<Request*> taken = stream.queue->take();
+    return taken.ok() ? Status() : taken.error();
+}
 
 // One session under measurement: its streams, each on its own thread of the team.
 class Runner {
   public:
     Runner(Session& session, const MeasureOptions& options, Team& team)
-        : options_(options),
-          team_(team),
-          arrivals_(options),
-          streams_(1 + session.more_requests.size()) {
+        : options_(options), team_(team), arrivals_(options), streams_(session.streams.size()) {
         if (options.deadline_ns > 0) {
             run_options_.deadline = std::chrono::nanoseconds(options.deadline_ns);
         }
         constexpr size_t kReserved = size_t{1} << 16;
         for (size_t i = 0; i < streams_.size(); ++i) {
-            streams_[i].request = i == 0 ? &session.request : &session.more_requests[i - 1];
+            streams_[i].queue = &session.streams[i];
             streams_[i].samples.reserve(kReserved / streams_.size());
             if (options.cold_cache) {
                 // Beyond the last-level cache of one core.
@@ -85,7 +102,12 @@ class Runner {
     }
 
     void warm_up() {
-        team_.run([this](int i) { warm_up(streams_[size_t(i)]); }, [] {});
+        team_.run(
+            [this](int i) {
+                warm_up(streams_[size_t(i)]);
+                end_warm_up(streams_[size_t(i)]);
+            },
+            [] {});
     }
 
     bool finished() const {
@@ -178,13 +200,24 @@ class Runner {
         if (must_stop()) {
             return false;
         }
-        Status status = stream.request->run();
+        Status status = submit(stream, now_ns(), {});
         ++stream.warmup_runs;
+        if (status.ok() && stream.is_full()) {
+            status = take_oldest(stream, {});
+        }
         if (!status.ok()) {
             fail(stream, std::move(status));
             return false;
         }
         return true;
+    }
+
+    void end_warm_up(Stream& stream) {
+        while (!stream.starts_ns.empty()) {
+            if (Status status = take_oldest(stream, {}); !status.ok()) {
+                fail(stream, std::move(status));
+            }
+        }
     }
 
     // Until the median of the last 10 runs is within 2 % of that of the 10 before; at most 2 s.
@@ -218,12 +251,19 @@ class Runner {
             if (options_.exact_runs > 0 && run >= options_.exact_runs) {
                 break;
             }
-            timed_run(stream);
+            begin_run(stream);
+            if (stream.is_full()) {
+                end_oldest_run(stream);
+            }
             const int64_t now = now_ns();
             stream.spent_ns += now - begin;
             slice_ns -= now - begin;
             begin = now;
         }
+        while (!stream.starts_ns.empty()) {
+            end_oldest_run(stream);
+        }
+        stream.spent_ns += now_ns() - begin;
     }
 
     // The intended start of an open-loop run: sleeps to just before it, then spins. nullopt when
@@ -242,18 +282,23 @@ class Runner {
         return start_ns;
     }
 
-    void timed_run(Stream& stream) {
+    void begin_run(Stream& stream) {
         for (size_t i = 0; i < stream.swept.size(); i += 64) {
             stream.swept[i] = char(stream.swept[i] + 1);
         }
-        const std::optional<int64_t> start = wait_for_start();
-        if (!start) {
-            return;
+        if (const std::optional<int64_t> start = wait_for_start()) {
+            if (Status status = submit(stream, *start, run_options_); !status.ok()) {
+                fail(stream, std::move(status));
+            }
         }
-        Status status = stream.request->run(run_options_);
-        const int64_t end = now_ns();
+    }
+
+    void end_oldest_run(Stream& stream) {
+        const int64_t start_ns = stream.starts_ns.front();
+        Status status = take_oldest(stream, run_options_);
+        const int64_t end_ns = now_ns();
         if (status.ok()) {
-            stream.samples.push_back({end, double(end - *start)});
+            stream.samples.push_back({end_ns, double(end_ns - start_ns)});
         } else if (status.code() == StatusCode::kTimeout) {
             ++stream.missed_deadlines;
         } else {

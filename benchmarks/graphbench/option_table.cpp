@@ -53,7 +53,7 @@ constexpr OptionInfo kOptions[] = {
     {"place-by", kChoice, "order|cost", "order", kCompiles | kConformance, false,
      "the first device of the list that takes a node, or the one that is estimated to be best"},
     {"in-flight", kInteger, "N", "1", kCompiles | kConformance, false,
-     "requests in flight that --place-by cost places for: results as often as possible"},
+     "requests that bench keeps in flight, from one thread, and that --place-by cost places for"},
     {"divide", kChoice, "on|off|reduced", "on", kCompiles | kConformance, false,
      "with --place-by cost, operators over several devices where that is estimated to be faster; "
      "along reduced axes too, which changes bits"},

@@ -29,7 +29,7 @@ Json target_json(const Session& session) {
 }
 
 Json memory_json(const Session& session, const CompileReport& report) {
-    const PlanReport& plan = session.request.plan_report();
+    const PlanReport& plan = session.request->plan_report();
     Json json = Json::object();
     json.set("weights", report.weight_bytes);
     json.set("packed_weights", report.packed_weight_bytes);
@@ -55,8 +55,8 @@ Json placement_json(const Session& session, const CompileReport& report) {
         slow.push(kernel);
     }
     json.set("reference_kernels", std::move(slow));
-    json.set("steps", session.request.plan_report().step_count);
-    json.set("tiles", session.request.plan_report().tile_count);
+    json.set("steps", session.request->plan_report().step_count);
+    json.set("tiles", session.request->plan_report().tile_count);
     return json;
 }
 
@@ -206,14 +206,15 @@ Json result_json(const Session& session,
     json.set("phases", std::move(phases));
     json.set("memory", memory_json(session, report));
     json.set("placement", placement_json(session, report));
-    json.set("pages", pages_json(session.request.placement_report()));
+    json.set("pages", pages_json(session.request->placement_report()));
     json.set("warmup_runs", measurement.warmup_runs);
     json.set("timed_ns", measurement.timed_ns);
     json.set("latency_ns", latency_json(measurement, summary));
     double seconds = double(measurement.timed_ns) * 1e-9;
     double runs_per_s = seconds > 0 ? double(summary.count) / seconds : 0;
     Json throughput = Json::object();
-    throughput.set("streams", int64_t(session.more_requests.size()) + 1);
+    throughput.set("streams", int64_t(session.streams.size()));
+    throughput.set("in_flight", session.in_flight());
     throughput.set("runs_per_s", runs_per_s);
     throughput.set("items_per_s", runs_per_s * double(items_of(session)));
     json.set("throughput", std::move(throughput));

@@ -233,7 +233,7 @@ int run_command(const Options& options) {
     if (options.given("deadline")) {
         RunOptions limits;
         limits.deadline = std::chrono::nanoseconds(int64_t(options.number("deadline") * 1e6));
-        if (Status status = session.request.run(limits); !status.ok()) {
+        if (Status status = session.request->run(limits); !status.ok()) {
             return report_error(status, true);
         }
     }
@@ -264,7 +264,7 @@ int run_command(const Options& options) {
         text += fmt::format("output {}  {}\n", output.name, describe_value(output.value));
     }
     json.set("schema", kSchema).set("target", session.name);
-    json.set("pages", pages_json(session.request.placement_report()));
+    json.set("pages", pages_json(session.request->placement_report()));
     json.set("inputs", std::move(inputs_json)).set("outputs", std::move(outputs_json));
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {

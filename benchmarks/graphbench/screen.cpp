@@ -106,9 +106,13 @@ std::string histogram_lines(const Json& result, const TimeUnit& unit) {
     return text;
 }
 
-// 1 in results of older versions.
+// Both are 1 in results of older versions.
 int64_t streams_of(const Json& result) {
     return result["throughput"]["streams"].integer(1);
+}
+
+int64_t in_flight_of(const Json& result) {
+    return result["throughput"]["in_flight"].integer(1);
 }
 
 // Cells of one result for rows_of(); CSV wants plain numbers.
@@ -231,10 +235,12 @@ std::string screen_of(const Json& result, const std::string& unit_name, bool wit
     text += fmt::format("placement: {}\n", result["placement"]["summary"].text());
     const Json& throughput = result["throughput"];
     int64_t streams = streams_of(result);
-    text += fmt::format("runs {} in {:.1f} s (warm-up {}){}   {:.4g} runs/s   CPU {:.1f} cores\n",
+    const int64_t in_flight = in_flight_of(result);
+    text += fmt::format("runs {} in {:.1f} s (warm-up {}){}{}   {:.4g} runs/s   CPU {:.1f} cores\n",
                         result["latency_ns"]["n"].integer(), result["timed_ns"].number() * 1e-9,
                         result["warmup_runs"].integer(),
                         streams > 1 ? fmt::format(" on {} streams", streams) : std::string(),
+                        in_flight > 1 ? fmt::format(", {} in flight", in_flight) : std::string(),
                         throughput["runs_per_s"].number(), result["cpu"]["cores"].number());
     text += latency_line(result, unit) + "\n";
     if (result["deadline"].is_object()) {

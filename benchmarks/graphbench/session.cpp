@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -13,26 +14,47 @@ namespace leat::bench {
 
 namespace {
 
-// A request that has run once on these inputs.
-Result<Request> make_ready(const CompiledGraph& compiled,
-                           const std::vector<NamedValue>& inputs,
-                           const InputShapes& shapes,
-                           Phases& phases,
-                           bool& failed_at_run) {
-    int64_t begin = now_ns();
-    LEAT_ASSIGN_OR_RETURN(Request request, compiled.make_request());
-    for (const NamedValue& input : inputs) {
-        LEAT_RETURN_IF_ERROR(request.bind(input.name, input.value));
-    }
-    LEAT_RETURN_IF_ERROR(request.prepare(shapes));
-    int64_t prepared_at = now_ns();
-    if (Status status = request.run(); !status.ok()) {
+// What submit() would start next, one after the other until all have been prepared.
+Status prepare_all(RequestQueue& stream,
+                   const std::vector<NamedValue>& inputs,
+                   const InputShapes& shapes,
+                   Phases& phases,
+                   bool& failed_at_run) {
+    for (int i = 0; i < stream.depth(); ++i) {
+        int64_t begin = now_ns();
+        Request& request = stream.next();
+        for (const NamedValue& input : inputs) {
+            LEAT_RETURN_IF_ERROR(request.bind(input.name, input.value));
+        }
+        LEAT_RETURN_IF_ERROR(request.prepare(shapes));
+        phases.prepare_ns += now_ns() - begin;
+        begin = now_ns();
         failed_at_run = true;
-        return status;
+        LEAT_RETURN_IF_ERROR(stream.submit());
+        const Result<Request*> taken = stream.take();
+        if (!taken.ok()) {
+            return taken.error();
+        }
+        failed_at_run = false;
+        phases.first_run_ns = i == 0 ? now_ns() - begin : phases.first_run_ns;
     }
-    phases.prepare_ns = prepared_at - begin;
-    phases.first_run_ns = now_ns() - prepared_at;
-    return request;
+    return {};
+}
+
+// Requests that have run once on these inputs.
+Result<RequestQueue> make_ready(const CompiledGraph& compiled,
+                                const std::vector<NamedValue>& inputs,
+                                const InputShapes& shapes,
+                                int in_flight,
+                                Phases& phases,
+                                bool& failed_at_run) {
+    const int64_t begin = now_ns();
+    RequestQueueOptions options;
+    options.depth = in_flight;
+    LEAT_ASSIGN_OR_RETURN(RequestQueue stream, RequestQueue::make(compiled, options));
+    phases.prepare_ns = now_ns() - begin;
+    LEAT_RETURN_IF_ERROR(prepare_all(stream, inputs, shapes, phases, failed_at_run));
+    return stream;
 }
 
 }  // namespace
@@ -42,11 +64,13 @@ Result<Session> open_session(const Runtime& runtime,
                              CompileOptions compile,
                              std::vector<NamedValue> inputs,
                              bool* failed_at_run,
-                             int streams) {
+                             const SessionLoad& load) {
     bool ignored = false;
     bool& at_run = failed_at_run != nullptr ? *failed_at_run : ignored;
     at_run = false;
     compile.shapes = shapes_of(inputs);
+    const int in_flight = load.in_flight > 0 ? load.in_flight : compile.requests_in_flight;
+    compile.max_requests = std::max(compile.requests_in_flight, load.streams * in_flight);
     std::optional<Activity> activity(
         std::in_place,
         fmt::format("{} '{}'", target.is_compiled ? "loading" : "compiling", target.name));
@@ -61,15 +85,15 @@ Result<Session> open_session(const Runtime& runtime,
     phases.compile_ns = target.is_compiled ? 0 : made_ns;
     activity.reset();
     activity.emplace(fmt::format("running '{}' for the first time", target.name));
-    LEAT_ASSIGN_OR_RETURN(Request request,
-                          make_ready(*compiled, inputs, compile.shapes, phases, at_run));
-    std::vector<Request> more;
-    for (int stream = 1; stream < streams; ++stream) {
+    std::vector<RequestQueue> streams;
+    for (int i = 0; i < load.streams; ++i) {
         Phases others;
-        LEAT_ASSIGN_OR_RETURN(Request another,
-                              make_ready(*compiled, inputs, compile.shapes, others, at_run));
-        more.push_back(std::move(another));
+        LEAT_ASSIGN_OR_RETURN(RequestQueue stream,
+                              make_ready(*compiled, inputs, compile.shapes, load.in_flight,
+                                         i == 0 ? phases : others, at_run));
+        streams.push_back(std::move(stream));
     }
+    Request* const request = &streams.front().next();
     Session session{target.name,
                     target.graph.parameter_count(),
                     target.graph.parameter_bytes(),
@@ -80,8 +104,8 @@ Result<Session> open_session(const Runtime& runtime,
                     phases,
                     std::move(inputs),
                     std::move(*compiled),
-                    std::move(request),
-                    std::move(more),
+                    std::move(streams),
+                    request,
                     {}};
     for (const ValueInfo& info : target.graph.outputs()) {
         session.output_names.push_back(info.name);
@@ -92,7 +116,7 @@ Result<Session> open_session(const Runtime& runtime,
 Result<std::vector<NamedValue>> outputs_of(const Session& session) {
     std::vector<NamedValue> values;
     for (const std::string& name : session.output_names) {
-        LEAT_ASSIGN_OR_RETURN(Value value, session.request.output(name));
+        LEAT_ASSIGN_OR_RETURN(Value value, session.request->output(name));
         values.push_back({name, std::move(value)});
     }
     return values;

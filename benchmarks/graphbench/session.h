@@ -1,5 +1,5 @@
-// A target made ready to run: compiled, its request made, inputs bound, first run done, each phase
-// timed.
+// A target made ready to run: compiled, its requests made, inputs bound, first runs done, each
+// phase timed.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "inputs.h"
+#include "leat/request_queue.h"
 #include "leat/runtime.h"
 #include "options.h"
 #include "target.h"
@@ -29,22 +30,32 @@ struct Session {
     std::string sha256;  // of the model file; may be empty
     int64_t peak_after_load_bytes = 0;
     Phases phases;
-    std::vector<NamedValue> inputs;  // bound to the request: must outlive it
+    std::vector<NamedValue> inputs;  // bound to the requests: must outlive them
     CompiledGraph compiled;
-    Request request;
-    std::vector<Request> more_requests;  // of the streams beyond the first, made alike
+    std::vector<RequestQueue> streams;  // at least one, each used by one thread at a time
+    Request* request = nullptr;  // of the first stream; its own while none of it is in flight
     std::vector<std::string> output_names;
+
+    // That each stream keeps in flight.
+    int in_flight() const { return streams.front().depth(); }
 };
 
-// Compiles `target`, or loads what is compiled, and for each stream makes a request, binds the
-// inputs and runs once; the phases are those of the first. `failed_at_run` (may be null) tells,
-// after an error, running from compiling.
+// Who runs a session's requests.
+struct SessionLoad {
+    int streams = 1;
+    int in_flight = 1;  // of each stream; 0: as many as the graph is compiled for
+};
+
+// Compiles `target`, or loads what is compiled, and for each stream makes its requests, binds the
+// inputs and runs each once; the phases are those of the first stream and its first run. A memory
+// limit is one for them all. `failed_at_run` (may be null) tells, after an error, running from
+// compiling.
 Result<Session> open_session(const Runtime& runtime,
                              Target target,
                              CompileOptions compile,
                              std::vector<NamedValue> inputs,
                              bool* failed_at_run = nullptr,
-                             int streams = 1);
+                             const SessionLoad& load = {});
 
 // Every output of the last run, as views of the request's memory.
 Result<std::vector<NamedValue>> outputs_of(const Session& session);

@@ -217,17 +217,26 @@ Result<CompiledGraph> compile_target(const Runtime& runtime,
 
 Status check_options_of(const Target& target, const Options& options) {
     constexpr std::string_view kOfCompilation[] = {
-        "annotate", "backend",      "calibrate", "device",   "device-configuration", "fallback",
-        "optimize", "memory-limit", "place",     "place-by", "tile-window"};
+        "annotate", "backend",  "calibrate",  "device",       "device-configuration",
+        "divide",   "fallback", "in-flight",  "memory-limit", "optimize",
+        "place",    "place-by", "tile-window"};
     if (!target.is_compiled) {
         return {};
     }
+    const auto refuse = [&target](std::string_view name) {
+        return invalid_argument("--{} says how to compile, but '{}' is compiled already", name,
+                                target.name)
+            .with_hint("compile the model with it: graphbench compile MODEL --save FILE");
+    };
     for (const std::string_view name : kOfCompilation) {
         if (options.given(name)) {
-            return invalid_argument("--{} says how to compile, but '{}' is compiled already", name,
-                                    target.name)
-                .with_hint("compile the model with it: graphbench compile MODEL --save FILE");
+            return refuse(name);
         }
+    }
+    // An extent is of the inputs, but bounds are of the plans.
+    LEAT_ASSIGN_OR_RETURN(const CompileOptions compile, compile_options(options));
+    if (!compile.dim_bounds.empty()) {
+        return refuse("dim");
     }
     if (options.command().bit == kBench && options.given("trace")) {
         return invalid_argument("--trace needs a program that records its runs; '{}' is compiled",

@@ -113,7 +113,8 @@ class CompiledTarget(unittest.TestCase):
     def test_what_only_compile_knows_is_an_error_that_says_so(self):
         for command, option in (("run", ["--device", "cpu"]), ("bench", ["--optimize", "off"]),
                                 ("inspect", ["--memory-limit", "1GiB"]), ("inspect", ["--annotate", "x.onnx"]),
-                                ("profile", ["--calibrate"])):
+                                ("profile", ["--calibrate"]), ("bench", ["--divide", "off"]),
+                                ("bench", ["--in-flight", "2"]), ("inspect", ["--dim", "batch=1..2"])):
             code, out, err = call(command, self.file, *option)
             self.assertEqual((code, out), (2, ""), err)
             self.assertIn(option[0] + " says how to compile", err)
@@ -208,6 +209,31 @@ class Bench(unittest.TestCase):
         code, out, _ = call("bench", SMALL, SMALL, *FAST, "--format", "csv", environment={"GRAPHBENCH_STREAMS": "3"})
         self.assertEqual([row["streams"] for row in csv.DictReader(io.StringIO(out))], ["3", "3"])
         self.assertEqual(call("bench", SMALL, "--streams", "0")[0], 2)
+
+    def test_several_requests_are_kept_in_flight(self):
+        code, out, err = call("bench", SMALL, "--in-flight", "3", "--runs", "10", "--warmup", "4", "--json", "-", "-q")
+        self.assertEqual(code, 0, err)
+        result = json.loads(out)
+        self.assertEqual((result["latency_ns"]["n"], result["warmup_runs"]), (10, 4))
+        self.assertEqual(result["throughput"]["in_flight"], 3)
+        # Each but the first ones waits for those before it.
+        self.assertGreater(result["latency_ns"]["median"] * result["throughput"]["runs_per_s"], 1.5e9)
+        code, out, _ = call("bench", SMALL, "--in-flight", "2", "--runs", "3", "--warmup", "0", "--deadline", "0.000001",
+                            "--json", "-", "-q")
+        self.assertEqual((code, json.loads(out)["deadline"]["missed"]), (7, 3))
+        self.assertIn(", 2 in flight ", call("bench", SMALL, *FAST, "--in-flight", "2", "--memory-limit", "1GiB")[1])
+        for option, word in (["--rate", "10"], "--rate"), (["--cold-cache", "all"], "--cold-cache"):
+            code, _, err = call("bench", SMALL, *FAST, "--in-flight", "2", *option)
+            self.assertEqual(code, 2)
+            self.assertIn(word, err)
+
+    def test_a_compiled_graph_keeps_as_many_in_flight_as_it_was_compiled_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "net.leat")
+            self.assertEqual(call("compile", SMALL, "--save", file, "--in-flight", "2", "-q")[0], 0)
+            code, out, err = call("bench", file, *FAST, "--json", "-", "-q")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(json.loads(out)["throughput"]["in_flight"], 2)
 
     def test_repeat_takes_the_median_of_processes(self):
         code, out, err = call("bench", SMALL, *FAST, "--label", "it's=a b", "--json", "-",
