@@ -4,9 +4,13 @@
 #include <utility>
 
 #include "base/error.h"
+#include "partition/stage_partitions.h"
 
 namespace leat {
 namespace {
+
+// Pipelines whose constants are streamed.
+constexpr size_t kMostPipelines = 4;
 
 bool may_be_short(const PartitionProblem& problem) {
     int64_t bytes = 0;
@@ -24,7 +28,8 @@ bool may_be_short(const PartitionProblem& problem) {
 }  // namespace
 
 Result<StreamingChoice> choose_streaming(const PartitionProblem& problem,
-                                         const std::vector<ProposedPartition>& partitions) {
+                                         const std::vector<ProposedPartition>& partitions,
+                                         int32_t requests_in_flight) {
     StreamingChoice choice;
     std::optional<MemoryShortage> shortage;
     for (const ProposedPartition& proposed : partitions) {
@@ -34,9 +39,10 @@ Result<StreamingChoice> choose_streaming(const PartitionProblem& problem,
             shortage = streamed.shortage;
         }
         for (Partition& candidate : streamed.candidates) {
-            LEAT_ASSIGN_OR_RETURN(QueueSchedule schedule,
-                                  schedule_queues(problem, candidate, QueueSearch::kLook));
-            if (!choice.has_partition() || schedule.makespan_ns < choice.schedule.makespan_ns) {
+            LEAT_ASSIGN_OR_RETURN(
+                QueueSchedule schedule,
+                schedule_queues(problem, candidate, QueueSearch::kLook, requests_in_flight));
+            if (!choice.has_partition() || comes_sooner(schedule, choice.schedule)) {
                 choice.partition = std::move(candidate);
                 choice.schedule = std::move(schedule);
                 choice.found_by = proposed.name;
@@ -47,16 +53,18 @@ Result<StreamingChoice> choose_streaming(const PartitionProblem& problem,
         choice.shortage = shortage;
         return choice;
     }
-    LEAT_ASSIGN_OR_RETURN(QueueSchedule polished,
-                          schedule_queues(problem, choice.partition, QueueSearch::kPolish));
-    if (polished.makespan_ns < choice.schedule.makespan_ns) {
+    LEAT_ASSIGN_OR_RETURN(
+        QueueSchedule polished,
+        schedule_queues(problem, choice.partition, QueueSearch::kPolish, requests_in_flight));
+    if (comes_sooner(polished, choice.schedule)) {
         choice.schedule = std::move(polished);
     }
     return choice;
 }
 
 Result<StreamingChoice> stream_by_cost(const PartitionProblem& problem,
-                                       const std::vector<ProposedPartition>& proposals) {
+                                       const std::vector<ProposedPartition>& proposals,
+                                       int32_t requests_in_flight) {
     if (problem.capacity_bytes.empty() || problem.may_stream.empty() || !may_be_short(problem)) {
         return StreamingChoice{};
     }
@@ -72,7 +80,12 @@ Result<StreamingChoice> stream_by_cost(const PartitionProblem& problem,
             partitions.push_back({std::move(proposal.name), std::move(proposal.partition)});
         }
     }
-    return choose_streaming(problem, partitions);
+    if (requests_in_flight > 1) {
+        for (ProposedPartition& stages : stage_partitions(unlimited, kMostPipelines)) {
+            partitions.push_back(std::move(stages));
+        }
+    }
+    return choose_streaming(problem, partitions, requests_in_flight);
 }
 
 }  // namespace leat

@@ -12,7 +12,7 @@
 namespace leat {
 
 struct StreamingChoice {
-    // Of the shortest one; no parts and no tasks: there is none.
+    // Of the one that comes soonest; no parts and no tasks: there is none.
     Partition partition;
     QueueSchedule schedule;
     std::string found_by;  // the partition whose constants are streamed
@@ -22,14 +22,17 @@ struct StreamingChoice {
     bool has_partition() const { return !partition.unit_of_task.empty(); }
 };
 
-// Of these partitions, those whose memories are too small, with their constants streamed. Error: as
-// place().
+// Of these partitions, those whose memories are too small, with their constants streamed: that with
+// which results come soonest, as comes_sooner() has it. Error: as place().
 Result<StreamingChoice> choose_streaming(const PartitionProblem& problem,
-                                         const std::vector<ProposedPartition>& partitions);
+                                         const std::vector<ProposedPartition>& partitions,
+                                         int32_t requests_in_flight = 1);
 
 // The same of partitions that are found as if memories of devices had no limits: tasks stay where
-// they are fastest, and their constants come to them.
+// they are fastest, and their constants come to them. With several requests in flight pipelines are
+// among them.
 Result<StreamingChoice> stream_by_cost(const PartitionProblem& problem,
-                                       const std::vector<ProposedPartition>& proposals);
+                                       const std::vector<ProposedPartition>& proposals,
+                                       int32_t requests_in_flight = 1);
 
 }  // namespace leat

@@ -13,25 +13,12 @@ namespace leat {
 namespace {
 
 // Where results come sooner than from what fits without it, or nothing else fits.
-Status take_streaming(const PartitionProblem& problem,
-                      StreamingChoice choice,
-                      int32_t requests_in_flight,
-                      bool has_other,
-                      QueuePartition& chosen) {
-    if (!choice.has_partition()) {
-        return {};
-    }
-    if (requests_in_flight > 1) {
-        LEAT_ASSIGN_OR_RETURN(
-            choice.schedule,
-            schedule_queues(problem, choice.partition, QueueSearch::kPolish, requests_in_flight));
-    }
-    if (!has_other || comes_sooner(choice.schedule, chosen.schedule)) {
+void take_streaming(StreamingChoice choice, bool has_other, QueuePartition& chosen) {
+    if (choice.has_partition() && (!has_other || comes_sooner(choice.schedule, chosen.schedule))) {
         chosen.partition = std::move(choice.partition);
         chosen.schedule = std::move(choice.schedule);
         chosen.found_by = std::move(choice.found_by) + ", constants streamed";
     }
-    return {};
 }
 
 // Partitions and their schedules in terms of the graph, and back.
@@ -52,14 +39,20 @@ class ProblemReader {
                                       own_.problem.values[size_t(value)].bytes);
             }
         }
+        const std::string requests = own_.problem.request_count > 1
+                                         ? fmt::format("{} requests", own_.problem.request_count)
+                                         : "one request";
         return out_of_memory(
                    "the graph does not fit the memory '{}': {} bytes are missing, and no other "
                    "device of the list takes enough of its nodes",
                    own_.assumed.domains[size_t(shortage.domain)].name, shortage.short_bytes())
             .with_file(graph().file)
-            .with_found(
-                fmt::format("at least {} bytes; the largest is {}", shortage.needed_bytes, largest))
-            .with_needed(fmt::format("{} bytes", shortage.capacity_bytes));
+            .with_found(fmt::format("at least {} bytes for {}; the largest is {}",
+                                    shortage.needed_bytes, requests, largest))
+            .with_needed(fmt::format("{} bytes", shortage.capacity_bytes))
+            .with_hint(own_.problem.request_count > 1
+                           ? "lower requests_in_flight and max_requests, or use smaller shapes"
+                           : "name another device, or use smaller shapes");
     }
 
     Partition partition_of(std::span<const int> device_of_node,
@@ -233,7 +226,8 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
         {"list order", reader.partition_of(question.listed.device_of_node, listed)}};
-    LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming, stream_by_cost(own.problem, proposals));
+    LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
+                          stream_by_cost(own.problem, proposals, question.requests_in_flight));
     LEAT_ASSIGN_OR_RETURN(QueuePartition found,
                           partition_by_queues(own.problem, proposals, question.requests_in_flight));
     const std::optional<MemoryShortage> shortage = found.shortage;
@@ -243,8 +237,7 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         return reader.shortage_error(is_less ? *streaming.shortage : *shortage);
     }
     const bool has_other = !shortage && !needs_streaming(own.problem, found.partition);
-    LEAT_RETURN_IF_ERROR(take_streaming(own.problem, std::move(streaming),
-                                        question.requests_in_flight, has_other, found));
+    take_streaming(std::move(streaming), has_other, found);
     return reader.placement_of(found);
 }
 
@@ -255,14 +248,14 @@ Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& questi
     const GraphProblem own = make_problem(question, assumed, work);
     const ProblemReader reader(own);
     const Partition listed = reader.partition_of(question.listed.device_of_node, clusters);
-    LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
-                          choose_streaming(own.problem, {{"list order", listed}}));
+    LEAT_ASSIGN_OR_RETURN(
+        StreamingChoice streaming,
+        choose_streaming(own.problem, {{"list order", listed}}, question.requests_in_flight));
     if (!streaming.has_partition()) {
         return std::optional<CostPlacement>();
     }
     QueuePartition found;
-    LEAT_RETURN_IF_ERROR(take_streaming(own.problem, std::move(streaming),
-                                        question.requests_in_flight, false, found));
+    take_streaming(std::move(streaming), false, found);
     return std::optional<CostPlacement>(reader.placement_of(found));
 }
 

@@ -156,6 +156,39 @@ TEST(StreamedConstants, StayWhereTheyMayNotBeOperands) {
     }
 }
 
+// Of all that may be chosen, by the stream of three requests, which is not always what one request
+// is soonest with.
+TEST(StreamedConstants, AreChosenByThePeriodOfAStream) {
+    constexpr int32_t kInFlight = 3;
+    int others = 0;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE(seed);
+        PartitionProblem problem = random_problem(seed, 20);
+        problem.request_count = kInFlight;
+        problem.capacity_bytes[kDeviceDomain] = constant_bytes(problem) / 2 + 3 * 8192;
+        const Partition whole = one_part(problem);
+        const auto schedule_of = [&](const Partition& partition) {
+            return *schedule_queues(problem, partition, QueueSearch::kLook, kInFlight);
+        };
+        const std::vector<Partition> candidates = stream_constants(problem, whole).candidates;
+        QueueSchedule soonest;  // of one request
+        double least_ns = 0;
+        for (const Partition& candidate : candidates) {
+            const QueueSchedule schedule = schedule_of(candidate);
+            const bool is_first = &candidate == candidates.data();
+            least_ns = is_first ? schedule.period_ns : std::min(least_ns, schedule.period_ns);
+            if (is_first || schedule.makespan_ns < soonest.makespan_ns) {
+                soonest = schedule;
+            }
+        }
+        const auto choice = choose_streaming(problem, {{"one part", whole}}, kInFlight);
+        ASSERT_TRUE(choice.ok() && choice->has_partition() != candidates.empty());
+        EXPECT_LE(choice->schedule.period_ns, least_ns * (1 + 1e-6));
+        others += soonest.period_ns > least_ns * 1.01 ? 1 : 0;
+    }
+    EXPECT_GT(others, 0);
+}
+
 // Copies wait for room, and parts for copies.
 TEST(StreamedConstants, AreCopiedBetweenTheirPartsInTheForecast) {
     PartitionProblem problem = random_problem(3, 30);
