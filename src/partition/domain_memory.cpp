@@ -182,7 +182,8 @@ int64_t constant_bytes_in(const PartitionProblem& problem,
     return sum_bytes;
 }
 
-// If everything there were alive at once: cheap, and nearly always enough to know that it fits.
+// If everything of all requests were alive at once: cheap, and nearly always enough to know that it
+// fits.
 int64_t most_bytes(const PartitionProblem& problem, const Partition& partition, int32_t domain) {
     std::vector<bool> are_there(problem.values.size());
     for (const scheduler::PlacementUse& use : problem.uses) {
@@ -192,11 +193,11 @@ int64_t most_bytes(const PartitionProblem& problem, const Partition& partition, 
             are_there[size_t(use.value)] = true;
         }
     }
-    int64_t sum_bytes = constant_bytes_in(problem, partition, domain);
+    int64_t request_bytes = 0;
     for (size_t v = 0; v < are_there.size(); ++v) {
-        sum_bytes += are_there[v] ? problem.values[v].bytes : 0;
+        request_bytes += are_there[v] ? problem.values[v].bytes : 0;
     }
-    return sum_bytes;
+    return constant_bytes_in(problem, partition, domain) + problem.request_count * request_bytes;
 }
 
 MemoryShortage describe(const PartitionProblem& problem,
@@ -256,7 +257,7 @@ void move_task(const PartitionProblem& problem, Partition& partition, int32_t ta
 }
 
 // The task of the domain that loses least time for each byte that it takes along, its share of
-// constants and its own values; -1: none can go.
+// constants and its own values in each request; -1: none can go.
 int32_t cheapest_to_move(const PartitionProblem& problem,
                          const Partition& partition,
                          int32_t domain) {
@@ -272,10 +273,11 @@ int32_t cheapest_to_move(const PartitionProblem& problem,
     std::vector<bool> is_counted(problem.values.size());
     for (const scheduler::PlacementUse& use : problem.uses) {
         const auto value = size_t(use.value);
-        bytes[size_t(use.reader)] += double(problem.values[value].bytes);
+        const double value_bytes = double(problem.values[value].bytes) * problem.request_count;
+        bytes[size_t(use.reader)] += value_bytes;
         if (!is_counted[value]) {
             is_counted[value] = true;
-            bytes[size_t(problem.values[value].producer)] += double(problem.values[value].bytes);
+            bytes[size_t(problem.values[value].producer)] += value_bytes;
         }
     }
     int32_t best = -1;
@@ -306,7 +308,8 @@ int64_t least_bytes(const PartitionProblem& problem, const Partition& partition,
     if (buffers.has_circle()) {
         return std::numeric_limits<int64_t>::max();
     }
-    return buffers.peak_bytes() + constant_bytes_in(problem, partition, domain);
+    return problem.request_count * buffers.peak_bytes() +
+           constant_bytes_in(problem, partition, domain);
 }
 
 std::optional<MemoryShortage> find_shortage(const PartitionProblem& problem,

@@ -12,7 +12,8 @@ namespace leat {
 // A memory that is too small whatever the order of the run.
 struct MemoryShortage {
     int32_t domain = 0;
-    int64_t needed_bytes = 0;  // a lower bound: constants, and the values alive at the worst moment
+    // A lower bound: constants, and for each request the values alive at its worst moment.
+    int64_t needed_bytes = 0;
     int64_t capacity_bytes = 0;
     // The largest that is kept there: a constant or a value; -1.
     int32_t constant = -1;
@@ -21,8 +22,9 @@ struct MemoryShortage {
     int64_t short_bytes() const { return needed_bytes - capacity_bytes; }
 };
 
-// No run of the partition needs less in the domain. A part has all that it reads and gives at once.
-// Infinite (the largest number) where parts wait for each other.
+// PartitionProblem::request_count requests need no less in the domain: each has memory of its own
+// for its values. A part has all that it reads and gives at once. Infinite (the largest number)
+// where parts wait for each other.
 int64_t least_bytes(const PartitionProblem& problem, const Partition& partition, int32_t domain);
 
 // The first domain whose bound exceeds its capacity.

@@ -70,7 +70,7 @@ struct PartitionProblem {
     std::vector<ConstantUse> constant_uses;
     // [constant][domain]: whatever reads it there takes it as a value of the run, too. Empty: none.
     std::vector<bool> may_stream;
-    int32_t request_count = 1;  // that have values in the memories at a time
+    int32_t request_count = 1;  // that have values in the memories at a time, each its own
 
     double cost(int32_t task, int32_t unit) const {
         return cost_ns[size_t(task) * units.size() + size_t(unit)];

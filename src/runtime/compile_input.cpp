@@ -1,5 +1,7 @@
 #include "runtime/compile_input.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "custom/custom_op_def.h"
 
@@ -38,7 +40,16 @@ Status check_options(const CompileOptions& options) {
         return invalid_argument("requests_in_flight is {}", options.requests_in_flight)
             .with_needed(fmt::format("1 to {}", CompileOptions::kMostInFlight));
     }
+    if (options.memory_limit_bytes > 0 && options.max_requests < options.requests_in_flight) {
+        return invalid_argument("max_requests is {}, with a memory limit and {} in flight",
+                                options.max_requests, options.requests_in_flight)
+            .with_needed(fmt::format("{} or more", options.requests_in_flight));
+    }
     return {};
+}
+
+int requests_at_a_time(const CompileOptions& options) {
+    return std::max(options.max_requests, options.requests_in_flight);
 }
 
 }  // namespace leat

@@ -15,4 +15,7 @@ Status define_operators(GraphData& graph, const OperatorSource& operators);
 // invalid_argument: a number that no compiled graph can have.
 Status check_options(const CompileOptions& options);
 
+// That have memory for their values at a time, on the host and on devices.
+int requests_at_a_time(const CompileOptions& options);
+
 }  // namespace leat

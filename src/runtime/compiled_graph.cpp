@@ -6,6 +6,7 @@
 #include "base/round_up.h"
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
+#include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/placement_annotations.h"
 #include "runtime/request_impl.h"
@@ -149,7 +150,7 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             cost_factors,
             options.is_traced,
             options.runs_serially ? 0 : options.tile_window,
-            {options.memory_limit_bytes, base_report.weight_bytes, options.max_requests},
+            {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
             parts,
             has_host_steps,
             placement.forecast.is_by_cost ? &placement.order : nullptr,

@@ -31,9 +31,9 @@ struct PlacedByCost {
     const Placement& listed;  // by the order of the list
     std::span<const DeviceAnswers> answers;
     std::span<const int> pins;        // by node, kNotPinned or an index among the answers
-    int64_t host_capacity_bytes = 0;  // for the values of a run; 0: not limited
+    int64_t host_capacity_bytes = 0;  // for the values of all requests; 0: not limited
     int32_t requests_in_flight = 1;   // above 1 their period counts, not how long one takes
-    int request_count = 1;            // that share the memories of devices at a time
+    int request_count = 1;            // that share the memories at a time
 };
 
 // Error: kOutOfMemory where some memory is too small for whatever is tried.

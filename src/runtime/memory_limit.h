@@ -14,7 +14,7 @@ namespace leat {
 struct MemoryLimit {
     int64_t total_bytes = 0;   // 0: none
     int64_t weight_bytes = 0;  // constants as the model holds them
-    int64_t requests = 1;
+    int64_t requests = 1;      // that have an arena at a time
 };
 
 // What it covers besides; both are known once a plan's kernels are.

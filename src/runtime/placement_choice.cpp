@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "runtime/assumed_shapes.h"
+#include "runtime/compile_input.h"
 #include "runtime/cost_placement.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_answers.h"
@@ -14,13 +15,12 @@
 namespace leat {
 namespace {
 
-// What the memory limit leaves for the values of each request; 0: there is no limit.
+// What the memory limit leaves for the values of all requests; 0: there is no limit.
 int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
     if (options.memory_limit_bytes <= 0) {
         return 0;
     }
-    const int64_t left_bytes = options.memory_limit_bytes - graph.parameter_bytes();
-    return std::max<int64_t>(left_bytes / std::max(options.max_requests, 1), 1);
+    return std::max<int64_t>(options.memory_limit_bytes - graph.parameter_bytes(), 1);
 }
 
 // A device that is not in the list only runs what those of the list refuse, and, as the host, cuts
@@ -37,11 +37,6 @@ void keep_for_fallback(const Placement& listed, int device, AskedGraph& asked) {
     }
 }
 
-// That have values in the memories of devices at a time.
-int request_count(const CompileOptions& options) {
-    return std::max(options.max_requests, options.requests_in_flight);
-}
-
 Status place_where_forecast_is_shortest(const CompileOptions& options,
                                         int fallback_device,
                                         AskedGraph& asked,
@@ -56,7 +51,7 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     LEAT_ASSIGN_OR_RETURN(CostPlacement found,
                           place_by_cost({graph, chosen.placement, asked.answers, asked.places,
                                          host_room_bytes(graph, options),
-                                         options.requests_in_flight, request_count(options)},
+                                         options.requests_in_flight, requests_at_a_time(options)},
                                         asked.assumed, chosen.work));
     chosen.placement.device_of_node = std::move(found.device_of_node);
     chosen.streams = std::move(found.streams);
@@ -80,10 +75,11 @@ Status stream_where_short(const AskedGraph& asked,
     }
     const GraphData& graph = *asked.graph;
     const GraphWork work = work_of_graph(graph, assume_shapes(graph, options).facts);
-    LEAT_ASSIGN_OR_RETURN(std::optional<CostPlacement> streamed,
-                          stream_as_listed({graph, chosen.placement, asked.answers, asked.places, 0,
-                                            options.requests_in_flight, request_count(options)},
-                                           asked.assumed, work, chosen.clusters));
+    LEAT_ASSIGN_OR_RETURN(
+        std::optional<CostPlacement> streamed,
+        stream_as_listed({graph, chosen.placement, asked.answers, asked.places, 0,
+                          options.requests_in_flight, requests_at_a_time(options)},
+                         asked.assumed, work, chosen.clusters));
     if (streamed) {
         chosen.clusters = split_by_stage(streamed->clusters, asked.stages);
         chosen.streams = std::move(streamed->streams);

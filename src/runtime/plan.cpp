@@ -52,8 +52,7 @@ class PlanBuilder {
         LEAT_ASSIGN_OR_RETURN(plan_->planner, make_planner());
         order_steps(*plan_->planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(*plan_->planner));
-        LEAT_RETURN_IF_ERROR(
-            place_device_memory(graph_, choice.layout, context_.is_serial, *plan_));
+        LEAT_RETURN_IF_ERROR(place_device_memory(graph_, choice.layout, device_sharing(), *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         plan_->is_traced = context_.is_traced;
         LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
@@ -673,6 +672,10 @@ class PlanBuilder {
         step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
     }
 
+    DeviceSharing device_sharing() const {
+        return {context_.is_serial, context_.memory_limit.requests};
+    }
+
     Result<LayoutChoice> choose_layout(const MemoryPlanner& planner) {
         plan_->report.serial_bound_bytes = planner.peak_bytes();
         const LimitedMemory besides{context_.weights.packed_bytes(),
@@ -687,7 +690,7 @@ class PlanBuilder {
                 start_from_layouts(context_.former->devices, plan_->devices);
             }
             wish.fits_elsewhere = [this](const StepWaits& waits) {
-                return fits_device_memory(waits, context_.is_serial, *plan_);
+                return fits_device_memory(waits, device_sharing(), *plan_);
             };
         }
         std::optional<FormerLayout> former;

@@ -32,10 +32,10 @@ DeviceUse* use_in(int32_t memory, const PlanStep& step, DevicePlan& devices) {
 }
 
 // What the plan's steps do in a memory that is a device's own.
-DeviceProblem device_problem(int32_t memory, bool is_apart, Plan& plan) {
+DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, Plan& plan) {
     DevicePlan& devices = plan.devices;
     DeviceProblem problem;
-    problem.is_apart = is_apart;
+    problem.is_apart = sharing.is_apart;
     problem.first_value = devices.first_value;
     problem.values.resize(devices.values.size());
     for (size_t i = 0; i < devices.values.size(); ++i) {
@@ -90,14 +90,22 @@ std::string largest_values(const GraphData& graph,
     return names;
 }
 
-// `packed_bytes`: of constants, which have their place already.
+// What constants, which have their place already, leave for each request.
+int64_t room_of_request(const DevicePart& part,
+                        int64_t packed_bytes,
+                        const DeviceSharing& sharing) {
+    const int64_t left_bytes = part.domain().capacity_bytes - packed_bytes;
+    return left_bytes >= 0 ? left_bytes / sharing.request_count : left_bytes;
+}
+
 Status memory_error(const GraphData& graph,
                     const DevicePlan& devices,
                     const DeviceMemory& memory,
                     int64_t packed_bytes,
+                    const DeviceSharing& sharing,
                     const LimitAnswer& answer) {
     const DevicePart& part = *memory.part;
-    const int64_t limit = part.domain().capacity_bytes - packed_bytes;
+    const int64_t limit = room_of_request(part, packed_bytes, sharing);
     const MemoryPlan& plan = answer.plan;
     const std::string verdict =
         answer.verdict == LimitVerdict::kImpossible
@@ -110,23 +118,25 @@ Status memory_error(const GraphData& graph,
     return out_of_memory("the parts on {} do not fit its memory, {}; {}", part.place().label,
                          part.domain().name, verdict)
         .with_found(fmt::format("packed weights {} bytes; values and transients at least {} (best "
-                                "plan {}), with {}",
+                                "plan {}) in each of {} requests, with {}",
                                 packed_bytes, plan.lower_bound_bytes, plan.height_bytes,
-                                largest_values(graph, devices, plan)))
+                                sharing.request_count, largest_values(graph, devices, plan)))
         .with_needed(fmt::format("at most {} bytes", part.domain().capacity_bytes))
-        .with_hint("place fewer nodes there, or use smaller shapes");
+        .with_hint(
+            "place fewer nodes there, lower max_requests and requests_in_flight, or use smaller "
+            "shapes");
 }
 
 // Keeps it as what the next one may start from.
 Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(int32_t index,
-                                                               bool is_apart,
+                                                               const DeviceSharing& sharing,
                                                                const StepWaits& waits,
                                                                Plan& plan) {
-    DeviceProblem problem = device_problem(index, is_apart, plan);
+    DeviceProblem problem = device_problem(index, sharing, plan);
     DeviceMemory& memory = plan.devices.memories[size_t(index)];
     const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
-        problem.limit_bytes = capacity - packed_bytes_in(index, plan);
+        problem.limit_bytes = room_of_request(*memory.part, packed_bytes_in(index, plan), sharing);
     }
     LEAT_ASSIGN_OR_RETURN(memory.layout, lay_out_on_device(problem, waits, memory.layout));
     return memory.layout;
@@ -151,16 +161,19 @@ int64_t window_bytes(int32_t index, const DevicePlan& devices, const MemoryPlan&
     return bytes;
 }
 
-Status place_in_own_memory(
-    int32_t index, bool is_apart, const StepWaits& waits, const GraphData& graph, Plan& plan) {
+Status place_in_own_memory(int32_t index,
+                           const DeviceSharing& sharing,
+                           const StepWaits& waits,
+                           const GraphData& graph,
+                           Plan& plan) {
     DevicePlan& devices = plan.devices;
     LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> found,
-                          lay_out_own_memory(index, is_apart, waits, plan));
+                          lay_out_own_memory(index, sharing, waits, plan));
     const LimitAnswer& answer = found->answer;
     const MemoryPlan& layout = answer.plan;
     if (answer.verdict != LimitVerdict::kMet) {
         return memory_error(graph, devices, devices.memories[size_t(index)],
-                            packed_bytes_in(index, plan), answer);
+                            packed_bytes_in(index, plan), sharing, answer);
     }
     for (const PlanStep& step : plan.steps) {
         DeviceUse* use = use_in(index, step, devices);
@@ -205,11 +218,11 @@ void start_from_layouts(const DevicePlan& former, DevicePlan& devices) {
     }
 }
 
-Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& plan) {
+Result<bool> fits_device_memory(const StepWaits& waits, const DeviceSharing& sharing, Plan& plan) {
     for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
         if (!plan.devices.memories[size_t(index)].is_arena) {
             LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> layout,
-                                  lay_out_own_memory(index, is_apart, waits, plan));
+                                  lay_out_own_memory(index, sharing, waits, plan));
             if (layout->answer.verdict != LimitVerdict::kMet) {
                 return false;
             }
@@ -220,13 +233,13 @@ Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& pla
 
 Status place_device_memory(const GraphData& graph,
                            const MemoryLayout& layout,
-                           bool is_apart,
+                           const DeviceSharing& sharing,
                            Plan& plan) {
     for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
         if (plan.devices.memories[size_t(index)].is_arena) {
             place_in_arena(index, layout, plan);
         } else {
-            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, is_apart, *layout.waits, graph, plan));
+            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, sharing, *layout.waits, graph, plan));
         }
     }
     return {};

@@ -11,15 +11,21 @@ namespace leat {
 // A plan for other sizes: memories may be arranged as in the former one.
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
 
+// Who shares the memory of a device.
+struct DeviceSharing {
+    bool is_apart = false;      // no two values of a request do
+    int64_t request_count = 1;  // requests that have values there at a time, each its own
+};
+
 // Decides the places in each memory, for steps that nothing but the layout's waits orders; those in
-// the arena are the layout's. `is_apart`: no two values share memory. Errors: as plan_offsets.
-// out_of_memory with names and numbers where a device has less.
+// the arena are the layout's. Errors: as plan_offsets. out_of_memory with names and numbers where a
+// device has less than all requests need.
 Status place_device_memory(const GraphData& graph,
                            const MemoryLayout& layout,
-                           bool is_apart,
+                           const DeviceSharing& sharing,
                            Plan& plan);
 // Where the waits are these, every device has the memory.
-Result<bool> fits_device_memory(const StepWaits& waits, bool is_apart, Plan& plan);
+Result<bool> fits_device_memory(const StepWaits& waits, const DeviceSharing& sharing, Plan& plan);
 
 // By buffer of the layout: devices use it at its place in the arena.
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices);

@@ -284,6 +284,34 @@ TEST(DomainMemory, MovesWhatLosesLeast) {
     EXPECT_EQ(breach(problem, found.partition), "");
 }
 
+// Constants once, values for each request.
+TEST(DomainMemory, CountsEveryRequest) {
+    PartitionProblem problem = chain_with_constants(0);
+    problem.request_count = 5;
+    const Partition partition{{0, 1, 1, 0}, {kNoPart, 0, 1, kNoPart}, 2};
+    EXPECT_EQ(least_bytes(problem, partition, kDevice), 200 + 5 * 20);
+    problem.capacity_bytes[kDevice] = 299;
+    const std::optional<MemoryShortage> shortage = find_shortage(problem, partition);
+    ASSERT_TRUE(shortage.has_value());
+    EXPECT_EQ(shortage->needed_bytes, 300);
+    problem.capacity_bytes[kDevice] = 300;
+    EXPECT_FALSE(find_shortage(problem, partition).has_value());
+}
+
+// Where one request leaves a, b and c on the device, eight have room for two of them.
+TEST(DomainMemory, MovesMoreForSeveralRequests) {
+    PartitionProblem problem = chain_with_constants(330);
+    EXPECT_THAT(partitioned(problem).partition.unit_of_task,
+                ElementsAre(kDevice, kDevice, kDevice, kHost));
+    problem.request_count = 8;
+    const CostPartition found = partitioned(problem);
+    ASSERT_FALSE(found.shortage.has_value());
+    const std::vector<int32_t>& units = found.partition.unit_of_task;
+    EXPECT_EQ(std::count(units.begin(), units.end(), kDevice), 2);
+    EXPECT_LE(least_bytes(problem, found.partition, kDevice), 330);
+    EXPECT_EQ(breach(problem, found.partition), "");
+}
+
 TEST(DomainMemory, SaysHowMuchIsMissing) {
     PartitionProblem problem = chain_with_constants(150);
     for (size_t task = 0; task < 4; ++task) {

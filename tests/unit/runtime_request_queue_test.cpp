@@ -1,4 +1,5 @@
 // RequestQueue: order, errors of one among several, ends, and what it refuses.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -92,6 +93,50 @@ TEST(RequestQueue, GivesResultsInOrderInVirtualTime) {
         const Runtime runtime(sim_options(threads, {{"mode", "virtual"}}));
         expect_results_in_order(*compiled_sum(runtime, "sim"));
     }
+}
+
+// On devices of 80,000 bytes, where one request takes 32 KiB: two have room, three do not.
+TEST(RequestQueue, HasMemoryForAllRequestsOrIsRefused) {
+    for (const PlacementPolicy policy : {PlacementPolicy::kListOrder, PlacementPolicy::kCost}) {
+        const Runtime runtime(sim_options(2, {{"memory_limit_bytes", "80000"}}));
+        Graph graph("tanh");
+        const ValueId a = graph.input("a", DType::kFloat32, {64, 64});
+        graph.output("y", graph.add("Tanh", {a}, {}, "tanh"));
+        CompileOptions options;
+        options.placement_policy = policy;
+        options.fallback = Fallback::kForbid;
+        options.devices = "sim";
+        options.requests_in_flight = 2;
+        const auto two = runtime.compile(graph, options);
+        ASSERT_TRUE(two.ok()) << two.error().message();
+        RequestQueue queue = *RequestQueue::make(*two);
+        for (int i = 0; i < queue.depth(); ++i) {
+            ASSERT_TRUE(queue.next().bind("a", random_tensor({64, 64}, 1)).ok());
+            ASSERT_TRUE(queue.submit().ok());
+        }
+        EXPECT_TRUE(queue.take().ok());
+        EXPECT_TRUE(queue.take().ok());
+        options.requests_in_flight = 3;
+        const auto three = runtime.compile(graph, options);
+        ASSERT_FALSE(three.ok());
+        EXPECT_EQ(three.error().code(), StatusCode::kOutOfMemory);
+        EXPECT_THAT(std::string(three.error().found()), testing::HasSubstr("3 requests"));
+    }
+}
+
+TEST(RequestQueue, HasToFitTheMemoryLimit) {
+    const Runtime runtime(sim_options(1));
+    Graph graph("tanh");
+    graph.output("y", graph.add("Tanh", {graph.input("a", DType::kFloat32, {64, 64})}));
+    CompileOptions options;
+    options.memory_limit_bytes = 1 << 20;
+    options.requests_in_flight = 3;
+    const auto compiled = runtime.compile(graph, options);
+    ASSERT_FALSE(compiled.ok());
+    EXPECT_EQ(compiled.error().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(compiled.error().message()), testing::HasSubstr("max_requests"));
+    options.max_requests = 3;
+    EXPECT_TRUE(runtime.compile(graph, options).ok());
 }
 
 // The second of three is late before it begins.
