@@ -1,5 +1,5 @@
-// A run with parts on a device allocates nothing but what the backend does itself. Counts operator
-// new of every module but the backend's, on any thread.
+// A run with parts on a device, alone or as one of a queue's, allocates nothing but what the
+// backend does itself. Counts operator new of every module but the backend's, on any thread.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -70,8 +70,7 @@ namespace {
 
 // x --> Relu (sim) --> Exp (cpu) --> Neg (sim) --> y
 //   \--> Tanh (cpu) -----------------------------> z
-int64_t allocations_in_runs(int threads, int64_t elements) {
-    const Runtime runtime(testing_support::sim_options(threads));
+CompiledGraph compiled_chain(const Runtime& runtime, int64_t elements, int in_flight = 1) {
     Graph graph("chain");
     const ValueId x = graph.input("x", DType::kFloat32, {elements});
     const ValueId relu = graph.add("Relu", {x}, {}, "relu");
@@ -81,7 +80,13 @@ int64_t allocations_in_runs(int threads, int64_t elements) {
     CompileOptions compile;
     compile.devices = "sim,cpu";
     compile.pins = {{"exp", "cpu"}, {"tanh", "cpu"}};
-    const CompiledGraph compiled = *runtime.compile(graph, compile);
+    compile.requests_in_flight = in_flight;
+    return *runtime.compile(graph, compile);
+}
+
+int64_t allocations_in_runs(int threads, int64_t elements) {
+    const Runtime runtime(testing_support::sim_options(threads));
+    const CompiledGraph compiled = compiled_chain(runtime, elements);
     Request request = *compiled.make_request();
     const std::vector<float> values(size_t(elements), -0.5F);
     EXPECT_TRUE(request.bind("x", std::span<const float>(values)).ok());
@@ -96,6 +101,41 @@ int64_t allocations_in_runs(int threads, int64_t elements) {
     counting = false;
     EXPECT_EQ(request.get<float>("y")[0], -1.0F);
     return allocations;
+}
+
+// Submits as long as there is room, and takes the oldest.
+void run_stream(RequestQueue& queue, int requests) {
+    for (int submitted = 0; submitted < requests || !queue.is_empty();) {
+        for (; submitted < requests && !queue.is_full(); ++submitted) {
+            EXPECT_TRUE(queue.submit().ok());
+        }
+        EXPECT_TRUE(queue.take().ok());
+    }
+}
+
+int64_t allocations_in_stream(int threads, int64_t elements) {
+    const Runtime runtime(testing_support::sim_options(threads));
+    const CompiledGraph compiled = compiled_chain(runtime, elements, 3);
+    RequestQueue queue = *RequestQueue::make(compiled);
+    const std::vector<float> values(size_t(elements), -0.5F);
+    for (int i = 0; i < queue.depth(); ++i) {
+        EXPECT_TRUE(queue.next().bind("x", std::span<const float>(values)).ok());
+        run_stream(queue, 1);
+    }
+    run_stream(queue, 3 * queue.depth());
+    allocations = 0;
+    counting = true;
+    run_stream(queue, 30);
+    counting = false;
+    EXPECT_EQ(queue.next().get<float>("y")[0], -1.0F);
+    return allocations;
+}
+
+TEST(DeviceAllocations, NoneInAStreamOfRequests) {
+    for (const int threads : {1, 2}) {
+        EXPECT_EQ(allocations_in_stream(threads, 4), 0) << threads;
+        EXPECT_EQ(allocations_in_stream(threads, 100'000), 0) << threads;
+    }
 }
 
 TEST(DeviceAllocations, NoneInARunWhereTheHostCopies) {
