@@ -152,6 +152,20 @@ Status check_load(const Session& session, const MeasureOptions& how) {
                        : "a result that has come is not taken before the next one is submitted");
 }
 
+// A case with what all streams of it need.
+int open_measured_case(BenchState& state,
+                       const std::string& spec,
+                       const Options& options,
+                       const MeasureOptions& how,
+                       const SweepCase& sweep) {
+    if (const int code = open_case(state, spec, options, sweep, {how.streams, /*in_flight=*/0});
+        code != kExitOk) {
+        return code;
+    }
+    const Status status = check_load(*state.sessions.back(), how);
+    return status.ok() ? kExitOk : usage_error(options, status.text());
+}
+
 // Every target in every case of the sweep; in turns, or one after the other.
 int measure_targets(BenchState& state,
                     const Options& options,
@@ -165,16 +179,11 @@ int measure_targets(BenchState& state,
                 sleep_until_ns(now_ns() + how.cool_down_ns);
             }
             int code = interruption() == Interruption::kNone
-                           ? open_case(state, spec, options, one, {how.streams, /*in_flight=*/0})
+                           ? open_measured_case(state, spec, options, how, one)
                            : kExitOk;
             if (interruption() != Interruption::kNone) {
                 state.exit_code = interruption_exit_code();
                 return kExitOk;  // with the results so far
-            }
-            if (code == kExitOk) {
-                if (const Status status = check_load(*state.sessions.back(), how); !status.ok()) {
-                    return usage_error(options, status.text());
-                }
             }
             if (code == kExitOk && !interleave) {
                 code = measure_sessions(state, options, how);
