@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "runtime/annotated_division.h"
+#include "runtime/assumed_shapes.h"
 #include "runtime/cost_placement.h"
 #include "runtime/device_annotations.h"
 #include "runtime/operator_division.h"

@@ -24,7 +24,8 @@ Session open_with_streams(const Runtime& runtime, int streams) {
     Target target = load_target("gen:squeezenet1_1?size=32").value();
     CompileOptions compile = compile_options(options).value();
     std::vector<NamedValue> inputs = make_inputs(target, options, compile).value();
-    return open_session(runtime, std::move(target), compile, std::move(inputs), nullptr, streams)
+    return open_session(runtime, std::move(target), compile, std::move(inputs), nullptr,
+                        {.streams = streams})
         .value();
 }
 
@@ -80,7 +81,7 @@ TEST(Measure, OpenLoopArrivalsAreSharedByTheStreams) {
 TEST(Measure, AnErrorOfOneStreamEndsAllOfThem) {
     Runtime runtime;
     Session session = open_with_streams(runtime, 2);
-    session.more_requests[0] = session.compiled.make_request().value();  // no input is bound
+    session.streams[1] = RequestQueue::make(session.compiled).value();  // no input is bound
     MeasureOptions how =
         measure_options(options_of({"--streams", "2", "--min-time", "60", "--warmup", "0"}))
             .value();
