@@ -16,7 +16,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Up to this many tasks the branch and bound looks at the placement, and at the order of parts.
 constexpr int32_t kFewTasks = 20;
-constexpr int64_t kExactStepsOfTasks = 100'000;
+constexpr int64_t kExactStepsOfTasks = 10'000;
 constexpr int64_t kExactStepsOfOrder = 2'000;
 // Of the makespan: a part that gains less is not worth being one.
 constexpr double kWorthwhile = 0.002;

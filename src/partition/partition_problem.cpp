@@ -44,6 +44,16 @@ void add_values(const PartitionProblem& problem, GroupedProblem& grouped) {
 
 }  // namespace
 
+double PartitionProblem::copy_ns(int32_t value, int32_t from, int32_t to) const {
+    const int32_t link = link_between[size_t(from) * size_t(domain_count) + size_t(to)];
+    const int64_t bytes = values[size_t(value)].bytes;
+    if (link == scheduler::PlacementProblem::kNoLink || bytes == 0) {
+        return 0;
+    }
+    const scheduler::PlacementLink& rates = links[size_t(link)];
+    return rates.latency_ns + double(bytes) * 1e9 / rates.bytes_per_s;
+}
+
 void number_parts(Partition& partition) {
     std::vector<int32_t> numbers(size_t(partition.part_count), kNoPart);
     partition.part_count = 0;
@@ -79,7 +89,7 @@ std::vector<bool> values_outside_arena(const PartitionProblem& problem,
     for (const auto& [value, below] : problem.overlays) {
         const int32_t maker = problem.values[size_t(value)].producer;
         if ((below < 0 || are_outside[size_t(below)]) &&
-            partition.part_of_task[size_t(maker)] == kNoPart) {
+            !problem.units[size_t(partition.unit_of_task[size_t(maker)])].runs_parts) {
             are_outside[size_t(value)] = true;
         }
     }

@@ -75,6 +75,12 @@ struct PartitionProblem {
     double cost(int32_t task, int32_t unit) const {
         return cost_ns[size_t(task) * units.size() + size_t(unit)];
     }
+    // Of the value over the link from one memory to another.
+    double copy_ns(int32_t value, int32_t from, int32_t to) const;
+    // Of a value that lies outside of the arena, by the host's lane.
+    double arena_copy_ns(int32_t value) const {
+        return double(values[size_t(value)].bytes) * 1e9 / arena_copy_bytes_per_s;
+    }
 };
 
 constexpr int32_t kNoPart = -1;

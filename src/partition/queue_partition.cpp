@@ -19,7 +19,7 @@ constexpr double kWorthwhile = 0.002;
 // Up to this many tasks, two of them the ends of the graph, every partition is looked at that may
 // be shorter by more than the nearness.
 constexpr int32_t kFewTasks = 16;
-constexpr EnumerationLimits kEnumerations[] = {{1.15, 100'000, 1'500}, {1.03, 200'000, 3'000}};
+constexpr EnumerationLimits kEnumeration = {1.04, 100'000, 1'000};
 
 // Pipelines that are looked at with all their queues.
 constexpr size_t kMostPipelines = 8;
@@ -69,11 +69,10 @@ class QueuePartitionSearch {
             }
         }
         descend(best_);
-        if (problem_.task_count <= kFewTasks) {
+        if (problem_.task_count <= kFewTasks && !enumerate()) {
             for (const QueuePartition& start : starts_) {
                 descend(start);
             }
-            enumerate();
         }
         LEAT_ASSIGN_OR_RETURN(QueueSchedule polished,
                               schedule_queues(problem_, best_.partition, QueueSearch::kPolish));
@@ -177,14 +176,13 @@ class QueuePartitionSearch {
         return is_shorter;
     }
 
-    void enumerate() {
-        for (const EnumerationLimits& limits : kEnumerations) {
-            enumerate_partitions(problem_, best_.schedule.makespan_ns, limits,
-                                 [this](const Partition& partition) {
-                                     take_if_shorter(partition, best_);
-                                     return best_.schedule.makespan_ns;
-                                 });
-        }
+    // False: something that is shorter by more than the nearness may have been left out.
+    bool enumerate() {
+        return enumerate_partitions(problem_, best_.schedule.makespan_ns, kEnumeration,
+                                    [this](const Partition& partition) {
+                                        take_if_shorter(partition, best_);
+                                        return best_.schedule.makespan_ns;
+                                    });
     }
 
     const PartitionProblem& problem_;

@@ -51,7 +51,7 @@ QueueGraph graph_of_kind(uint64_t seed, int32_t operators) {
 
 TEST(ExactQueues, AreWhatTryingEverythingFinds) {
     for (uint64_t seed = 0; seed < 72; ++seed) {
-        const QueueGraph graph = graph_of_kind(seed, 2);
+        const QueueGraph graph = graph_of_kind(seed, seed % 5 == 0 ? 3 : 2);
         SCOPED_TRACE(name_of(graph));
         const PartitionProblem problem = queue_problem(graph);
         const QueueOptimum found =
@@ -61,37 +61,31 @@ TEST(ExactQueues, AreWhatTryingEverythingFinds) {
     }
 }
 
-// True: it is proved that no placement is shorter than 1 / kMostRatio of what is found.
-bool expect_near_optimum(const QueueGraph& graph, int64_t most_steps) {
+// No placement is shorter than 1 / kMostRatio of what is found.
+void expect_near_optimum(const QueueGraph& graph) {
     SCOPED_TRACE(name_of(graph));
     const PartitionProblem problem = queue_problem(graph);
     const QueuePartition found = partitioned(problem);
     EXPECT_NEAR(replayed_ns(problem, found.partition, found.schedule), found.schedule.makespan_ns,
                 1e-6 * found.schedule.makespan_ns);
     const QueueOptimum shorter =
-        exact_queues(problem, found.schedule.makespan_ns / kMostRatio, most_steps);
+        exact_queues(problem, found.schedule.makespan_ns / kMostRatio, kNoLimitOfSteps);
     EXPECT_TRUE(std::isinf(shorter.makespan_ns))
         << "found " << found.schedule.makespan_ns << " ns, and there is " << shorter.makespan_ns
         << ": " << found.schedule.makespan_ns / shorter.makespan_ns;
-    return shorter.is_proved;
+    EXPECT_TRUE(shorter.is_proved);
 }
 
 TEST(QueuePartition, IsNearTheOptimumOfSmallGraphs) {
     for (uint64_t seed = 0; seed < 360; ++seed) {
-        EXPECT_TRUE(
-            expect_near_optimum(graph_of_kind(seed, 1 + int32_t(seed % 8)), kNoLimitOfSteps));
+        expect_near_optimum(graph_of_kind(seed, 1 + int32_t(seed % 8)));
     }
 }
 
-// As far as the steps go: most are proved.
 TEST(QueuePartition, IsNearTheOptimumOfTwelveOperators) {
-    constexpr int64_t kMostSteps = 300'000;
-    int proved = 0;
-    constexpr int kGraphs = 72;
-    for (uint64_t seed = 1000; seed < 1000 + kGraphs; ++seed) {
-        proved += expect_near_optimum(graph_of_kind(seed, 9 + int32_t(seed % 4)), kMostSteps);
+    for (uint64_t seed = 1000; seed < 1144; ++seed) {
+        expect_near_optimum(graph_of_kind(seed, 9 + int32_t(seed % 4)));
     }
-    EXPECT_GE(proved, kGraphs / 2);
 }
 
 TEST(QueuePartition, IsNeverLongerThanSimpleRules) {
