@@ -77,7 +77,8 @@ Result<DividedGraph> divide_graph(const DivisionQuestion& question,
                                   const PlacementTerms& terms) {
     LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
     std::vector<int> stages = stages_of(question.graph, division, split, terms.history);
-    DividedGraph divided{std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
+    DividedGraph divided{
+        std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
     LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
     AskedGraph& asked = divided.asked;
     std::vector<AssumedDevice>& assumed = asked.assumed.devices;
