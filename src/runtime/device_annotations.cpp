@@ -198,16 +198,25 @@ class AnnotationReader {
                                              [](const auto& spec) { return spec.is_output; });
         std::vector<int64_t> numbers;
         for (const ShardingSpec& spec : own.sharding) {
-            for (const int64_t number : spec.devices) {
-                const auto group = spec.groups.find(number);
-                const std::vector<int64_t> members =
-                    group == spec.groups.end() ? std::vector<int64_t>{number} : group->second;
-                for (const int64_t member : members) {
-                    LEAT_RETURN_IF_ERROR(check_number(node, member));
-                    if (spec.is_output == has_outputs) {
-                        numbers.push_back(member);
-                    }
+            for (const int64_t number : members_of(spec)) {
+                LEAT_RETURN_IF_ERROR(check_number(node, number));
+                if (spec.is_output == has_outputs) {
+                    numbers.push_back(number);
                 }
+            }
+        }
+        return numbers;
+    }
+
+    // Groups as the devices in them.
+    static std::vector<int64_t> members_of(const ShardingSpec& spec) {
+        std::vector<int64_t> numbers;
+        for (const int64_t number : spec.devices) {
+            const auto group = spec.groups.find(number);
+            if (group == spec.groups.end()) {
+                numbers.push_back(number);
+            } else {
+                numbers.insert(numbers.end(), group->second.begin(), group->second.end());
             }
         }
         return numbers;
@@ -247,7 +256,9 @@ class AnnotationReader {
             if (!is_first && devices != shards.devices && reason.empty()) {
                 reason = "its operands are on different devices";
             }
-            shards.devices = is_first ? devices : std::move(shards.devices);
+            if (is_first) {
+                shards.devices = devices;
+            }
             shards.operands.push_back(operand_of(*spec));
         }
         if (!reason.empty()) {

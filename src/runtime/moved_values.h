@@ -25,8 +25,9 @@ struct ValueMove {
     bool is_to_device = false;
 };
 
-// By value: made in one memory, and read in another one or given out by the graph, so that it has to
-// be on the host. memory_of_node: by node of `cut`, in any numbers. is_needed: as needed_nodes().
+// By value: made in one memory, and read in another one or given out by the graph, so that it has
+// to be on the host. memory_of_node: by node of `cut`, in any numbers. is_needed: as
+// needed_nodes().
 std::vector<bool> values_wanted_on_host(const GraphData& cut,
                                         std::span<const int> memory_of_node,
                                         const std::vector<bool>& is_needed);

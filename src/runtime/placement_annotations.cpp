@@ -1,7 +1,6 @@
 #include "runtime/placement_annotations.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>

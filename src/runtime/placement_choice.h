@@ -33,7 +33,7 @@ struct PlacedList {
 
 // A graph that is to be placed, with what devices say about it.
 struct AskedGraph {
-    const GraphData* graph;
+    const GraphData* graph = nullptr;
     std::vector<DeviceAnswers> answers;
     std::vector<int> pins;    // by node, of the program
     std::vector<int> places;  // the same, and the devices of shards
