@@ -47,6 +47,26 @@ PlacementBounds::PlacementBounds(const PartitionProblem& problem)
 }
 
 // From a producer's end to the begin of what reads its value in another part.
+double PlacementBounds::find_handing_ns(int32_t value,
+                                        bool is_callers,
+                                        size_t from,
+                                        size_t to) const {
+    if (from == to) {
+        return 0;
+    }
+    const int32_t source = problem_.units[from].domain;
+    const int32_t target = problem_.units[to].domain;
+    double handing = submit_ns(to);
+    if (source != target) {
+        handing += (source == kHostDomain ? 0 : problem_.copy_ns(value, source, kHostDomain)) +
+                   (target == kHostDomain ? 0 : problem_.copy_ns(value, kHostDomain, target));
+    }
+    if (is_callers && problem_.units[to].runs_parts && target == kHostDomain) {
+        handing += problem_.arena_copy_ns(value);
+    }
+    return handing;
+}
+
 void PlacementBounds::find_handing() {
     std::vector<bool> is_callers(problem_.values.size());
     for (const int32_t value : problem_.callers_values) {
@@ -55,36 +75,29 @@ void PlacementBounds::find_handing() {
     for (int32_t value = 0; value < int32_t(problem_.values.size()); ++value) {
         for (size_t from = 0; from < units(); ++from) {
             for (size_t to = 0; to < units(); ++to) {
-                const int32_t source = problem_.units[from].domain;
-                const int32_t target = problem_.units[to].domain;
-                double handing = submit_ns(to);
-                if (source != target) {
-                    handing +=
-                        (source == kHostDomain ? 0 : problem_.copy_ns(value, source, kHostDomain)) +
-                        (target == kHostDomain ? 0 : problem_.copy_ns(value, kHostDomain, target));
-                }
-                if (is_callers[size_t(value)] && problem_.units[to].runs_parts &&
-                    target == kHostDomain) {
-                    handing += problem_.arena_copy_ns(value);
-                }
-                handing_ns_.push_back(from == to ? 0 : handing);
+                handing_ns_.push_back(find_handing_ns(value, is_callers[size_t(value)], from, to));
             }
         }
     }
+}
+
+// What reads a value that is made there, and what follows that.
+double PlacementBounds::rest_by_ns(size_t reader, int32_t value, size_t from) const {
+    double least = kInfinity;
+    for (size_t to = 0; to < units(); ++to) {
+        least =
+            std::min(least, handing_ns(value, from, to) + problem_.cost_ns[reader * units() + to] +
+                                rests_ns_[reader * units() + to]);
+    }
+    return least;
 }
 
 void PlacementBounds::find_rests() {
     for (auto task = size_t(problem_.task_count); task-- > 0;) {
         for (const Use& use : inputs_[task]) {
             for (size_t from = 0; from < units(); ++from) {
-                double least = kInfinity;
-                for (size_t to = 0; to < units(); ++to) {
-                    least = std::min(least, handing_ns(use.value, from, to) +
-                                                problem_.cost_ns[task * units() + to] +
-                                                rests_ns_[task * units() + to]);
-                }
                 double& rest = rests_ns_[size_t(use.producer) * units() + from];
-                rest = std::max(rest, least);
+                rest = std::max(rest, rest_by_ns(task, use.value, from));
             }
         }
     }

@@ -40,6 +40,8 @@ class PlacementBounds {
     double handing_ns(int32_t value, size_t from, size_t to) const {
         return handing_ns_[(size_t(value) * units() + from) * units() + to];
     }
+    double find_handing_ns(int32_t value, bool is_callers, size_t from, size_t to) const;
+    double rest_by_ns(size_t reader, int32_t value, size_t from) const;
     void find_handing();
     void find_rests();
     void find_idle();

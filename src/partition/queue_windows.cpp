@@ -69,7 +69,7 @@ void QueueWindows::sort_by_order() {
 double QueueWindows::done_ns(Mask operations, const Times& from_ns) const {
     double done = 0;
     for (const Mask lane : masks_) {
-        std::array<int32_t, kMost> own;
+        std::array<int32_t, kMost> own{};
         size_t size = 0;
         for (Mask left = operations & lane; left != 0; left &= left - 1, ++size) {
             // Few, and most of them stand in order.
@@ -124,50 +124,64 @@ bool QueueWindows::fits(double limit_ns) const {
     return lanes_fit(limit_ns);
 }
 
-// Any operations of a lane: the earliest begin, all of them, the shortest rest.
+// Of operations in the order of their tails, longest first, those that begin no sooner than one of
+// them: the earliest begin, all of them, the shortest rest.
+bool QueueWindows::begin_fits(const std::vector<int32_t>& operations,
+                              double begin_ns,
+                              double limit_ns) const {
+    double sum = begin_ns;
+    for (const int32_t i : operations) {
+        if (heads_ns_[size_t(i)] < begin_ns) {
+            continue;
+        }
+        sum += cost_ns_[size_t(i)];
+        if (sum + tails_ns_[size_t(i)] >= limit_ns) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool QueueWindows::lanes_fit(double limit_ns) const {
     for (std::vector<int32_t> lane : lanes_) {
         std::sort(lane.begin(), lane.end(), [this](int32_t a, int32_t b) {
             return tails_ns_[size_t(a)] > tails_ns_[size_t(b)];
         });
         for (const int32_t first : lane) {
-            double sum = heads_ns_[size_t(first)];
-            for (const int32_t i : lane) {
-                if (heads_ns_[size_t(i)] >= heads_ns_[size_t(first)]) {
-                    sum += cost_ns_[size_t(i)];
-                    if (sum + tails_ns_[size_t(i)] >= limit_ns) {
-                        return false;
-                    }
-                }
+            if (!begin_fits(lane, heads_ns_[size_t(first)], limit_ns)) {
+                return false;
             }
         }
     }
     return true;
 }
 
-bool QueueWindows::order_pairs(double limit_ns, bool& is_changed) {
-    const auto fits_before = [&](int32_t a, int32_t b) {
-        return heads_ns_[size_t(a)] + cost_ns_[size_t(a)] + cost_ns_[size_t(b)] +
-                   tails_ns_[size_t(b)] <
+// False: neither order fits.
+bool QueueWindows::order_pair(int32_t a, int32_t b, double limit_ns, bool& is_changed) {
+    const auto fits_before = [&](int32_t first, int32_t second) {
+        return heads_ns_[size_t(first)] + cost_ns_[size_t(first)] + cost_ns_[size_t(second)] +
+                   tails_ns_[size_t(second)] <
                limit_ns;
     };
-    for (const std::vector<int32_t>& lane : lanes_) {
-        for (size_t i = 0; i < lane.size(); ++i) {
-            for (size_t j = i + 1; j < lane.size(); ++j) {
-                const int32_t a = lane[i];
-                const int32_t b = lane[j];
-                if (is_ordered(a, b)) {
-                    continue;
-                }
-                const bool fits = fits_before(a, b);
-                if (fits == fits_before(b, a)) {
-                    if (!fits) {
-                        return false;
-                    }
-                    continue;
-                }
-                order(fits ? a : b, fits ? b : a);
-                is_changed = true;
+    if (is_ordered(a, b)) {
+        return true;
+    }
+    const bool fits = fits_before(a, b);
+    if (fits == fits_before(b, a)) {
+        return fits;
+    }
+    order(fits ? a : b, fits ? b : a);
+    is_changed = true;
+    return true;
+}
+
+bool QueueWindows::order_pairs(const std::vector<int32_t>& lane,
+                               double limit_ns,
+                               bool& is_changed) {
+    for (size_t i = 0; i < lane.size(); ++i) {
+        for (size_t j = i + 1; j < lane.size(); ++j) {
+            if (!order_pair(lane[i], lane[j], limit_ns, is_changed)) {
+                return false;
             }
         }
     }
@@ -182,7 +196,10 @@ bool QueueWindows::may_end_before(double limit_ns) {
     while (is_changed) {
         is_changed = false;
         narrow();
-        if (!fits(limit_ns) || !order_pairs(limit_ns, is_changed)) {
+        if (!fits(limit_ns) ||
+            !std::all_of(lanes_.begin(), lanes_.end(), [&](const std::vector<int32_t>& lane) {
+                return order_pairs(lane, limit_ns, is_changed);
+            })) {
             return false;
         }
     }

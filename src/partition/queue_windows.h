@@ -35,8 +35,10 @@ class QueueWindows {
     double done_ns(Mask operations, const Times& from_ns) const;
     void narrow();
     bool fits(double limit_ns) const;
+    bool begin_fits(const std::vector<int32_t>& operations, double begin_ns, double limit_ns) const;
     bool lanes_fit(double limit_ns) const;
-    bool order_pairs(double limit_ns, bool& is_changed);
+    bool order_pair(int32_t a, int32_t b, double limit_ns, bool& is_changed);
+    bool order_pairs(const std::vector<int32_t>& lane, double limit_ns, bool& is_changed);
 
     const int32_t count_;
     const std::vector<double>& cost_ns_;

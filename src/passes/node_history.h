@@ -55,7 +55,7 @@ struct PinnedShards {
 struct Pin {
     std::string device;    // empty: any; of shards that one where their results are added up
     int stage = kNoStage;  // of a pipeline: nodes of different stages are in different parts
-    PinnedShards shards;
+    PinnedShards shards = {};
 
     bool is_pinned() const { return !device.empty() || stage != kNoStage; }
     bool operator==(const Pin&) const = default;

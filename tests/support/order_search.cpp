@@ -45,7 +45,7 @@ void OrderSearch::add_order(size_t first, size_t second, Windows& windows) {
 double OrderSearch::end_of(uint64_t operations, const std::array<double, kMost>& far_ns) const {
     double last_ns = 0;
     for (const uint64_t lane : masks_) {
-        std::array<size_t, kMost> members;
+        std::array<size_t, kMost> members{};
         size_t size = 0;
         for (uint64_t left = operations & lane; left != 0; left &= left - 1) {
             size_t at = size++;
@@ -65,7 +65,7 @@ double OrderSearch::end_of(uint64_t operations, const std::array<double, kMost>&
 }
 
 void OrderSearch::find_heads_and_tails(Windows& windows) const {
-    std::array<size_t, kMost> order;  // closed sets of predecessors are larger behind
+    std::array<size_t, kMost> order{};  // closed sets of predecessors are larger behind
     for (size_t i = 0; i < count_; ++i) {
         size_t at = i;
         const int own = std::popcount(windows.before[i]);
@@ -100,45 +100,62 @@ void OrderSearch::find_heads_and_tails(Windows& windows) const {
     }
 }
 
-// Of some operations of a lane: the first can begin, all run, and the rest behind the last.
-bool OrderSearch::has_late_lane(double limit_ns, const Windows& windows) const {
-    for (const std::vector<size_t>& lane : lanes_) {
-        for (const size_t first : lane) {
-            for (const size_t last : lane) {
-                double bound_ns = windows.heads_ns[first] + windows.tails_ns[last];
-                for (const size_t i : lane) {
-                    const bool is_between = windows.heads_ns[i] >= windows.heads_ns[first] &&
-                                            windows.tails_ns[i] >= windows.tails_ns[last];
-                    bound_ns += is_between ? costs_ns_[i] : 0;
-                }
-                if (windows.heads_ns[last] >= windows.heads_ns[first] &&
-                    windows.tails_ns[first] >= windows.tails_ns[last] && bound_ns >= limit_ns) {
-                    return true;
-                }
+// Of some operations of a lane: the first can begin, all run, and the rest behind the last. 0:
+// these two are not the first and the last.
+double OrderSearch::bound_between(const std::vector<size_t>& lane,
+                                  size_t first,
+                                  size_t last,
+                                  const Windows& windows) const {
+    const auto is_between = [&](size_t i) {
+        return windows.heads_ns[i] >= windows.heads_ns[first] &&
+               windows.tails_ns[i] >= windows.tails_ns[last];
+    };
+    if (!is_between(first) || !is_between(last)) {
+        return 0;
+    }
+    double bound_ns = windows.heads_ns[first] + windows.tails_ns[last];
+    for (const size_t i : lane) {
+        bound_ns += is_between(i) ? costs_ns_[i] : 0;
+    }
+    return bound_ns;
+}
+
+bool OrderSearch::is_late(const std::vector<size_t>& lane,
+                          double limit_ns,
+                          const Windows& windows) const {
+    for (const size_t first : lane) {
+        for (const size_t last : lane) {
+            if (bound_between(lane, first, last, windows) >= limit_ns) {
+                return true;
             }
         }
     }
     return false;
 }
 
-bool OrderSearch::order_pairs(double limit_ns, Windows& windows, bool& is_changed) const {
-    for (const std::vector<size_t>& lane : lanes_) {
-        for (size_t a = 0; a < lane.size(); ++a) {
-            for (size_t b = a + 1; b < lane.size(); ++b) {
-                const size_t i = lane[a];
-                const size_t j = lane[b];
-                if (are_ordered(i, j, windows)) {
-                    continue;
-                }
-                const bool may_be_first = bound_of_order(i, j, windows) < limit_ns;
-                const bool may_be_second = bound_of_order(j, i, windows) < limit_ns;
-                if (!may_be_first && !may_be_second) {
-                    return false;
-                }
-                if (may_be_first != may_be_second) {
-                    add_order(may_be_first ? i : j, may_be_first ? j : i, windows);
-                    is_changed = true;
-                }
+// False: neither order is possible.
+bool OrderSearch::order_pair(
+    size_t i, size_t j, double limit_ns, Windows& windows, bool& is_changed) const {
+    if (are_ordered(i, j, windows)) {
+        return true;
+    }
+    const bool may_be_first = bound_of_order(i, j, windows) < limit_ns;
+    const bool may_be_second = bound_of_order(j, i, windows) < limit_ns;
+    if (may_be_first != may_be_second) {
+        add_order(may_be_first ? i : j, may_be_first ? j : i, windows);
+        is_changed = true;
+    }
+    return may_be_first || may_be_second;
+}
+
+bool OrderSearch::order_pairs(const std::vector<size_t>& lane,
+                              double limit_ns,
+                              Windows& windows,
+                              bool& is_changed) const {
+    for (size_t a = 0; a < lane.size(); ++a) {
+        for (size_t b = a + 1; b < lane.size(); ++b) {
+            if (!order_pair(lane[a], lane[b], limit_ns, windows, is_changed)) {
+                return false;
             }
         }
     }
@@ -154,7 +171,14 @@ bool OrderSearch::narrow(double limit_ns, Windows& windows) const {
                 return false;
             }
         }
-        if (has_late_lane(limit_ns, windows) || !order_pairs(limit_ns, windows, is_changed)) {
+        const auto is_late_lane = [&](const std::vector<size_t>& lane) {
+            return is_late(lane, limit_ns, windows);
+        };
+        const auto order_lane = [&](const std::vector<size_t>& lane) {
+            return order_pairs(lane, limit_ns, windows, is_changed);
+        };
+        if (std::any_of(lanes_.begin(), lanes_.end(), is_late_lane) ||
+            !std::all_of(lanes_.begin(), lanes_.end(), order_lane)) {
             return false;
         }
     }
@@ -174,38 +198,45 @@ double OrderSearch::run(double limit_ns, int64_t& steps_left) {
     return best_ns_;
 }
 
+// The open pair of which either order takes longest, the shorter order first; (count, count): none.
+std::pair<size_t, size_t> OrderSearch::hardest_pair(const Windows& windows) const {
+    std::pair<size_t, size_t> hardest(count_, count_);
+    double most_ns = -1;
+    const auto consider = [&](size_t i, size_t j) {
+        const double own_ns = bound_of_order(i, j, windows);
+        if (i != j && !are_ordered(i, j, windows) && own_ns <= bound_of_order(j, i, windows) &&
+            own_ns > most_ns) {
+            most_ns = own_ns;
+            hardest = {i, j};
+        }
+    };
+    for (const std::vector<size_t>& lane : lanes_) {
+        for (const size_t i : lane) {
+            for (const size_t j : lane) {
+                consider(i, j);
+            }
+        }
+    }
+    return hardest;
+}
+
 void OrderSearch::search(const Windows& windows, int64_t& steps_left) {
     Windows now = windows;
     if (--steps_left < 0 || !narrow(best_ns_ * kShorter, now)) {
         return;
     }
-    // The pair of which either order takes longest.
-    size_t first = count_;
-    size_t second = count_;
-    double most_ns = -1;
-    for (const std::vector<size_t>& lane : lanes_) {
-        for (const size_t i : lane) {
-            for (const size_t j : lane) {
-                const double own_ns = bound_of_order(i, j, now);
-                if (i != j && !are_ordered(i, j, now) && own_ns <= bound_of_order(j, i, now) &&
-                    own_ns > most_ns) {
-                    most_ns = own_ns;
-                    first = i;
-                    second = j;
-                }
-            }
-        }
-    }
-    if (first == count_) {
+    const std::pair<size_t, size_t> hardest = hardest_pair(now);
+    if (hardest.first == count_) {
         best_ns_ = 0;
         for (size_t i = 0; i < count_; ++i) {
             best_ns_ = std::max(best_ns_, now.heads_ns[i] + costs_ns_[i]);
         }
         return;
     }
-    for (const auto& [before, after] : {std::pair(first, second), std::pair(second, first)}) {
+    for (const bool is_reversed : {false, true}) {
         Windows ordered = now;
-        add_order(before, after, ordered);
+        add_order(is_reversed ? hardest.second : hardest.first,
+                  is_reversed ? hardest.first : hardest.second, ordered);
         search(ordered, steps_left);
     }
 }

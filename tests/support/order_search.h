@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "queue_operations.h"
@@ -48,10 +49,19 @@ class OrderSearch {
     // When the lanes have done all of these, one lane after the other; `far_ns` are their heads.
     double end_of(uint64_t operations, const std::array<double, kMost>& far_ns) const;
     void find_heads_and_tails(Windows& windows) const;
-    bool has_late_lane(double limit_ns, const Windows& windows) const;
+    double bound_between(const std::vector<size_t>& lane,
+                         size_t first,
+                         size_t last,
+                         const Windows& windows) const;
+    bool is_late(const std::vector<size_t>& lane, double limit_ns, const Windows& windows) const;
+    bool order_pair(size_t i, size_t j, double limit_ns, Windows& windows, bool& is_changed) const;
     // Pairs of which only one order is possible. False: of one none is.
-    bool order_pairs(double limit_ns, Windows& windows, bool& is_changed) const;
+    bool order_pairs(const std::vector<size_t>& lane,
+                     double limit_ns,
+                     Windows& windows,
+                     bool& is_changed) const;
     bool narrow(double limit_ns, Windows& windows) const;
+    std::pair<size_t, size_t> hardest_pair(const Windows& windows) const;
     void search(const Windows& windows, int64_t& steps_left);
 
     const size_t count_;

@@ -44,40 +44,50 @@ double UnitBounds::passing_ns(int32_t value, int32_t from, int32_t to) const {
                        size_t(to)];
 }
 
-// From the end of its producer to the first task of a part that reads it.
+// From the end of its producer to the first task of a part of another unit that reads it.
+double UnitBounds::find_passing_ns(int32_t value,
+                                   const PartitionUnit& from,
+                                   const PartitionUnit& to) const {
+    const int64_t bytes = problem_.values[size_t(value)].bytes;
+    const auto& callers = problem_.callers_values;
+    double passing = to.runs_parts ? to.submit_ns : 0;
+    if (from.domain != to.domain) {
+        passing +=
+            download_ns(problem_, from.domain, bytes) + upload_ns(problem_, to.domain, bytes);
+    }
+    if (to.runs_parts && to.domain == kHostDomain &&
+        std::find(callers.begin(), callers.end(), value) != callers.end()) {
+        passing += arena_copy_ns(problem_, bytes);
+    }
+    return passing;
+}
+
 void UnitBounds::find_passing_times() {
     for (int32_t value = 0; value < int32_t(problem_.values.size()); ++value) {
-        const int64_t bytes = problem_.values[size_t(value)].bytes;
-        const auto& callers = problem_.callers_values;
-        const bool is_callers = std::find(callers.begin(), callers.end(), value) != callers.end();
         for (const PartitionUnit& from : problem_.units) {
             for (const PartitionUnit& to : problem_.units) {
-                double passing = to.runs_parts ? to.submit_ns : 0;
-                if (from.domain != to.domain) {
-                    passing += download_ns(problem_, from.domain, bytes) +
-                               upload_ns(problem_, to.domain, bytes);
-                }
-                if (is_callers && to.runs_parts && to.domain == kHostDomain) {
-                    passing += arena_copy_ns(problem_, bytes);
-                }
-                passing_ns_.push_back(&from == &to ? 0 : passing);
+                passing_ns_.push_back(&from == &to ? 0 : find_passing_ns(value, from, to));
             }
         }
     }
+}
+
+// The least of a reader and what is behind it, where the value is made by `unit`.
+double UnitBounds::tail_by(int32_t reader, int32_t value, int32_t unit) const {
+    double least = kInfinity;
+    for (int32_t to = 0; to < units(); ++to) {
+        least = std::min(least, passing_ns(value, unit, to) + problem_.cost(reader, to) +
+                                    tails_ns_[at(reader, to)]);
+    }
+    return least;
 }
 
 void UnitBounds::find_tails() {
     for (int32_t task = problem_.task_count; task-- > 0;) {
         for (int32_t unit = 0; unit < units(); ++unit) {
             for (const int32_t value : inputs_[size_t(task)]) {
-                const int32_t producer = problem_.values[size_t(value)].producer;
-                double least = kInfinity;
-                for (int32_t to = 0; to < units(); ++to) {
-                    least = std::min(least, passing_ns(value, unit, to) + problem_.cost(task, to) +
-                                                tails_ns_[at(task, to)]);
-                }
-                double& tail = tails_ns_[at(producer, unit)];
-                tail = std::max(tail, least);
+                double& tail = tails_ns_[at(problem_.values[size_t(value)].producer, unit)];
+                tail = std::max(tail, tail_by(task, value, unit));
             }
         }
     }
@@ -126,20 +136,24 @@ void UnitBounds::find_margins() {
     }
 }
 
+void UnitBounds::find_rest(Weights& weights) const {
+    weights.rest_ns.assign(size_t(problem_.task_count) + 1, 0);
+    for (int32_t task = problem_.task_count; task-- > 0;) {
+        double least = kInfinity;
+        for (int32_t unit = 0; unit < units(); ++unit) {
+            const double cost = problem_.cost(task, unit);
+            if (std::isfinite(cost)) {
+                least = std::min(least, weights.of_lane[size_t(unit)] * cost);
+            }
+        }
+        weights.rest_ns[size_t(task)] = weights.rest_ns[size_t(task) + 1] + least;
+    }
+}
+
 void UnitBounds::add_weights(size_t lane, int32_t left, int32_t parts_of_one, Weights& weights) {
     if (lane-- == 1) {
         weights.of_lane[0] = double(left) / parts_of_one;
-        weights.rest_ns.assign(size_t(problem_.task_count) + 1, 0);
-        for (int32_t task = problem_.task_count; task-- > 0;) {
-            double least = kInfinity;
-            for (int32_t unit = 0; unit < units(); ++unit) {
-                const double cost = problem_.cost(task, unit);
-                if (std::isfinite(cost)) {
-                    least = std::min(least, weights.of_lane[size_t(unit)] * cost);
-                }
-            }
-            weights.rest_ns[size_t(task)] = weights.rest_ns[size_t(task) + 1] + least;
-        }
+        find_rest(weights);
         weights_.push_back(weights);
         return;
     }

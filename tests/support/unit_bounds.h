@@ -31,10 +31,13 @@ class UnitBounds {
     }
     int32_t units() const { return int32_t(problem_.units.size()); }
     double passing_ns(int32_t value, int32_t from, int32_t to) const;
+    double find_passing_ns(int32_t value, const PartitionUnit& from, const PartitionUnit& to) const;
     void find_passing_times();
+    double tail_by(int32_t reader, int32_t value, int32_t unit) const;
     void find_tails();
     void find_ends(int32_t task, int32_t unit);
     void find_margins();
+    void find_rest(Weights& weights) const;
     void add_weights(size_t lane, int32_t left, int32_t parts_of_one, Weights& weights);
     void count_loads(int32_t last);
     void count_copies(int32_t value, int32_t last);
