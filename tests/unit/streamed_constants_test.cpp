@@ -165,7 +165,7 @@ TEST(StreamedConstants, AreChosenByThePeriodOfAStream) {
         SCOPED_TRACE(seed);
         PartitionProblem problem = random_problem(seed, 20);
         problem.request_count = kInFlight;
-        problem.capacity_bytes[kDeviceDomain] = constant_bytes(problem) / 2 + 3 * 8192;
+        problem.capacity_bytes[kDeviceDomain] = constant_bytes(problem) / 2 + int64_t{3} * 8192;
         const Partition whole = one_part(problem);
         const auto schedule_of = [&](const Partition& partition) {
             return *schedule_queues(problem, partition, QueueSearch::kLook, kInFlight);
