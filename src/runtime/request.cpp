@@ -4,34 +4,13 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
-#include "memory/page_placement.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
 namespace {
 
-// As many as a part has instances.
-constexpr size_t kMaxDivisions = 16;
-
 std::string describe(const Tensor& tensor) {
     return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
-}
-
-// The placement report beside a trace.
-std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& report) {
-    std::vector<scheduler::TraceCounters> all;
-    all.reserve(report.memory.size());
-    for (const PagePlacement& own : report.memory) {
-        all.push_back({own.numa_nodes.empty() ? fmt::format("pages of {}", own.memory)
-                                              : fmt::format("pages of {} for node {}", own.memory,
-                                                            fmt::join(own.numa_nodes, ", ")),
-                       {{"wanted", own.wanted_pages},
-                        {"there", own.there_pages},
-                        {"elsewhere", own.elsewhere_pages},
-                        {"absent", own.absent_pages},
-                        {"huge", own.huge_pages}}});
-    }
-    return all;
 }
 
 }  // namespace
@@ -137,109 +116,6 @@ Status Request::Impl::check_bound() const {
                 .with_file(compiled->graph.file)
                 .with_needed(value.type.to_string())
                 .with_hint("bind every input before run()");
-        }
-    }
-    return {};
-}
-
-bool Request::Impl::matches(const Plan& plan) const {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i].is_tensor() && !(inputs[i].tensor().shape() == plan.key.shapes[i])) {
-            return false;
-        }
-    }
-    const std::byte* expected = plan.key.values.data();
-    int64_t left = int64_t(plan.key.values.size());
-    for (int input : compiled->deciding_inputs) {
-        const Tensor& tensor = inputs[size_t(input)].tensor();
-        const int64_t bytes = tensor.byte_count();
-        if (bytes > left ||
-            (bytes > 0 && std::memcmp(expected, tensor.bytes(), size_t(bytes)) != 0)) {
-            return false;
-        }
-        expected += bytes;
-        left -= bytes;
-    }
-    return left == 0;
-}
-
-// Of the bound inputs, or those given instead.
-std::vector<Shape> Request::Impl::wanted_shapes(std::span<const Shape> override_shapes) const {
-    std::vector<Shape> shapes(override_shapes.begin(), override_shapes.end());
-    if (!shapes.empty()) {
-        return shapes;
-    }
-    shapes.reserve(inputs.size());
-    for (const Value& input : inputs) {
-        shapes.push_back(input.is_tensor() ? input.tensor().shape() : Shape{});
-    }
-    return shapes;
-}
-
-Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
-    if (divides_batches_) {
-        LEAT_RETURN_IF_ERROR(select_division(override_shapes));
-        if (division_->is_divided()) {
-            return {};
-        }
-    }
-    active_.assign(1, home_);
-    RequestPart& home = parts_[size_t(home_)];
-    if (override_shapes.empty()) {
-        if (home.current() != nullptr && matches(home.current()->plan())) {
-            return {};
-        }
-        if (home.use_instance([this](const Plan& plan) { return matches(plan); })) {
-            return {};
-        }
-    }
-    const std::vector<Shape> shapes = wanted_shapes(override_shapes);
-    std::vector<const Tensor*> values(inputs.size(), nullptr);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        values[i] = &inputs[i].tensor();
-    }
-    LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          compiled->plan_for(shapes, values, home_));
-    return home.use(std::move(plan));
-}
-
-// Makes the division for these shapes current, also one that says that there is none.
-Status Request::Impl::select_division(std::span<const Shape> override_shapes) {
-    const auto is_meant = [&](const std::unique_ptr<BatchDivision>& held) {
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            const Shape& wanted =
-                override_shapes.empty() ? inputs[i].tensor().shape() : override_shapes[i];
-            if (!(held->shapes[i] == wanted)) {
-                return false;
-            }
-        }
-        return true;
-    };
-    const auto held = std::find_if(divisions_.begin(), divisions_.end(), is_meant);
-    if (held != divisions_.end()) {
-        std::rotate(divisions_.begin(), held, held + 1);
-    } else {
-        std::vector<Shape> shapes = wanted_shapes(override_shapes);
-        LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
-        LEAT_ASSIGN_OR_RETURN(BatchDivision division, divide_batch(*compiled, std::move(shapes)));
-        if (divisions_.size() == kMaxDivisions) {
-            divisions_.pop_back();
-        }
-        divisions_.insert(divisions_.begin(), std::make_unique<BatchDivision>(std::move(division)));
-    }
-    division_ = divisions_.front().get();
-    return division_->is_divided() ? use_division() : Status();
-}
-
-// The parts that have rows run, that of the request's home first, by the calling thread.
-Status Request::Impl::use_division() {
-    active_.clear();
-    for (size_t turn = 0; turn < parts_.size(); ++turn) {
-        const size_t part = (size_t(home_) + turn) % parts_.size();
-        if (division_->plans[part] != nullptr) {
-            LEAT_RETURN_IF_ERROR(parts_[part].use(division_->plans[part]));
-            active_.push_back(int(part));
         }
     }
     return {};
@@ -435,94 +311,6 @@ Status Request::Impl::run_here(const scheduler::RunControl& control) {
     return own.run(control);
 }
 
-// Adds a run of each step, one after the other, to the times.
-Status Request::Impl::time_steps(const Instance& instance,
-                                 std::map<const NodeData*, StepTime>& times) {
-    const Plan& plan = instance.plan();
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-        const PlanStep& step = plan.steps[s];
-        const auto start = std::chrono::steady_clock::now();
-        LEAT_RETURN_IF_ERROR(instance.run_step(int32_t(s), 0, step.kernel->tile_count, 0));
-        const auto end = std::chrono::steady_clock::now();
-        if (step.is_transfer) {
-            continue;  // no node of the graph
-        }
-        StepTime& time = times[step.node];
-        const bool is_first = time.shapes.empty();
-        time.estimated_ns += step.cost_ns;
-        time.node = step.node->name;
-        time.op_type = step.node->op_type;
-        time.kernel = step.kernel->kernel_name;
-        time.time_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
-        const std::span<const TensorArg> args(plan.args);
-        const auto ins = args.subspan(size_t(step.first_arg), size_t(step.input_count));
-        const auto outs = args.subspan(size_t(step.first_arg) + size_t(step.input_count),
-                                       size_t(step.output_count));
-        if (step.node->def->cost != nullptr) {
-            const Cost cost = step.node->def->cost(*step.node, ins, outs);
-            time.flops += cost.flops;
-            time.bytes += cost.bytes;
-        }
-        time.shapes += is_first ? "" : "; ";
-        for (const TensorArg& arg : ins) {
-            time.shapes += arg.shape.to_string();
-            time.shapes += " ";
-        }
-        time.shapes += "-> ";
-        time.shapes += outs[0].shape.to_string();
-    }
-    return {};
-}
-
-Result<std::vector<StepTime>> Request::Impl::profile() {
-    LEAT_RETURN_IF_ERROR(check_not_started());
-    LEAT_RETURN_IF_ERROR(check_bound());
-    LEAT_RETURN_IF_ERROR(select_instances({}));
-    LEAT_RETURN_IF_ERROR(bind_addresses());
-    std::map<const NodeData*, StepTime> timed;  // in the graph's order; a plan may have its own
-    for (const int part : active_) {
-        LEAT_RETURN_IF_ERROR(time_steps(*parts_[size_t(part)].current(), timed));
-    }
-    LEAT_RETURN_IF_ERROR(collect_results());
-    std::vector<StepTime> times;
-    times.reserve(timed.size());
-    for (auto& [node, time] : timed) {
-        times.push_back(std::move(time));
-    }
-    return times;
-}
-
-PlacementReport Request::Impl::placement_report() const {
-    PlacementReport report;
-    report.page_bytes = page_bytes();
-    const PageSettings settings = read_page_settings("");
-    report.is_balanced_by_system = settings.is_balancing;
-    report.huge_pages = settings.huge_pages;
-    NumaMaps maps;
-    for (const RequestPart& part : parts_) {
-        part.add_to(report, maps);
-    }
-    for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
-        add_placement(*slab, *compiled->runtime->domains, "weights", report, maps);
-    }
-    return report;
-}
-
-DivisionReport Request::Impl::division_report() const {
-    DivisionReport report;
-    if (division_ == nullptr) {
-        return report;
-    }
-    report.undivided_because = division_->reason;
-    for (const int part : is_divided() ? active_ : std::vector<int>()) {
-        const Runtime::Impl& runtime = *compiled->runtime;
-        const MemoryDomainId home = *runtime.groups[size_t(part)].home;
-        const BatchRows& rows = division_->rows[size_t(part)];
-        report.shards.push_back({runtime.domains->at(home).os_node, rows.begin, rows.count});
-    }
-    return report;
-}
-
 void Request::Impl::trim() {
     for (RequestPart& part : parts_) {
         part.trim();
@@ -599,9 +387,6 @@ Status Request::prepare(const InputShapes& shapes) {
 Status Request::run(const RunOptions& options) {
     return catch_bad_alloc("run the graph", [&] { return impl_->run(options); });
 }
-Result<std::vector<StepTime>> Request::profile() {
-    return catch_bad_alloc("profile the graph", [&] { return impl_->profile(); });
-}
 
 Result<Value> Request::output(std::string_view name) const {
     return catch_bad_alloc("find the output", [&]() -> Result<Value> {
@@ -621,53 +406,8 @@ const Tensor* Request::find_output(std::string_view name, DType dtype) const {
     return nullptr;
 }
 
-RunReport Request::run_report() const {
-    RunReport report;
-    if (impl_->current() != nullptr) {
-        const scheduler::RunStats stats = impl_->current()->run_stats();
-        report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile,
-                  stats.adopted_across_domains};
-        report.transfers = impl_->current()->plan().report.transfer_count;
-        report.transfer_bytes = impl_->current()->plan().report.transfer_bytes;
-        if (const RunClock* clock = impl_->current()->clock()) {
-            report.virtual_begin_ns = clock->begin_ns();
-            report.virtual_end_ns = clock->end_ns();
-        }
-    }
-    return report;
-}
-
-PlacementReport Request::placement_report() const {
-    return impl_->placement_report();
-}
-
 void Request::trim() {
     impl_->trim();
-}
-
-std::string Request::trace_json(int shard) const {
-    const Instance* instance = impl_->instance(shard);
-    return instance == nullptr || !impl_->compiled->options.is_traced
-               ? "{\"traceEvents\":[]}\n"
-               : instance->trace_json(page_counters(impl_->placement_report()),
-                                      impl_->compiled->placement.forecast);
-}
-
-DivisionReport Request::division() const {
-    return impl_->division_report();
-}
-
-int Request::threads_used() const {
-    int threads = 0;
-    for (int shard = 0; const Instance* instance = impl_->instance(shard); ++shard) {
-        threads += instance->workers_used();
-    }
-    return threads;
-}
-
-const PlanReport& Request::plan_report() const {
-    static const PlanReport kNone;
-    return impl_->current() == nullptr ? kNone : impl_->current()->plan().report;
 }
 
 }  // namespace leat
