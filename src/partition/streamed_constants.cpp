@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "base/first_ready_order.h"
-#include "base/round_up.h"
+#include "partition/domain_parts.h"
 
 namespace leat {
 namespace {
 
-// Places begin at multiples of at most this, so far as devices are known.
-constexpr int64_t kPlaceBytes = 256;
 // Of the capacity: what kernels may need besides their operands.
 constexpr int64_t kScratchShare = 64;
 // More and more of what may be streamed is, in so many steps, until the rest fits.
@@ -18,10 +16,6 @@ constexpr int64_t kShares = 16;
 // A part's streamed constants are at most one of these parts of the window: the next part's are
 // copied meanwhile.
 constexpr int64_t kWindowParts[] = {2, 4, 8};
-
-int64_t place_bytes(int64_t bytes) {
-    return round_up(std::max<int64_t>(bytes, 1), kPlaceBytes);
-}
 
 // By group, its place in an order in which all can run; of two that can, that of the first task is
 // first. Empty: they wait for each other.
@@ -32,164 +26,6 @@ std::vector<int32_t> ranks_of(const scheduler::PlacementProblem& groups) {
     }
     return first_ready_ranks(readers);
 }
-
-// A constant in a domain.
-struct ReadConstant {
-    int32_t constant = 0;
-    int64_t bytes = 0;  // of its place
-    bool may_stream = false;
-    int32_t first_task = 0;
-    int32_t first_part = 0;  // in DomainParts
-    int32_t last_part = 0;
-};
-
-// How long what a part reads from outside, and gives, is in use: the whole part long, or from the
-// task that makes it to those that read it, as backends can tell (leat.operand_steps).
-enum class OperandLife : uint8_t { kPart, kTasks };
-
-// The parts of a domain in the order in which they run there, with what they read and make.
-class DomainParts {
-  public:
-    DomainParts(const PartitionProblem& problem,
-                const Partition& partition,
-                const std::vector<int32_t>& rank_of_task,
-                int32_t domain,
-                OperandLife life)
-        : problem_(problem),
-          domain_(domain),
-          life_(life),
-          time_of_task_(size_t(problem.task_count), -1) {
-        for (int32_t task = 0; task < problem.task_count; ++task) {
-            if (domain_of(problem, partition, task) == domain) {
-                tasks_.push_back(task);
-            }
-        }
-        const auto rank = [&](int32_t task) { return rank_of_task[size_t(task)]; };
-        std::stable_sort(tasks_.begin(), tasks_.end(),
-                         [&](int32_t a, int32_t b) { return rank(a) < rank(b); });
-        for (size_t time = 0; time < tasks_.size(); ++time) {
-            if (time == 0 || rank(tasks_[time]) != rank(tasks_[time - 1])) {
-                begins_.push_back(int32_t(time));
-            }
-            time_of_task_[size_t(tasks_[time])] = int32_t(time);
-            part_of_time_.push_back(int32_t(begins_.size()) - 1);
-        }
-        find_constants();
-    }
-
-    int32_t part_count() const { return int32_t(begins_.size()); }
-    int32_t first_task(int32_t part) const { return tasks_[size_t(begins_[size_t(part)])]; }
-    int32_t last_task(int32_t part) const { return tasks_[size_t(end_of(part))]; }
-    // By first use.
-    const std::vector<ReadConstant>& constants() const { return constants_; }
-
-    // By part: what values take while it runs, at most, where one task runs after the other. Copies
-    // to the domain are made when they are needed and those from there at once, or, where nothing
-    // but the order of the parts is relied on, as early and as late as data allows.
-    std::vector<int64_t> value_bytes(bool has_free_copies) const {
-        std::vector<int64_t> changes(tasks_.size() + 1);
-        std::vector<std::vector<int32_t>> readers(problem_.values.size());
-        for (const scheduler::PlacementUse& use : problem_.uses) {
-            readers[size_t(use.value)].push_back(use.reader);
-        }
-        for (size_t v = 0; v < readers.size(); ++v) {
-            add_value(problem_.values[v], readers[v], has_free_copies, changes);
-        }
-        std::vector<int64_t> most_bytes(begins_.size());
-        int64_t bytes = 0;
-        for (size_t time = 0; time < tasks_.size(); ++time) {
-            bytes += changes[time];
-            int64_t& most = most_bytes[size_t(part_of_time_[time])];
-            most = std::max(most, bytes);
-        }
-        return most_bytes;
-    }
-
-  private:
-    bool is_here(int32_t task) const { return time_of_task_[size_t(task)] >= 0; }
-    int32_t part_of(int32_t task) const {
-        return part_of_time_[size_t(time_of_task_[size_t(task)])];
-    }
-    int32_t end_of(int32_t part) const {
-        return part + 1 < part_count() ? begins_[size_t(part) + 1] - 1 : int32_t(tasks_.size()) - 1;
-    }
-
-    void add_value(const scheduler::PlacementValue& value,
-                   const std::vector<int32_t>& readers,
-                   bool has_free_copies,
-                   std::vector<int64_t>& changes) const {
-        const bool is_made_here = is_here(value.producer);
-        const int32_t own_part = is_made_here ? part_of(value.producer) : -1;
-        int32_t last = -1;
-        int32_t first = int32_t(tasks_.size());
-        bool stays_inside = is_made_here;
-        bool leaves = false;
-        for (const int32_t reader : readers) {
-            if (!is_here(reader)) {
-                leaves = true;
-                continue;
-            }
-            const bool is_inside = part_of(reader) == own_part || life_ == OperandLife::kTasks;
-            first = std::min(first, begins_[size_t(part_of(reader))]);
-            stays_inside = stays_inside && is_inside;
-            last =
-                std::max(last, is_inside ? time_of_task_[size_t(reader)] : end_of(part_of(reader)));
-        }
-        if (last < 0 && !is_made_here) {
-            return;
-        }
-        first = has_free_copies ? 0 : first;
-        if (is_made_here) {
-            const bool is_inside = life_ == OperandLife::kTasks || (stays_inside && !leaves);
-            first = is_inside ? time_of_task_[size_t(value.producer)] : begins_[size_t(own_part)];
-            last = std::max({last, first, leaves ? end_of(own_part) : 0});
-            last = leaves && has_free_copies ? int32_t(tasks_.size()) - 1 : last;
-        }
-        changes[size_t(first)] += place_bytes(value.bytes);
-        changes[size_t(last) + 1] -= place_bytes(value.bytes);
-    }
-
-    void find_constants() {
-        std::vector<int32_t> index(problem_.constant_bytes.size(), -1);
-        const auto domains = size_t(problem_.domain_count);
-        for (const ConstantUse& use : problem_.constant_uses) {
-            if (!is_here(use.task)) {
-                continue;
-            }
-            int32_t& at = index[size_t(use.constant)];
-            const int32_t part = part_of(use.task);
-            if (at < 0) {
-                at = int32_t(constants_.size());
-                const bool may_stream =
-                    !problem_.may_stream.empty() &&
-                    problem_.may_stream[size_t(use.constant) * domains + size_t(domain_)];
-                constants_.push_back({use.constant,
-                                      place_bytes(problem_.constant_bytes[size_t(use.constant)]),
-                                      may_stream, use.task, part, part});
-            }
-            ReadConstant& own = constants_[size_t(at)];
-            if (time_of_task_[size_t(use.task)] < time_of_task_[size_t(own.first_task)]) {
-                own.first_task = use.task;
-            }
-            own.first_part = std::min(own.first_part, part);
-            own.last_part = std::max(own.last_part, part);
-        }
-        std::stable_sort(constants_.begin(), constants_.end(),
-                         [this](const ReadConstant& a, const ReadConstant& b) {
-                             return time_of_task_[size_t(a.first_task)] <
-                                    time_of_task_[size_t(b.first_task)];
-                         });
-    }
-
-    const PartitionProblem& problem_;
-    const int32_t domain_;
-    const OperandLife life_;
-    std::vector<int32_t> tasks_;         // by time
-    std::vector<int32_t> time_of_task_;  // -1: it is elsewhere
-    std::vector<int32_t> begins_;        // by part, the time of its first task
-    std::vector<int32_t> part_of_time_;
-    std::vector<ReadConstant> constants_;
-};
 
 // Empty: parts wait for each other.
 std::vector<int32_t> ranks_of_tasks(const PartitionProblem& problem, const Partition& partition) {
