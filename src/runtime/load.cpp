@@ -3,7 +3,6 @@
 // trusted: ids and numbers are checked here, shapes are inferred again, and plans are proved again.
 #include <algorithm>
 #include <chrono>
-#include <set>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
@@ -204,25 +203,6 @@ PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
     return record;
 }
 
-Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs,
-                                                         std::span<const PackedRecord> packed) {
-    auto weights = std::make_shared<MappedWeights>(blobs.file());
-    for (const auto& [blob, tensor] : blobs.tensors) {
-        weights->add_hash(tensor, blobs.places()[size_t(blob)].hash);
-    }
-    for (const PackedRecord& record : packed) {
-        const auto source = blobs.tensors.find(record.source_blob);
-        const std::byte* memory = blobs.find_own(record.packed_blob);
-        if (source == blobs.tensors.end() || memory == nullptr) {
-            return parse_error("a packed constant is of blob {}, which is no constant",
-                               record.source_blob);
-        }
-        weights->add(source->second, record.layout_key,
-                     blobs.places()[size_t(record.packed_blob)].size_bytes, memory);
-    }
-    return std::shared_ptr<const MappedWeights>(std::move(weights));
-}
-
 // By part. Borrowed of the file.
 Result<std::vector<std::vector<SavedConstant>>> constants_of_parts(const BlobReader& blobs,
                                                                    const CompiledRecord& record) {
@@ -265,16 +245,7 @@ Result<HeldWeights> copy_weights(const CompiledGraph::Impl& compiled,
             groups.push_back(plan.key.group);
         }
     }
-    std::vector<MappedForm> forms;
-    std::set<int32_t> seen;  // of a file that nobody tampered with each is another one
-    for (const PackedRecord& packed : record.packed) {
-        if (!seen.insert(packed.packed_blob).second) {
-            continue;
-        }
-        forms.push_back({blobs.tensors.at(packed.source_blob), packed.layout_key,
-                         blobs.places()[size_t(packed.packed_blob)].size_bytes});
-    }
-    return copy_mapped_weights(compiled, groups, forms);
+    return copy_mapped_weights(compiled, groups, mapped_forms(blobs, record.packed));
 }
 
 Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,

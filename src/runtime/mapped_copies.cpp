@@ -1,5 +1,6 @@
 #include "runtime/mapped_copies.h"
 
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -74,6 +75,38 @@ void run_beside_each_other(size_t count, const Body& body) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs,
+                                                         std::span<const PackedRecord> packed) {
+    auto weights = std::make_shared<MappedWeights>(blobs.file());
+    for (const auto& [blob, tensor] : blobs.tensors) {
+        weights->add_hash(tensor, blobs.places()[size_t(blob)].hash);
+    }
+    for (const PackedRecord& record : packed) {
+        const auto source = blobs.tensors.find(record.source_blob);
+        const std::byte* memory = blobs.find_own(record.packed_blob);
+        if (source == blobs.tensors.end() || memory == nullptr) {
+            return parse_error("a packed constant is of blob {}, which is no constant",
+                               record.source_blob);
+        }
+        weights->add(source->second, record.layout_key,
+                     blobs.places()[size_t(record.packed_blob)].size_bytes, memory);
+    }
+    return std::shared_ptr<const MappedWeights>(std::move(weights));
+}
+
+std::vector<MappedForm> mapped_forms(const BlobReader& blobs,
+                                     std::span<const PackedRecord> packed) {
+    std::vector<MappedForm> forms;
+    std::set<int32_t> seen;  // of a file that nobody tampered with each is another one
+    for (const PackedRecord& record : packed) {
+        if (seen.insert(record.packed_blob).second) {
+            forms.push_back({blobs.tensors.at(record.source_blob), record.layout_key,
+                             blobs.places()[size_t(record.packed_blob)].size_bytes});
+        }
+    }
+    return forms;
+}
 
 Result<HeldWeights> copy_mapped_weights(const CompiledGraph::Impl& compiled,
                                         std::span<const int> groups,

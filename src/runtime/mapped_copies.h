@@ -9,6 +9,8 @@
 
 #include "leat/tensor.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/compiled_record.h"
+#include "runtime/saved_tensors.h"
 
 namespace leat {
 
@@ -21,6 +23,12 @@ struct MappedForm {
     std::string layout_key;
     int64_t bytes = 0;
 };
+
+// The packed constants of a file, where it is mapped. kParse: a constant is not in it.
+Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs,
+                                                         std::span<const PackedRecord> packed);
+// The same as a list. Precondition: map_weights takes them.
+std::vector<MappedForm> mapped_forms(const BlobReader& blobs, std::span<const PackedRecord> packed);
 
 // For each of these groups the copies that its plans will ask for, made by the group's own threads,
 // and by all groups at the same time. Nothing where memory is not placed, or a group's weights are
