@@ -63,9 +63,22 @@ Result<Slab> Slab::make(int64_t bytes) {
 Result<Slab> Slab::make(int64_t bytes,
                         std::shared_ptr<MemoryDomains> domains,
                         SlabPlacement placement) {
+    return make(bytes, std::move(domains), std::move(placement), Unfit::kIsPreferred);
+}
+
+Result<Slab> Slab::make_if_it_fits(int64_t bytes,
+                                   std::shared_ptr<MemoryDomains> domains,
+                                   SlabPlacement placement) {
+    return make(bytes, std::move(domains), std::move(placement), Unfit::kIsRefused);
+}
+
+Result<Slab> Slab::make(int64_t bytes,
+                        std::shared_ptr<MemoryDomains> domains,
+                        SlabPlacement placement,
+                        Unfit unfit) {
     LEAT_ASSIGN_OR_RETURN(Slab slab, make(bytes));
     if (bytes > 0 && domains != nullptr && !placement.domains.empty()) {
-        LEAT_RETURN_IF_ERROR(slab.put(std::move(domains), std::move(placement)));
+        LEAT_RETURN_IF_ERROR(slab.put(std::move(domains), std::move(placement), unfit));
     }
     return slab;
 }
@@ -81,7 +94,8 @@ Result<std::vector<Slab>> Slab::make_adjacent(std::span<const SlabPart> parts,
     slabs.reserve(parts.size());
     for (const SlabPart& part : parts) {
         Slab next = &part == &parts.back() ? Slab() : rest.cut(part.bytes);
-        LEAT_RETURN_IF_ERROR(rest.put(domains, {MemoryPolicy::kBind, {part.domain}}));
+        LEAT_RETURN_IF_ERROR(
+            rest.put(domains, {MemoryPolicy::kBind, {part.domain}}, Unfit::kIsPreferred));
         slabs.push_back(std::move(rest));
         rest = std::move(next);
     }
@@ -106,14 +120,17 @@ Slab Slab::cut(int64_t bytes) {
     return rest;
 }
 
-Status Slab::put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement) {
+Status Slab::put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement, Unfit unfit) {
     domains_ = std::move(domains);
     placement_ = std::move(placement);
-    take_pages(+1);
+    taken_bytes_ = share_of(mapped_bytes_);
+    for (const MemoryDomainId id : placement_.domains) {
+        domains_->take(id, taken_bytes_);
+    }
     if (!domains_->places()) {
         placement_.policy = MemoryPolicy::kNone;
     }
-    LEAT_RETURN_IF_ERROR(check_budget());
+    LEAT_RETURN_IF_ERROR(check_budget(unfit));
     place();
     return {};
 }
@@ -144,21 +161,20 @@ MemoryBudget budget_without(MemoryDomains& domains, MemoryDomainId id, int64_t o
 
 }  // namespace
 
-// Strict: what is asked for must be free. Else the slab is only preferred there.
-Status Slab::check_budget() {
+// Strict, or refused: what is asked for must be free. Else the slab is only preferred there.
+Status Slab::check_budget(Unfit unfit) {
     effective_ = placement_.policy;
     if (placement_.policy == MemoryPolicy::kNone && !domains_->is_strict()) {
         return {};  // no choice depends on it: no file is read
     }
-    const auto parts = int64_t(placement_.domains.size());
+    const int64_t wanted = taken_bytes_;
     for (const MemoryDomainId id : placement_.domains) {
-        const int64_t wanted = (mapped_bytes_ + parts - 1) / parts;
         const MemoryBudget budget = budget_without(*domains_, id, wanted);
         if (wanted <= budget.bytes) {
             continue;
         }
         const int node = domains_->at(id).os_node;
-        if (domains_->is_strict()) {
+        if (domains_->is_strict() || unfit == Unfit::kIsRefused) {
             return out_of_memory("a slab of {} bytes does not fit memory domain {} (node {})",
                                  wanted, int(id), node)
                 .with_found(fmt::format("{} bytes: {}", budget.bytes, budget.reason))
@@ -204,12 +220,9 @@ void Slab::place() {
     }
 }
 
-void Slab::take_pages(int sign) {
+int64_t Slab::share_of(int64_t bytes) const {
     const auto parts = int64_t(placement_.domains.size());
-    for (const MemoryDomainId id : placement_.domains) {
-        const int64_t share = (mapped_bytes_ + parts - 1) / parts;
-        sign > 0 ? domains_->take(id, share) : domains_->give_back(id, share);
-    }
+    return (bytes + parts - 1) / parts;
 }
 
 Slab::~Slab() {
@@ -226,6 +239,7 @@ Slab& Slab::operator=(Slab&& other) noexcept {
         data_ = std::exchange(other.data_, nullptr);
         size_bytes_ = std::exchange(other.size_bytes_, 0);
         mapped_bytes_ = std::exchange(other.mapped_bytes_, 0);
+        taken_bytes_ = std::exchange(other.taken_bytes_, 0);
         reserved_ = std::exchange(other.reserved_, nullptr);
         reserved_bytes_ = std::exchange(other.reserved_bytes_, 0);
         domains_ = std::move(other.domains_);
@@ -237,7 +251,9 @@ Slab& Slab::operator=(Slab&& other) noexcept {
 
 void Slab::release() noexcept {
     if (domains_ != nullptr) {
-        take_pages(-1);
+        for (const MemoryDomainId id : placement_.domains) {
+            domains_->give_back(id, taken_bytes_);
+        }
         domains_.reset();
     }
     if (reserved_ != nullptr) {
@@ -265,6 +281,24 @@ void Slab::touch() {
 void Slab::trim() {
     if (data_ != nullptr) {
         (void)::madvise(data_, size_t(mapped_bytes_), MADV_DONTNEED);
+    }
+}
+
+void Slab::discard(int64_t offset, int64_t bytes) {
+    LEAT_CHECK(offset >= 0 && bytes >= 0 && offset + bytes <= mapped_bytes_,
+               "{} bytes at {} of a slab of {}", bytes, offset, mapped_bytes_);
+    const int64_t begin = round_up(offset, page_bytes());
+    const int64_t end = (offset + bytes) / page_bytes() * page_bytes();
+    if (begin >= end) {
+        return;
+    }
+    (void)::madvise(data_ + begin, size_t(end - begin), MADV_DONTNEED);
+    if (domains_ != nullptr) {
+        const int64_t share = std::min(share_of(end - begin), taken_bytes_);
+        taken_bytes_ -= share;
+        for (const MemoryDomainId id : placement_.domains) {
+            domains_->give_back(id, share);
+        }
     }
 }
 

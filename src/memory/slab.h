@@ -43,6 +43,11 @@ class Slab {
     static Result<Slab> make(int64_t bytes,
                              std::shared_ptr<MemoryDomains> domains,
                              SlabPlacement placement);
+    // The same or nothing: out_of_memory also where it would not be bound for want of room, and
+    // nobody is told of that.
+    static Result<Slab> make_if_it_fits(int64_t bytes,
+                                        std::shared_ptr<MemoryDomains> domains,
+                                        SlabPlacement placement);
     // One range of addresses as a slab for each part, in their order, each bound to its domain.
     // Parts are of whole pages, but for the last, and neighbours in different domains.
     static Result<std::vector<Slab>> make_adjacent(std::span<const SlabPart> parts,
@@ -65,18 +70,30 @@ class Slab {
     void touch();
     // Gives all pages back: the memory is zero again, and comes back at the next touch.
     void trim();
+    // Gives back the whole pages inside of [offset, offset + bytes) for good: they count no longer
+    // as taken of the domains. One thread at a time; nobody uses them, and each goes once.
+    void discard(int64_t offset, int64_t bytes);
 
   private:
+    // What becomes of a slab that does not fit the budget of its domains.
+    enum class Unfit : uint8_t { kIsPreferred, kIsRefused };
+
+    static Result<Slab> make(int64_t bytes,
+                             std::shared_ptr<MemoryDomains> domains,
+                             SlabPlacement placement,
+                             Unfit unfit);
     Slab cut(int64_t bytes);
-    Status put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement);
+    Status put(std::shared_ptr<MemoryDomains> domains, SlabPlacement placement, Unfit unfit);
     void place();
-    Status check_budget();
-    void take_pages(int sign);
+    Status check_budget(Unfit unfit);
+    // How many of so many bytes each of its domains has, rounded up.
+    int64_t share_of(int64_t bytes) const;
     void release() noexcept;
 
     std::byte* data_ = nullptr;
     int64_t size_bytes_ = 0;
     int64_t mapped_bytes_ = 0;
+    int64_t taken_bytes_ = 0;        // of each of its domains
     std::byte* reserved_ = nullptr;  // with the guard pages
     int64_t reserved_bytes_ = 0;
     std::shared_ptr<MemoryDomains> domains_;

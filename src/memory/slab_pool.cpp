@@ -80,14 +80,26 @@ class Chunk {
     int64_t touched_bytes_ = 0;  // of the slab's beginning: a block was there once
 };
 
+// A slab for blocks that are known to come. Guarded by the pool's mutex.
+struct Room {
+    explicit Room(Slab all) : slab(std::move(all)) {}
+    // All of its pages, so that blocks can be rounded to the alignment.
+    bool has(int64_t bytes) const { return is_open && bytes <= slab.mapped_bytes() - used_bytes; }
+
+    Slab slab;
+    int64_t used_bytes = 0;
+    bool is_open = true;
+};
+
 }  // namespace
 
-struct SlabPool::Impl {
+struct SlabPool::Impl : std::enable_shared_from_this<SlabPool::Impl> {
     std::shared_ptr<MemoryDomains> domains;
     SlabPlacement placement;
-    mutable std::mutex mutex;  // guards chunks and own_slabs
+    mutable std::mutex mutex;  // guards what follows
     std::vector<std::unique_ptr<Chunk>> chunks;
     std::vector<std::shared_ptr<Slab>> own_slabs;  // of large blocks
+    std::vector<std::weak_ptr<Room>> rooms;        // whose blocks, or whoever reserved it, hold it
 
     Result<std::shared_ptr<Slab>> new_slab(int64_t bytes) const {
         LEAT_ASSIGN_OR_RETURN(Slab slab, Slab::make(bytes, domains, placement));
@@ -112,6 +124,37 @@ struct SlabPool::Impl {
                                       [&](const auto& held) { return held.get() == chunk; }));
         }
     }
+    // Null: no room has so much.
+    std::shared_ptr<std::byte> take_reserved(int64_t bytes) {
+        std::shared_ptr<Room> room;
+        int64_t offset = 0;
+        {
+            const std::lock_guard lock(mutex);
+            for (const std::weak_ptr<Room>& held : rooms) {
+                room = held.lock();
+                if (room != nullptr && room->has(bytes)) {
+                    bytes = round_up(bytes, kAlignmentBytes);
+                    offset = std::exchange(room->used_bytes, room->used_bytes + bytes);
+                    break;
+                }
+                room.reset();
+            }
+        }
+        if (room == nullptr) {
+            return nullptr;
+        }
+        std::byte* data = room->slab.data() + offset;
+        return std::shared_ptr<std::byte>(
+            data, [impl = shared_from_this(), room = std::move(room), offset, bytes](std::byte*) {
+                const std::lock_guard lock(impl->mutex);
+                room->slab.discard(offset, bytes);
+            });
+    }
+    void close(Room& room) {
+        const std::lock_guard lock(mutex);
+        room.is_open = false;
+        room.slab.discard(room.used_bytes, room.slab.mapped_bytes() - room.used_bytes);
+    }
     void forget(const std::shared_ptr<Slab>& slab) {
         const std::lock_guard lock(mutex);
         const auto found = std::find(own_slabs.begin(), own_slabs.end(), slab);
@@ -127,7 +170,30 @@ SlabPool::SlabPool(std::shared_ptr<MemoryDomains> domains, SlabPlacement placeme
     impl_->placement = std::move(placement);
 }
 
+std::shared_ptr<const void> SlabPool::reserve(int64_t bytes) {
+    if (bytes < kChunkBytes) {
+        return nullptr;
+    }
+    Result<Slab> slab = Slab::make_if_it_fits(bytes, impl_->domains, impl_->placement);
+    if (!slab.ok()) {
+        return nullptr;
+    }
+    const auto room = std::make_shared<Room>(std::move(slab).value());
+    {
+        const std::lock_guard lock(impl_->mutex);
+        impl_->rooms.erase(std::remove_if(impl_->rooms.begin(), impl_->rooms.end(),
+                                          [](const auto& held) { return held.expired(); }),
+                           impl_->rooms.end());
+        impl_->rooms.push_back(room);
+    }
+    return std::shared_ptr<const void>(
+        room.get(), [impl = impl_, room](const void* /*room*/) { impl->close(*room); });
+}
+
 Result<std::shared_ptr<std::byte>> SlabPool::allocate(int64_t bytes) {
+    if (std::shared_ptr<std::byte> reserved = impl_->take_reserved(std::max<int64_t>(bytes, 1))) {
+        return reserved;
+    }
     if (bytes >= kOwnSlabBytes) {
         LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Slab> slab, impl_->new_slab(bytes));
         {
@@ -160,6 +226,11 @@ std::vector<std::shared_ptr<const Slab>> SlabPool::slabs() const {
     std::vector<std::shared_ptr<const Slab>> all(impl_->own_slabs.begin(), impl_->own_slabs.end());
     for (const std::unique_ptr<Chunk>& chunk : impl_->chunks) {
         all.push_back(chunk->slab());
+    }
+    for (const std::weak_ptr<Room>& held : impl_->rooms) {
+        if (const std::shared_ptr<Room> room = held.lock()) {
+            all.emplace_back(room, &room->slab);
+        }
     }
     return all;
 }

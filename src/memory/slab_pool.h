@@ -27,7 +27,12 @@ class SlabPool {
     // Zeroed memory, aligned to kAlignmentBytes; bytes == 0 gives one that must not be read. Room
     // of blocks that are gone is used again, and slabs without any block go back to the system.
     Result<std::shared_ptr<std::byte>> allocate(int64_t bytes);
-    // All slabs with blocks in them.
+    // One slab for the next blocks, whatever their size, which lie in it one behind the other while
+    // they fit, until the result goes. What no block has then is given back, and whole pages of
+    // blocks are as they go: nothing of it is used again. Null: so much does not fit the domain, or
+    // is below kChunkBytes, and blocks are allocated as without.
+    std::shared_ptr<const void> reserve(int64_t bytes);
+    // All slabs with blocks in them, or reserved for some.
     std::vector<std::shared_ptr<const Slab>> slabs() const;
 
   private:
