@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/round_up.h"
 #include "base/sort_unique.h"
 #include "leat/scheduler/thread_binding.h"
 #include "memory/content_hash.h"
@@ -348,6 +349,18 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
     return entry;
 }
 
+bool WeightStore::may_have(const WeightForm& form, WeightTarget target, uint64_t hash) const {
+    const int32_t place = impl_->place_of(target, WeightReads::kWhole, form.bytes);
+    const ContentKey key{hash, Form{form.source.dtype(), form.bytes, place, form.layout_key}};
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->by_content.count(key) > 0;
+}
+
+std::shared_ptr<const void> WeightStore::reserve(MemoryDomainId domain, int64_t bytes) {
+    const auto pool = impl_->pools.find(int32_t(domain));
+    return pool == impl_->pools.end() ? nullptr : pool->second.reserve(bytes);
+}
+
 std::vector<WeightStore::PackedForm> WeightStore::forms_of(const Tensor& source) const {
     std::vector<PackedForm> forms;  // outlives the locks: it may be the last holder of an entry
     const Source wanted(source);
@@ -389,6 +402,20 @@ Result<std::shared_ptr<const std::byte>> PlacedWeights::get_or_pack(const Tensor
     };
     return store_->get_or_pack(source, layout_key, bytes, copy, target, reads,
                                mapped_->hash_of(source));
+}
+
+std::shared_ptr<const void> PlacedWeights::reserve(std::span<const WeightForm> forms) const {
+    if (!target_.domain || mapped_ == nullptr || !store_->places()) {
+        return nullptr;
+    }
+    int64_t bytes = 0;
+    for (const WeightForm& form : forms) {
+        const std::optional<uint64_t> hash = mapped_->hash_of(form.source);
+        if (hash && target_of(form.source) == target_ && !store_->may_have(form, target_, *hash)) {
+            bytes += round_up(form.bytes, SlabPool::kAlignmentBytes);
+        }
+    }
+    return store_->reserve(*target_.domain, bytes);
 }
 
 }  // namespace leat

@@ -39,6 +39,13 @@ enum class WeightReads : uint8_t {
     kInTileOrder,  // where tiles have different columns, [a, b) of n read about [a, b) / n of it
 };
 
+// A constant as a kernel reads it.
+struct WeightForm {
+    Tensor source;
+    std::string layout_key;
+    int64_t bytes = 0;  // packed
+};
+
 class WeightStore {
   public:
     // Fills `packed` from `source`; runs on CPUs of the domain, so that packing is the first touch.
@@ -82,6 +89,13 @@ class WeightStore {
                                                          WeightReads reads,
                                                          std::optional<uint64_t> hash);
 
+    // True: elements of this type and content_hash are packed so for the target, or are about to
+    // be.
+    bool may_have(const WeightForm& form, WeightTarget target, uint64_t hash) const;
+    // Memory of one slab for entries of `bytes` in all that come next in the domain, until the
+    // result goes: SlabPool::reserve.
+    std::shared_ptr<const void> reserve(MemoryDomainId domain, int64_t bytes);
+
     // What was packed of the tensor and lives; the same layout once for each domain.
     struct PackedForm {
         std::string layout_key;
@@ -124,6 +138,9 @@ class PlacedWeights {
         int64_t bytes,
         const WeightStore::Pack& pack,
         WeightReads reads = WeightReads::kWhole) const;
+    // Memory for the copies of these mapped constants that will be made and go where most do.
+    // Null: they go to no domain, or there is no such memory; get_or_pack works without.
+    std::shared_ptr<const void> reserve(std::span<const WeightForm> forms) const;
     // Of all entries, whoever reads them, and of what is mapped.
     int64_t packed_bytes() const {
         return store_->packed_bytes() + (mapped_ == nullptr ? 0 : mapped_->packed_bytes());

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "leat/scheduler/executor.h"
+#include "leat/scheduler/thread_binding.h"
 
 namespace leat {
 namespace {
@@ -20,17 +21,23 @@ void no_packing(const Tensor& /*source*/, std::byte* /*packed*/) {
 // The copies of one group.
 class GroupCopies {
   public:
-    GroupCopies(const CompiledGraph::Impl& compiled, int group, std::span<const MappedForm> forms)
+    GroupCopies(const CompiledGraph::Impl& compiled, int group, std::span<const WeightForm> forms)
         : forms_(forms),
           weights_(compiled.placed_weights(group)),
-          executor_(*compiled.runtime->groups[size_t(group)].executor),
+          threads_(compiled.runtime->groups[size_t(group)]),
           held_(forms.size()) {}
 
     Status make() {
         const auto range = [](void* context, int64_t begin, int64_t end, int /*worker*/) {
             return static_cast<GroupCopies*>(context)->copy(begin, end);
         };
-        return executor_.parallel_for(int64_t(held_.size()), 1, range, this);
+        return catch_bad_alloc("copy packed constants", [&]() -> Status {
+            // Once, and not for each constant; the executor's own threads are there anyway.
+            scheduler::ThreadBinding binding(threads_.cpus);
+            (void)binding.bind();
+            const std::shared_ptr<const void> room = weights_.reserve(forms_);
+            return threads_.executor->parallel_for(int64_t(held_.size()), 1, range, this);
+        });
     }
     void move_to(HeldWeights& all) {
         all.insert(all.end(), std::make_move_iterator(held_.begin()),
@@ -41,7 +48,7 @@ class GroupCopies {
     Status copy(int64_t begin, int64_t end) {
         return catch_bad_alloc("copy packed constants", [&]() -> Status {
             for (int64_t i = begin; i < end; ++i) {
-                const MappedForm& form = forms_[size_t(i)];
+                const WeightForm& form = forms_[size_t(i)];
                 LEAT_ASSIGN_OR_RETURN(
                     held_[size_t(i)],
                     weights_.get_or_pack(form.source, form.layout_key, form.bytes, no_packing));
@@ -50,9 +57,9 @@ class GroupCopies {
         });
     }
 
-    std::span<const MappedForm> forms_;
+    std::span<const WeightForm> forms_;
     PlacedWeights weights_;
-    scheduler::Executor& executor_;
+    const ThreadGroup& threads_;
     HeldWeights held_;
 };
 
@@ -95,9 +102,9 @@ Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs
     return std::shared_ptr<const MappedWeights>(std::move(weights));
 }
 
-std::vector<MappedForm> mapped_forms(const BlobReader& blobs,
+std::vector<WeightForm> mapped_forms(const BlobReader& blobs,
                                      std::span<const PackedRecord> packed) {
-    std::vector<MappedForm> forms;
+    std::vector<WeightForm> forms;
     std::set<int32_t> seen;  // of a file that nobody tampered with each is another one
     for (const PackedRecord& record : packed) {
         if (seen.insert(record.packed_blob).second) {
@@ -110,7 +117,7 @@ std::vector<MappedForm> mapped_forms(const BlobReader& blobs,
 
 Result<HeldWeights> copy_mapped_weights(const CompiledGraph::Impl& compiled,
                                         std::span<const int> groups,
-                                        std::span<const MappedForm> forms) {
+                                        std::span<const WeightForm> forms) {
     HeldWeights held;
     const Runtime::Impl& runtime = *compiled.runtime;
     std::vector<GroupCopies> copies;

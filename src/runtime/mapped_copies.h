@@ -4,10 +4,9 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "leat/tensor.h"
+#include "memory/weight_store.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/compiled_record.h"
 #include "runtime/saved_tensors.h"
@@ -17,18 +16,11 @@ namespace leat {
 // Keeps copies until plans hold them.
 using HeldWeights = std::vector<std::shared_ptr<const std::byte>>;
 
-// A packed constant that the file has.
-struct MappedForm {
-    Tensor source;
-    std::string layout_key;
-    int64_t bytes = 0;
-};
-
 // The packed constants of a file, where it is mapped. kParse: a constant is not in it.
 Result<std::shared_ptr<const MappedWeights>> map_weights(const BlobReader& blobs,
                                                          std::span<const PackedRecord> packed);
 // The same as a list. Precondition: map_weights takes them.
-std::vector<MappedForm> mapped_forms(const BlobReader& blobs, std::span<const PackedRecord> packed);
+std::vector<WeightForm> mapped_forms(const BlobReader& blobs, std::span<const PackedRecord> packed);
 
 // For each of these groups the copies that its plans will ask for, made by the group's own threads,
 // and by all groups at the same time. Nothing where memory is not placed, or a group's weights are
@@ -36,6 +28,6 @@ std::vector<MappedForm> mapped_forms(const BlobReader& blobs, std::span<const Pa
 // Precondition: compiled.mapped has these forms.
 Result<HeldWeights> copy_mapped_weights(const CompiledGraph::Impl& compiled,
                                         std::span<const int> groups,
-                                        std::span<const MappedForm> forms);
+                                        std::span<const WeightForm> forms);
 
 }  // namespace leat
