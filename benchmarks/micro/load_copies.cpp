@@ -1,26 +1,42 @@
 // load_copies MODEL.onnx [ROUNDS]: how fast Runtime::load copies packed constants to the memory of
 // each NUMA node, beside memcpy of as many bytes from the same file in the page cache.
 //
-// In each round, one after the other: a load where memory is placed, a load by a Runtime without
-// NUMA (which reads the constants where they are mapped: all that loading is besides copying), and
-// one thread that copies to each node in turn, to memory that is fresh and to the same again.
+// In each round, one after the other: what Runtime::load does to copy them, of a file that is
+// opened for it, and memcpy. This copies one node after the other, or with a thread on each node;
+// from a mapping that is as fresh as that of a load, or was read before; to memory that nobody has
+// touched, as that of a load, or to the same again. Of these the copy like a load's is the one with
+// a thread on each node from a fresh mapping to fresh memory.
+//
+// On a machine with one node there are two domains of it, each with half of its CPUs: all takes the
+// same way, to the same node.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "backends/backend.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
 #include "leat/scheduler/machine_topology.h"
+#include "leat/scheduler/thread_binding.h"
 #include "leat/scheduler/topology.h"
 #include "memory/memory_domains.h"
 #include "memory/slab.h"
+#include "runtime/compiled_file.h"
+#include "runtime/compiled_record.h"
+#include "runtime/mapped_copies.h"
 
 namespace leat {
 namespace {
@@ -31,21 +47,41 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-RuntimeOptions with_numa(bool is_on) {
+Status save(const Graph& graph, const std::filesystem::path& file) {
     RuntimeOptions options;
-    options.numa.is_on = is_on;
-    return options;
-}
-
-Status save(const Runtime& runtime, const Graph& graph, const std::filesystem::path& file) {
-    LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(graph));
+    options.numa.is_on = false;
+    LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, Runtime(options).compile(graph));
     return compiled.save(file);
 }
 
-std::shared_ptr<MemoryDomains> domains_of_machine() {
-    return std::make_shared<MemoryDomains>(
-        make_memory_domains(scheduler::machine_topology(), scheduler::compute_domains()),
-        MemoryDomainOptions());
+// A Runtime as load() sees it, with a group of threads for each domain.
+std::shared_ptr<Runtime::Impl> make_runtime() {
+    auto runtime = std::make_shared<Runtime::Impl>();
+    std::vector<scheduler::ComputeDomain> compute = scheduler::compute_domains();
+    std::vector<MemoryDomain> domains = make_memory_domains(scheduler::machine_topology(), compute);
+    if (compute.size() == 1 && domains.size() == 1 && compute.front().cpus.size() > 1) {
+        compute.push_back(compute.front());
+        std::vector<int>& cpus = compute.front().cpus;
+        const auto half = int64_t(cpus.size() / 2);
+        compute.back().cpus.assign(cpus.begin() + half, cpus.end());
+        cpus.resize(size_t(half));
+        domains.push_back(domains.front());
+        domains.back().id = MemoryDomainId{1};
+        domains.front().cpus = compute.front().cpus;
+        domains.back().cpus = compute.back().cpus;
+    }
+    runtime->domains = std::make_shared<MemoryDomains>(domains, MemoryDomainOptions());
+    scheduler::ExecutorOptions executor;
+    executor.threads = int(scheduler::affinity_cpus().size());
+    executor.domains = compute;
+    runtime->groups = make_thread_groups(*runtime->domains, RequestSpan::kOneNode, executor);
+    std::vector<MemoryDomainId> readers;
+    for (ThreadGroup& group : runtime->groups) {
+        group.home = runtime->domains->home_of_cpu(group.cpus.empty() ? 0 : group.cpus.front());
+        readers.push_back(*group.home);
+    }
+    runtime->weights = WeightStore(runtime->domains, readers);
+    return runtime;
 }
 
 struct Load {
@@ -54,92 +90,142 @@ struct Load {
     int64_t mapped_bytes = 0;
 };
 
-Result<Load> load(const Runtime& runtime, const std::filesystem::path& file) {
+// The copies that Runtime::load makes of the file.
+Result<Load> load(const std::shared_ptr<Runtime::Impl>& runtime,
+                  const std::filesystem::path& path) {
+    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false));
+    CompiledRecord record;
+    ByteReader<BlobReader> reader(file.record, file.blobs);
+    reader(record);
+    CompiledGraph::Impl compiled(runtime, Graph(std::make_unique<GraphData>(record.graph)));
+    compiled.backend = builtin_backends().front();
+    LEAT_ASSIGN_OR_RETURN(compiled.mapped, map_weights(file.blobs, record.packed));
+    const auto forms = mapped_forms(file.blobs, record.packed);
+    std::vector<int> groups(runtime->groups.size());
+    std::iota(groups.begin(), groups.end(), 0);
     const auto start = Clock::now();
-    LEAT_ASSIGN_OR_RETURN(const CompiledGraph loaded, runtime.load(file));
-    Load result;
-    result.ms = ms_since(start);
-    result.copied_bytes = loaded.report().packed_weight_bytes;
-    result.mapped_bytes = loaded.report().mapped_weight_bytes;
-    return result;
+    LEAT_ASSIGN_OR_RETURN(const HeldWeights held, copy_mapped_weights(compiled, groups, forms));
+    return Load{ms_since(start), runtime->weights.packed_bytes(), compiled.mapped->packed_bytes()};
 }
 
-struct Times {
-    std::vector<double> placed_ms;
-    std::vector<double> mapped_ms;
-    std::vector<double> fresh_ms;
-    std::vector<double> again_ms;
+// Median, and in each round.
+struct Series {
+    std::string name;
+    std::vector<double> ms = {};
 };
 
-// To a slab on each node that has CPUs.
-Status copy_by_memcpy(std::span<const std::byte> source,
+// Ways to copy by memcpy.
+struct Way {
+    bool is_beside;  // a thread on each node, else one node after the other
+    bool is_mapped_afresh;
+    const char* name;
+};
+constexpr Way kWays[] = {{false, false, "memcpy in turn, mapping read before"},
+                         {false, true, "memcpy in turn, mapping fresh"},
+                         {true, true, "memcpy beside each other, mapping fresh"}};
+
+void copy_to_node(std::span<const std::byte> source, const Slab& slab, const MemoryDomain& domain) {
+    scheduler::ThreadBinding binding(domain.cpus);
+    (void)binding.bind();
+    std::memcpy(slab.data(), source.data(), source.size());
+}
+
+void copy_to_nodes(std::span<const std::byte> source,
+                   const std::vector<Slab>& slabs,
+                   const MemoryDomains& domains,
+                   bool is_beside) {
+    std::vector<std::thread> threads;
+    for (const Slab& slab : slabs) {
+        const MemoryDomain& domain = domains.at(slab.placement().domains.front());
+        if (is_beside && &slab != &slabs.back()) {
+            threads.emplace_back(copy_to_node, source, std::cref(slab), std::cref(domain));
+        } else {
+            copy_to_node(source, slab, domain);
+        }
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+}
+
+// The last `bytes` of the file to a slab on each node that has CPUs; to fresh ones, then to the
+// same again.
+Status copy_by_memcpy(const std::filesystem::path& file,
+                      const MappedFile& read_before,
+                      size_t bytes,
+                      const Way& way,
                       const std::shared_ptr<MemoryDomains>& domains,
-                      Times& times) {
+                      std::span<Series, 2> series) {
     std::vector<Slab> slabs;
     for (const MemoryDomain& domain : domains->list()) {
         if (!domain.cpus.empty()) {
-            LEAT_ASSIGN_OR_RETURN(Slab slab, Slab::make(int64_t(source.size()), domains,
-                                                        {MemoryPolicy::kBind, {domain.id}}));
+            LEAT_ASSIGN_OR_RETURN(
+                Slab slab, Slab::make(int64_t(bytes), domains, {MemoryPolicy::kBind, {domain.id}}));
             slabs.push_back(std::move(slab));
         }
     }
-    for (std::vector<double>* ms : {&times.fresh_ms, &times.again_ms}) {
+    for (Series& times : series) {
         const auto start = Clock::now();
-        for (const Slab& slab : slabs) {
-            std::memcpy(slab.data(), source.data(), source.size());
-        }
-        ms->push_back(ms_since(start));
+        LEAT_ASSIGN_OR_RETURN(const MappedFile fresh, MappedFile::open(file));
+        const MappedFile& source = way.is_mapped_afresh ? fresh : read_before;
+        copy_to_nodes(source.bytes().last(bytes), slabs, *domains, way.is_beside);
+        times.ms.push_back(ms_since(start));
     }
     return {};
 }
 
+void print(const Series& copies, const Series& other, double mib) {
+    const bench::Ratio ratio = bench::ratio_of_rounds(copies.ms, other.ms);
+    const double ms = bench::median(other.ms);
+    fmt::print("{:55} {:8.2f} ms {:6.2f} GiB/s  load is at {:.2f} of it ({:.2f} to {:.2f})\n",
+               other.name, ms, mib / 1024 / ms * 1e3, ratio.value, ratio.low, ratio.high);
+}
+
 Status measure(const std::filesystem::path& model, int rounds) {
     LEAT_ASSIGN_OR_RETURN(const Graph graph, load_onnx(model));
-    const Runtime placed(with_numa(true));
-    const Runtime mapped(with_numa(false));
-    const std::filesystem::path folder = std::filesystem::temp_directory_path();
-    const std::filesystem::path placed_file = folder / "load_copies_placed.leat";
-    const std::filesystem::path mapped_file = folder / "load_copies_mapped.leat";
-    LEAT_RETURN_IF_ERROR(save(placed, graph, placed_file));
-    LEAT_RETURN_IF_ERROR(save(mapped, graph, mapped_file));
-    const std::shared_ptr<MemoryDomains> domains = domains_of_machine();
-    LEAT_ASSIGN_OR_RETURN(const MappedFile source, MappedFile::open(placed_file));
-    Times times;
+    const std::filesystem::path file = std::filesystem::temp_directory_path() / "load_copies.leat";
+    LEAT_RETURN_IF_ERROR(save(graph, file));
+    const std::shared_ptr<Runtime::Impl> runtime = make_runtime();
+    LEAT_ASSIGN_OR_RETURN(const MappedFile source, MappedFile::open(file));
+    Series copies{"copies of load"};
+    std::vector<Series> by_memcpy;
+    for (const Way& way : kWays) {
+        by_memcpy.push_back({fmt::format("{}, memory fresh", way.name)});
+        by_memcpy.push_back({fmt::format("{}, again", way.name)});
+    }
     Load last;
-    for (int round = -1; round < rounds; ++round) {  // the first one warms the page cache
-        Times ignored;
-        Times& kept = round < 0 ? ignored : times;
-        LEAT_ASSIGN_OR_RETURN(last, load(placed, placed_file));
-        kept.placed_ms.push_back(last.ms);
-        LEAT_ASSIGN_OR_RETURN(const Load other, load(mapped, mapped_file));
-        kept.mapped_ms.push_back(other.ms);
+    for (int round = -1; round < rounds; ++round) {
+        LEAT_ASSIGN_OR_RETURN(last, load(runtime, file));
+        copies.ms.push_back(last.ms);
         const auto bytes = std::min(source.bytes().size(), size_t(last.mapped_bytes));
-        LEAT_RETURN_IF_ERROR(copy_by_memcpy(source.bytes().last(bytes), domains, kept));
+        for (size_t way = 0; way < std::size(kWays); ++way) {
+            LEAT_RETURN_IF_ERROR(copy_by_memcpy(file, source, bytes, kWays[way], runtime->domains,
+                                                std::span<Series, 2>(&by_memcpy[2 * way], 2)));
+        }
+        if (round < 0) {  // warms the page cache
+            copies.ms.clear();
+            for (Series& series : by_memcpy) {
+                series.ms.clear();
+            }
+        }
     }
-    const double copy_ms = bench::median(times.placed_ms) - bench::median(times.mapped_ms);
     const double mib = double(last.copied_bytes) / 0x1p20;
-    const auto rate = [](double size_mib, double ms) { return size_mib / 1024 / ms * 1e3; };
-    const double nodes =
-        double(last.copied_bytes) / double(std::max<int64_t>(last.mapped_bytes, 1));
     fmt::print("{} rounds, medians; {:.1f} MiB packed, {:.1f} MiB copied ({:.2f} copies)\n", rounds,
-               double(last.mapped_bytes) / 0x1p20, mib, nodes);
-    fmt::print("load, placed     {:8.2f} ms\n", bench::median(times.placed_ms));
-    fmt::print("load, one domain {:8.2f} ms\n", bench::median(times.mapped_ms));
-    fmt::print("copies of load   {:8.2f} ms  {:6.2f} GiB/s\n", copy_ms, rate(mib, copy_ms));
-    for (const auto& [name, ms] : {std::pair("memcpy, fresh   ", bench::median(times.fresh_ms)),
-                                   std::pair("memcpy, again   ", bench::median(times.again_ms))}) {
-        fmt::print("{} {:8.2f} ms  {:6.2f} GiB/s  load is at {:.2f} of it\n", name, ms,
-                   rate(mib, ms), ms / copy_ms);
+               double(last.mapped_bytes) / 0x1p20, mib,
+               double(last.copied_bytes) / double(std::max<int64_t>(last.mapped_bytes, 1)));
+    fmt::print("{:55} {:8.2f} ms {:6.2f} GiB/s\n", copies.name, bench::median(copies.ms),
+               mib / 1024 / bench::median(copies.ms) * 1e3);
+    for (const Series& series : by_memcpy) {
+        print(copies, series, mib);
     }
-    std::filesystem::remove(placed_file);
-    std::filesystem::remove(mapped_file);
+    std::filesystem::remove(file);
     return {};
 }
 
 }  // namespace
 }  // namespace leat
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     if (argc < 2) {
         fmt::print(stderr, "usage: load_copies MODEL.onnx [ROUNDS]\n");
         return 2;
@@ -150,4 +236,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     return 0;
+} catch (const std::exception& error) {  // of threads and files
+    (void)std::fputs(error.what(), stderr);
+    return 1;
 }
