@@ -341,9 +341,9 @@ bool same_structure(const MemoryProblem& a, const MemoryProblem& b) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_ends);
     };
     const auto same_step = [&](const MemoryStep& x, const MemoryStep& y) {
-        const bool same_inside = x.inside == nullptr || y.inside == nullptr
-                                     ? x.inside == y.inside
-                                     : *x.inside == *y.inside;
+        const bool same_inside =
+            x.inside == y.inside ||
+            (x.inside != nullptr && y.inside != nullptr && *x.inside == *y.inside);
         return x.reads == y.reads && x.writes == y.writes && x.in_place == y.in_place &&
                same_views(x.views, y.views) && same_inside;
     };

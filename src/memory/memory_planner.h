@@ -104,6 +104,7 @@ class MemoryPlanner {
 
     // By position: the steps that wrote what a step reads, ascending.
     const StepWaits& data_waits() const { return steps_->by_data->waits; }
+    const StepOrder& data_order() const { return steps_->by_data->order; }
     // Which values are views of which, before any is written over another.
     const ValueGroups& groups() const { return groups_; }
 

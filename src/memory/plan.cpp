@@ -80,12 +80,21 @@ MemoryPlan finish(const PlanSolver& solver, std::span<const Buffer> buffers) {
     return plan;
 }
 
+// Of which plans for other sizes may be made.
+MemoryPlan finish(const PlanSolver& solver,
+                  std::shared_ptr<const PlanProblem> problem,
+                  std::span<const UsedBuffer> buffers) {
+    MemoryPlan plan = finish(solver, buffers);
+    plan.problem = std::move(problem);
+    plan.arrangements = solver.arrangements();
+    return plan;
+}
+
 const PlanSolver::Budget& budget_of(const PlanProblem& problem) {
     return problem.is_interval() ? kIntervalBudget : kGeneralBudget;
 }
 
-template <class Buffer>
-MemoryPlan solve(const PlanProblem& problem, std::span<const Buffer> buffers) {
+MemoryPlan solve(const PlanProblem& problem, std::span<const PlannedBuffer> buffers) {
     PlanSolver solver(problem);
     solver.start();
     solver.search(budget_of(problem), 0);
@@ -93,9 +102,9 @@ MemoryPlan solve(const PlanProblem& problem, std::span<const Buffer> buffers) {
 }
 
 MemoryPlan solve(std::shared_ptr<const PlanProblem> problem, std::span<const UsedBuffer> buffers) {
-    MemoryPlan plan = solve(*problem, buffers);
-    plan.problem = std::move(problem);
-    return plan;
+    PlanSolver solver(*problem);
+    solver.plan_anew(budget_of(*problem));
+    return finish(solver, std::move(problem), buffers);
 }
 
 }  // namespace
@@ -125,26 +134,25 @@ Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
     }
     PlanSolver solver(*problem);
     if (!solver.start_from(former)) {
-        return solve(std::move(problem), buffers);
+        solver.plan_anew(budget_of(*problem));
     }
-    MemoryPlan plan = finish(solver, buffers);
-    plan.problem = std::move(problem);
-    return plan;
+    return finish(solver, std::move(problem), buffers);
 }
 
 Result<LimitAnswer> plan_within(std::span<const UsedBuffer> buffers,
                                 const StepOrder& order,
                                 int64_t limit_bytes) {
     LEAT_RETURN_IF_ERROR(check_input(buffers, order.step_count()));
-    const PlanProblem problem(buffers, order);
-    PlanSolver solver(problem);
+    auto problem = std::make_shared<const PlanProblem>(buffers, order);
+    PlanSolver solver(*problem);
     solver.start();
     // The plan without a limit, if it is within.
-    solver.search(budget_of(problem), 0);
+    solver.search(budget_of(*problem), 0);
     if (solver.height_bytes() > limit_bytes && limit_bytes >= solver.proved_bytes()) {
         solver.search(kLimitBudget, limit_bytes);
     }
-    LimitAnswer answer{.plan = finish(solver, buffers)};
+    solver.keep_arrangement();
+    LimitAnswer answer{.plan = finish(solver, std::move(problem), buffers)};
     if (limit_bytes < answer.plan.proved_bytes) {
         answer.verdict = LimitVerdict::kImpossible;
         answer.bytes_short = answer.plan.proved_bytes - limit_bytes;

@@ -36,6 +36,7 @@ struct UsedBuffer {
     bool is_kept = false;  // alive after the last step, as a graph's output is
 };
 
+class Arrangement;
 class PlanProblem;
 
 struct MemoryPlan {
@@ -49,6 +50,8 @@ struct MemoryPlan {
     std::string algorithm;        // what found it, for the report
     // What plan_offsets_again takes over; null: nothing.
     std::shared_ptr<const PlanProblem> problem = nullptr;
+    // Of that problem, with other sizes too: what searches have found, the last one used first.
+    std::vector<std::shared_ptr<const Arrangement>> arrangements = {};
 
     bool is_optimal() const { return height_bytes == proved_bytes; }
 };
@@ -61,8 +64,8 @@ Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order);
 
 // The same for buffers of which there is a plan with other sizes, for example of another batch:
-// same users, same order. Keeps its arrangement if that is as close to the bound as it was, or
-// within 2 % of it.
+// same users, same order. Takes an arrangement that was found for it, or for plans before it, if
+// that is as close to the bound as it was when it was found, or within 2 %; else it plans anew.
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                       const StepOrder& order,
                                       const MemoryPlan& former);

@@ -36,6 +36,31 @@ RoundedSizes rounded_sizes(const PlanProblem& problem) {
     return sizes;
 }
 
+// Any two of the items conflict.
+bool are_antichain(const PlanProblem& problem, std::span<const int32_t> items) {
+    if (problem.is_interval()) {
+        int32_t last_begin = 0;
+        int32_t first_end = std::numeric_limits<int32_t>::max();
+        for (const int32_t number : items) {
+            last_begin = std::max(last_begin, problem.item(number).begin_step);
+            first_end = std::min(first_end, problem.item(number).end_step);
+        }
+        return last_begin < first_end;
+    }
+    std::vector<uint64_t> bits((size_t(problem.size()) + 63) / 64, 0);
+    for (const int32_t number : items) {
+        bits[size_t(number) / 64] |= uint64_t{1} << (number % 64);
+    }
+    return std::all_of(items.begin(), items.end(), [&](int32_t number) {
+        const std::span<const uint64_t> after = problem.after(number);
+        uint64_t shared = 0;
+        for (size_t word = 0; word < bits.size(); ++word) {
+            shared |= bits[word] & after[word];
+        }
+        return shared == 0;
+    });
+}
+
 }  // namespace
 
 PlanBound peak_bound(const PlanProblem& problem) {
@@ -81,24 +106,18 @@ PlanBound peak_bound(const PlanProblem& problem) {
 }
 
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers) {
-    std::vector<uint8_t> are_ones(
-        size_t(problem.size()));  // bytes, which are read faster than bits
     PlanBound bound;
     for (int32_t number = 0; number < problem.size(); ++number) {
         if (std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index)) {
-            are_ones[size_t(number)] = 1;
             bound.items.push_back(number);
         }
     }
-    const auto is_one = [&](int32_t number) { return are_ones[size_t(number)] != 0; };
+    if (!are_antichain(problem, bound.items)) {
+        return {};
+    }
     const RoundedSizes sizes = rounded_sizes(problem);
     int64_t padding = 0;
     for (const int32_t number : bound.items) {
-        const std::span<const int32_t> conflicts = problem.conflicts(number);
-        const auto met = std::count_if(conflicts.begin(), conflicts.end(), is_one);
-        if (met + 1 < ptrdiff_t(bound.items.size())) {
-            return {};
-        }
         bound.bytes += sizes.rounded_bytes[size_t(number)];
         padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
     }

@@ -13,14 +13,6 @@
 
 namespace leat {
 
-// Buffers share bytes just where their ends lie in the order that they were seen in; and they may,
-// as users and waits are those that were seen.
-struct PlanProof {
-    std::shared_ptr<const StepWaits> predecessors;
-    std::vector<UsedBuffer> buffers;
-    NumberOrder ends;  // as ends_of() has them
-};
-
 namespace {
 
 bool takes_place(const PlannedBuffer& buffer) {
@@ -71,18 +63,92 @@ Status check_users(size_t index, const UsedBuffer& buffer, size_t steps) {
     return {};
 }
 
+bool waits_for_the_last(std::span<const std::vector<int32_t>> predecessors) {
+    for (size_t step = 1; step < predecessors.size(); ++step) {
+        const std::vector<int32_t>& own = predecessors[step];
+        if (std::find(own.begin(), own.end(), int32_t(step) - 1) == own.end()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// By step, a bit for each step that it waits for, directly or not.
+std::vector<uint64_t> ended_before_steps(std::span<const std::vector<int32_t>> predecessors,
+                                         size_t words) {
+    std::vector<uint64_t> ended(predecessors.size() * words, 0);
+    for (size_t step = 0; step < predecessors.size(); ++step) {
+        uint64_t* row = &ended[step * words];
+        for (const int32_t before : predecessors[step]) {
+            const uint64_t* more = &ended[size_t(before) * words];
+            for (size_t word = 0; word <= size_t(before) / 64; ++word) {
+                row[word] |= more[word];
+            }
+            row[size_t(before) / 64] |= uint64_t{1} << (size_t(before) % 64);
+        }
+    }
+    return ended;
+}
+
+// Which buffers' users have all ended before those of which others begin. Sizes and places have no
+// part in it.
+class UserOrder {
+  public:
+    UserOrder(std::span<const UsedBuffer> buffers,
+              std::span<const std::vector<int32_t>> predecessors)
+        : is_line_(waits_for_the_last(predecessors)) {
+        if (is_line_) {
+            for (const UsedBuffer& buffer : buffers) {
+                const bool is_used = !buffer.users.empty();
+                ends_.emplace_back(is_used ? buffer.users.front() : -1,
+                                   is_used ? buffer.users.back() : -1);
+            }
+            return;
+        }
+        words_ = (predecessors.size() + 63) / 64;
+        const std::vector<uint64_t> ended = ended_before_steps(predecessors, words_);
+        users_.assign(buffers.size() * words_, 0);
+        ended_.assign(buffers.size() * words_, ~uint64_t{0});
+        for (size_t i = 0; i < buffers.size(); ++i) {
+            for (const int32_t user : buffers[i].users) {
+                users_[i * words_ + size_t(user) / 64] |= uint64_t{1} << (size_t(user) % 64);
+                for (size_t word = 0; word < words_; ++word) {
+                    ended_[i * words_ + word] &= ended[size_t(user) * words_ + word];
+                }
+            }
+        }
+    }
+
+    // Every user of the one has ended before any of the other begins. Both have users.
+    bool is_before(size_t before, size_t after) const {
+        if (is_line_) {
+            return ends_[before].second < ends_[after].first;
+        }
+        for (size_t word = 0; word < words_; ++word) {
+            if ((users_[before * words_ + word] & ~ended_[after * words_ + word]) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+  private:
+    const bool is_line_;                             // each step waits for the one before it
+    std::vector<std::pair<int32_t, int32_t>> ends_;  // of a line: first and last user
+    size_t words_ = 0;                               // of a row
+    std::vector<uint64_t> users_;                    // [buffer][words]
+    std::vector<uint64_t> ended_;                    // [buffer][words]: steps all users wait for
+};
+
 // That what shares bytes is ordered.
 class SharingCheck {
   public:
+    // `order` is that of these buffers and predecessors.
     SharingCheck(std::span<const UsedBuffer> buffers,
                  std::span<const std::vector<int32_t>> predecessors,
+                 const UserOrder& order,
                  const MemoryPlan& plan)
-        : buffers_(buffers), plan_(plan), is_line_(waits_for_the_last(predecessors)) {
-        if (!is_line_) {
-            find_ended(predecessors);
-            find_bits_of_users();
-        }
-    }
+        : buffers_(buffers), predecessors_(predecessors), order_(order), plan_(plan) {}
 
     // What lies at one offset is one line in the order before: so only neighbours are compared.
     Status run() {
@@ -118,82 +184,32 @@ class SharingCheck {
     }
 
   private:
-    static bool waits_for_the_last(std::span<const std::vector<int32_t>> predecessors) {
-        for (size_t step = 1; step < predecessors.size(); ++step) {
-            const std::vector<int32_t>& own = predecessors[step];
-            if (std::find(own.begin(), own.end(), int32_t(step) - 1) == own.end()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    // By step, a bit for each step that it waits for, directly or not.
-    void find_ended(std::span<const std::vector<int32_t>> predecessors) {
-        words_ = (predecessors.size() + 63) / 64;
-        ended_.assign(predecessors.size() * words_, 0);
-        for (size_t step = 0; step < predecessors.size(); ++step) {
-            uint64_t* row = &ended_[step * words_];
-            for (const int32_t before : predecessors[step]) {
-                const uint64_t* more = &ended_[size_t(before) * words_];
-                for (size_t word = 0; word <= size_t(before) / 64; ++word) {
-                    row[word] |= more[word];
-                }
-                row[size_t(before) / 64] |= uint64_t{1} << (size_t(before) % 64);
-            }
-        }
-    }
-    // By buffer, a bit for each of its users, and one for each step that all of them wait for.
-    void find_bits_of_users() {
-        users_.assign(buffers_.size() * words_, 0);
-        ended_before_.assign(buffers_.size() * words_, ~uint64_t{0});
-        for (size_t i = 0; i < buffers_.size(); ++i) {
-            for (const int32_t user : buffers_[i].users) {
-                users_[i * words_ + size_t(user) / 64] |= uint64_t{1} << (size_t(user) % 64);
-                for (size_t word = 0; word < words_; ++word) {
-                    ended_before_[i * words_ + word] &= ended_[size_t(user) * words_ + word];
-                }
-            }
-        }
-    }
-    // Every user of the one has ended before any of the other begins.
-    bool is_before(size_t before, size_t after) const {
-        if (is_line_) {
-            return buffers_[before].users.back() < buffers_[after].users.front();
-        }
-        for (size_t word = 0; word < words_; ++word) {
-            if ((users_[before * words_ + word] & ~ended_before_[after * words_ + word]) != 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-    bool has_ended(int32_t early, int32_t late) const {
-        return is_line_
-                   ? early < late
-                   : ((ended_[size_t(late) * words_ + size_t(early) / 64] >> (size_t(early) % 64)) &
-                      1U) != 0;
-    }
-
     int64_t end_of(int32_t buffer) const {
         return plan_.offsets[size_t(buffer)] + buffers_[size_t(buffer)].size_bytes;
     }
 
     Status check_pair(size_t before, size_t after) const {
         const UsedBuffer& a = buffers_[before];
-        const UsedBuffer& b = buffers_[after];
         if (a.is_kept) {
             return internal_error(
                 "memory plan: buffer {} at [{}, {}) is kept, and {} at [{}, {}) shares its memory",
                 before, plan_.offsets[before], end_of(int32_t(before)), after, plan_.offsets[after],
                 end_of(int32_t(after)));
         }
-        if (is_before(before, after)) {
+        if (order_.is_before(before, after)) {
             return {};
         }
-        for (const int32_t late : b.users) {
-            for (const int32_t early : a.users) {
-                if (!has_ended(early, late)) {
+        return unordered(before, after);
+    }
+
+    // Names steps of both that may run at once.
+    Status unordered(size_t before, size_t after) const {
+        const size_t words = (predecessors_.size() + 63) / 64;
+        const std::vector<uint64_t> ended = ended_before_steps(predecessors_, words);
+        for (const int32_t late : buffers_[after].users) {
+            for (const int32_t early : buffers_[before].users) {
+                const uint64_t word = ended[size_t(late) * words + size_t(early) / 64];
+                if (((word >> (size_t(early) % 64)) & 1U) == 0) {
                     return internal_error(
                         "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
                         "step {}, which uses the one, need not end before step {}, which uses the "
@@ -208,27 +224,30 @@ class SharingCheck {
     }
 
     std::span<const UsedBuffer> buffers_;
+    std::span<const std::vector<int32_t>> predecessors_;
+    const UserOrder& order_;
     const MemoryPlan& plan_;
-    const bool is_line_;                  // each step waits for the one before it
-    size_t words_ = 0;                    // of a row
-    std::vector<uint64_t> ended_;         // [step][words]; empty: a line
-    std::vector<uint64_t> users_;         // [buffer][words]
-    std::vector<uint64_t> ended_before_;  // [buffer][words]
 };
 
 }  // namespace
 
-Status check_plan(std::span<const UsedBuffer> buffers,
-                  std::span<const std::vector<int32_t>> predecessors,
-                  const MemoryPlan& plan) {
-    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
-    for (size_t i = 0; i < buffers.size(); ++i) {
-        LEAT_RETURN_IF_ERROR(check_users(i, buffers[i], predecessors.size()));
-    }
-    return SharingCheck(buffers, predecessors, plan).run();
-}
+// Buffers share bytes just where their ends lie in the order that they were seen in; and they may,
+// as users and waits are those that were seen.
+struct PlanProof {
+    std::shared_ptr<const StepWaits> predecessors;
+    std::vector<UsedBuffer> buffers;
+    std::shared_ptr<const UserOrder> order;  // of these
+    NumberOrder ends;                        // as ends_of() has them
+};
 
 namespace {
+
+Status check_all_users(std::span<const UsedBuffer> buffers, size_t steps) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        LEAT_RETURN_IF_ERROR(check_users(i, buffers[i], steps));
+    }
+    return {};
+}
 
 // Begin and end of each buffer.
 std::vector<int64_t> ends_of(std::span<const UsedBuffer> buffers, const MemoryPlan& plan) {
@@ -247,6 +266,15 @@ bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
 
 }  // namespace
 
+Status check_plan(std::span<const UsedBuffer> buffers,
+                  std::span<const std::vector<int32_t>> predecessors,
+                  const MemoryPlan& plan) {
+    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
+    LEAT_RETURN_IF_ERROR(check_all_users(buffers, predecessors.size()));
+    const UserOrder order(buffers, predecessors);
+    return SharingCheck(buffers, predecessors, order, plan).run();
+}
+
 Result<std::shared_ptr<const PlanProof>> prove_plan(
     std::span<const UsedBuffer> buffers,
     const std::shared_ptr<const StepWaits>& predecessors,
@@ -254,15 +282,20 @@ Result<std::shared_ptr<const PlanProof>> prove_plan(
     const std::shared_ptr<const PlanProof>& former) {
     LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
     const std::vector<int64_t> ends = ends_of(buffers, plan);
-    if (former != nullptr && former->predecessors == predecessors &&
-        std::equal(buffers.begin(), buffers.end(), former->buffers.begin(), former->buffers.end(),
-                   same_uses) &&
-        former->ends.holds_for(ends)) {
+    const bool is_as_before = former != nullptr && former->predecessors == predecessors &&
+                              std::equal(buffers.begin(), buffers.end(), former->buffers.begin(),
+                                         former->buffers.end(), same_uses);
+    if (is_as_before && former->ends.holds_for(ends)) {
         return former;
     }
-    LEAT_RETURN_IF_ERROR(check_plan(buffers, *predecessors, plan));
+    if (!is_as_before) {
+        LEAT_RETURN_IF_ERROR(check_all_users(buffers, predecessors->size()));
+    }
+    const std::shared_ptr<const UserOrder> order =
+        is_as_before ? former->order : std::make_shared<const UserOrder>(buffers, *predecessors);
+    LEAT_RETURN_IF_ERROR(SharingCheck(buffers, *predecessors, *order, plan).run());
     return std::make_shared<const PlanProof>(
-        PlanProof{predecessors, {buffers.begin(), buffers.end()}, NumberOrder(ends)});
+        PlanProof{predecessors, {buffers.begin(), buffers.end()}, order, NumberOrder(ends)});
 }
 
 Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {

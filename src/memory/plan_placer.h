@@ -17,7 +17,6 @@ enum class Fit : uint8_t {
     kFirst,  // the lowest gap
     kBest,   // the smallest gap between two others
     kArena,  // the smallest gap, what is left below the height so far being one too
-    kOnTop,  // no gap: above all; for orders by rising offset
 };
 
 // What lies where one item shall go.
@@ -30,10 +29,13 @@ class Gaps {
     // The lowest offset in the smallest gap, where what is left below the height is one too; above
     // all, if none is large enough. Reorders.
     int64_t best(const PlanItem& wanted, int64_t height);
-    // Above everything.
-    int64_t top(const PlanItem& wanted);
     // Of all calls: roughly 5 ns each.
     int64_t work() const { return work_; }
+
+    // Up to here, looking at all again and again is quicker than sorting.
+    static constexpr int64_t kFewTaken = 16;
+    // Of a call with more.
+    static int64_t work_of(int64_t taken) { return 5 * taken + 4; }
 
   private:
     struct Taken {
@@ -49,21 +51,34 @@ class Gaps {
 
 class Placer {
   public:
-    explicit Placer(const PlanProblem& problem)
-        : problem_(problem), offsets_(size_t(problem.size()), -1) {}
+    explicit Placer(const PlanProblem& problem);
 
     // The height. Gives up, and returns something not below `limit`, when it reaches that.
     int64_t place(std::span<const int32_t> order, Fit fit, int64_t limit);
 
     const std::vector<int64_t>& offsets() const { return offsets_; }  // by item; -1: not placed
-    int64_t work() const { return gaps_.work(); }
+    int64_t work() const { return gaps_.work() + work_in_line_; }
 
   private:
+    // What lies somewhere.
+    struct Lying {
+        int64_t begin;
+        int64_t end;
+        int32_t item;
+    };
+
     int64_t find_gap(int32_t item, Fit fit, int64_t height);
+    int64_t find_gap_in_line(int32_t item, Fit fit, int64_t height);
+    void add_to_line(int32_t item);
 
     const PlanProblem& problem_;
+    // Where an item conflicts with so many that going through all is quicker than sorting those.
+    const bool is_dense_;
     std::vector<int64_t> offsets_;
     Gaps gaps_;
+    std::vector<Lying> line_;      // where it is dense: by begin
+    std::vector<int32_t> met_by_;  // by item: the last one to ask that conflicts with it
+    int64_t work_in_line_ = 0;     // as gaps_ would count it
 };
 
 }  // namespace leat

@@ -159,8 +159,8 @@ void PlanProblem::find_meeting() {
 // What begins behind the last user of an item is after it, but for items with a first user that is
 // not: few, as a rule.
 void PlanProblem::find_after(std::span<const UsedBuffer> buffers, const StepOrder& order) {
-    words_ = (items_.size() + 63) / 64;
-    after_.assign(items_.size() * words_, 0);
+    relations_->words = (items_.size() + 63) / 64;
+    relations_->after.assign(items_.size() * relations_->words, 0);
     std::vector<std::pair<int32_t, int32_t>> begins;  // first user, item
     std::vector<int32_t> first_users;
     for (int32_t number = 0; number < size(); ++number) {
@@ -181,7 +181,7 @@ void PlanProblem::find_after(std::span<const UsedBuffer> buffers, const StepOrde
         if (buffer.is_kept) {
             continue;
         }
-        uint64_t* row = &after_[size_t(number) * words_];
+        uint64_t* row = &relations_->after[size_t(number) * relations_->words];
         set_from(items_from(item(number).end_step), row);
         find_steps_after(buffer, order, steps);
         for_each_zero(steps, item(number).end_step, order.step_count(), [&](int32_t step) {
@@ -201,7 +201,7 @@ int32_t PlanProblem::items_from(int32_t step) const {
 }
 
 void PlanProblem::set_from(int32_t begin, uint64_t* row) const {
-    for (auto word = size_t(begin) / 64; word < words_; ++word) {
+    for (auto word = size_t(begin) / 64; word < relations_->words; ++word) {
         const int32_t base = int32_t(word) * 64;
         row[word] = begin > base ? ~uint64_t{0} << (begin - base) : ~uint64_t{0};
         if (size() - base < 64) {
@@ -214,7 +214,7 @@ void PlanProblem::find_conflicts() {
     std::vector<std::pair<int32_t, int32_t>> pairs;
     for (int32_t number = 0; number < size(); ++number) {
         const std::span<const uint64_t> row = after(number);
-        for (size_t word = size_t(number) / 64; word < words_; ++word) {
+        for (size_t word = size_t(number) / 64; word < relations_->words; ++word) {
             const int32_t base = int32_t(word) * 64;
             uint64_t others = ~row[word];
             if (base <= number) {
@@ -232,17 +232,19 @@ void PlanProblem::find_conflicts() {
 }
 
 void PlanProblem::set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs) {
-    first_conflict_.assign(items_.size() + 1, 0);
+    std::vector<int64_t>& first = relations_->first_conflict;
+    first.assign(items_.size() + 1, 0);
     for (const auto& [a, b] : pairs) {
-        ++first_conflict_[size_t(a) + 1];
-        ++first_conflict_[size_t(b) + 1];
+        ++first[size_t(a) + 1];
+        ++first[size_t(b) + 1];
     }
-    std::partial_sum(first_conflict_.begin(), first_conflict_.end(), first_conflict_.begin());
-    conflicts_.resize(pairs.size() * 2);
-    std::vector<int64_t> next(first_conflict_.begin(), first_conflict_.end() - 1);
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<int32_t>& conflicts = relations_->conflicts;
+    conflicts.resize(pairs.size() * 2);
+    std::vector<int64_t> next(first.begin(), first.end() - 1);
     for (const auto& [a, b] : pairs) {
-        conflicts_[size_t(next[size_t(a)]++)] = b;
-        conflicts_[size_t(next[size_t(b)]++)] = a;
+        conflicts[size_t(next[size_t(a)]++)] = b;
+        conflicts[size_t(next[size_t(b)]++)] = a;
     }
 }
 
@@ -263,7 +265,7 @@ bool PlanProblem::make_intervals() {
     for (size_t i = 1; i < by_count.size(); ++i) {
         const std::span<const uint64_t> larger = after(by_count[i - 1]);
         const std::span<const uint64_t> smaller = after(by_count[i]);
-        for (size_t word = 0; word < words_; ++word) {
+        for (size_t word = 0; word < relations_->words; ++word) {
             if ((smaller[word] & ~larger[word]) != 0) {
                 return false;
             }
@@ -284,7 +286,7 @@ bool PlanProblem::make_intervals() {
     if (!by_count.empty()) {
         begin_where_left_out(after(by_count.back()), {}, set);
     }
-    after_ = {};
+    relations_->after = {};
     sort_items();
     return true;
 }

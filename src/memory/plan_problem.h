@@ -37,6 +37,8 @@ class PlanProblem {
     std::shared_ptr<const PlanProblem> with_sizes(std::span<const UsedBuffer> buffers,
                                                   const StepOrder& order) const;
 
+    // Those of the other problem, whose items have the same numbers: one is the other with_sizes().
+    bool has_conflicts_of(const PlanProblem& other) const { return relations_ == other.relations_; }
     bool has_mixed_alignments() const;
     // With the largest alignment for all: what fits there fits here.
     PlanProblem with_one_alignment() const;
@@ -44,19 +46,22 @@ class PlanProblem {
     int32_t size() const { return int32_t(items_.size()); }
     const PlanItem& item(int32_t number) const { return items_[size_t(number)]; }
     std::span<const int32_t> conflicts(int32_t number) const {
-        return std::span(conflicts_)
-            .subspan(size_t(first_conflict_[size_t(number)]), size_t(conflict_count(number)));
+        return std::span(relations_->conflicts)
+            .subspan(size_t(relations_->first_conflict[size_t(number)]),
+                     size_t(conflict_count(number)));
     }
     int32_t conflict_count(int32_t number) const {
-        return int32_t(first_conflict_[size_t(number) + 1] - first_conflict_[size_t(number)]);
+        const std::vector<int64_t>& first = relations_->first_conflict;
+        return int32_t(first[size_t(number) + 1] - first[size_t(number)]);
     }
-    int64_t conflict_count() const { return int64_t(conflicts_.size()); }  // of all items
+    int64_t conflict_count() const { return int64_t(relations_->conflicts.size()); }  // of all
     // Items conflict just where their [begin, end) meet.
-    bool is_interval() const { return after_.empty(); }
+    bool is_interval() const { return relations_->after.empty(); }
     // Where is_interval() is not: bit j % 64 of word j / 64 for each item j that `number` is
     // before.
     std::span<const uint64_t> after(int32_t number) const {
-        return std::span(after_).subspan(size_t(number) * words_, words_);
+        const size_t words = relations_->words;
+        return std::span(relations_->after).subspan(size_t(number) * words, words);
     }
 
   private:
@@ -84,12 +89,17 @@ class PlanProblem {
         StepOrder order;
     };
 
+    // What sizes have no part in: shared with problems of other sizes, and filled once.
+    struct Relations {
+        std::vector<int64_t> first_conflict;  // one more than items
+        std::vector<int32_t> conflicts;
+        size_t words = 0;  // of a row
+        std::vector<uint64_t> after;
+    };
+
     std::shared_ptr<const Origin> origin_;  // null: PlannedBuffers
     std::vector<PlanItem> items_;
-    std::vector<int64_t> first_conflict_;  // one more than items
-    std::vector<int32_t> conflicts_;
-    size_t words_ = 0;
-    std::vector<uint64_t> after_;
+    std::shared_ptr<Relations> relations_ = std::make_shared<Relations>();
 };
 
 }  // namespace leat

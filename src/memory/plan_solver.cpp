@@ -1,7 +1,7 @@
 #include "memory/plan_solver.h"
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
 #include <utility>
 
 #include "memory/exact_placement.h"
@@ -19,6 +19,9 @@ constexpr int64_t kSureNodes = 1'000'000;
 
 // Height over bound that a plan for other sizes may have without a search of its own.
 constexpr double kCloseEnough = 1.02;
+// That are tried, at some 20 us for 2,000 items. Sizes that do not all grow alike need another one
+// for each few batches.
+constexpr size_t kMostArrangements = 8;
 
 std::vector<PlannedBuffer> as_buffers(const PlanProblem& problem) {
     std::vector<PlannedBuffer> buffers;
@@ -48,9 +51,9 @@ void PlanSolver::find_best_bound() {
     }
 }
 
-void PlanSolver::start() {
+void PlanSolver::start(int64_t goal_bytes) {
     raise_bound(peak_bound(problem_));
-    packing_ = pack_greedily(problem_, bound_.bytes);
+    packing_ = pack_greedily(problem_, std::max(bound_.bytes, goal_bytes));
 }
 
 bool PlanSolver::start_from(const MemoryPlan& former) {
@@ -59,38 +62,87 @@ bool PlanSolver::start_from(const MemoryPlan& former) {
     }
     raise_bound(peak_bound(problem_));
     raise_bound(bound_of(problem_, former.bound_buffers));
-    std::vector<int32_t> order(size_t(problem_.size()));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-        return former.offsets[size_t(problem_.item(a).index)] <
-               former.offsets[size_t(problem_.item(b).index)];
-    });
-    packing_.algorithm = "order of a former plan";
-    // On top of one another the items lie as they did, if their sizes have grown alike; otherwise
-    // some may fall into gaps.
-    return place_as_before(former, order, Fit::kOnTop) ||
-           place_as_before(former, order, Fit::kFirst);
-}
-
-// True if that is as close to the bound as the former plan was, or close enough.
-bool PlanSolver::place_as_before(const MemoryPlan& former,
-                                 std::span<const int32_t> order,
-                                 Fit fit) {
+    if (former.problem != nullptr && problem_.has_conflicts_of(*former.problem)) {
+        arrangements_ = former.arrangements;
+    }
+    if (arrangements_.empty()) {
+        std::vector<int64_t> offsets(size_t(problem_.size()));
+        for (int32_t number = 0; number < problem_.size(); ++number) {
+            offsets[size_t(number)] = former.offsets[size_t(problem_.item(number).index)];
+        }
+        arrangements_ = {std::make_shared<const Arrangement>(
+            problem_, offsets, double(former.height_bytes) / double(former.proved_bytes))};
+    }
+    size_t lowest = place_as_before();
+    if (!is_as_close_as(*arrangements_[lowest])) {
+        find_best_bound();
+    }
+    const auto at = arrangements_.begin() + ptrdiff_t(lowest);
+    std::rotate(arrangements_.begin(), at, at + 1);
+    const Arrangement& arrangement = *arrangements_.front();
+    if (is_as_close_as(arrangement)) {
+        return true;
+    }
+    // Some may fall into gaps.
     Placer placer(problem_);
-    const int64_t height = placer.place(order, fit, packing_.height_bytes);
+    const int64_t height = placer.place(arrangement.order(), Fit::kFirst, packing_.height_bytes);
     if (height < packing_.height_bytes) {
         packing_.height_bytes = height;
         packing_.offsets = placer.offsets();
     }
-    const auto is_as_close = [&] {
-        const double former_ratio = double(former.height_bytes) / double(former.proved_bytes);
-        return double(packing_.height_bytes) <=
-               std::max(former_ratio, kCloseEnough) * double(proved_bytes_);
-    };
-    if (!is_as_close()) {
-        find_best_bound();
+    if (!is_as_close_as(arrangement)) {
+        return false;
     }
-    return is_as_close();
+    add_arrangement(arrangement.searched_ratio());
+    return true;
+}
+
+// Of the arrangements up to the first that is close enough, the one that is lowest.
+size_t PlanSolver::place_as_before() {
+    packing_.algorithm = "order of a former plan";
+    std::vector<int64_t> offsets;
+    size_t lowest = 0;
+    for (size_t i = 0; i < arrangements_.size(); ++i) {
+        const int64_t height = arrangements_[i]->place(problem_, offsets);
+        if (height < packing_.height_bytes) {
+            packing_.height_bytes = height;
+            packing_.offsets.swap(offsets);
+            lowest = i;
+        }
+        if (double(packing_.height_bytes) <= kCloseEnough * double(proved_bytes_)) {
+            break;
+        }
+    }
+    return lowest;
+}
+
+bool PlanSolver::is_as_close_as(const Arrangement& arrangement) const {
+    return double(packing_.height_bytes) <=
+           std::max(arrangement.searched_ratio(), kCloseEnough) * double(proved_bytes_);
+}
+
+void PlanSolver::add_arrangement(double searched_ratio) {
+    arrangements_.insert(arrangements_.begin(), std::make_shared<const Arrangement>(
+                                                    problem_, packing_.offsets, searched_ratio));
+    arrangements_.resize(std::min(arrangements_.size(), kMostArrangements));
+}
+
+void PlanSolver::keep_arrangement() {
+    if (packing_.height_bytes > 0 && proved_bytes_ > 0) {
+        add_arrangement(double(packing_.height_bytes) / double(proved_bytes_));
+    }
+}
+
+void PlanSolver::plan_anew(const Budget& budget) {
+    Packing before = std::exchange(packing_, {});
+    const auto goal_bytes =
+        arrangements_.empty() ? 0 : int64_t(kCloseEnough * double(proved_bytes_));
+    start(goal_bytes);
+    search(budget, goal_bytes);
+    if (before.height_bytes < packing_.height_bytes) {
+        packing_ = std::move(before);
+    }
+    keep_arrangement();
 }
 
 bool PlanSolver::is_done(int64_t limit_bytes) const {

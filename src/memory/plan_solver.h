@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "memory/arrangement.h"
 #include "memory/plan.h"
 #include "memory/plan_bound.h"
 #include "memory/plan_orders.h"
@@ -25,24 +27,36 @@ class PlanSolver {
 
     explicit PlanSolver(const PlanProblem& problem) : problem_(problem) {}
 
-    // Greedy orders. The bound of the step numbers is enough if they meet it.
-    void start();
-    // The order of a former plan of the same buffers with other sizes. True if the result is as
-    // close to the bound as the former one, or within 2 %: what follows would hardly gain.
+    // Greedy orders, until one is not above the goal. The bound of the step numbers is enough if
+    // they meet it.
+    void start(int64_t goal_bytes = 0);
+    // The arrangements of a former plan of the same buffers with other sizes. True if one is as
+    // close to the bound as where it was found, or within 2 %: what follows would hardly gain.
     bool start_from(const MemoryPlan& former);
+    // start() and search(); after start_from() just until that is close enough to the bound, and
+    // what it had found is taken where it is lower. Keeps the arrangement.
+    void plan_anew(const Budget& budget);
+    // For plans of other sizes: that of the packing as it is.
+    void keep_arrangement();
     // Local and exact search until the height is not above the limit, or is proved to be the
     // lowest.
     void search(const Budget& budget, int64_t limit_bytes);
 
     int64_t height_bytes() const { return packing_.height_bytes; }
     int64_t proved_bytes() const { return proved_bytes_; }
+    // The last one found or used first.
+    const std::vector<std::shared_ptr<const Arrangement>>& arrangements() const {
+        return arrangements_;
+    }
     // For so many buffers, with all but unplanned_bytes.
     MemoryPlan plan(size_t buffers) const;
 
   private:
     void raise_bound(PlanBound bound);
     void find_best_bound();
-    bool place_as_before(const MemoryPlan& former, std::span<const int32_t> order, Fit fit);
+    size_t place_as_before();
+    void add_arrangement(double searched_ratio);
+    bool is_as_close_as(const Arrangement& arrangement) const;
     bool is_done(int64_t limit_bytes) const;
     void search_locally(int64_t work, int64_t limit_bytes);
     void search_few(int64_t work);
@@ -53,6 +67,7 @@ class PlanSolver {
     bool has_best_bound_ = false;
     int64_t proved_bytes_ = 0;
     Packing packing_;
+    std::vector<std::shared_ptr<const Arrangement>> arrangements_;
     uint64_t local_searches_ = 0;  // each has its own random numbers
 };
 

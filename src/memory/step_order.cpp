@@ -1,32 +1,38 @@
 #include "memory/step_order.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace leat {
 
-StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
-    : steps_(int32_t(predecessors.size())),
-      words_((predecessors.size() + 63) / 64),
-      bits_(predecessors.size() * words_) {
-    for (int32_t step = steps_; step-- > 0;) {
-        for (const int32_t before : predecessors[size_t(step)]) {
-            add(before, step);
-        }
-    }
-    if (is_line()) {
-        bits_ = {};
-        words_ = 0;
+namespace {
+
+// The successors of `after` are complete: all of them are larger.
+void add(int32_t before, int32_t after, size_t words, std::vector<uint64_t>& bits) {
+    LEAT_CHECK(before >= 0 && before < after, "step {} waits for step {}", after, before);
+    uint64_t* row = &bits[size_t(before) * words];
+    const uint64_t* more = &bits[size_t(after) * words];
+    row[size_t(after) / 64] |= uint64_t{1} << (size_t(after) % 64);
+    for (size_t word = size_t(after) / 64; word < words; ++word) {
+        row[word] |= more[word];
     }
 }
 
-// The successors of `after` are complete: all of them are larger.
-void StepOrder::add(int32_t before, int32_t after) {
-    LEAT_CHECK(before >= 0 && before < after, "step {} waits for step {}", after, before);
-    uint64_t* row = &bits_[size_t(before) * words_];
-    const uint64_t* more = &bits_[size_t(after) * words_];
-    row[size_t(after) / 64] |= uint64_t{1} << (size_t(after) % 64);
-    for (size_t word = size_t(after) / 64; word < words_; ++word) {
-        row[word] |= more[word];
+}  // namespace
+
+StepOrder::StepOrder(std::span<const std::vector<int32_t>> predecessors)
+    : steps_(int32_t(predecessors.size())), words_((predecessors.size() + 63) / 64) {
+    std::vector<uint64_t> bits(predecessors.size() * words_);
+    for (int32_t step = steps_; step-- > 0;) {
+        for (const int32_t before : predecessors[size_t(step)]) {
+            add(before, step, words_, bits);
+        }
+    }
+    bits_ = std::make_shared<const std::vector<uint64_t>>(std::move(bits));
+    if (is_line()) {
+        bits_ = nullptr;
+        words_ = 0;
     }
 }
 
