@@ -443,9 +443,9 @@ CompileReport CompiledGraph::report() const {
         PlanReport& planned = report.plans.emplace_back(plan->report);
         planned.buffers.reserve(plan->buffers.size());
         for (const PlacedBuffer& buffer : plan->buffers) {
-            planned.buffers.push_back(
-                {std::string(plan->devices.name_of(impl_->planned_graph(), buffer.value)),
-                 buffer.size_bytes, buffer.offset_bytes, buffer.begin_step, buffer.end_step});
+            planned.buffers.push_back({plan->devices.name_of(impl_->planned_graph(), buffer.value),
+                                       buffer.size_bytes, buffer.offset_bytes, buffer.begin_step,
+                                       buffer.end_step});
         }
     }
     if (!plans.empty()) {

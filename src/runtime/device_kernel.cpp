@@ -97,15 +97,47 @@ Status add_positions(std::span<const int32_t> steps,
     return {};
 }
 
-// When operands are in use; nothing where the backend does not tell.
+// When operands are in use; of none where the backend does not tell.
+LeatOperandSteps operand_steps_of(const LeatRequirements& table) {
+    const LeatChained* chained = plugin::find_chained(table.header, LEAT_OPERAND_STEPS);
+    return chained == nullptr ? LeatOperandSteps{}
+                              : plugin::read_chained<LeatOperandSteps>(chained);
+}
+
+void append_list(const int32_t* numbers, int32_t count, std::vector<int32_t>& all) {
+    all.push_back(count);
+    all.insert(all.end(), numbers, numbers + count);
+}
+
+// All that is told of steps and of who uses what, one behind the other.
+std::vector<int32_t> numbers_of(const LeatRequirements& table) {
+    std::vector<int32_t> all;
+    all.reserve(4 + 2 * size_t(table.edge_count) + 3 * size_t(table.transient_count));
+    all.push_back(table.step_count);
+    all.push_back(table.edge_count);
+    for (int32_t e = 0; e < table.edge_count; ++e) {
+        all.push_back(table.edges[e].from_step);
+        all.push_back(table.edges[e].to_step);
+    }
+    all.push_back(table.transient_count);
+    for (int32_t t = 0; t < table.transient_count; ++t) {
+        append_list(table.transients[t]->steps, table.transients[t]->step_count, all);
+    }
+    const LeatOperandSteps operands = operand_steps_of(table);
+    all.push_back(operands.input_count);
+    for (int32_t i = 0; i < operands.input_count; ++i) {
+        append_list(operands.inputs[i].steps, operands.inputs[i].step_count, all);
+    }
+    for (int32_t i = 0; i < operands.output_count; ++i) {
+        append_list(operands.outputs[i].steps, operands.outputs[i].step_count, all);
+    }
+    return all;
+}
+
 Status add_operand_steps(const LeatRequirements& table,
                          std::span<const int32_t> positions,
                          PartInside& inside) {
-    const LeatChained* chained = plugin::find_chained(table.header, LEAT_OPERAND_STEPS);
-    if (chained == nullptr) {
-        return {};
-    }
-    const auto told = plugin::read_chained<LeatOperandSteps>(chained);
+    const LeatOperandSteps told = operand_steps_of(table);
     const std::pair<std::span<const LeatStepList>, std::vector<std::vector<int32_t>>*> sides[] = {
         {{told.inputs, size_t(told.input_count)}, &inside.inputs},
         {{told.outputs, size_t(told.output_count)}, &inside.outputs}};
@@ -293,8 +325,9 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const D
         Operand& operand = kernel->outputs_.emplace_back();
         operand.size_bytes = bytes_of(output);
     }
+    const auto* former = dynamic_cast<const DeviceKernel*>(context.former.kernel);
     LEAT_RETURN_IF_ERROR(kernel->ask_requirements(
-        [&kernel](const LeatRequirements& table) { return kernel->read_requirements(table); }));
+        [&](const LeatRequirements& table) { return kernel->read_requirements(table, former); }));
     return kernel;
 }
 
@@ -367,30 +400,46 @@ Result<std::vector<std::string>> DeviceKernel::step_names() const {
     return names;
 }
 
-Status DeviceKernel::read_requirements(const LeatRequirements& table) {
-    const std::vector<int32_t> positions = positions_of(table);
-    inside_.waits.resize(positions.size());
-    for (int32_t e = 0; e < table.edge_count; ++e) {
-        const LeatEdge edge = table.edges[e];
-        inside_.waits[size_t(positions[size_t(edge.to_step)])].push_back(
-            positions[size_t(edge.from_step)]);
-    }
-    inside_.transients.reserve(size_t(table.transient_count));
+Status DeviceKernel::read_requirements(const LeatRequirements& table, const DeviceKernel* former) {
+    transients_.reserve(size_t(table.transient_count));
     for (int32_t t = 0; t < table.transient_count; ++t) {
         const LeatTransient& transient = *table.transients[t];
-        PartInside::Transient& own = inside_.transients.emplace_back();
-        own.size_bytes = transient.bytes;
-        own.alignment_bytes = std::max(transient.alignment_bytes, part_->domain().alignment_bytes);
-        LEAT_RETURN_IF_ERROR(
-            add_positions({transient.steps, size_t(transient.step_count)}, positions, own.steps));
+        transients_.push_back({transient.bytes, std::max(transient.alignment_bytes,
+                                                         part_->domain().alignment_bytes)});
     }
-    inside_.inputs.resize(inputs_.size());
-    inside_.outputs.resize(outputs_.size());
-    LEAT_RETURN_IF_ERROR(add_operand_steps(table, positions, inside_));
     for (size_t i = 0; i < outputs_.size(); ++i) {
         outputs_[i].size_bytes = table.output_bytes[i];
     }
+    std::vector<int32_t> told = numbers_of(table);
+    if (former != nullptr && former->part_ == part_ && former->inside_->told == told) {
+        inside_ = former->inside_;
+        return {};
+    }
+    LEAT_ASSIGN_OR_RETURN(inside_, read_inside(table, std::move(told)));
     return {};
+}
+
+Result<std::shared_ptr<const PartInside>> DeviceKernel::read_inside(
+    const LeatRequirements& table, std::vector<int32_t> told) const {
+    const std::vector<int32_t> positions = positions_of(table);
+    auto inside = std::make_shared<PartInside>();
+    inside->told = std::move(told);
+    inside->waits.resize(positions.size());
+    for (int32_t e = 0; e < table.edge_count; ++e) {
+        const LeatEdge edge = table.edges[e];
+        inside->waits[size_t(positions[size_t(edge.to_step)])].push_back(
+            positions[size_t(edge.from_step)]);
+    }
+    inside->transients.resize(size_t(table.transient_count));
+    for (int32_t t = 0; t < table.transient_count; ++t) {
+        const LeatTransient& transient = *table.transients[t];
+        LEAT_RETURN_IF_ERROR(add_positions({transient.steps, size_t(transient.step_count)},
+                                           positions, inside->transients[size_t(t)]));
+    }
+    inside->inputs.resize(inputs_.size());
+    inside->outputs.resize(outputs_.size());
+    LEAT_RETURN_IF_ERROR(add_operand_steps(table, positions, *inside));
+    return std::shared_ptr<const PartInside>(std::move(inside));
 }
 
 Result<std::unique_ptr<DeviceStepState>> DeviceKernel::make_state(const DeviceRoom& room) const {

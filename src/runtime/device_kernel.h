@@ -15,14 +15,11 @@
 namespace leat {
 
 // What a part does inside, in an order in which each step comes after those that it waits for.
+// Sizes have no part in it: kernels for other shapes share it.
 struct PartInside {
-    struct Transient {
-        int64_t size_bytes = 0;
-        int64_t alignment_bytes = 1;
-        std::vector<int32_t> steps;  // that use it, ascending
-    };
-    StepWaits waits;  // by step: earlier ones
-    std::vector<Transient> transients;
+    std::vector<int32_t> told;  // by the backend, all the numbers that the rest is made of
+    StepWaits waits;            // by step: earlier ones
+    std::vector<std::vector<int32_t>> transients;  // by transient: steps that use it, ascending
     // Steps that use each operand, ascending; none: it is in use as long as the part.
     std::vector<std::vector<int32_t>> inputs;
     std::vector<std::vector<int32_t>> outputs;
@@ -46,9 +43,15 @@ class DeviceKernel final : public DeviceStep {
         // In memory of each instance, for good.
         bool is_kept() const { return !is_host_input && known.defined(); }
     };
+    // Memory that the part needs while it runs.
+    struct Transient {
+        int64_t size_bytes = 0;
+        int64_t alignment_bytes = 1;
+    };
     std::span<const Operand> inputs() const { return inputs_; }
     std::span<const Operand> outputs() const { return outputs_; }
-    const PartInside& inside() const { return inside_; }
+    std::span<const Transient> transients() const { return transients_; }
+    const std::shared_ptr<const PartInside>& inside() const { return inside_; }
     const std::shared_ptr<const DevicePart>& part() const { return part_; }
     // Of the steps inside, numbered as the backend does.
     Result<std::vector<std::string>> step_names() const;
@@ -66,7 +69,10 @@ class DeviceKernel final : public DeviceStep {
     // read(LeatRequirements) returns a Status.
     template <class Read>
     Status ask_requirements(const Read& read) const;
-    Status read_requirements(const LeatRequirements& table);
+    // former: null: there is none.
+    Status read_requirements(const LeatRequirements& table, const DeviceKernel* former);
+    Result<std::shared_ptr<const PartInside>> read_inside(const LeatRequirements& table,
+                                                          std::vector<int32_t> told) const;
     LeatRunShape shape() const;
 
     std::shared_ptr<const DevicePart> part_;
@@ -75,7 +81,8 @@ class DeviceKernel final : public DeviceStep {
     std::vector<Operand> outputs_;
     std::vector<LeatTensorView> host_inputs_;               // by input
     std::vector<const LeatTensorView*> host_input_places_;  // null where it is none
-    PartInside inside_;
+    std::vector<Transient> transients_;
+    std::shared_ptr<const PartInside> inside_;
 };
 
 }  // namespace leat

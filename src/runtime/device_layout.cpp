@@ -1,7 +1,6 @@
 #include "runtime/device_layout.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -42,25 +41,39 @@ bool has_same_users(const UsedBuffer& a, const UsedBuffer& b) {
     return a.is_kept == b.is_kept && a.alignment_bytes == b.alignment_bytes && a.users == b.users;
 }
 
-bool has_same_bytes(const UsedBuffer& a, const UsedBuffer& b) {
-    return a.size_bytes == b.size_bytes;
+bool has_same_inside(const std::shared_ptr<const InnerSteps>& a,
+                     const std::shared_ptr<const InnerSteps>& b) {
+    return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-template <class Compare>
-bool are_all(const std::vector<UsedBuffer>& a, const std::vector<UsedBuffer>& b, Compare compare) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), compare);
+// Whatever the sizes.
+bool has_moments(const DeviceMoments& moments,
+                 const DeviceProblem& problem,
+                 const StepWaits& waits) {
+    const DeviceProblem& own = moments.problem;
+    return own.first_value == problem.first_value && own.is_apart == problem.is_apart &&
+           std::equal(own.values.begin(), own.values.end(), problem.values.begin(),
+                      problem.values.end(), has_same_users) &&
+           std::equal(own.insides.begin(), own.insides.end(), problem.insides.begin(),
+                      problem.insides.end(), has_same_inside) &&
+           moments.waits_of_steps == waits;
 }
 
-// Of a former layout with the same structure; nullopt: the limit asks for a search.
-Result<std::optional<LimitAnswer>> answer_as_before(const DeviceLayout& former,
-                                                    const std::vector<UsedBuffer>& buffers,
-                                                    int64_t limit_bytes) {
-    LEAT_ASSIGN_OR_RETURN(MemoryPlan plan,
-                          plan_offsets_again(buffers, *former.order, former.answer.plan));
-    if (plan.height_bytes > limit_bytes) {
-        return std::optional<LimitAnswer>();
-    }
-    return std::optional<LimitAnswer>(LimitAnswer{LimitVerdict::kMet, 0, std::move(plan)});
+// What nobody has laid out like this before.
+Result<std::shared_ptr<const DeviceLayout>> lay_out_anew(const DeviceProblem& problem,
+                                                         const StepWaits& waits) {
+    const StepMoments moments(problem.insides);
+    auto layout = std::make_shared<DeviceLayout>();
+    layout->buffers = buffers_of(problem, moments);
+    auto moment_waits = std::make_shared<const StepWaits>(moments.waits(waits));
+    StepOrder order(*moment_waits);
+    layout->moments = std::make_shared<const DeviceMoments>(
+        DeviceMoments{problem, waits, std::move(moment_waits), std::move(order)});
+    LEAT_ASSIGN_OR_RETURN(
+        layout->answer, plan_within(layout->buffers, layout->moments->order, problem.limit_bytes));
+    LEAT_ASSIGN_OR_RETURN(layout->proof, prove_plan(layout->buffers, layout->moments->waits,
+                                                    layout->answer.plan, nullptr));
+    return std::shared_ptr<const DeviceLayout>(std::move(layout));
 }
 
 }  // namespace
@@ -69,34 +82,32 @@ Result<std::shared_ptr<const DeviceLayout>> lay_out_on_device(
     const DeviceProblem& problem,
     const StepWaits& waits,
     const std::shared_ptr<const DeviceLayout>& former) {
-    const StepMoments moments(problem.insides);
+    if (former == nullptr || !has_moments(*former->moments, problem, waits)) {
+        return lay_out_anew(problem, waits);
+    }
     auto layout = std::make_shared<DeviceLayout>();
-    layout->buffers = buffers_of(problem, moments);
-    layout->waits = std::make_shared<const StepWaits>(moments.waits(waits));
-    const bool is_as_before = former != nullptr && *former->waits == *layout->waits &&
-                              are_all(former->buffers, layout->buffers, has_same_users);
-    if (is_as_before && are_all(former->buffers, layout->buffers, has_same_bytes) &&
-        former->answer.verdict == LimitVerdict::kMet &&
+    layout->moments = former->moments;
+    layout->buffers = former->buffers;
+    bool has_same_bytes = true;
+    for (size_t value = 0; value < problem.values.size(); ++value) {
+        const int64_t bytes = problem.values[value].size_bytes;
+        has_same_bytes = has_same_bytes && layout->buffers[value].size_bytes == bytes;
+        layout->buffers[value].size_bytes = bytes;
+    }
+    if (has_same_bytes && former->answer.verdict == LimitVerdict::kMet &&
         former->answer.plan.height_bytes <= problem.limit_bytes) {
         return former;
     }
-    std::optional<LimitAnswer> answer;
-    if (is_as_before) {
-        layout->waits = former->waits;
-        layout->order = former->order;
-        LEAT_ASSIGN_OR_RETURN(answer,
-                              answer_as_before(*former, layout->buffers, problem.limit_bytes));
-    } else {
-        layout->order = std::make_shared<const StepOrder>(*layout->waits);
+    const StepOrder& order = layout->moments->order;
+    LEAT_ASSIGN_OR_RETURN(MemoryPlan plan,
+                          plan_offsets_again(layout->buffers, order, former->answer.plan));
+    layout->answer = {LimitVerdict::kMet, 0, std::move(plan)};
+    if (layout->answer.plan.height_bytes > problem.limit_bytes) {
+        LEAT_ASSIGN_OR_RETURN(layout->answer,
+                              plan_within(layout->buffers, order, problem.limit_bytes));
     }
-    if (!answer) {
-        LEAT_ASSIGN_OR_RETURN(answer,
-                              plan_within(layout->buffers, *layout->order, problem.limit_bytes));
-    }
-    layout->answer = *std::move(answer);
-    LEAT_ASSIGN_OR_RETURN(layout->proof,
-                          prove_plan(layout->buffers, layout->waits, layout->answer.plan,
-                                     is_as_before ? former->proof : nullptr));
+    LEAT_ASSIGN_OR_RETURN(layout->proof, prove_plan(layout->buffers, layout->moments->waits,
+                                                    layout->answer.plan, former->proof));
     return std::shared_ptr<const DeviceLayout>(std::move(layout));
 }
 

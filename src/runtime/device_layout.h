@@ -23,12 +23,19 @@ struct DeviceProblem {
     int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
+// What sizes have no part in.
+struct DeviceMoments {
+    DeviceProblem problem;  // with the sizes of one of those that share it
+    StepWaits waits_of_steps;
+    std::shared_ptr<const StepWaits> waits;  // by moment: earlier ones
+    StepOrder order;                         // of moments
+};
+
 // Immutable; what plans for other sizes of the same values take over is in it.
 struct DeviceLayout {
     LimitAnswer answer;               // the plan is of these:
     std::vector<UsedBuffer> buffers;  // by value of the problem; users: moments of steps
-    std::shared_ptr<const StepWaits> waits;
-    std::shared_ptr<const StepOrder> order;
+    std::shared_ptr<const DeviceMoments> moments;
     std::shared_ptr<const PlanProof> proof;
 };
 

@@ -35,15 +35,18 @@ struct DeviceMemory {
     int64_t unplanned_bytes = 0;  // without any reuse
     int64_t streamed_bytes = 0;   // constants that each run copies there
     int64_t window_bytes = 0;     // that these take, one after the other
-    // Of a memory of the device's own, for plans with other sizes.
+    // Of a memory of the device's own, for plans with other sizes; until this plan has its own,
+    // that of a former one.
     std::shared_ptr<const DeviceLayout> layout = nullptr;
+    bool is_laid_out = false;  // `layout` is this plan's
 };
 
 struct DeviceValue {
     int32_t memory = 0;  // index of DevicePlan::memories
     int64_t size_bytes = 0;
     int64_t alignment_bytes = 1;
-    std::string name;
+    std::string_view name;     // of a value or node of the graph
+    int32_t number = -1;       // not negative: it is that transient of the node
     bool is_streamed = false;  // a constant, which each run copies there
 };
 
@@ -90,11 +93,7 @@ struct DevicePlan {
         return bytes;
     }
     // Of a value of the graph or of this.
-    std::string_view name_of(const GraphData& graph, int32_t value) const {
-        return size_t(value) < graph.values.size()
-                   ? std::string_view(graph.values[size_t(value)].name)
-                   : values[size_t(value - first_value)].name;
-    }
+    std::string name_of(const GraphData& graph, int32_t value) const;
 };
 
 }  // namespace leat

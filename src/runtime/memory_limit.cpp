@@ -16,10 +16,10 @@ namespace {
 
 constexpr size_t kMostNames = 3;
 
-std::string_view name_of_buffer(const GraphData& graph,
-                                const DevicePlan& devices,
-                                const MemoryLayout& layout,
-                                int32_t buffer) {
+std::string name_of_buffer(const GraphData& graph,
+                           const DevicePlan& devices,
+                           const MemoryLayout& layout,
+                           int32_t buffer) {
     for (size_t value = 0; value < layout.places.size(); ++value) {
         const ValuePlace& place = layout.places[value];
         if (place.buffer == buffer && place.root == int32_t(value)) {

@@ -114,7 +114,8 @@ class PlanBuilder {
                 graph_,
                 PartStreams(context_.streams, context_.part_of_node, context_.parts.size(),
                             plan_->copies_ahead),
-                [this](ValueId id) { return argument(id); }, problem_.views, *plan_);
+                [this](ValueId id) { return argument(id); }, problem_.views, former_parts(),
+                *plan_);
         }
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
@@ -515,6 +516,13 @@ class PlanBuilder {
         }
     }
 
+    FormerParts former_parts() const {
+        const Plan* former = context_.former;
+        return former == nullptr
+                   ? FormerParts{}
+                   : FormerParts{&former->devices, former_steps_, former->steps.size()};
+    }
+
     // The node's step in the former plan, if it has the same constants: what a plan computes from
     // shapes may differ from plan to plan.
     FormerStep former_step(const NodeData& node) const {
@@ -645,7 +653,7 @@ class PlanBuilder {
         // On a virtual clock transfers that overlap each other take no longer than one: what costs
         // forecast.
         overlaps_devices_ =
-            !context_.is_serial && (has_clock_ || overlaps_devices(*plan_, planner.data_waits()));
+            !context_.is_serial && (has_clock_ || overlaps_devices(*plan_, planner.data_order()));
     }
 
     // All workers divide a step; a copy into the arena is one's work.

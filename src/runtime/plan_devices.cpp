@@ -17,13 +17,20 @@ const DeviceKernel& part_of(const PlanStep& step) {
     return static_cast<const DeviceKernel&>(*step.device);
 }
 
-// The values of a step on a device, as offsets say them.
-std::vector<int32_t> values_of(const DeviceUse& use) {
-    std::vector<int32_t> values;
+// Visits the values of a step on a device, as offsets say them.
+template <class Visit>
+void for_each_value(const DeviceUse& use, const Visit& visit) {
     for (const std::vector<int32_t>* side : {&use.reads, &use.writes, &use.transients}) {
-        values.insert(values.end(), side->begin(), side->end());
+        std::for_each(side->begin(), side->end(), visit);
     }
-    return values;
+}
+
+// offset_of(value): of one that has a place.
+template <class OffsetOf>
+void fill_offsets(DeviceUse& use, const OffsetOf& offset_of) {
+    use.offsets.reserve(use.reads.size() + use.writes.size() + use.transients.size());
+    for_each_value(use,
+                   [&](int32_t value) { use.offsets.push_back(value < 0 ? 0 : offset_of(value)); });
 }
 
 DeviceUse* use_in(int32_t memory, const PlanStep& step, DevicePlan& devices) {
@@ -49,9 +56,11 @@ DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, Plan&
             continue;
         }
         problem.insides[position] = use->inside;
-        for (const int32_t value :
-             use->inside == nullptr ? values_of(*use) : std::vector<int32_t>{}) {
-            problem.values[size_t(value - devices.first_value)].users.push_back(int32_t(position));
+        if (use->inside == nullptr) {
+            for_each_value(*use, [&](int32_t value) {
+                problem.values[size_t(value - devices.first_value)].users.push_back(
+                    int32_t(position));
+            });
         }
     }
     return problem;
@@ -132,13 +141,17 @@ Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(int32_t index,
                                                                const DeviceSharing& sharing,
                                                                const StepWaits& waits,
                                                                Plan& plan) {
-    DeviceProblem problem = device_problem(index, sharing, plan);
     DeviceMemory& memory = plan.devices.memories[size_t(index)];
+    if (memory.is_laid_out && memory.layout->moments->waits_of_steps == waits) {
+        return memory.layout;
+    }
+    DeviceProblem problem = device_problem(index, sharing, plan);
     const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
         problem.limit_bytes = room_of_request(*memory.part, packed_bytes_in(index, plan), sharing);
     }
     LEAT_ASSIGN_OR_RETURN(memory.layout, lay_out_on_device(problem, waits, memory.layout));
+    memory.is_laid_out = true;
     return memory.layout;
 }
 
@@ -176,10 +189,10 @@ Status place_in_own_memory(int32_t index,
                             packed_bytes_in(index, plan), sharing, answer);
     }
     for (const PlanStep& step : plan.steps) {
-        DeviceUse* use = use_in(index, step, devices);
-        for (const int32_t value : use == nullptr ? std::vector<int32_t>{} : values_of(*use)) {
-            use->offsets.push_back(value < 0 ? 0
-                                             : layout.offsets[size_t(value - devices.first_value)]);
+        if (DeviceUse* use = use_in(index, step, devices); use != nullptr) {
+            fill_offsets(*use, [&](int32_t value) {
+                return layout.offsets[size_t(value - devices.first_value)];
+            });
         }
     }
     DeviceMemory& memory = devices.memories[size_t(index)];
@@ -193,19 +206,26 @@ Status place_in_own_memory(int32_t index,
 // As the host's plan has them.
 void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
     for (const PlanStep& step : plan.steps) {
-        DeviceUse* use = use_in(index, step, plan.devices);
-        for (const int32_t value : use == nullptr ? std::vector<int32_t>{} : values_of(*use)) {
-            int64_t offset = 0;
-            if (value >= 0 && layout.places[size_t(value)].buffer >= 0) {
+        if (DeviceUse* use = use_in(index, step, plan.devices); use != nullptr) {
+            fill_offsets(*use, [&](int32_t value) {
                 const ValuePlace& place = layout.places[size_t(value)];
-                offset = layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes;
-            }
-            use->offsets.push_back(offset);
+                return place.buffer < 0
+                           ? 0
+                           : layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes;
+            });
         }
     }
 }
 
 }  // namespace
+
+std::string DevicePlan::name_of(const GraphData& graph, int32_t value) const {
+    if (size_t(value) < graph.values.size()) {
+        return graph.values[size_t(value)].name;
+    }
+    const DeviceValue& own = values[size_t(value - first_value)];
+    return own.number < 0 ? std::string(own.name) : fmt::format("{} in {}", own.number, own.name);
+}
 
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices) {
     for (DeviceMemory& memory : devices.memories) {
@@ -248,12 +268,14 @@ Status place_device_memory(const GraphData& graph,
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices) {
     std::vector<bool> are_used(layout.buffers.size(), false);
     for (const DeviceUse& use : devices.uses) {
-        for (const int32_t value :
-             devices.memory_of(use).is_arena ? values_of(use) : std::vector<int32_t>{}) {
+        if (!devices.memory_of(use).is_arena) {
+            continue;
+        }
+        for_each_value(use, [&](int32_t value) {
             if (value >= 0 && layout.places[size_t(value)].buffer >= 0) {
                 are_used[size_t(layout.places[size_t(value)].buffer)] = true;
             }
-        }
+        });
     }
     return are_used;
 }

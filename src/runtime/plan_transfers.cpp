@@ -1,7 +1,5 @@
 #include "runtime/plan_transfers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -60,10 +58,12 @@ class TransferWriter {
                    const PartStreams& streams,
                    const std::function<TensorArg(ValueId)>& argument,
                    std::span<const ValueView> views,
+                   const FormerParts& former,
                    Plan& plan)
         : graph_(graph),
           streams_(streams),
           argument_(argument),
+          former_(former),
           plan_(plan),
           devices_(plan.devices) {
         devices_.first_value = int32_t(graph.values.size());
@@ -73,7 +73,7 @@ class TransferWriter {
     }
 
     void write() {
-        steps_.reserve(plan_.steps.size());
+        reserve();
         sort_steps();
         for (const PlanStep& step : plan_.steps) {
             if (step.device == nullptr) {
@@ -86,6 +86,15 @@ class TransferWriter {
     }
 
   private:
+    // As much as the former plan needed.
+    void reserve() {
+        steps_.reserve(std::max(plan_.steps.size(), former_.step_count));
+        if (former_.devices != nullptr) {
+            devices_.values.reserve(former_.devices->values.size());
+            devices_.uses.reserve(former_.devices->uses.size());
+        }
+    }
+
     // Behind the parts that streams have before them.
     void sort_steps() {
         if (streams_.empty()) {
@@ -199,10 +208,9 @@ class TransferWriter {
         }
     }
 
-    int32_t add_value(int32_t memory, int64_t size_bytes, std::string name) {
+    int32_t add_value(int32_t memory, int64_t size_bytes, std::string_view name) {
         const int64_t alignment = devices_.memories[size_t(memory)].part->domain().alignment_bytes;
-        devices_.values.push_back(
-            {memory, std::max<int64_t>(size_bytes, 1), alignment, std::move(name)});
+        devices_.values.push_back({memory, std::max<int64_t>(size_bytes, 1), alignment, name});
         return devices_.first_value + int32_t(devices_.values.size()) - 1;
     }
 
@@ -221,8 +229,7 @@ class TransferWriter {
         }
         int32_t& end = devices_.uses[size_t(found->second)].end;
         if (end < 0) {
-            end = add_value(devices_.uses[size_t(found->second)].memory, 1,
-                            fmt::format("the end of part {}", part));
+            end = add_value(devices_.uses[size_t(found->second)].memory, 1, "the end of a part");
         }
         ends.push_back(end);
     }
@@ -259,7 +266,7 @@ class TransferWriter {
             return id.index;
         }
         const int32_t value = add_value(memory, part_of(step).outputs()[output].size_bytes,
-                                        id.valid() ? graph_.value(id).name : "");
+                                        id.valid() ? std::string_view(graph_.value(id).name) : "");
         if (id.valid()) {
             in_memory_[{id.index, memory}] = value;
         }
@@ -267,7 +274,18 @@ class TransferWriter {
     }
 
     void add_inside(const PlanStep& step, DeviceUse& use) {
-        const PartInside& part = part_of(step).inside();
+        const DeviceKernel& kernel = part_of(step);
+        use.transients.reserve(kernel.transients().size());
+        for (const DeviceKernel::Transient& transient : kernel.transients()) {
+            use.transients.push_back(add_value(use.memory, transient.size_bytes, step.node->name));
+            devices_.values.back().alignment_bytes = transient.alignment_bytes;
+            devices_.values.back().number = int32_t(use.transients.size()) - 1;
+        }
+        use.inside = former_inside(step, use);
+        if (use.inside != nullptr) {
+            return;
+        }
+        const PartInside& part = *kernel.inside();
         InsideWriter inside(part);
         for (size_t i = 0; i < use.reads.size(); ++i) {
             if (use.reads[i] >= 0) {
@@ -277,15 +295,26 @@ class TransferWriter {
         for (size_t i = 0; i < use.writes.size(); ++i) {
             inside.add(use.writes[i], InnerSteps::Side::kWritten, part.outputs[i]);
         }
-        for (const PartInside::Transient& transient : part.transients) {
-            const int32_t value =
-                add_value(use.memory, transient.size_bytes,
-                          fmt::format("{} in {}", use.transients.size(), step.node->name));
-            devices_.values.back().alignment_bytes = transient.alignment_bytes;
-            use.transients.push_back(value);
-            inside.add(value, InnerSteps::Side::kInside, transient.steps);
+        for (size_t i = 0; i < use.transients.size(); ++i) {
+            inside.add(use.transients[i], InnerSteps::Side::kInside, part.transients[i]);
         }
         use.inside = inside.take();
+    }
+
+    // Of the part in the former plan, if it did the same with the same values; null: it did not.
+    std::shared_ptr<const InnerSteps> former_inside(const PlanStep& step,
+                                                    const DeviceUse& use) const {
+        const PlanStep* former = former_.steps.empty()
+                                     ? nullptr
+                                     : former_.steps[size_t(step.node - graph_.nodes.data())];
+        if (former == nullptr || part_of(*former).inside() != part_of(step).inside()) {
+            return nullptr;
+        }
+        const DeviceUse& before = former_.devices->uses[size_t(former->device_use)];
+        return before.reads == use.reads && before.writes == use.writes &&
+                       before.transients == use.transients
+                   ? before.inside
+                   : nullptr;
     }
 
     void write_part(PlanStep step) {
@@ -354,6 +383,7 @@ class TransferWriter {
     const GraphData& graph_;
     const PartStreams& streams_;
     const std::function<TensorArg(ValueId)>& argument_;
+    const FormerParts& former_;
     Plan& plan_;
     DevicePlan& devices_;
     std::vector<PlanStep> steps_;
@@ -369,8 +399,9 @@ void add_transfers(const GraphData& graph,
                    const PartStreams& streams,
                    const std::function<TensorArg(ValueId)>& argument,
                    std::span<const ValueView> views,
+                   const FormerParts& former,
                    Plan& plan) {
-    TransferWriter(graph, streams, argument, views, plan).write();
+    TransferWriter(graph, streams, argument, views, former, plan).write();
 }
 
 }  // namespace leat

@@ -101,11 +101,10 @@ bool is_submitted(const PlanStep& step) {
     return step.device != nullptr && step.device->is_submitted;
 }
 
-bool overlaps_devices(const Plan& plan, const StepWaits& data_waits) {
-    if (std::none_of(plan.steps.begin(), plan.steps.end(), is_submitted)) {
+bool overlaps_devices(const Plan& plan, const StepOrder& order) {
+    if (order.is_serial() || std::none_of(plan.steps.begin(), plan.steps.end(), is_submitted)) {
         return false;
     }
-    const StepOrder order(data_waits);
     const auto steps = int32_t(plan.steps.size());
     const auto may_overlap = [&](int32_t one, int32_t other) {
         const bool are_transfers =

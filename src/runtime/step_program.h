@@ -13,9 +13,9 @@ namespace leat {
 // A device carries it out while the host goes on.
 bool is_submitted(const PlanStep& step);
 
-// Data lets some step run while a device carries out another. That transfers may overlap each other
-// counts for nothing.
-bool overlaps_devices(const Plan& plan, const StepWaits& data_waits);
+// Data, which `order` is by, lets some step run while a device carries out another. That transfers
+// may overlap each other counts for nothing.
+bool overlaps_devices(const Plan& plan, const StepOrder& order);
 
 // With these waits, by step. Parts are submitted before what they follow on their device has ended,
 // and DeviceUse::follows says what that is; where the plan is serial, they wait on the host.

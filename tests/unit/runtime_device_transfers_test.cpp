@@ -130,6 +130,65 @@ TEST(Transfers, ReuseMemoryOfTheDeviceAcrossParts) {
 
 // a --> tanh (sim) --> neg (cpu) --> add (sim) --> y
 // b ----------------------------------^
+// there_and_back() six times over, for any batch, the halves on devices of their own.
+Graph there_and_back_often() {
+    Graph graph("there and back often");
+    ValueId x = graph.input("x", DType::kFloat32, {DimSpec("batch"), 20});
+    for (int i = 0; i < 6; ++i) {
+        const std::string number = std::to_string(i);
+        const ValueId relu = graph.add("Relu", {x}, {}, "relu" + number);
+        const ValueId tanh = graph.add("Tanh", {relu}, {}, "tanh" + number);
+        const ValueId neg = graph.add("Neg", {tanh}, {}, "neg" + number);
+        x = graph.add("Add", {relu, neg}, {}, "add" + number);
+    }
+    graph.output("y", x);
+    return graph;
+}
+
+int64_t bytes_on_devices(const PlanReport& report) {
+    int64_t bytes = 0;
+    for (const DeviceMemoryReport& memory : report.device_memory) {
+        bytes += memory.bytes;
+    }
+    return bytes;
+}
+
+TEST(Transfers, OfAnotherBatchAnswerAsAFreshPlan) {
+    const Runtime runtime(sim_options(1, {{"devices", "2"}, {"host_memory", "0"}}));
+    CompileOptions options = placed({});
+    options.devices = "sim:0,sim:1";
+    for (int i = 0; i < 6; ++i) {
+        options.pins["neg" + std::to_string(i)] = "sim:1";
+        options.pins["add" + std::to_string(i)] = "sim:0";
+        options.pins["relu" + std::to_string(i)] = "sim:0";
+        options.pins["tanh" + std::to_string(i)] = "sim:0";
+    }
+    options.plan_cache_bytes = 1;
+    const CompiledGraph compiled = *runtime.compile(there_and_back_often(), options);
+    Request request = *compiled.make_request();
+    for (const int64_t batch : {3, 12, 1, 7, 3, 1}) {
+        SCOPED_TRACE(batch);
+        const Tensor x = random_tensor({batch, 20}, uint64_t(batch));
+        ASSERT_TRUE(request.bind("x", x).ok());
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        const std::span<const float> y = request.get<float>("y");
+        for (size_t i = 0; i < y.size(); ++i) {
+            float expected = x.data<float>()[i];
+            for (int pass = 0; pass < 6; ++pass) {
+                expected = std::max(expected, 0.0F) - std::tanh(std::max(expected, 0.0F));
+            }
+            ASSERT_NEAR(y[i], expected, 1e-6);
+        }
+        const CompiledGraph fresh = *runtime.compile(there_and_back_often(), options);
+        ASSERT_TRUE(fresh.prepare({{"x", Shape{batch, 20}}}).ok());
+        const PlanReport anew = fresh.report().plans.front();
+        EXPECT_EQ(request.plan_report().transfer_count, anew.transfer_count);
+        EXPECT_LE(double(bytes_on_devices(request.plan_report())),
+                  1.02 * double(bytes_on_devices(anew)));
+    }
+}
+
 TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
     Graph graph("late input");
     const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
@@ -292,7 +351,7 @@ TEST(DeviceLayout, IsThatOfOtherSizesAgain) {
         value.size_bytes *= 2;
     }
     const auto again = lay_out_on_device(larger, waits, former).value();
-    EXPECT_EQ(again->order, former->order);
+    EXPECT_EQ(again->moments, former->moments);
     EXPECT_EQ(again->answer.plan.height_bytes, 2 * former->answer.plan.height_bytes);
     larger.limit_bytes = 2 * former->answer.plan.height_bytes - 1;
     EXPECT_EQ(lay_out_on_device(larger, waits, former).value()->answer.verdict,
@@ -301,7 +360,7 @@ TEST(DeviceLayout, IsThatOfOtherSizesAgain) {
     const StepWaits others = {{}, {}, {0, 1}};
     const auto elsewhere = lay_out_on_device(problem, others, former);
     ASSERT_TRUE(elsewhere.ok()) << elsewhere.error().message();
-    EXPECT_NE((*elsewhere)->order, former->order);
+    EXPECT_NE((*elsewhere)->moments, former->moments);
 }
 
 }  // namespace
