@@ -8,7 +8,10 @@
 // NETWORK: "operators=N", random ones; an ONNX file with an open batch, or a network of the zoo
 // ("resnet50", "gpt2?layers=2"). Each round plans the batches 1 to 12 in turn. The cache keeps the
 // newest plan alone, so every one of them is made afresh, with the one before at hand. Graph,
-// weights and former plan are warm.
+// weights and former plan are warm. "first" is the longest call of a round before these, which sees
+// each batch for the first time; "worst" the batch whose median call takes longest, and what the
+// limit is held against; "bytes" the largest ratio of a plan's bytes, in the host's memory and in
+// those of devices, to those of a plan for the same batch that starts from no other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +40,7 @@ constexpr std::string_view kOperators = "operators=";
 constexpr const char* kNetworks[] = {
     "resnet50", "mobilenet_v2", "squeezenet1_1", "vit_b16", "bert_base?layers=4", "gpt2?layers=4",
 };
+constexpr const char* kDeviceNetworks[] = {"squeezenet1_1", "resnet50", "operators=2000"};
 
 struct Setup {
     int workers = 1;
@@ -54,6 +58,8 @@ struct Times {
     std::vector<double> inference_us;
     std::vector<double> kernel_us;
     std::vector<double> memory_us;
+    std::vector<int64_t> bytes;  // by batch, of the last round
+    double first_us = 0;
     int steps = 0;
 
     void reserve(size_t count) {
@@ -70,7 +76,26 @@ struct Times {
         memory_us.push_back(double(report.memory_time_ns) * 1e-3);
         steps = report.step_count;
     }
+    double worst_batch_us() const {
+        double worst = 0;
+        for (size_t batch = 0; batch < size_t(kBatches); ++batch) {
+            std::vector<double> own;
+            for (size_t at = batch; at < call_us.size(); at += size_t(kBatches)) {
+                own.push_back(call_us[at]);
+            }
+            worst = std::max(worst, bench::median(own));
+        }
+        return worst;
+    }
 };
+
+int64_t planned_bytes(const PlanReport& report) {
+    int64_t bytes = report.arena_bytes;
+    for (const DeviceMemoryReport& memory : report.device_memory) {
+        bytes += memory.bytes;
+    }
+    return bytes;
+}
 
 // As many operators, each of which reads one or two of the six values before it.
 Graph random_operators(int count) {
@@ -147,22 +172,22 @@ CompileOptions options_for(const Graph& graph, const Setup& setup) {
     return options;
 }
 
-Result<Times> measure(const std::string& network, const Setup& setup) {
+RuntimeOptions runtime_options(const Setup& setup) {
     RuntimeOptions options;
     options.threads = setup.workers;
     const char* folder = std::getenv("LEAT_BUILT_BACKENDS");
     options.backend_path = folder == nullptr ? "" : folder;
     options.backend_settings["sim"] = setup.sim;
-    const Runtime runtime(options);
-    Result<Graph> graph = load_network(network);
-    if (!graph.ok()) {
-        return graph.error();
-    }
-    Result<CompiledGraph> compiled = runtime.compile(*graph, options_for(*graph, setup));
+    return options;
+}
+
+Result<Times> measure(const Graph& graph, const Runtime& runtime, const Setup& setup) {
+    Result<CompiledGraph> compiled = runtime.compile(graph, options_for(graph, setup));
     if (!compiled.ok()) {
         return compiled.error();
     }
     Times times;
+    times.bytes.resize(size_t(kBatches));
     times.reserve(size_t(setup.rounds * kBatches));
     for (int round = 0; round <= setup.rounds; ++round) {
         for (int64_t batch = 1; batch <= kBatches; ++batch) {
@@ -174,12 +199,38 @@ Result<Times> measure(const std::string& network, const Setup& setup) {
             if (!status.ok()) {
                 return status;
             }
-            if (round > 0) {  // the first packs the weights
-                times.add(taken.count(), compiled->report().plans.front());
+            const PlanReport report = compiled->report().plans.front();
+            times.bytes[size_t(batch - 1)] = planned_bytes(report);
+            if (round > 0) {
+                times.add(taken.count(), report);
+            } else if (batch > 1 || !setup.devices.empty()) {  // the CPU's first packs the weights
+                times.first_us = std::max(times.first_us, taken.count());
             }
         }
     }
     return times;
+}
+
+// A plan under a limit, which this one never reaches, starts from no other.
+Result<double> largest_ratio(const Graph& graph,
+                             const Runtime& runtime,
+                             const Setup& setup,
+                             const std::vector<int64_t>& bytes) {
+    CompileOptions options = options_for(graph, setup);
+    options.memory_limit_bytes = int64_t{1} << 50;
+    const Result<CompiledGraph> compiled = runtime.compile(graph, options);
+    if (!compiled.ok()) {
+        return compiled.error();
+    }
+    double largest = 0;
+    for (int64_t batch = 1; batch <= kBatches; ++batch) {
+        if (const Status status = compiled->prepare(shapes_for(*compiled, batch)); !status.ok()) {
+            return status;
+        }
+        const int64_t anew = planned_bytes(compiled->report().plans.front());
+        largest = std::max(largest, double(bytes[size_t(batch - 1)]) / double(anew));
+    }
+    return largest;
 }
 
 std::string_view file_or_spec(std::string_view network) {
@@ -192,30 +243,54 @@ std::string_view file_or_spec(std::string_view network) {
     return name.substr(name.rfind('/') + 1);
 }
 
+Status print_row(const std::string& network, const Setup& setup) {
+    const Runtime runtime(runtime_options(setup));
+    const Result<Graph> graph = load_network(network);
+    if (!graph.ok()) {
+        return graph.error();
+    }
+    Result<Times> measured = measure(*graph, runtime, setup);
+    if (!measured.ok()) {
+        return measured.error();
+    }
+    Times& times = *measured;
+    const Result<double> ratio = largest_ratio(*graph, runtime, setup, times.bytes);
+    if (!ratio.ok()) {
+        return ratio.error();
+    }
+    const double call = bench::median(times.call_us);
+    const double worst = times.worst_batch_us();
+    const double inference = bench::median(times.inference_us);
+    const double kernels = bench::median(times.kernel_us);
+    const double memory = bench::median(times.memory_us);
+    fmt::print(
+        "{:<24} {:>5} {:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.0f} {:>8.0f} {:>8.0f} {:>8.0f} "
+        "{:>9.2f} "
+        "{:>6.3f}\n",
+        file_or_spec(network), times.steps,
+        *std::min_element(times.call_us.begin(), times.call_us.end()), call, times.first_us, worst,
+        inference, kernels, memory, call - inference - kernels - memory, worst / setup.limit_us(),
+        *ratio);
+    return {};
+}
+
 int run(Setup setup) {
-    if (setup.networks.empty()) {
+    if (setup.networks.empty() && setup.devices.empty()) {
         setup.networks.assign(std::begin(kNetworks), std::end(kNetworks));
+    } else if (setup.networks.empty()) {
+        setup.networks.assign(std::begin(kDeviceNetworks), std::end(kDeviceNetworks));
     }
     fmt::print("{}{} worker(s), batches 1 to {}, {} rounds; medians in us, limit {} us\n",
                setup.devices.empty() ? "" : setup.devices + ", ", setup.workers, kBatches,
                setup.rounds, setup.limit_us());
-    fmt::print("{:<24} {:>5} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "network", "steps",
-               "least", "call", "inference", "kernels", "memory", "rest", "of limit");
+    fmt::print("{:<24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9} {:>6}\n",
+               "network", "steps", "least", "call", "first", "worst", "inference", "kernels",
+               "memory", "rest", "of limit", "bytes");
     for (const std::string& network : setup.networks) {
-        Result<Times> measured = measure(network, setup);
-        if (!measured.ok()) {
-            fmt::print(stderr, "{}: {}\n", network, measured.error().message());
+        if (const Status printed = print_row(network, setup); !printed.ok()) {
+            fmt::print(stderr, "{}: {}\n", network, printed.message());
             return 1;
         }
-        Times& times = *measured;
-        const double call = bench::median(times.call_us);
-        const double inference = bench::median(times.inference_us);
-        const double kernels = bench::median(times.kernel_us);
-        const double memory = bench::median(times.memory_us);
-        fmt::print("{:<24} {:>5} {:>8.0f} {:>8.0f} {:>9.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.2f}\n",
-                   file_or_spec(network), times.steps,
-                   *std::min_element(times.call_us.begin(), times.call_us.end()), call, inference,
-                   kernels, memory, call - inference - kernels - memory, call / setup.limit_us());
     }
     return 0;
 }
