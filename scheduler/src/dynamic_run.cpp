@@ -132,24 +132,22 @@ void DynamicRun::work_shared(int worker) {
     TaskScope scope = scope_of(worker);
     uint32_t next = find<kPlain>(self, worker);
     while (next != kNone) {
-        next = step<kPlain>(self, scope, worker, next);
+        next = step<kPlain>(self, scope, worker, next, DynamicProgram::kMaxLevels);
         if (next == kNone) {
             next = find<kPlain>(self, worker);
         }
     }
 }
 
-// Runs a node and releases those that follow; returns the next of the worker's own, if there is
-// one and the run goes on.
+// Runs a node and releases those that follow; returns the next of the worker's own among the
+// `levels` most urgent ones, if there is one and the run goes on.
 template <bool kPlain>
-inline uint32_t DynamicRun::step(DynamicWorker& self,
-                                 TaskScope& scope,
-                                 int worker,
-                                 uint32_t entry) {
+inline uint32_t DynamicRun::step(
+    DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry, int levels) {
     const uint32_t node = entry & ~PrivateStack::kTicket;
     if (node < uint32_t(program_.task_count)) [[likely]] {
-        if (!run_node<kPlain>(self, scope, entry)) {
-            return is_stopping() ? kNone : next_own<kPlain>(self, worker);
+        if (!run_node<kPlain>(self, scope, worker, entry)) {
+            return is_stopping() ? kNone : next_own<kPlain>(self, worker, levels);
         }
         if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
             return kNone;
@@ -160,7 +158,7 @@ inline uint32_t DynamicRun::step(DynamicWorker& self,
     }
     uint32_t next = release_successors<kPlain>(self, worker, node);
     if (next == kNone) {
-        next = next_own<kPlain>(self, worker);
+        next = next_own<kPlain>(self, worker, levels);
     }
     offer_surplus<kPlain>(self);
     return next;
@@ -168,10 +166,13 @@ inline uint32_t DynamicRun::step(DynamicWorker& self,
 
 // True: the whole node has run, and this worker is the one to release its successors.
 template <bool kPlain>
-inline bool DynamicRun::run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry) {
+inline bool DynamicRun::run_node(DynamicWorker& self,
+                                 TaskScope& scope,
+                                 int worker,
+                                 uint32_t entry) {
     if (!kPlain &&
         (program_.nodes[entry & ~PrivateStack::kTicket].traits & DynamicNode::kTiled) != 0) {
-        return run_tiles(self, scope, entry);
+        return run_tiles(self, scope, worker, entry);
     }
     return run_body(self, scope, entry);
 }
@@ -214,7 +215,7 @@ bool DynamicRun::call_traced(void* context, TaskId task, TaskScope& scope) {
 
 // Who takes the node opens it and leaves a ticket, on which somebody else may join; who joins does
 // the same, so that all who have nothing better to do take part.
-bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry) {
+bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry) {
     const uint32_t node = entry & ~PrivateStack::kTicket;
     const DynamicProgram::TiledTask& task = program_.tiled_task(int32_t(node));
     if (task.tile_count == 0) {
@@ -248,8 +249,18 @@ bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry
         if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
             return false;
         }
+        run_urgent(self, scope, worker, level);
     }
     return false;
+}
+
+// Between two tiles of a task: what is ready on the levels before its own need not wait for the
+// last tile. Tasks inside of one another are as many as there are levels.
+void DynamicRun::run_urgent(DynamicWorker& self, TaskScope& scope, int worker, int levels) {
+    uint32_t next = levels > 0 && !is_stopping() ? next_own<false>(self, worker, levels) : kNone;
+    while (next != kNone) {
+        next = step<false>(self, scope, worker, next, levels);
+    }
 }
 
 // Returns a node to continue with; the others that became ready are in the private stack.
@@ -353,12 +364,12 @@ bool DynamicRun::checkpoint(DynamicWorker& self) {
 
 // The next of the worker's own nodes.
 template <bool kPlain>
-uint32_t DynamicRun::next_own(DynamicWorker& self, int worker) {
+uint32_t DynamicRun::next_own(DynamicWorker& self, int worker, int levels) {
     if (kPlain) {
         return self.stacks[0].pop(counters_.cells());
     }
     take_from_outside(self, worker);
-    for (int level = 0; level < program_.level_count; ++level) {
+    for (int level = 0; level < std::min(levels, program_.level_count); ++level) {
         uint32_t& caller_task = self.caller_tasks[size_t(level)];
         if (caller_task != kNone) {
             const uint32_t node = caller_task;
@@ -389,7 +400,7 @@ void DynamicRun::wake_caller() {
     }
 }
 
-template uint32_t DynamicRun::next_own<false>(DynamicWorker& self, int worker);
+template uint32_t DynamicRun::next_own<false>(DynamicWorker& self, int worker, int levels);
 
 void DynamicRun::finish() {
     done_.store(true, is_plain_ ? std::memory_order_release : std::memory_order_seq_cst);

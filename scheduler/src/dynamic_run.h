@@ -46,12 +46,13 @@ class DynamicRun final : public ActiveRun {
     template <bool kPlain>
     void work_shared(int worker);
     template <bool kPlain>
-    uint32_t step(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
+    uint32_t step(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry, int levels);
     template <bool kPlain>
-    bool run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry);
+    bool run_node(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
     void prefetch_successors(uint32_t node);
     bool run_body(DynamicWorker& self, TaskScope& scope, uint32_t node);
-    bool run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry);
+    bool run_tiles(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
+    void run_urgent(DynamicWorker& self, TaskScope& scope, int worker, int levels);
     static bool call_traced(void* run, TaskId task, TaskScope& scope);
 
     template <bool kPlain>
@@ -69,8 +70,9 @@ class DynamicRun final : public ActiveRun {
     void offer(DynamicWorker& self, int level);
     bool checkpoint(DynamicWorker& self);
 
+    // Of the `levels` most urgent ones.
     template <bool kPlain>
-    uint32_t next_own(DynamicWorker& self, int worker);
+    uint32_t next_own(DynamicWorker& self, int worker, int levels = DynamicProgram::kMaxLevels);
     void take_from_outside(DynamicWorker& self, int worker);
     uint32_t take_from(DynamicWorker& self, int victim, int level);
     template <bool kPlain>

@@ -327,6 +327,104 @@ TEST_F(DynamicRunTest, RunsTasksOfTheCallerOnItsThread) {
     EXPECT_EQ(context.elsewhere, 0);
 }
 
+// Task 1 waits for a point that tile 2 of task 0 moves, and task 2 for task 1; both are more urgent
+// than the other tiles.
+TEST_F(DynamicRunTest, LeavesTilesForWhatBecomesUrgent) {
+    constexpr int kTiles = 8;
+    TaskDag dag;
+    dag.add({.cost_ns = 1e6, .tile_count = kTiles, .priority = Priority::kLow});
+    dag.add({.cost_ns = 1e3, .priority = Priority::kHigh});
+    dag.add({.cost_ns = 1e6, .tile_count = 3, .priority = Priority::kNormal});
+    dag.add({.priority = Priority::kLow});
+    dag.precede(TaskId(1), TaskId(2));
+    dag.precede(TaskId(2), TaskId(3));
+    const PointId point = dag.add_point();
+    dag.wait_for(TaskId(1), point, 1);
+    const Program program = compile(dag, 1);
+    ProgramState state(program);
+    struct Run {
+        ProgramState& state;
+        PointId point;
+        std::vector<std::pair<int, int64_t>> tiles;  // task and tile, as they came
+    } run{state, point, {}};
+    const TaskFunction function{[](void* context, TaskId task, TaskScope& scope) {
+                                    auto& own = *static_cast<Run*>(context);
+                                    for (int64_t tile = scope.tile_begin(); tile < scope.tile_end();
+                                         ++tile) {
+                                        own.tiles.emplace_back(int(task), tile);
+                                        if (int(task) == 0 && tile == 2) {
+                                            own.state.signal(own.point, 1);
+                                        }
+                                    }
+                                    return true;
+                                },
+                                &run};
+    ASSERT_TRUE(executor(1).run(state, function).ok());
+    const auto at = [&](int task, int64_t tile) {
+        const auto found = std::find(run.tiles.begin(), run.tiles.end(), std::pair(task, tile));
+        return found - run.tiles.begin();
+    };
+    EXPECT_EQ(run.tiles.size(), size_t(kTiles + 1 + 3 + 1));
+    EXPECT_LT(at(0, 2), at(1, 0));
+    EXPECT_LT(at(1, 0), at(2, 0));
+    EXPECT_LT(at(2, 2), at(0, kTiles - 1));
+    EXPECT_LT(at(2, 2), at(3, 0));
+    EXPECT_LT(at(0, kTiles - 1), at(3, 0)) << "no task is left for one of its own level";
+}
+
+// Chains of urgent tasks with tiles that become ready while all workers are in tiles of less urgent
+// ones: each tile runs once, and after those that it waits for.
+TEST_F(DynamicRunTest, RunsEachTileOnceWhereTasksAreLeft) {
+    constexpr int kChains = 6;
+    constexpr int kLinks = 5;
+    constexpr int64_t kTiles = 24;
+    TaskDag dag;
+    std::vector<PointId> points;
+    const auto tiled = [&](Priority priority) {
+        return dag.add({.cost_ns = 1e6, .tile_count = kTiles, .priority = priority});
+    };
+    for (int chain = 0; chain < kChains; ++chain) {
+        tiled(Priority::kLow);
+        for (int link = 1; link < kLinks; ++link) {
+            const TaskId task = tiled(link % 2 == 1 ? Priority::kHigh : Priority::kNormal);
+            if (link == 1) {
+                points.push_back(dag.add_point());
+                dag.wait_for(task, points.back(), 1);
+            } else {
+                dag.precede(TaskId(int(task) - 1), task);
+            }
+        }
+    }
+    const Program program = compile(dag, 4);
+    ProgramState state(program);
+    struct Run {
+        ProgramState& state;
+        const std::vector<PointId>& points;
+        std::vector<std::atomic<int>> tiles = std::vector<std::atomic<int>>(kChains * kLinks);
+        std::atomic<int> early{0};
+    };
+    const auto call = [](void* context, TaskId task, TaskScope& scope) {
+        auto& own = *static_cast<Run*>(context);
+        const int link = int(task) % kLinks;
+        for (int64_t tile = scope.tile_begin(); tile < scope.tile_end(); ++tile) {
+            if (link == 0 && tile == kTiles / 3) {
+                own.state.signal(own.points[size_t(int(task) / kLinks)], 1);
+            }
+            own.early += link > 1 && own.tiles[size_t(task) - 1] != kTiles ? 1 : 0;
+            ++own.tiles[size_t(task)];
+        }
+        return true;
+    };
+    for (int round = 0; round < 200; ++round) {
+        Run run{state, points};
+        ASSERT_TRUE(executor(4).run(state, {call, &run}).ok());
+        EXPECT_EQ(run.early, 0);
+        for (const std::atomic<int>& tiles : run.tiles) {
+            EXPECT_EQ(tiles, kTiles);
+        }
+    }
+}
+
 std::chrono::nanoseconds cpu_time_of_thread() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

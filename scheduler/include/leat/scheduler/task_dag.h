@@ -19,6 +19,8 @@ enum class BufferId : int32_t {};
 // A counter that something outside the run advances: a device, a timer, another thread.
 enum class PointId : int32_t {};
 
+// Of what is ready, what is of a higher one is run first, also between two tiles of a task that is
+// of a lower one. For the dynamic gear: the compiled gear has an order of its own.
 enum class Priority : uint8_t { kHigh, kNormal, kLow };
 
 // kScratch is a write whose result nobody reads later: it orders like a write.
