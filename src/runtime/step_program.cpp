@@ -64,10 +64,26 @@ QueueKey queue_of(const Plan& plan, const PlanStep& step) {
                              : static_cast<const DeviceKernel&>(*step.device).part()->queue()};
 }
 
+// By step: something is submitted to a device once it has ended.
+std::vector<bool> feed_devices(const Plan& plan, const StepWaits& waits) {
+    std::vector<bool> feed(waits.size(), false);
+    for (size_t step = waits.size(); step-- > 0;) {
+        if (!feed[step] && !is_submitted(plan.steps[step])) {
+            continue;
+        }
+        for (const int32_t wait : waits[step]) {
+            feed[size_t(wait)] = true;
+        }
+    }
+    return feed;
+}
+
 std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
                                          const PlanStep& step,
+                                         scheduler::Priority priority,
                                          StepTasks::Program& program) {
-    const scheduler::Task task{.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count};
+    const scheduler::Task task{
+        .cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count, .priority = priority};
     if (step.virtual_ns > 0) {
         return add_elapsing_tasks(index, task, step.virtual_ns, program.dag, program.tasks);
     }
@@ -140,13 +156,19 @@ StepTasks::Program step_program(const StepWaits& waits,
         ranks = {};
     }
     const std::vector<int32_t> sequence = sequence_of(steps, ranks);
+    const std::vector<bool> feed = feed_devices(plan, waits);
+    const bool has_devices = std::any_of(plan.steps.begin(), plan.steps.end(), is_submitted);
     for (const int32_t s : sequence) {
         const PlanStep& step = plan.steps[size_t(s)];
         if (is_submitted(step)) {
             plan.devices.uses[size_t(step.device_use)].follows.clear();
             tasks_of[size_t(s)] = add_device_tasks(s, program.dag, program.tasks);
         } else {
-            tasks_of[size_t(s)] = add_host_tasks(s, step, program);
+            // What only the host waits for is done while the devices have something to do.
+            const bool can_wait = has_devices && !feed[size_t(s)];
+            tasks_of[size_t(s)] = add_host_tasks(
+                s, step, can_wait ? scheduler::Priority::kLow : scheduler::Priority::kNormal,
+                program);
         }
         const auto [first, last] = tasks_of[size_t(s)];
         for (const int32_t wait : waits[size_t(s)]) {

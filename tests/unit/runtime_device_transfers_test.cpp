@@ -214,6 +214,31 @@ TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
     EXPECT_LT(upload_of_b.end, event_time(trace, "part 1 (DeviceSubgraph)").end) << trace;
 }
 
+// a --> neg (cpu) --> tanh (sim) --> y
+//   \--> product1 (cpu) --> product2 (cpu) --> z
+// The products take longer, and nothing on the device waits for them.
+TEST(Transfers, ComeBeforeWorkThatNoDeviceWaitsFor) {
+    constexpr int64_t kSide = 128;
+    Graph graph("device fed first");
+    const ValueId a = graph.input("a", DType::kFloat32, {kSide, kSide});
+    const ValueId product = graph.add("MatMul", {a, a}, {}, "product1");
+    graph.output("z", graph.add("MatMul", {product, a}, {}, "product2"));
+    const ValueId neg = graph.add("Neg", {a}, {}, "neg");
+    graph.output("y", graph.add("Tanh", {neg}, {}, "tanh"));
+    CompileOptions options = placed({{"neg", "cpu"}, {"product1", "cpu"}, {"product2", "cpu"}});
+    options.is_traced = true;
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph compiled = *runtime.compile(graph, options);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("a", random_tensor({kSide, kSide}, 1)).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::string trace = request.trace_json();
+    const double upload = event_time(trace, "submit neg (Upload)").begin;
+    EXPECT_GE(upload, 0) << trace;
+    EXPECT_LT(upload, event_time(trace, "product1 (MatMul)").begin) << trace;
+}
+
 // x0 --> add1 (sim) --> neg1 (cpu) --> add2 (sim) --> neg2 (cpu) --> ... --> y
 //   x1 --^              x2 --^
 Graph sums_of_inputs(int sums) {
