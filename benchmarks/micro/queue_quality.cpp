@@ -69,10 +69,7 @@ void compare_with_optimum(int32_t operators, double submit_ns, int devices, int6
 }
 
 void compare_with_rules(double submit_ns) {
-    Ratios accelerator;
-    Ratios host;
-    Ratios cut;
-    double slowest_ms = 0;
+    RuleRatios rules;
     for (const scheduler::CorpusGraph& graph :
          scheduler::large_corpus(scheduler::Corpus::kChecking)) {
         const PartitionProblem problem =
@@ -80,20 +77,12 @@ void compare_with_rules(double submit_ns) {
         const Timed found = partition(problem);
         std::vector<int32_t> units = all_on(problem, 1);
         units.front() = units.back() = 0;
-        accelerator.all.push_back(serial_ns(problem, units) / found.forecast_ns);
-        host.all.push_back(serial_ns(problem, all_on(problem, 0)) / found.forecast_ns);
-        cut.all.push_back(serial_ns(problem, min_cut_units(problem)) / found.forecast_ns);
-        slowest_ms = std::max(slowest_ms, found.ms);
+        rules.accelerator.all.push_back(serial_ns(problem, units) / found.forecast_ns);
+        rules.host.all.push_back(serial_ns(problem, all_on(problem, 0)) / found.forecast_ns);
+        rules.cut.all.push_back(serial_ns(problem, min_cut_units(problem)) / found.forecast_ns);
+        rules.slowest_ms = std::max(rules.slowest_ms, found.ms);
     }
-    fmt::print("100 to 2,000 tasks, submission {:g} us, {} graphs, slowest {:.1f} ms\n",
-               submit_ns * 1e-3, accelerator.all.size(), slowest_ms);
-    const auto print = [](const char* rule, const Ratios& ratios) {
-        fmt::print("  {} over the forecast: geometric mean {:.3f}, least {:.3f}\n", rule,
-                   ratios.geometric_mean(), ratios.least());
-    };
-    print("all on the accelerator, serial", accelerator);
-    print("all on the host", host);
-    print("minimum cut, serial", cut);
+    rules.print(submit_ns, "all on the host");
 }
 
 }  // namespace
