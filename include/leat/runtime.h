@@ -212,11 +212,15 @@ struct CompileOptions {
     // is met, or there is no plan. Steps then wait for more others than their data demands, if need
     // be.
     int64_t memory_limit_bytes = 0;
-    int max_requests = 1;  // at a time; with a limit, make_request refuses one more
+    // At a time; with a limit, make_request refuses one more. Where placement is by cost, what the
+    // memory of a device holds, and what the limit leaves of the host's, has to do for the values
+    // of as many requests as this and requests_in_flight say, whichever is more.
+    int max_requests = 1;
     // Runs that the program keeps going at a time, a new one beginning when the oldest ends, as
     // RequestQueue does. Above 1, PlacementPolicy::kCost takes the placement with which results
     // come most often, as in a pipeline, instead of that with which one comes soonest: see
-    // PlacementForecast::period_ns. With a memory limit max_requests has to be as many.
+    // PlacementForecast::period_ns. Their values count for the memories, as with max_requests; with
+    // a memory limit that has to be as many.
     // [1, kMostInFlight]
     int requests_in_flight = 1;
     static constexpr int kMostInFlight = 64;
