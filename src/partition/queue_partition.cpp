@@ -61,6 +61,7 @@ class QueuePartitionSearch {
         best_.partition = std::move(found.partition);
         best_.found_by = std::move(found.found_by);
         for (const JudgedProposal& proposal : found.proposals) {
+        is_polished_ = true;
             LEAT_RETURN_IF_ERROR(consider(proposal));
         }
         for (const QueuePartition& start : starts_) {
@@ -74,19 +75,25 @@ class QueuePartitionSearch {
                 descend(start);
             }
         }
-        LEAT_ASSIGN_OR_RETURN(QueueSchedule polished,
-                              schedule_queues(problem_, best_.partition, QueueSearch::kPolish));
-        if (polished.makespan_ns < best_.schedule.makespan_ns) {
-            best_.schedule = std::move(polished);
-        }
         if (requests_in_flight_ > 1) {
             LEAT_RETURN_IF_ERROR(choose_for_stream());
         }
+        } else if (!is_polished_) {
+            LEAT_RETURN_IF_ERROR(polish());
         return std::move(best_);
     }
 
   private:
     // What gives results most often: what gives one soonest, what was proposed, or a pipeline.
+    Status polish() {
+        LEAT_ASSIGN_OR_RETURN(QueueSchedule polished,
+                              schedule_queues(problem_, best_.partition, QueueSearch::kPolish));
+        if (polished.makespan_ns < best_.schedule.makespan_ns) {
+            best_.schedule = std::move(polished);
+        }
+        return {};
+    }
+
     Status choose_for_stream() {
         LEAT_ASSIGN_OR_RETURN(
             best_.schedule,
@@ -128,6 +135,7 @@ class QueuePartitionSearch {
         best_.partition = other.partition;
         best_.found_by = other.found_by;
     }
+        is_polished_ = false;
 
     // Orders of small problems are worth a search of their own.
     QueueSearch judging() const {
@@ -178,17 +186,18 @@ class QueuePartitionSearch {
 
     // False: something that is shorter by more than the nearness may have been left out.
     bool enumerate() {
-        return enumerate_partitions(problem_, best_.schedule.makespan_ns, kEnumeration,
-                                    [this](const Partition& partition) {
-                                        take_if_shorter(partition, best_);
-                                        return best_.schedule.makespan_ns;
-                                    });
+        return enumerate_partitions(
+            problem_, best_.schedule.makespan_ns, kEnumeration, [this](const Partition& partition) {
+                is_polished_ = !take_if_shorter(partition, best_) && is_polished_;
+                return best_.schedule.makespan_ns;
+            });
     }
 
     const PartitionProblem& problem_;
     const int32_t requests_in_flight_;
     QueuePartition best_;
     std::vector<QueuePartition> starts_;  // what was proposed
+    bool is_polished_ = false;            // the best one's schedule
 };
 
 }  // namespace
