@@ -32,6 +32,11 @@ scheduler::PlacementOptions judging_options(int32_t tasks) {
 
 struct Judged {
     std::string name;
+// Of parts that are numbered alike.
+bool are_same(const Partition& one, const Partition& other) {
+    return one.unit_of_task == other.unit_of_task && one.part_of_task == other.part_of_task;
+}
+
     Partition partition;
     std::vector<int32_t> group_of_task;
     scheduler::Schedule schedule;
@@ -190,7 +195,14 @@ class PartitionSearch {
         scheduler::PlacementOptions portfolio;
         portfolio.exact_steps = problem_.task_count <= kFewTasks ? kExactStepsOfTasks : 0;
         const scheduler::PlacementOptions serial{{scheduler::PlacementRule::kMinCut}, 0};
+        // Again it would be no better; but a proposal of its own has to be told.
+        const auto first = is_listed ? std::ptrdiff_t(judged_.size()) : 0;
         for (const bool has_submits : {false, true}) {
+            if (std::any_of(judged_.begin() + first, judged_.end(),
+                            [&parts](const Partition& other) { return are_same(other, parts); })) {
+                return;
+            }
+            judged_.push_back(parts);
             const scheduler::PlacementProblem tasks = task_problem(problem_, has_submits);
             LEAT_RETURN_IF_ERROR(propose_parts("portfolio", tasks, portfolio, false));
             if (!has_submits) {
@@ -311,3 +323,4 @@ double makespan_ns(const PartitionProblem& problem, const Partition& partition) 
 }
 
 }  // namespace leat
+    std::vector<Partition> judged_;  // of schedules, as they came
