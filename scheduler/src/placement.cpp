@@ -54,6 +54,26 @@ bool is_wanted(const PlacementOptions& options, PlacementRule rule) {
            });
 }
 
+// Of at least one step from each start.
+Sequence best_near(const std::vector<Portfolio::Start>& starts,
+                   const SearchPlan& plan,
+                   uint64_t seed,
+                   const PlacementModel& model) {
+    LocalSearch search(model, seed);
+    search.start_from(starts.front().sequence);
+    for (int64_t i = 0; i < plan.starts; ++i) {
+        if (i > 0) {
+            search.start_from(size_t(i) < starts.size() ? starts[size_t(i)].sequence
+                                                        : Sequence(search.best()));
+        }
+        const int64_t steps = plan.steps / plan.starts;
+        for (int64_t step = 0; step < steps; ++step) {
+            search.step(plan.first_margin * double(steps - step) / double(steps));
+        }
+    }
+    return search.best();
+}
+
 }  // namespace
 
 std::string_view name_of(PlacementRule rule) {
@@ -86,21 +106,11 @@ Result<Schedule> place(const PlacementProblem& problem, const PlacementOptions& 
         return invalid_argument("no domain can run all {} tasks", model.tasks)
             .with_hint("ask for a rule besides one_domain");
     }
-    const SearchPlan plan = plan_search(model, options);
     const std::vector<Portfolio::Start>& starts = portfolio.starts();
-    LocalSearch search(model, options.seed);
-    search.start_from(starts.front().sequence);
-    for (int64_t i = 0; i < plan.starts; ++i) {
-        if (i > 0) {
-            search.start_from(size_t(i) < starts.size() ? starts[size_t(i)].sequence
-                                                        : Sequence(search.best()));
-        }
-        const int64_t steps = plan.steps / plan.starts;
-        for (int64_t step = 0; step < steps; ++step) {
-            search.step(plan.first_margin * double(steps - step) / double(steps));
-        }
-    }
-    Schedule schedule = make_schedule(model, search.best());
+    const SearchPlan plan = plan_search(model, options);
+    Schedule schedule = make_schedule(model, plan.steps < plan.starts
+                                                 ? starts.front().sequence
+                                                 : best_near(starts, plan, options.seed, model));
     if (options.exact_steps > 0) {
         ExactSearchResult exact = search_exactly(problem, schedule, options.exact_steps);
         schedule = std::move(exact.schedule);
