@@ -77,11 +77,18 @@ class ListScheduler {
           lanes_(size_t(model.lanes)),
           links_(model.links.size()),
           arrival_(size_t(model.values) * size_t(model.domains), kMissing),
-          lane_of_task_(size_t(model.tasks), -1) {}
+          lane_of_task_(size_t(model.tasks), -1),
+          only_domain_(size_t(model.tasks)) {
+        for (int32_t task = 0; task < model.tasks; ++task) {
+            only_domain_[size_t(task)] = only_domain_of(task);
+        }
+    }
 
     void schedule(int32_t task, const ListRule& rule) {
-        const int32_t domain = rule.domain_of_task.empty() ? best_domain(task, rule)
-                                                           : rule.domain_of_task[size_t(task)];
+        const int32_t only = only_domain_[size_t(task)];
+        const int32_t domain = !rule.domain_of_task.empty() ? rule.domain_of_task[size_t(task)]
+                               : only != kSeveral           ? only
+                                                            : best_domain(task, rule);
         const double ready = bring_inputs(task, domain);
         const Choice choice = best_lane(task, domain, ready);
         const int32_t lane = choice.lane;
@@ -120,6 +127,7 @@ class ListScheduler {
 
   private:
     static constexpr double kMissing = -1;
+    static constexpr int32_t kSeveral = -1;
 
     size_t slot(int32_t value, int32_t domain) const {
         return size_t(value) * size_t(model_.domains) + size_t(domain);
@@ -130,6 +138,22 @@ class ListScheduler {
         double finish_ns = kInfinity;
         Timeline::Gap gap;
     };
+
+    // Where it can run; kSeveral: that is to be chosen.
+    int32_t only_domain_of(int32_t task) const {
+        int32_t only = kSeveral;
+        for (int32_t lane = 0; lane < model_.lanes; ++lane) {
+            const int32_t domain = model_.domain_of_lane[size_t(lane)];
+            if (!std::isfinite(model_.cost(task, lane)) || domain == only) {
+                continue;
+            }
+            if (only != kSeveral) {
+                return kSeveral;
+            }
+            only = domain;
+        }
+        return only;
+    }
 
     int32_t best_domain(int32_t task, const ListRule& rule) {
         int32_t best = -1;
@@ -178,8 +202,10 @@ class ListScheduler {
                 brought_.push_back({written, 0, transfer_op(model_, value, domain)});
             }
         }
-        std::stable_sort(brought_.begin(), brought_.end(),
-                         [](const TimedOp& a, const TimedOp& b) { return a.start < b.start; });
+        const auto is_before = [](const TimedOp& a, const TimedOp& b) { return a.start < b.start; };
+        if (!std::is_sorted(brought_.begin(), brought_.end(), is_before)) {
+            std::stable_sort(brought_.begin(), brought_.end(), is_before);
+        }
         for (TimedOp& transfer : brought_) {
             const int32_t value = value_of(model_, transfer.op);
             const int32_t lane = lane_of_task_[size_t(model_.producer[size_t(value)])];
@@ -215,6 +241,7 @@ class ListScheduler {
     std::vector<Timeline> links_;
     std::vector<double> arrival_;  // [value][domain], kMissing before it is there
     std::vector<int32_t> lane_of_task_;
+    std::vector<int32_t> only_domain_;  // [task]
     std::vector<TimedOp> timed_;
     std::vector<TimedOp> brought_;
     double ready_ns_ = 0;

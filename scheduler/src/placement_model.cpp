@@ -200,7 +200,9 @@ Status order_tasks(PlacementModel& model) {
 }  // namespace
 
 IntRows::IntRows(int32_t row_count, std::vector<Entry> entries) : begin_(size_t(row_count) + 1, 0) {
-    std::sort(entries.begin(), entries.end());
+    if (!std::is_sorted(entries.begin(), entries.end())) {
+        std::sort(entries.begin(), entries.end());
+    }
     entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
     items_.reserve(entries.size());
     for (const Entry& entry : entries) {
