@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/whole_ns.h"
 #include "partition/queue_operations.h"
 #include "partition/stream_schedule.h"
 #include "partition/streamed_constants.h"
@@ -120,9 +121,10 @@ double period_of(const QueueOperations& queues,
     }
     std::vector<StreamTask> tasks(rank_of.size());
     for (size_t task = 0; task < rank_of.size(); ++task) {
+        StreamTask& own = tasks[size_t(rank_of[task])];
+        own.duration_ns = whole_ns(cost_ns[task]);
         // What takes no time, such as the ends of the graph, keeps nobody waiting.
-        tasks[size_t(rank_of[task])].lane = cost_ns[task] > 0 ? lane_of[task] : StreamTask::kNone;
-        tasks[size_t(rank_of[task])].duration_ns = cost_ns[task];
+        own.lane = own.duration_ns > 0 ? lane_of[task] : StreamTask::kNone;
     }
     for (const auto& [before, later] : queues.edges()) {
         const int32_t unit = lane_of[size_t(later)];

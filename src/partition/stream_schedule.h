@@ -4,8 +4,11 @@
 //
 // Tasks wait in a line before their lane, in the order in which they come there, as submissions to
 // a queue do, and the first of the line keeps the others waiting until what it needs is there.
-// Within a run they come in the order of their ranks.
-// Pure: so many runs are followed as a bound on steps allows.
+// Within a run they come in the order of their ranks. Of what ends at one time, what came to its
+// lane first ends first, and what begins because of that comes before what begins because of the
+// next: the rule of virtual time (docs/backends.md).
+// Pure: runs are followed until what is in flight is as it was some runs before, or as long as a
+// bound on steps allows.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +26,8 @@ struct StreamTask {
         bool follows = false;
     };
 
-    int32_t lane = kNone;  // kNone: it ends when what it waits for has
-    double duration_ns = 0;
+    int32_t lane = kNone;    // kNone: it ends when what it waits for has
+    double duration_ns = 0;  // whole ones: so that equal times compare equal
     std::vector<Wait> waits;
 };
 

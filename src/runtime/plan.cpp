@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "base/whole_ns.h"
 #include "graph/node_twins.h"
 #include "memory/memory_planner.h"
 #include "partition/partition.h"
@@ -659,7 +659,7 @@ class PlanBuilder {
     // All workers divide a step; a copy into the arena is one's work.
     int64_t virtual_ns_of(const PlanStep& step) const {
         if (step.is_transfer && has_clock_ && is_in_arena(step)) {
-            return std::llround(step.cost_ns);
+            return int64_t(whole_ns(step.cost_ns));
         }
         if (step.device != nullptr || !has_clock_) {
             return 0;
@@ -667,7 +667,7 @@ class PlanBuilder {
         const std::optional<double> foreseen = context_.order == nullptr
                                                    ? std::nullopt
                                                    : context_.order->host_ns(step, context_.whole);
-        return std::llround(foreseen.value_or(step.cost_ns / context_.workers));
+        return int64_t(whole_ns(foreseen.value_or(step.cost_ns / context_.workers)));
     }
 
     bool is_in_arena(const PlanStep& step) const {

@@ -182,6 +182,31 @@ TEST_F(VirtualTime, StandsStillWhileTheHostHasWork) {
     EXPECT_EQ(other.times->get(), Interval(0, 5000));
 }
 
+// Of two ends of one moment that comes first which was submitted first, and the other one when the
+// host has done what it has to because of it.
+TEST_F(VirtualTime, EndsOneAfterTheOtherWithinAMoment) {
+    PacedDevice& sim = start({{"compute_queues", "3"}});
+    LeatSlab* slabs[3] = {sim.slab(0, 8192), sim.slab(0, 8192), sim.slab(0, 8192)};
+    Wake heard = wake();
+    const auto first = sim.fill(1, slabs[1], 1000);
+    const auto second = sim.fill(0, slabs[0], 1000);
+    PluginError error;
+    ASSERT_EQ(
+        sim.context().api().on_reached(sim.backend(), first.point, Wake::post, &heard, error.get()),
+        kLeatOk);
+    release();
+    EXPECT_EQ(heard.token.wait(), kLeatOk);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(sim.context().api().poll(sim.backend(), second.point, error.get()), kLeatPending);
+    const auto because = sim.fill(2, slabs[2], 100);
+    release();
+    EXPECT_EQ(sim.wait(second.point), kLeatOk);
+    EXPECT_EQ(sim.wait(because.point), kLeatOk);
+    EXPECT_EQ(first.times->get(), Interval(0, 1000));
+    EXPECT_EQ(second.times->get(), Interval(0, 1000));
+    EXPECT_EQ(because.times->get(), Interval(1000, 1100));
+}
+
 TEST_F(VirtualTime, GivesTheHostsWorkADuration) {
     PacedDevice& sim = start({{"compute_queues", "2"}});
     LeatSlab* slabs[2] = {sim.slab(0, 4096), sim.slab(0, 4096)};

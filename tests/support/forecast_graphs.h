@@ -15,12 +15,12 @@ namespace leat::testing_support {
 
 // Nodes of one shape, each of which reads one or two earlier values; results are all that no node
 // reads. Every third is a product of matrices, which takes far longer than its operands do to move.
-inline Graph forecast_graph(uint64_t seed, int64_t scale = 1) {
+inline Graph forecast_graph(uint64_t seed, int64_t scale = 1, int most_nodes = 24) {
     SplitMix random(seed);
     Graph graph("random");
     const int64_t rows = scale * (8 + random.below(56));
     const int64_t cols = scale * (16 << random.below(4));
-    const int nodes = 3 + random.below(22);
+    const int nodes = 3 + random.below(most_nodes - 2);
     std::vector<ValueId> values = {graph.input("a", DType::kFloat32, {rows, cols}),
                                    graph.input("b", DType::kFloat32, {rows, cols})};
     const ValueId weights = graph.constant("w", random_tensor({cols, cols}, seed));

@@ -25,12 +25,11 @@ using testing_support::unequal_devices;
 CompiledGraph compiled_for(const Runtime& runtime,
                            const Graph& graph,
                            const std::string& devices,
-                           int requests_in_flight) {
+                           int requests_in_flight,
+                           DivideOperators divide = DivideOperators::kKeepingBits) {
     CompileOptions options = by_cost(devices);
+    options.divide_operators = divide;
     options.requests_in_flight = requests_in_flight;
-    // The host joins what is divided, whenever a thread comes to it between those of other
-    // requests.
-    options.divide_operators = DivideOperators::kNever;
     auto compiled = runtime.compile(graph, options);
     EXPECT_TRUE(compiled.ok()) << compiled.error().message();
     return *std::move(compiled);
@@ -46,36 +45,82 @@ void bind_all(const CompiledGraph& compiled, Request& request) {
     }
 }
 
-// When each request of a stream had ended, on the devices' clock, as they were taken.
-std::vector<double> ends_of_stream(const CompiledGraph& compiled, int in_flight, int requests) {
-    std::vector<double> ends_ns;
-    RequestQueueOptions options;
-    options.depth = in_flight;
-    options.holds_virtual_time = true;
-    RequestQueue queue = *RequestQueue::make(compiled, options);
-    int submitted = 0;
-    while (int(ends_ns.size()) < requests) {
-        while (!queue.is_full() && submitted < requests) {
-            bind_all(compiled, queue.next());
-            const Status status = queue.submit();
-            EXPECT_TRUE(status.ok()) << status.message();
-            ++submitted;
+// A program that keeps so many requests going.
+class RunningStream {
+  public:
+    RunningStream(const CompiledGraph& compiled, int in_flight)
+        : compiled_(compiled), queue_(*RequestQueue::make(compiled, options_for(in_flight))) {}
+    ~RunningStream() {
+        while (!queue_.is_empty()) {
+            EXPECT_TRUE(queue_.take().ok());
         }
-        const Result<Request*> taken = queue.take();
-        EXPECT_TRUE(taken.ok()) << taken.error().message();
-        ends_ns.push_back(double((*taken)->run_report().virtual_end_ns));
     }
-    return ends_ns;
+    RunningStream(const RunningStream&) = delete;
+    RunningStream& operator=(const RunningStream&) = delete;
+
+    // When each had ended, on the devices' clock, as they were taken: at least so many.
+    const std::vector<double>& ends_ns(size_t requests) {
+        while (ends_ns_.size() < requests) {
+            while (!queue_.is_full()) {
+                bind_all(compiled_, queue_.next());
+                const Status status = queue_.submit();
+                EXPECT_TRUE(status.ok()) << status.message();
+            }
+            const Result<Request*> taken = queue_.take();
+            EXPECT_TRUE(taken.ok()) << taken.error().message();
+            ends_ns_.push_back(double((*taken)->run_report().virtual_end_ns));
+        }
+        return ends_ns_;
+    }
+
+  private:
+    static RequestQueueOptions options_for(int in_flight) {
+        RequestQueueOptions options;
+        options.depth = in_flight;
+        options.holds_virtual_time = true;
+        return options;
+    }
+
+    const CompiledGraph& compiled_;
+    RequestQueue queue_;
+    std::vector<double> ends_ns_;
+};
+
+// Of the shortest circle that the last ends go through three times; 0: of none.
+double circle_period_ns(const std::vector<double>& ends_ns) {
+    constexpr size_t kLeastSame = 8;
+    const size_t last = ends_ns.size() - 1;
+    for (size_t circle = 1; 3 * circle <= last; ++circle) {
+        const double circle_ns = ends_ns[last] - ends_ns[last - circle];
+        size_t same = 1;
+        while (same + circle <= last &&
+               ends_ns[last - same] - ends_ns[last - same - circle] == circle_ns) {
+            ++same;
+        }
+        if (same > 2 * circle && same >= kLeastSame) {
+            return circle_ns / double(circle);
+        }
+    }
+    return 0;
 }
 
-// Without the first ones, which find the devices idle, and the last, which nobody disturbs. Ends
-// may come in a rhythm of as many as are in flight: 24 are whole rhythms of 2, 3 and 4.
-constexpr int kFirst = 24;
-constexpr int kLast = 48;
-
+// In the long run: first ones find the devices idle, and it may be long until ends repeat
+// themselves.
 double period_ns(const CompiledGraph& compiled, int in_flight) {
-    const std::vector<double> ends_ns = ends_of_stream(compiled, in_flight, kLast + 8);
-    return (ends_ns[kLast] - ends_ns[kFirst]) / (kLast - kFirst);
+    constexpr size_t kFewRequests = 16;
+    constexpr size_t kMostRequests = 800;
+    RunningStream stream(compiled, in_flight);
+    double last_ns = 0;
+    for (size_t requests = kFewRequests; requests <= kMostRequests; requests += requests / 2) {
+        const double period_ns = circle_period_ns(stream.ends_ns(requests));
+        if (period_ns > 0 && period_ns == last_ns) {
+            return period_ns;
+        }
+        last_ns = period_ns;
+    }
+    const std::vector<double>& ends_ns = stream.ends_ns(kMostRequests);
+    const size_t half = ends_ns.size() / 2;
+    return (ends_ns.back() - ends_ns[half]) / double(ends_ns.size() - 1 - half);
 }
 
 size_t devices_used(const CompiledGraph& compiled) {
@@ -116,7 +161,8 @@ void expect_as_forecast(const Compared& result) {
     EXPECT_GT(result.forecast_ns, 0);
     EXPECT_LE(std::abs(result.placed_for_stream_ns / result.forecast_ns - 1), 0.01)
         << "forecast " << result.forecast_ns << " ns, stream " << result.placed_for_stream_ns;
-    EXPECT_LE(result.placed_for_stream_ns, result.placed_for_one_ns * 1.01) << result.tried;
+    // Operators stay whole where dividing them gains 2 %, and that may be for one request only.
+    EXPECT_LE(result.placed_for_stream_ns, result.placed_for_one_ns * 1.03) << result.tried;
 }
 
 TEST(StreamForecast, IsWhatStreamsOfRandomGraphsTake) {
@@ -137,6 +183,25 @@ TEST(StreamForecast, IsWhatStreamsOfRandomGraphsTake) {
     }
     EXPECT_GE(divided, kGraphs);
     EXPECT_GE(faster, kGraphs / 2);
+}
+
+// Each runs what the forecast follows, to the nanosecond, whatever threads do meanwhile.
+TEST(StreamForecast, IsExactForDividedOperators) {
+    constexpr int kGraphs = 100;
+    constexpr int kMostNodes = 6;
+    int divided = 0;
+    const Runtime runtime(sim_options(2, unequal_devices()));
+    for (int seed = 0; seed < kGraphs; ++seed) {
+        const int in_flight = 2 + seed % 3;
+        SCOPED_TRACE(std::to_string(in_flight) + " in flight, seed " + std::to_string(seed));
+        const CompiledGraph compiled =
+            compiled_for(runtime, forecast_graph(9000 + seed, 1, kMostNodes),
+                         seed % 2 == 0 ? "sim:1,sim:2" : "sim:0,sim:1,sim:2", in_flight);
+        const PlacementForecast forecast = compiled.report().placement.forecast;
+        EXPECT_NEAR(period_ns(compiled, in_flight) / forecast.period_ns, 1, 1e-9);
+        divided += forecast.divided.empty() ? 0 : 1;
+    }
+    EXPECT_GE(divided, kGraphs / 5);
 }
 
 // Plain loops are as fast as the slowest device, so that the host has its share.
@@ -170,12 +235,14 @@ TEST(StreamForecast, OfAChainOverTwoDevicesIsNearlyTwiceAsFast) {
     constexpr int kRequests = 120;
     const Runtime runtime(sim_options(2, equal_devices()));
     const Graph graph = testing_support::product_chain(8, 32, 64);
-    const CompiledGraph for_one = compiled_for(runtime, graph, "sim:0,sim:1", 1);
-    const CompiledGraph for_stream = compiled_for(runtime, graph, "sim:0,sim:1", 3);
+    const auto whole = DivideOperators::kNever;
+    const CompiledGraph for_one = compiled_for(runtime, graph, "sim:0,sim:1", 1, whole);
+    const CompiledGraph for_stream = compiled_for(runtime, graph, "sim:0,sim:1", 3, whole);
     EXPECT_EQ(devices_used(for_one), 1U);
     EXPECT_EQ(devices_used(for_stream), 2U);
     const PlacementForecast forecast = for_stream.report().placement.forecast;
-    const std::vector<double> ends_ns = ends_of_stream(for_stream, 3, kRequests);
+    RunningStream stream(for_stream, 3);
+    const std::vector<double> ends_ns = stream.ends_ns(kRequests);
     // From the first result to the last.
     const double period = (ends_ns.back() - ends_ns.front()) / (kRequests - 1);
     EXPECT_LE(std::abs(period / forecast.period_ns - 1), 0.01) << forecast.period_ns;

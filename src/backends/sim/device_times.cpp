@@ -1,8 +1,9 @@
 #include "backends/sim/device_times.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "base/whole_ns.h"
 
 namespace leat::sim {
 
@@ -33,7 +34,7 @@ void DeviceTimes::choose_scale(std::span<const Cost> nodes) {
 }
 
 int64_t DeviceTimes::scaled(double ns) const {
-    return int64_t(std::llround(std::ceil(ns * scale_ - 1e-6)));
+    return int64_t(whole_ns(ns * scale_));
 }
 
 int64_t DeviceTimes::run_ns(int32_t device, const Cost& work) const {

@@ -50,6 +50,7 @@ PacedWork::PacedWork(SimClock& clock,
       spans_(spans),
       signal_(submission.signal),
       submitted_ns_(clock.now_ns()),
+      number_(clock.draw_number()),
       times_(times_of(submission)),
       job_(std::move(job)),
       pace_(std::move(pace)) {
@@ -83,6 +84,7 @@ void PacedWork::on_ended(uint64_t /*point*/, const Ended& ended) {
         stay.ready_ns = std::max(stay.ready_ns, wait->end_ns);
     }
     stay.duration_ns = pace_.duration_ns;
+    stay.number = number_;
     clock_.occupy(stay, [this, ended](const Span& span) {
         tell(span);
         ended({});  // destroys this

@@ -61,6 +61,7 @@ class PacedWork final : public queues::Work {
     OpenSpans& spans_;
     const LeatPoint signal_;
     const int64_t submitted_ns_;
+    const uint64_t number_;  // of the clock's
     std::vector<std::shared_ptr<const Span>> waits_;
     std::shared_ptr<Span> own_;
     LeatSubmissionTimes* times_;  // the host's; null: it does not ask

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +24,7 @@ struct Stay {
     int32_t channel = -1;  // -1: none
     int64_t ready_ns = 0;  // its waits are over, and it is submitted
     int64_t duration_ns = 0;
+    uint64_t number = 0;  // SimClock::draw_number() when it was submitted
 };
 
 // Who is busy until when. A queue and a channel do one thing at a time, in the order of place().
@@ -59,19 +61,20 @@ class Occupancy {
     std::vector<bool> are_lost_;
 };
 
-// What happens at which time, in order; at the same time in the order of add().
+// What happens at which time, in order; at the same time in the order of the numbers.
 // Not thread-safe.
 class EventList {
   public:
     struct Event {
         int32_t queue = -1;  // -1: of none
         Span span;
+        uint64_t number = 0;  // no two have the same
         std::function<void(const Span&)> happens;
     };
 
     void add(Event event) {
-        const int64_t at_ns = event.span.end_ns;
-        events_.emplace(std::pair(at_ns, ++added_), std::move(event));
+        const std::pair at(event.span.end_ns, event.number);
+        events_.emplace(at, std::move(event));
     }
     bool empty() const { return events_.empty(); }
     int64_t next_ns() const { return events_.begin()->first.first; }
@@ -95,7 +98,6 @@ class EventList {
 
   private:
     std::map<std::pair<int64_t, uint64_t>, Event> events_;  // by time and number
-    uint64_t added_ = 0;
 };
 
 // Thread-safe. Has one thread.
@@ -110,12 +112,17 @@ class SimClock {
     virtual ~SimClock() = default;
 
     virtual int64_t now_ns() const = 0;
+    // When something is submitted: of what ends at one time, the lowest number ends first.
+    uint64_t draw_number() { return ++drawn_; }
     // Calls `ended` once, on the clock's thread, without locks, when the stay's end has come.
     virtual void occupy(const Stay& stay, Ended ended) = 0;
     // The device of queues [begin, end) is lost: what is on them ends now, or as soon as it comes.
     virtual void lose_queues(int32_t begin, int32_t end) = 0;
     // The host calls no more: time passes until all has ended. Before the queues go.
     virtual void shut_down() {}
+
+  private:
+    std::atomic<uint64_t> drawn_{0};
 };
 
 }  // namespace leat::sim

@@ -31,7 +31,7 @@ void TimedClock::occupy(const Stay& stay, Ended ended) {
     const std::lock_guard lock(mutex_);
     const Span span = occupancy_.place(stay);
     const bool is_next = events_.empty() || span.end_ns < events_.next_ns();
-    events_.add({stay.queue, span, std::move(ended)});
+    events_.add({stay.queue, span, stay.number, std::move(ended)});
     if (is_next) {
         changed_.notify_all();
     }

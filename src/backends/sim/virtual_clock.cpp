@@ -1,6 +1,7 @@
 #include "backends/sim/virtual_clock.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace leat::sim {
 
@@ -26,8 +27,7 @@ int64_t VirtualClock::now_ns() const {
 void VirtualClock::occupy(const Stay& stay, Ended ended) {
     const std::lock_guard lock(mutex_);
     arrivals_.push_back({stay, std::move(ended)});
-    ++changes_;
-    changed_.notify_all();
+    note_change();
 }
 
 void VirtualClock::lose_queues(int32_t begin, int32_t end) {
@@ -37,8 +37,7 @@ void VirtualClock::lose_queues(int32_t begin, int32_t end) {
         event.span = {std::min(event.span.begin_ns, now_ns_), now_ns_};
         events_.add(std::move(event));
     }
-    ++changes_;
-    changed_.notify_all();
+    note_change();
 }
 
 void VirtualClock::shut_down() {
@@ -56,10 +55,17 @@ void VirtualClock::shut_down() {
     changed();
 }
 
+// Wakes the thread only where that can go on: most changes are made while a hold is out.
+void VirtualClock::note_change() {
+    ++changes_;
+    if (may_pass()) {
+        changed_.notify_all();
+    }
+}
+
 void VirtualClock::changed() {
     const std::lock_guard lock(mutex_);
-    ++changes_;
-    changed_.notify_all();
+    note_change();
 }
 
 void VirtualClock::hold() {
@@ -76,8 +82,7 @@ void VirtualClock::release() {
         plugin::invalid_argument("the virtual clock is released, but no hold is out");
     }
     --holds_;
-    ++changes_;
-    changed_.notify_all();
+    note_change();
 }
 
 void VirtualClock::call_at(int64_t time_ns, LeatReached callback, void* user) {
@@ -91,9 +96,8 @@ void VirtualClock::call_at(int64_t time_ns, LeatReached callback, void* user) {
         const bool is_early = span.end_ns < time_ns;
         surroundings_.post(callback, user, is_early ? kLeatCancelled : kLeatOk);
     };
-    events_.add({-1, {at_ns, at_ns}, happens});
-    ++changes_;
-    changed_.notify_all();
+    events_.add({-1, {at_ns, at_ns}, draw_number(), happens});
+    note_change();
 }
 
 void VirtualClock::run() {
@@ -114,7 +118,9 @@ void VirtualClock::run() {
             step(lock);
         }
         is_busy_ = false;
-        changed_.notify_all();
+        if (is_shut_down_) {
+            changed_.notify_all();
+        }
     }
 }
 
@@ -127,23 +133,23 @@ void VirtualClock::place_arrivals() {
         // Later than its submission only where the host let time pass meanwhile.
         arrival.stay.ready_ns = std::max(arrival.stay.ready_ns, now_ns_);
         const Span span = occupancy_.place(arrival.stay);
-        events_.add({arrival.stay.queue, span, std::move(arrival.ended)});
+        events_.add({arrival.stay.queue, span, arrival.stay.number, std::move(arrival.ended)});
     }
     arrivals_.clear();
 }
 
+// What the host and the queues do because of one event is done before the next, also of the same
+// time; so which thread is faster changes nothing. Channels go to those that are ready at that time
+// when all that ends then has.
 void VirtualClock::step(Lock& lock) {
-    place_arrivals();
-    now_ns_ = std::max(now_ns_, events_.next_ns());
-    std::vector<EventList::Event> due;
-    while (!events_.empty() && events_.next_ns() <= now_ns_) {
-        due.push_back(events_.take_next());
+    if (events_.empty() || events_.next_ns() > now_ns_) {
+        place_arrivals();
+        now_ns_ = std::max(now_ns_, events_.next_ns());
     }
+    std::optional<EventList::Event> due = events_.take_next();
     lock.unlock();
-    for (const EventList::Event& event : due) {
-        event.happens(event.span);
-    }
-    due.clear();
+    due->happens(due->span);
+    due.reset();
     lock.lock();
     ++changes_;
 }

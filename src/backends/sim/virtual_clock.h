@@ -48,6 +48,7 @@ class VirtualClock final : public SimClock {
     };
 
     void run();
+    void note_change();
     bool has_work() const { return !arrivals_.empty() || !events_.empty(); }
     bool may_pass() const { return has_work() && holds_ == 0; }
     // Precondition: nobody has anything to do at this time. Gives the lock back meanwhile.
