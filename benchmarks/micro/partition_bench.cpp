@@ -4,8 +4,10 @@
 //   partition_bench [--operators N] [--rounds N] [--in-flight N]
 //
 // Layers of random width of a graph made through the graph's API, on a CPU and a discrete GPU that
-// takes all operators but Softmax. Devices need not be there: their answers and rates are given.
-// Each phase is timed apart, in processor time of the thread; the median of the rounds.
+// takes all operators but Softmax; then on an integrated one beside as fast a CPU, with a few
+// products that are worth dividing, so that the graph is placed a second time, divided. Devices
+// need not be there: their answers and rates are given. Each phase is timed apart, in processor
+// time of the thread; the median of the rounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 
 #include "base/split_mix.h"
 #include "leat/leat.h"
+#include "partition/operator_split.h"
 #include "partition/partition.h"
 #include "passes/pipeline.h"
 #include "runtime/assumed_shapes.h"
@@ -30,6 +33,9 @@ namespace {
 constexpr double kLimitMs = 250;
 constexpr int64_t kRows = 256;
 constexpr int64_t kColumns = 512;
+constexpr int64_t kWide = 16'384;  // of what is worth dividing
+constexpr int kNodesOfBlock = 3;
+constexpr int kBlocks = 5;
 
 double processor_ms() {
     timespec now{};
@@ -37,15 +43,30 @@ double processor_ms() {
     return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
 }
 
+//  value --> MatMul(up) --> Relu --> MatMul(down) --> value
+ValueId wide_block(Graph& graph, ValueId value, ValueId up, ValueId down) {
+    return graph.add("MatMul", {graph.add("Relu", {graph.add("MatMul", {value, up})}), down});
+}
+
 // Every operator reads values of the three layers before it, mostly of the last.
-Graph layered_graph(int operators) {
+Graph layered_graph(int operators, int blocks) {
     SplitMix random(7);
     const auto below = [&](size_t bound) { return size_t(random.below(int32_t(bound))); };
     Graph graph("layered");
     const ValueId w = graph.input("w", DType::kFloat32, {kColumns, kColumns});
     std::vector<ValueId> recent = {graph.input("x", DType::kFloat32, {kRows, kColumns})};
     constexpr size_t kWidth = 24;
-    for (int i = 0; i < operators; ++i) {
+    ValueId up;
+    ValueId down;
+    if (blocks > 0) {
+        up = graph.constant("up", *Tensor::allocate(DType::kFloat32, {kColumns, kWide}));
+        down = graph.constant("down", *Tensor::allocate(DType::kFloat32, {kWide, kColumns}));
+    }
+    for (int i = 0; i < operators - kNodesOfBlock * blocks; ++i) {
+        if (blocks > 0 && (i + 1) % (operators / (blocks + 1)) == 0) {
+            // All that follows waits for it.
+            recent = {wide_block(graph, recent.back(), up, down)};
+        }
         const size_t reach = std::min(recent.size(), 3 * kWidth);
         const ValueId a = recent[recent.size() - 1 - below(reach)];
         const ValueId b = recent[recent.size() - 1 - below(reach)];
@@ -57,14 +78,23 @@ Graph layered_graph(int operators) {
     }
     // All that nobody reads, so that no pass takes it away.
     const GraphData::Uses uses = graph.data().uses();
-    int outputs = 0;
-    for (const ValueId value : recent) {
-        if (uses.readers[size_t(value.index)].empty()) {
-            graph.output(fmt::format("y{}", outputs++), value);
+    std::vector<ValueId> unread;
+    for (const NodeData& node : graph.data().nodes) {
+        if (uses.readers[size_t(node.outputs[0].index)].empty()) {
+            unread.push_back(node.outputs[0]);
         }
+    }
+    for (size_t i = 0; i < unread.size(); ++i) {
+        graph.output(fmt::format("y{}", i), unread[i]);
     }
     return graph;
 }
+
+// A GPU and a CPU of so many threads.
+struct Machine {
+    DeviceKind gpu = DeviceKind::kDiscrete;
+    int threads = 1;
+};
 
 std::vector<DeviceAnswers> answers_for(const GraphData& graph) {
     std::vector<DeviceAnswers> answers(2);
@@ -78,10 +108,10 @@ std::vector<DeviceAnswers> answers_for(const GraphData& graph) {
     return answers;
 }
 
-AssumedDevices gpu_and_cpu() {
+AssumedDevices devices_of(const Machine& machine) {
     AssumedDevices assumed;
     assumed.devices = {{.label = "gpu",
-                        .rates = default_rates(DeviceKind::kDiscrete),
+                        .rates = default_rates(machine.gpu),
                         .rates_source = "default",
                         .domain = 1,
                         .is_host = false,
@@ -91,6 +121,7 @@ AssumedDevices gpu_and_cpu() {
                         .rates_source = "default",
                         .domain = kHostMemory,
                         .is_host = true}};
+    assumed.devices[1].rates.flops_per_s *= machine.threads;
     assumed.domains = {{"host", 0}, {"gpu: memory", int64_t{8} << 30}};
     assumed.links.resize(4);
     assumed.links[1].rates = assumed.links[2].rates = {5e3, 12e9};
@@ -101,15 +132,44 @@ struct Phases {
     double shapes_ms = 0;
     double place_ms = 0;
     double propose_ms = 0;  // which operators to divide
+    double divide_ms = 0;   // the graph is rewritten and placed again
     double cut_ms = 0;
-    double sum_ms() const { return shapes_ms + place_ms + propose_ms + cut_ms; }
+    double sum_ms() const { return shapes_ms + place_ms + propose_ms + divide_ms + cut_ms; }
     size_t parts = 0;
     size_t divisions = 0;  // worth placing again
     PlacementForecast forecast;
+    double divided_ns = 0;  // forecast of the divided graph; 0: there is none
 };
 
-Result<Phases> place_once(const GraphData& graph, int in_flight) {
-    const AssumedDevices assumed = gpu_and_cpu();
+Result<CostPlacement> place_divided(const DivisionQuestion& question,
+                                    const OperatorDivision& division,
+                                    const Machine& machine,
+                                    int in_flight) {
+    LEAT_ASSIGN_OR_RETURN(const SplitGraph split, split_operators(question.graph, division.splits));
+    std::vector<DeviceAnswers> answers = answers_for(split.graph);
+    AssumedDevices assumed = devices_of(machine);
+    const std::vector<std::vector<double>> derived =
+        derived_times(question, division, split, assumed.devices.size());
+    for (size_t d = 0; d < assumed.devices.size(); ++d) {
+        assumed.devices[d].derived_ns = derived[d];
+    }
+    std::vector<int> places(split.graph.nodes.size(), kNotPinned);
+    for (size_t n = 0; n < places.size(); ++n) {
+        const SplitPiece& piece = split.pieces[n];
+        if (piece.role == SplitPiece::Role::kShard) {
+            places[n] = division.device_of_shard[size_t(piece.split)][size_t(piece.shard)];
+        }
+    }
+    const AssumedShapes shapes = assume_shapes(split.graph, {});
+    const GraphWork work = work_of_graph(split.graph, shapes.facts);
+    const Placement listed = place_nodes_asking_all(split.graph, answers, places);
+    const KnownPlacement known = placement_before(question, division, split);
+    return place_by_cost({split.graph, listed, answers, places, 0, in_flight, 1, &known}, assumed,
+                         work);
+}
+
+Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in_flight) {
+    const AssumedDevices assumed = devices_of(machine);
     std::vector<DeviceAnswers> answers = answers_for(graph);
     const std::vector<int> pins(graph.nodes.size(), kNotPinned);
     Phases phases;
@@ -126,10 +186,23 @@ Result<Phases> place_once(const GraphData& graph, int in_flight) {
         CostPlacement placed,
         place_by_cost({graph, listed, answers, pins, 0, in_flight}, assumed, work));
     phases.place_ms = lap();
-    phases.divisions = propose_divisions({graph, answers, pins, assumed, work,
-                                          placed.device_of_node, placed.forecast.makespan_ns})
-                           .size();
+    const DivisionQuestion question{graph,
+                                    answers,
+                                    pins,
+                                    assumed,
+                                    work,
+                                    placed.device_of_node,
+                                    placed.clusters,
+                                    placed.forecast.makespan_ns};
+    const std::vector<OperatorDivision> divisions = propose_divisions(question);
+    phases.divisions = divisions.size();
     phases.propose_ms = lap();
+    if (!divisions.empty()) {
+        LEAT_ASSIGN_OR_RETURN(const CostPlacement divided,
+                              place_divided(question, divisions.front(), machine, in_flight));
+        phases.divided_ns = divided.forecast.makespan_ns;
+        phases.divide_ms = lap();
+    }
     const CutGraph cut = cut_clusters(graph, placed.clusters, placed.device_of_node);
     phases.cut_ms = lap();
     phases.parts = cut.bodies.size();
@@ -137,15 +210,37 @@ Result<Phases> place_once(const GraphData& graph, int in_flight) {
     return phases;
 }
 
-int run(int operators, int rounds, int in_flight) {
-    Graph graph = layered_graph(operators);
+void print(const Phases& median, double slowest_ms, int operators, int rounds, int in_flight) {
+    fmt::print(
+        "{} operators, {} rounds: shapes and costs {:.1f} ms, placement and parts {:.1f} ms, "
+        "divisions {:.1f} ms, divided placement {:.1f} ms, cutting {:.1f} ms, together {:.1f} ms "
+        "(slowest {:.1f} ms; limit {} ms)\n",
+        operators, rounds, median.shapes_ms, median.place_ms, median.propose_ms, median.divide_ms,
+        median.cut_ms, median.sum_ms(), slowest_ms, kLimitMs);
+    fmt::print("{} parts, {} divisions, forecast {:.3f} ms", median.parts, median.divisions,
+               median.forecast.makespan_ns * 1e-6);
+    if (median.divided_ns > 0) {
+        fmt::print(", divided {:.3f} ms", median.divided_ns * 1e-6);
+    }
+    if (in_flight > 1) {
+        fmt::print(", period {:.3f} ms, from '{}'", median.forecast.period_ns * 1e-6,
+                   median.forecast.found_by);
+    }
+    for (const NamedMakespan& other : median.forecast.simple) {
+        fmt::print("; {} {:.3f} ms", other.placement, other.makespan_ns * 1e-6);
+    }
+    fmt::print("\n");
+}
+
+int run(int operators, int rounds, int in_flight, const Machine& machine, int blocks) {
+    Graph graph = layered_graph(operators, blocks);
     std::vector<PassReport> reports;
     Status status =
         run_passes(graph.data(),
                    {.optimize = false, .channels_last = false, .fuse_epilogues = false}, reports);
     std::vector<Phases> all;
     for (int round = 0; status.ok() && round < rounds; ++round) {
-        Result<Phases> phases = place_once(graph.data(), in_flight);
+        Result<Phases> phases = place_once(graph.data(), machine, in_flight);
         status = phases.error();
         if (phases.ok()) {
             all.push_back(*std::move(phases));
@@ -157,23 +252,7 @@ int run(int operators, int rounds, int in_flight) {
     }
     std::sort(all.begin(), all.end(),
               [](const Phases& a, const Phases& b) { return a.sum_ms() < b.sum_ms(); });
-    const Phases& median = all[all.size() / 2];
-    fmt::print(
-        "{} operators, {} rounds: shapes and costs {:.1f} ms, placement and parts {:.1f} ms, "
-        "divisions {:.1f} ms, cutting {:.1f} ms, together {:.1f} ms (slowest {:.1f} ms; limit {} "
-        "ms)\n",
-        graph.data().node_count(), rounds, median.shapes_ms, median.place_ms, median.propose_ms,
-        median.cut_ms, median.sum_ms(), all.back().sum_ms(), kLimitMs);
-    fmt::print("{} parts, {} divisions, forecast {:.3f} ms", median.parts, median.divisions,
-               median.forecast.makespan_ns * 1e-6);
-    if (in_flight > 1) {
-        fmt::print(", period {:.3f} ms, from '{}'", median.forecast.period_ns * 1e-6,
-                   median.forecast.found_by);
-    }
-    for (const NamedMakespan& other : median.forecast.simple) {
-        fmt::print("; {} {:.3f} ms", other.placement, other.makespan_ns * 1e-6);
-    }
-    fmt::print("\n");
+    print(all[all.size() / 2], all.back().sum_ms(), graph.data().node_count(), rounds, in_flight);
     return 0;
 }
 
@@ -196,5 +275,10 @@ int main(int argc, char** argv) {
             return 2;
         }
     }
-    return leat::micro::run(operators, rounds, in_flight);
+    const leat::micro::Machine unequal;
+    const leat::micro::Machine equal{leat::DeviceKind::kIntegrated, 16};
+    const int status = leat::micro::run(operators, rounds, in_flight, unequal, 0);
+    return status != 0
+               ? status
+               : leat::micro::run(operators, rounds, in_flight, equal, leat::micro::kBlocks);
 }

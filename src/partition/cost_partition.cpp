@@ -30,13 +30,13 @@ scheduler::PlacementOptions judging_options(int32_t tasks) {
     return options;
 }
 
-struct Judged {
-    std::string name;
 // Of parts that are numbered alike.
 bool are_same(const Partition& one, const Partition& other) {
     return one.unit_of_task == other.unit_of_task && one.part_of_task == other.part_of_task;
 }
 
+struct Judged {
+    std::string name;
     Partition partition;
     std::vector<int32_t> group_of_task;
     scheduler::Schedule schedule;
@@ -63,22 +63,35 @@ class PartitionSearch {
     explicit PartitionSearch(const PartitionProblem& problem)
         : problem_(problem), edges_(problem), lane_units_(unit_of_lanes(problem)) {}
 
-    Result<CostPartition> run(const std::vector<ProposedPartition>& proposals) {
+    Result<CostPartition> run(const std::vector<ProposedPartition>& proposals,
+                              const PartitionOptions& options) {
+        const KnownPartitions* known = options.known;
         for (const ProposedPartition& proposal : proposals) {
             propose(proposal.name, proposal.partition);
         }
-        for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
-            LEAT_RETURN_IF_ERROR(propose_one_unit(unit));
+        if (known != nullptr) {
+            propose_known(*known);
         }
-        LEAT_RETURN_IF_ERROR(propose_schedules());
+        const bool is_enough =
+            known != nullptr && known->is_enough && !best_.partition.unit_of_task.empty();
+        if (!is_enough) {
+            for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
+                LEAT_RETURN_IF_ERROR(propose_one_unit(unit));
+            }
+            LEAT_RETURN_IF_ERROR(propose_schedules());
+        }
         CostPartition found;
         if (best_.partition.unit_of_task.empty()) {
             found.shortage = shortage_;
             return found;
         }
-        improve();
-        give_back_parts();
-        polish();
+        improve(is_enough ? &known->may_move : nullptr);
+        if (!is_enough) {
+            give_back_parts();
+        }
+        if (options.needs_schedule) {
+            polish();
+        }
         number_parts(best_.partition);
         found.partition = std::move(best_.partition);
         found.group_of_task = std::move(best_.group_of_task);
@@ -125,12 +138,27 @@ class PartitionSearch {
         std::vector<int32_t> units;
         units.reserve(size_t(problem_.task_count));
         for (int32_t task = 0; task < problem_.task_count; ++task) {
-            units.push_back(std::isfinite(problem_.cost(task, unit)) ? unit : cheapest_unit(task));
+            units.push_back(unit_or_cheapest(task, unit));
         }
         scheduler::PlacementProblem fixed = task_problem(problem_, false);
         restrict_to(units, fixed);
         return propose_parts(fmt::format("all on {}", problem_.units[size_t(unit)].name), fixed,
                              {{scheduler::PlacementRule::kHeft}, 0}, true);
+    }
+
+    void propose_known(const KnownPartitions& known) {
+        for (const Partition& partition : known.partitions) {
+            Partition runnable = partition;
+            for (int32_t task = 0; task < problem_.task_count; ++task) {
+                int32_t& unit = runnable.unit_of_task[size_t(task)];
+                unit = unit_or_cheapest(task, unit);
+            }
+            consider(judge_fitting(known.name, parts_without_circles(problem_, edges_, runnable)));
+        }
+    }
+
+    int32_t unit_or_cheapest(int32_t task, int32_t unit) const {
+        return std::isfinite(problem_.cost(task, unit)) ? unit : cheapest_unit(task);
     }
 
     int32_t cheapest_unit(int32_t task) const {
@@ -161,7 +189,14 @@ class PartitionSearch {
             submit_ns = std::max(submit_ns, unit.runs_parts ? unit.submit_ns : 0);
         }
         JudgedProposal best{name, kInfinity, {}};
+        // Again it would be no better; but a proposal of its own has to be told.
+        const auto first = is_listed ? std::ptrdiff_t(judged_.size()) : 0;
         const auto judge_parts = [&](Partition parts) {
+            if (std::any_of(judged_.begin() + first, judged_.end(),
+                            [&parts](const Partition& other) { return are_same(other, parts); })) {
+                return;
+            }
+            judged_.push_back(parts);
             Judged judged = judge_fitting(name, std::move(parts));
             if (judged.makespan_ns < best.makespan_ns) {
                 best = {name, judged.makespan_ns, judged.partition};
@@ -195,14 +230,7 @@ class PartitionSearch {
         scheduler::PlacementOptions portfolio;
         portfolio.exact_steps = problem_.task_count <= kFewTasks ? kExactStepsOfTasks : 0;
         const scheduler::PlacementOptions serial{{scheduler::PlacementRule::kMinCut}, 0};
-        // Again it would be no better; but a proposal of its own has to be told.
-        const auto first = is_listed ? std::ptrdiff_t(judged_.size()) : 0;
         for (const bool has_submits : {false, true}) {
-            if (std::any_of(judged_.begin() + first, judged_.end(),
-                            [&parts](const Partition& other) { return are_same(other, parts); })) {
-                return;
-            }
-            judged_.push_back(parts);
             const scheduler::PlacementProblem tasks = task_problem(problem_, has_submits);
             LEAT_RETURN_IF_ERROR(propose_parts("portfolio", tasks, portfolio, false));
             if (!has_submits) {
@@ -217,8 +245,9 @@ class PartitionSearch {
         return std::clamp<int64_t>(20'000 / std::max(problem_.task_count, 1), 4, 400);
     }
 
-    void improve() {
-        PartMoves moves(problem_);
+    // may_move: as PartMoves has it.
+    void improve(const std::vector<bool>* may_move) {
+        PartMoves moves(problem_, may_move);
         moves.start_from(best_.partition, best_.group_of_task, best_.schedule);
         for (int64_t left = judgement_limit(); left > 0; --left) {
             std::optional<Partition> changed = moves.next();
@@ -309,13 +338,15 @@ class PartitionSearch {
     Judged best_on_hosts_;  // of those without parts
     std::optional<MemoryShortage> shortage_;
     std::vector<JudgedProposal> proposals_;
+    std::vector<Partition> judged_;  // of schedules, as they came
 };
 
 }  // namespace
 
 Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
-                                        const std::vector<ProposedPartition>& proposals) {
-    return PartitionSearch(problem).run(proposals);
+                                        const std::vector<ProposedPartition>& proposals,
+                                        const PartitionOptions& options) {
+    return PartitionSearch(problem).run(proposals, options);
 }
 
 double makespan_ns(const PartitionProblem& problem, const Partition& partition) {
@@ -323,4 +354,3 @@ double makespan_ns(const PartitionProblem& problem, const Partition& partition) 
 }
 
 }  // namespace leat
-    std::vector<Partition> judged_;  // of schedules, as they came

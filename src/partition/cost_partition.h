@@ -22,10 +22,26 @@ struct ProposedPartition {
     Partition partition;
 };
 
+// Partitions that are known to be good but for some tasks, for example of a graph before some of
+// its operators were divided.
+struct KnownPartitions {
+    std::string name;
+    // To choose from. A task that is in no part though its unit runs parts is one of its own, and a
+    // part that would wait for itself is cut.
+    std::vector<Partition> partitions;
+    std::vector<bool> may_move;  // by task: those that are worth a search
+    bool is_enough = false;      // nothing else is tried if one of them fits the memories
+};
+
 struct JudgedProposal {
     std::string name;
     double makespan_ns = 0;  // infinite: it does not fit the memories
     Partition partition;     // that takes as long
+};
+
+struct PartitionOptions {
+    const KnownPartitions* known = nullptr;
+    bool needs_schedule = true;  // false: that of the result is the first that was found
 };
 
 struct CostPartition {
@@ -43,7 +59,8 @@ struct CostPartition {
 // Partitions that need more of a memory than it holds, by a lower bound, are changed until they
 // fit. Error: a task that no unit can run, or a problem that is none, as scheduler::place says.
 Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
-                                        const std::vector<ProposedPartition>& proposals);
+                                        const std::vector<ProposedPartition>& proposals,
+                                        const PartitionOptions& options = {});
 
 // The least makespan that is found for these parts; infinite where parts wait for each other.
 double makespan_ns(const PartitionProblem& problem, const Partition& partition);

@@ -214,6 +214,40 @@ bool PartMerger::merge(int32_t first, int32_t second) {
     return true;
 }
 
+Partition parts_without_circles(const PartitionProblem& problem,
+                                const TaskEdges& edges,
+                                const Partition& partition) {
+    std::vector<int32_t> order(size_t(problem.task_count));
+    std::iota(order.begin(), order.end(), 0);
+    PartMerger merger(edges, order);
+    std::vector<int32_t> first_of_part(size_t(partition.part_count), kNoTask);
+    for (const int32_t task : order) {
+        const int32_t part = partition.part_of_task[size_t(task)];
+        const int32_t unit = partition.unit_of_task[size_t(task)];
+        if (part == kNoPart || !problem.units[size_t(unit)].runs_parts) {
+            continue;
+        }
+        int32_t& first = first_of_part[size_t(part)];
+        const bool joins = first != kNoTask && partition.unit_of_task[size_t(first)] == unit &&
+                           merger.stands_before(first, task) && merger.merge(first, task);
+        first = joins ? first : task;
+    }
+    Partition parts;
+    parts.unit_of_task = partition.unit_of_task;
+    std::vector<int32_t> part_of_group(size_t(problem.task_count), kNoPart);
+    for (const int32_t task : order) {
+        const int32_t unit = partition.unit_of_task[size_t(task)];
+        int32_t part = kNoPart;
+        if (problem.units[size_t(unit)].runs_parts) {
+            int32_t& known = part_of_group[size_t(merger.group_of(task))];
+            known = known == kNoPart ? parts.part_count++ : known;
+            part = known;
+        }
+        parts.part_of_task.push_back(part);
+    }
+    return parts;
+}
+
 Partition parts_of_schedule(const PartitionProblem& problem,
                             const TaskEdges& edges,
                             const scheduler::Schedule& schedule,

@@ -43,4 +43,10 @@ Partition parts_of_schedule(const PartitionProblem& problem,
                             const scheduler::Schedule& schedule,
                             double delay_ns);
 
+// The partition with tasks that are in no part, though their unit runs parts, as parts of their
+// own, and with parts cut that would wait for themselves, alone or through others.
+Partition parts_without_circles(const PartitionProblem& problem,
+                                const TaskEdges& edges,
+                                const Partition& partition);
+
 }  // namespace leat

@@ -16,11 +16,18 @@ void PartMoves::start_from(const Partition& partition,
             tasks_of_part[size_t(part)].push_back(task);
         }
     }
+    part_may_move_.clear();
+    for (const std::vector<int32_t>& tasks : tasks_of_part) {
+        part_may_move_.push_back(std::any_of(tasks.begin(), tasks.end(),
+                                             [this](int32_t task) { return may_move(task); }));
+    }
     add_part_moves(tasks_of_part);
     add_joins(group_of_task, schedule);
     for (size_t part = 0; part < tasks_of_part.size(); ++part) {
         for (size_t i = 1; i < tasks_of_part[part].size(); ++i) {
-            moves_.push_back({Kind::kCutPart, int32_t(part), tasks_of_part[part][i]});
+            if (may_move(tasks_of_part[part][i])) {
+                moves_.push_back({Kind::kCutPart, int32_t(part), tasks_of_part[part][i]});
+            }
         }
     }
     add_task_moves();
@@ -41,7 +48,7 @@ std::optional<Partition> PartMoves::next() {
 void PartMoves::add_part_moves(const std::vector<std::vector<int32_t>>& tasks_of_part) {
     for (size_t part = 0; part < tasks_of_part.size(); ++part) {
         const std::vector<int32_t>& tasks = tasks_of_part[part];
-        if (tasks.size() < 2) {  // else it is a move of a task
+        if (tasks.size() < 2 || !part_may_move_[part]) {  // one task: it is a move of that
             continue;
         }
         for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
@@ -65,7 +72,8 @@ void PartMoves::add_joins(const std::vector<int32_t>& group_of_task,
         for (size_t i = 1; i < lane.size(); ++i) {
             const int32_t before = part_of_group[size_t(lane[i - 1])];
             const int32_t after = part_of_group[size_t(lane[i])];
-            if (before != kNoPart && after != kNoPart) {
+            if (before != kNoPart && after != kNoPart &&
+                (part_may_move_[size_t(before)] || part_may_move_[size_t(after)])) {
                 moves_.push_back({Kind::kJoinParts, before, after});
             }
         }
@@ -75,7 +83,7 @@ void PartMoves::add_joins(const std::vector<int32_t>& group_of_task,
 void PartMoves::add_task_moves() {
     for (int32_t task = 0; task < problem_.task_count; ++task) {
         for (int32_t unit = 0; unit < int32_t(problem_.units.size()); ++unit) {
-            if (unit != partition_.unit_of_task[size_t(task)] &&
+            if (may_move(task) && unit != partition_.unit_of_task[size_t(task)] &&
                 std::isfinite(problem_.cost(task, unit))) {
                 moves_.push_back({Kind::kMoveTask, task, unit});
             }

@@ -14,7 +14,9 @@ namespace leat {
 // to another unit by itself. Some of these make parts wait for each other: who judges them sees it.
 class PartMoves {
   public:
-    explicit PartMoves(const PartitionProblem& problem) : problem_(problem) {}
+    // may_move: by task: only moves of what has such tasks; null: all. It outlives this.
+    explicit PartMoves(const PartitionProblem& problem, const std::vector<bool>* may_move = nullptr)
+        : problem_(problem), may_move_(may_move) {}
 
     // The partition that changes are made to, with the schedule of its groups. Goes on where it was
     // in the list of changes, so that not always the same parts are tried.
@@ -39,7 +41,11 @@ class PartMoves {
     // To the unit, as the part; kNoPart: as a new one, where the unit runs parts.
     void put(Partition& partition, int32_t task, int32_t unit, int32_t part) const;
 
+    bool may_move(int32_t task) const { return may_move_ == nullptr || (*may_move_)[size_t(task)]; }
+
     const PartitionProblem& problem_;
+    const std::vector<bool>* const may_move_;
+    std::vector<bool> part_may_move_;
     Partition partition_;
     std::vector<Move> moves_;
     size_t cursor_ = 0;

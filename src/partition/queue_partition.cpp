@@ -47,21 +47,24 @@ scheduler::Schedule orders_of(const PartitionProblem& problem, const QueuePartit
 
 class QueuePartitionSearch {
   public:
-    QueuePartitionSearch(const PartitionProblem& problem, int32_t requests_in_flight)
-        : problem_(problem), requests_in_flight_(requests_in_flight) {}
+    QueuePartitionSearch(const PartitionProblem& problem,
+                         int32_t requests_in_flight,
+                         const KnownPartitions* known)
+        : problem_(problem), requests_in_flight_(requests_in_flight), known_(known) {}
 
     Result<QueuePartition> run(const std::vector<ProposedPartition>& proposals) {
-        LEAT_ASSIGN_OR_RETURN(CostPartition found, partition_by_cost(problem_, proposals));
+        LEAT_ASSIGN_OR_RETURN(CostPartition found,
+                              partition_by_cost(problem_, proposals, {known_, false}));
         if (found.shortage) {
             best_.shortage = found.shortage;
             return std::move(best_);
         }
         LEAT_ASSIGN_OR_RETURN(best_.schedule,
-                              schedule_queues(problem_, found.partition, QueueSearch::kPolish));
+                              schedule_queues(problem_, found.partition, first_look()));
         best_.partition = std::move(found.partition);
         best_.found_by = std::move(found.found_by);
+        is_polished_ = first_look() == QueueSearch::kPolish;
         for (const JudgedProposal& proposal : found.proposals) {
-        is_polished_ = true;
             LEAT_RETURN_IF_ERROR(consider(proposal));
         }
         for (const QueuePartition& start : starts_) {
@@ -77,14 +80,18 @@ class QueuePartitionSearch {
         }
         if (requests_in_flight_ > 1) {
             LEAT_RETURN_IF_ERROR(choose_for_stream());
-        }
         } else if (!is_polished_) {
             LEAT_RETURN_IF_ERROR(polish());
+        }
         return std::move(best_);
     }
 
   private:
-    // What gives results most often: what gives one soonest, what was proposed, or a pipeline.
+    bool is_near_known() const { return known_ != nullptr && known_->is_enough; }
+    QueueSearch first_look() const {
+        return is_near_known() ? QueueSearch::kLook : QueueSearch::kPolish;
+    }
+
     Status polish() {
         LEAT_ASSIGN_OR_RETURN(QueueSchedule polished,
                               schedule_queues(problem_, best_.partition, QueueSearch::kPolish));
@@ -94,6 +101,7 @@ class QueuePartitionSearch {
         return {};
     }
 
+    // What gives results most often: what gives one soonest, what was proposed, or a pipeline.
     Status choose_for_stream() {
         LEAT_ASSIGN_OR_RETURN(
             best_.schedule,
@@ -134,8 +142,8 @@ class QueuePartitionSearch {
         best_.schedule = other.schedule;
         best_.partition = other.partition;
         best_.found_by = other.found_by;
-    }
         is_polished_ = false;
+    }
 
     // Orders of small problems are worth a search of their own.
     QueueSearch judging() const {
@@ -147,7 +155,7 @@ class QueuePartitionSearch {
 
     // Small changes while they help.
     void descend(QueuePartition current) {
-        PartMoves moves(problem_);
+        PartMoves moves(problem_, is_near_known() ? &known_->may_move : nullptr);
         const auto start = [&] {
             moves.start_from(current.partition, current.schedule.group_of_task,
                              orders_of(problem_, current));
@@ -195,17 +203,19 @@ class QueuePartitionSearch {
 
     const PartitionProblem& problem_;
     const int32_t requests_in_flight_;
+    const KnownPartitions* const known_;  // null: none are
     QueuePartition best_;
-    std::vector<QueuePartition> starts_;  // what was proposed
     bool is_polished_ = false;            // the best one's schedule
+    std::vector<QueuePartition> starts_;  // what was proposed
 };
 
 }  // namespace
 
 Result<QueuePartition> partition_by_queues(const PartitionProblem& problem,
                                            const std::vector<ProposedPartition>& proposals,
-                                           int32_t requests_in_flight) {
-    return QueuePartitionSearch(problem, requests_in_flight).run(proposals);
+                                           int32_t requests_in_flight,
+                                           const KnownPartitions* known) {
+    return QueuePartitionSearch(problem, requests_in_flight, known).run(proposals);
 }
 
 }  // namespace leat

@@ -33,6 +33,7 @@ struct QueuePartition {
 // Error: as partition_by_cost.
 Result<QueuePartition> partition_by_queues(const PartitionProblem& problem,
                                            const std::vector<ProposedPartition>& proposals,
-                                           int32_t requests_in_flight = 1);
+                                           int32_t requests_in_flight = 1,
+                                           const KnownPartitions* known = nullptr);
 
 }  // namespace leat

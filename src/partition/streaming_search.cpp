@@ -70,7 +70,8 @@ Result<StreamingChoice> stream_by_cost(const PartitionProblem& problem,
     }
     PartitionProblem unlimited = problem;
     std::fill(unlimited.capacity_bytes.begin() + 1, unlimited.capacity_bytes.end(), 0);
-    LEAT_ASSIGN_OR_RETURN(CostPartition found, partition_by_cost(unlimited, proposals));
+    LEAT_ASSIGN_OR_RETURN(CostPartition found,
+                          partition_by_cost(unlimited, proposals, {nullptr, false}));
     std::vector<ProposedPartition> partitions;
     if (!found.shortage) {
         partitions.push_back({std::move(found.found_by), std::move(found.partition)});

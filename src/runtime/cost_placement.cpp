@@ -75,6 +75,32 @@ class ProblemReader {
         return partition;
     }
 
+    KnownPartitions partitions_of(const KnownPlacement& known) const {
+        const auto tasks = size_t(own_.problem.task_count);
+        KnownPartitions partitions{
+            "undivided placement", {}, std::vector<bool>(tasks), known.is_enough};
+        for (const std::vector<int>& devices : known.device_of_node) {
+            Partition& partition = partitions.partitions.emplace_back();
+            partition.unit_of_task.assign(tasks, GraphProblem::kHostUnit);
+            partition.part_of_task.assign(tasks, kNoPart);
+            for (size_t n = 0; n < devices.size(); ++n) {
+                const auto task = size_t(own_.task_of_node[n]);
+                if (own_.task_of_node[n] >= 0 && devices[n] >= 0) {
+                    partition.unit_of_task[task] = own_.unit_of_device[size_t(devices[n])];
+                    partition.part_of_task[task] = known.part_of_node[n];
+                    partition.part_count =
+                        std::max(partition.part_count, known.part_of_node[n] + 1);
+                }
+            }
+        }
+        for (size_t n = 0; n < known.may_move.size(); ++n) {
+            if (own_.task_of_node[n] >= 0) {
+                partitions.may_move[size_t(own_.task_of_node[n])] = known.may_move[n];
+            }
+        }
+        return partitions;
+    }
+
     CostPlacement placement_of(const QueuePartition& found) const {
         CostPlacement placement;
         placement.device_of_node = own_.question.listed.device_of_node;
@@ -228,8 +254,13 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
         {"list order", reader.partition_of(question.listed.device_of_node, listed)}};
     LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
                           stream_by_cost(own.problem, proposals, question.requests_in_flight));
+    std::optional<KnownPartitions> known;
+    if (question.known != nullptr && !question.known->device_of_node.empty()) {
+        known = reader.partitions_of(*question.known);
+    }
     LEAT_ASSIGN_OR_RETURN(QueuePartition found,
-                          partition_by_queues(own.problem, proposals, question.requests_in_flight));
+                          partition_by_queues(own.problem, proposals, question.requests_in_flight,
+                                              known ? &*known : nullptr));
     const std::optional<MemoryShortage> shortage = found.shortage;
     if (shortage && !streaming.has_partition()) {
         const bool is_less =

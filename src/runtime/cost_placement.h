@@ -25,6 +25,15 @@ struct CostPlacement {
     ConstantStreams streams;
 };
 
+// A placement that was found before, as KnownPartitions says.
+struct KnownPlacement {
+    // By node, to choose from: index among the answers; -1: the host. Empty: none is known.
+    std::vector<std::vector<int>> device_of_node;
+    std::vector<int32_t> part_of_node;  // kNoPart: of the host, or not known
+    std::vector<bool> may_move;         // by node
+    bool is_enough = false;
+};
+
 // What placing by cost asks about.
 struct PlacedByCost {
     const GraphData& graph;
@@ -34,6 +43,7 @@ struct PlacedByCost {
     int64_t host_capacity_bytes = 0;  // for the values of all requests; 0: not limited
     int32_t requests_in_flight = 1;   // above 1 their period counts, not how long one takes
     int request_count = 1;            // that share the memories at a time
+    const KnownPlacement* known = nullptr;
 };
 
 // Error: kOutOfMemory where some memory is too small for whatever is tried.

@@ -77,6 +77,7 @@ Result<DividedGraph> divide_graph(const DivisionQuestion& question,
                                   const PlacementTerms& terms) {
     LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
     std::vector<int> stages = stages_of(question.graph, division, split, terms.history);
+    KnownPlacement known = placement_before(question, division, split);
     DividedGraph divided{
         std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
     LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
@@ -88,6 +89,7 @@ Result<DividedGraph> divide_graph(const DivisionQuestion& question,
         assumed[d].derived_ns = std::move(derived[d]);
     }
     asked.stages = std::move(stages);
+    asked.known = std::move(known);
     asked.pieces = std::move(split.pieces);
     place_pieces(division, asked);
     divided.operators = divided_operators(question.graph, division, divided.list.devices);
@@ -138,7 +140,7 @@ Result<std::optional<DividedGraph>> divide_as_annotated(const AskedGraph& asked,
         return std::optional<DividedGraph>();
     }
     const GraphWork work = work_of_graph(graph, assume_shapes(graph, terms.options).facts);
-    const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {},
+    const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {}, {},
                                     0,     changes_bits};
     LEAT_ASSIGN_OR_RETURN(DividedGraph divided,
                           divide_graph(question, annotated.division, with_host(list, host), terms));
@@ -159,6 +161,7 @@ std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
         asked.assumed,
         chosen.work,
         chosen.placement.device_of_node,
+        chosen.clusters,
         chosen.forecast.makespan_ns,
         terms.options.divide_operators == DivideOperators::kChangingBits};
     for (const OperatorDivision& division : propose_divisions(question)) {
@@ -166,6 +169,9 @@ std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
             place_divided(question, division, with_host(list, host), terms);
         if (divided.ok() &&
             divided->chosen.forecast.period_ns < kLongest * chosen.forecast.period_ns) {
+            if (divided->divided.asked.known.is_enough) {  // then they were not tried
+                divided->chosen.forecast.simple = chosen.forecast.simple;
+            }
             return *std::move(divided);
         }
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "partition/split_shares.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr double kLeastGain = 0.02;  // of the makespan
 constexpr size_t kMostWorthy = 32;
 constexpr double kNothingFollows = -1;
+// A second placement from scratch of a larger graph, or a third one, would take too long.
+constexpr size_t kMostNodes = 500;
 
 // How a value was divided by the split of its producer.
 struct DividedValue {
@@ -353,6 +356,57 @@ class DivisionPlanner {
     std::map<int32_t, DividedValue> divided_;  // by value
 };
 
+// Pairs of nodes, one of which reads what the other one makes.
+std::vector<std::pair<size_t, size_t>> neighbours_in(const GraphData& graph) {
+    std::vector<std::pair<size_t, size_t>> neighbours;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        for (const ValueId input : graph.nodes[n].inputs) {
+            const NodeId maker = input.valid() ? graph.value(input).producer : NodeId();
+            if (maker.valid()) {
+                neighbours.emplace_back(size_t(maker.index), n);
+            }
+        }
+    }
+    return neighbours;
+}
+
+// By node: one of the pieces, or so few values away from one.
+std::vector<bool> near_pieces(const SplitGraph& split) {
+    constexpr int kNear = 2;
+    const std::vector<std::pair<size_t, size_t>> neighbours = neighbours_in(split.graph);
+    std::vector<bool> are_near;
+    for (const SplitPiece& piece : split.pieces) {
+        are_near.push_back(piece.role != SplitPiece::Role::kNone);
+    }
+    for (int step = 0; step < kNear; ++step) {
+        std::vector<bool> next = are_near;
+        for (const auto& [maker, reader] : neighbours) {
+            if (are_near[maker] || are_near[reader]) {
+                next[maker] = next[reader] = true;
+            }
+        }
+        are_near = std::move(next);
+    }
+    return are_near;
+}
+
+// Slices where their operand is made, and joins and sums where the first that reads them is.
+std::vector<int> with_pieces_near(const SplitGraph& split, std::vector<int> devices) {
+    const GraphData::Uses uses = split.graph.uses();
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
+        const SplitPiece::Role role = split.pieces[n].role;
+        const NodeData& node = split.graph.nodes[n];
+        if (role == SplitPiece::Role::kSlice) {
+            const NodeId maker = split.graph.value(node.inputs[0]).producer;
+            devices[n] = maker.valid() ? devices[size_t(maker.index)] : -1;
+        } else if (role == SplitPiece::Role::kConcat || role == SplitPiece::Role::kSum) {
+            const std::vector<NodeId>& readers = uses.readers[size_t(node.outputs[0].index)];
+            devices[n] = readers.empty() ? -1 : devices[size_t(readers[0].index)];
+        }
+    }
+    return devices;
+}
+
 }  // namespace
 
 std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question) {
@@ -367,12 +421,45 @@ std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question
         nodes.insert(node);
     }
     divisions.push_back(planner.divide(nodes));
-    // A second placement of a large graph would take too long.
-    constexpr size_t kMostNodes = 500;
     if (nodes.size() > 1 && question.graph.nodes.size() <= kMostNodes) {
         divisions.push_back(planner.divide({worthy.front().second}));
     }
     return divisions;
+}
+
+KnownPlacement placement_before(const DivisionQuestion& question,
+                                const OperatorDivision& division,
+                                const SplitGraph& split) {
+    KnownPlacement known;
+    if (question.device_of_node.empty()) {
+        return known;
+    }
+    std::vector<int32_t> part_of(question.graph.nodes.size(), kNoPart);
+    for (size_t i = 0; i < question.clusters.size(); ++i) {
+        for (const NodeId id : question.clusters[i].nodes) {
+            part_of[size_t(id.index)] = int32_t(i);
+        }
+    }
+    std::map<std::string_view, size_t> node_of;
+    for (size_t n = 0; n < question.graph.nodes.size(); ++n) {
+        node_of.emplace(question.graph.nodes[n].name, n);
+    }
+    std::vector<int> devices;
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
+        const SplitPiece& piece = split.pieces[n];
+        const auto whole = node_of.find(split.graph.nodes[n].name);
+        const bool is_kept = piece.role == SplitPiece::Role::kNone && whole != node_of.end();
+        known.part_of_node.push_back(is_kept ? part_of[whole->second] : kNoPart);
+        devices.push_back(is_kept ? question.device_of_node[whole->second]
+                          : piece.role == SplitPiece::Role::kShard
+                              ? division.device_of_shard[size_t(piece.split)][size_t(piece.shard)]
+                              : -1);
+    }
+    known.device_of_node.push_back(devices);
+    known.device_of_node.push_back(with_pieces_near(split, std::move(devices)));
+    known.may_move = near_pieces(split);
+    known.is_enough = question.graph.nodes.size() > kMostNodes;
+    return known;
 }
 
 std::vector<std::vector<double>> derived_times(const DivisionQuestion& question,

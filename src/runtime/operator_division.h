@@ -13,6 +13,7 @@
 #include "graph/graph_data.h"
 #include "partition/operator_split.h"
 #include "partition/partition.h"
+#include "runtime/cost_placement.h"
 #include "runtime/device_costs.h"
 
 namespace leat {
@@ -25,8 +26,9 @@ struct DivisionQuestion {
     const AssumedDevices& assumed;
     const GraphWork& work;
     std::span<const int> device_of_node;  // as Placement has it
-    double makespan_ns = 0;               // of its forecast
-    bool may_change_bits = false;         // SplitAxis::changes_bits
+    std::span<const Cluster> clusters;
+    double makespan_ns = 0;        // of its forecast
+    bool may_change_bits = false;  // SplitAxis::changes_bits
 };
 
 struct OperatorDivision {
@@ -39,6 +41,13 @@ struct OperatorDivision {
 // that are, those that only follow them (an activation behind a product) are divided alike, so that
 // their operands need not be joined. Two divisions at most: all, and the one that gains most.
 std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question);
+
+// The placement of the whole graph as a start for that of the divided one: shards are where the
+// division has them, and pieces and what is near them may move. Nothing where the whole graph has
+// no placement yet.
+KnownPlacement placement_before(const DivisionQuestion& question,
+                                const OperatorDivision& division,
+                                const SplitGraph& split);
 
 // By device and node of the divided graph, what AssumedDevice::derived_ns says: a shard takes its
 // share of what was measured of the whole operator there, and what the host's memory planner makes

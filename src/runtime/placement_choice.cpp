@@ -48,11 +48,12 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     keep_for_fallback(chosen.placement, fallback_device, asked);
     const AssumedShapes shapes = assume_shapes(graph, options);
     chosen.work = work_of_graph(graph, shapes.facts);
-    LEAT_ASSIGN_OR_RETURN(CostPlacement found,
-                          place_by_cost({graph, chosen.placement, asked.answers, asked.places,
-                                         host_room_bytes(graph, options),
-                                         options.requests_in_flight, requests_at_a_time(options)},
-                                        asked.assumed, chosen.work));
+    LEAT_ASSIGN_OR_RETURN(
+        CostPlacement found,
+        place_by_cost(
+            {graph, chosen.placement, asked.answers, asked.places, host_room_bytes(graph, options),
+             options.requests_in_flight, requests_at_a_time(options), &asked.known},
+            asked.assumed, chosen.work));
     chosen.placement.device_of_node = std::move(found.device_of_node);
     chosen.streams = std::move(found.streams);
     chosen.clusters = split_by_stage(found.clusters, asked.stages);

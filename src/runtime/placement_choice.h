@@ -10,6 +10,7 @@
 #include "partition/plugin_constants.h"
 #include "passes/node_history.h"
 #include "runtime/constant_streams.h"
+#include "runtime/cost_placement.h"
 #include "runtime/device_costs.h"
 #include "runtime/device_list.h"
 #include "runtime/device_placement.h"
@@ -40,6 +41,7 @@ struct AskedGraph {
     std::vector<int> stages;
     AssumedDevices assumed;
     std::vector<SplitPiece> pieces;  // by node; empty: the graph is not divided
+    KnownPlacement known = {};       // before it was divided
 };
 
 struct ChosenPlacement {

@@ -127,6 +127,89 @@ double best_of_all_ns(const PartitionProblem& problem) {
     return best_ns;
 }
 
+// One task after the other, each of 10 ns on either unit, but for one that takes long on the host.
+PartitionProblem long_chain(int32_t tasks, int32_t slow_task) {
+    PartitionProblem problem;
+    problem.task_count = tasks;
+    problem.domain_count = 2;
+    problem.units = {{"host", 0, 1, false, 0}, {"device", 1, 1, true, 1}};
+    for (int32_t task = 0; task < tasks; ++task) {
+        problem.cost_ns.insert(problem.cost_ns.end(), {task == slow_task ? 1e6 : 10, 10});
+        if (task > 0) {
+            problem.values.push_back({task - 1, 1});
+            problem.uses.push_back({task - 1, task});
+        }
+    }
+    problem.links = {{100, 1e9, true}};
+    problem.link_between = {scheduler::PlacementProblem::kNoLink, 0, 0,
+                            scheduler::PlacementProblem::kNoLink};
+    return problem;
+}
+
+KnownPartitions all_on_known(int32_t unit, int32_t tasks, bool is_enough) {
+    Partition partition;
+    partition.unit_of_task.assign(size_t(tasks), unit);
+    partition.part_of_task.assign(size_t(tasks), unit == kDevice ? 0 : kNoPart);
+    partition.part_count = unit == kDevice ? 1 : 0;
+    return {"known", {partition}, std::vector<bool>(size_t(tasks)), is_enough};
+}
+
+CostPartition partitioned_near(const PartitionProblem& problem, const KnownPartitions& known) {
+    Result<CostPartition> found = partition_by_cost(problem, {}, {&known, true});
+    EXPECT_TRUE(found.ok()) << found.error().message();
+    return found.ok() ? *std::move(found) : CostPartition();
+}
+
+// All on the host takes 1 ms and 10 us; nothing but the slow task may go.
+TEST(CostPartition, SearchesNearWhatIsKnown) {
+    constexpr int32_t kTasks = 1'000;
+    constexpr int32_t kSlow = 700;
+    const PartitionProblem problem = long_chain(kTasks, kSlow);
+    KnownPartitions known = all_on_known(kHost, kTasks, true);
+    const CostPartition fixed = partitioned_near(problem, known);
+    EXPECT_EQ(fixed.found_by, "known");
+    EXPECT_EQ(fixed.partition.unit_of_task, std::vector<int32_t>(kTasks, kHost));
+    EXPECT_TRUE(fixed.proposals.empty());
+    known.may_move[kSlow] = true;
+    const CostPartition moved = partitioned_near(problem, known);
+    std::vector<int32_t> units(kTasks, kHost);
+    units[kSlow] = kDevice;
+    EXPECT_EQ(moved.partition.unit_of_task, units);
+    EXPECT_DOUBLE_EQ(moved.schedule.makespan_ns, 10.0 * kTasks + 2 * 101 + 1);
+}
+
+// Where that is not said to be enough, the result is the better one of both searches.
+TEST(CostPartition, TriesAllElseBesideWhatIsKnown) {
+    const PartitionProblem problem = long_chain(40, 20);
+    const CostPartition found = partitioned_near(problem, all_on_known(kHost, 40, false));
+    EXPECT_LE(found.schedule.makespan_ns, partitioned(problem).schedule.makespan_ns);
+    EXPECT_EQ(found.partition.unit_of_task[20], kDevice);
+}
+
+//  0 (device) --> 1 (host) --> 2 (device): what was one part cannot be one
+TEST(CostPartition, CutsKnownPartsThatWaitForThemselves) {
+    const PartitionProblem problem = long_chain(3, -1);
+    KnownPartitions known = all_on_known(kDevice, 3, true);
+    known.partitions[0].unit_of_task[1] = kHost;
+    known.partitions[0].part_of_task[1] = kNoPart;
+    const CostPartition found = partitioned_near(problem, known);
+    EXPECT_THAT(found.partition.unit_of_task, ElementsAre(kDevice, kHost, kDevice));
+    EXPECT_THAT(found.partition.part_of_task, ElementsAre(0, kNoPart, 1));
+    EXPECT_EQ(breach(problem, found.partition), "");
+}
+
+// A memory that is too small for what it is to hold is no reason to give up.
+TEST(CostPartition, ChangesWhatIsKnownUntilItFits) {
+    PartitionProblem problem = long_chain(40, 20);
+    problem.constant_bytes = {100};
+    problem.constant_uses = {{0, 30}};
+    problem.capacity_bytes = {0, 50};
+    const CostPartition found = partitioned_near(problem, all_on_known(kDevice, 40, true));
+    EXPECT_FALSE(found.shortage);
+    EXPECT_EQ(found.partition.unit_of_task[30], kHost);
+    EXPECT_EQ(breach(problem, found.partition), "");
+}
+
 TaskEdges edges_of(int32_t task_count, const std::vector<std::pair<int32_t, int32_t>>& edges) {
     PartitionProblem problem;
     problem.task_count = task_count;

@@ -18,6 +18,7 @@
 namespace leat {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -246,6 +247,45 @@ TEST(Division, KeepsWhatFollowsOnItsDevice) {
     const double ideal_ns = 2 * 2.0 * kRows * 128 * 128 / 4e9 * 1e9;
     expect_near(run_ns(compiled, inputs), ideal_ns);
     expect_reference_bits(runtime, graph, compiled, inputs);
+}
+
+//  x --> MatMul --> Tanh --> ... --> Tanh --> y     so many of them that no second search is made
+Graph product_before(int small_operators) {
+    Graph graph("long");
+    const ValueId x = graph.input("x", DType::kFloat32, {512, 128});
+    const ValueId w = graph.constant("w", random_tensor({128, 128}, 2));
+    const ValueId v = graph.constant("v", random_tensor({128, 2}, 3));
+    ValueId value = graph.add("MatMul", {x, w}, {}, "product");
+    value = graph.add("MatMul", {value, v}, {}, "narrow");
+    for (int i = 0; i < small_operators; ++i) {
+        value = graph.add("Tanh", {value}, {}, "small" + std::to_string(i));
+    }
+    graph.output("y", value);
+    return graph;
+}
+
+// The rest stays where it was, and what was tried is told of the whole graph.
+TEST(Division, OfALargeGraphStartsFromItsPlacement) {
+    const Graph graph = product_before(600);
+    const NamedTensors inputs = {{"x", random_tensor({512, 128}, 1)}};
+    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const std::string devices = "sim:0,sim:1";
+    const CompiledGraph whole =
+        compiled_by(runtime, graph, by_cost(devices, DivideOperators::kNever));
+    const CompiledGraph divided = compiled_by(runtime, graph, by_cost(devices));
+    ASSERT_THAT(divided_names(divided), Contains("product"));
+    const PlacementForecast before = whole.report().placement.forecast;
+    const PlacementForecast after = divided.report().placement.forecast;
+    EXPECT_EQ(after.undivided_ns, before.makespan_ns);
+    EXPECT_LT(after.makespan_ns, 0.98 * before.makespan_ns);
+    EXPECT_EQ(after.found_by, "undivided placement");
+    ASSERT_EQ(after.simple.size(), before.simple.size());
+    for (size_t i = 0; i < after.simple.size(); ++i) {
+        EXPECT_EQ(after.simple[i].placement, before.simple[i].placement);
+        EXPECT_EQ(after.simple[i].makespan_ns, before.simple[i].makespan_ns);
+    }
+    expect_near(run_ns(divided, inputs), after.makespan_ns);
+    expect_reference_bits(runtime, graph, divided, inputs);
 }
 
 // One image: its output channels are divided.
