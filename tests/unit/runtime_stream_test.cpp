@@ -45,7 +45,7 @@ void bind_all(const CompiledGraph& compiled, Request& request) {
     }
 }
 
-// A program that keeps so many requests going.
+// A program that keeps so many requests going. One at a time: it holds the devices' clock.
 class RunningStream {
   public:
     RunningStream(const CompiledGraph& compiled, int in_flight)
@@ -85,6 +85,10 @@ class RunningStream {
     RequestQueue queue_;
     std::vector<double> ends_ns_;
 };
+
+std::vector<double> ends_of_stream(const CompiledGraph& compiled, int in_flight, size_t requests) {
+    return RunningStream(compiled, in_flight).ends_ns(requests);
+}
 
 // Of the shortest circle that the last ends go through three times; 0: of none.
 double circle_period_ns(const std::vector<double>& ends_ns) {
@@ -245,10 +249,9 @@ TEST(StreamForecast, OfAChainOverTwoDevicesIsNearlyTwiceAsFast) {
     EXPECT_EQ(devices_used(for_one), 1U);
     EXPECT_EQ(devices_used(for_stream), 2U);
     const PlacementForecast forecast = for_stream.report().placement.forecast;
-    RunningStream stream(for_stream, 3);
-    const std::vector<double> ends_ns = stream.ends_ns(kRequests);
+    const std::vector<double> ends_ns = ends_of_stream(for_stream, 3, kRequests);
     // From the first result to the last.
-    const double period = (ends_ns.back() - ends_ns.front()) / (kRequests - 1);
+    const double period = (ends_ns.back() - ends_ns.front()) / double(kRequests - 1);
     EXPECT_LE(std::abs(period / forecast.period_ns - 1), 0.01) << forecast.period_ns;
     EXPECT_GE(period_ns(for_one, 3) / period, 1.9);
 }
