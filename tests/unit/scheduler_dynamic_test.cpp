@@ -400,7 +400,8 @@ TEST_F(DynamicRunTest, RunsEachTileOnceWhereTasksAreLeft) {
     struct Run {
         ProgramState& state;
         const std::vector<PointId>& points;
-        std::vector<std::atomic<int>> tiles = std::vector<std::atomic<int>>(kChains * kLinks);
+        std::vector<std::atomic<int>> tiles =
+            std::vector<std::atomic<int>>(size_t{kChains} * kLinks);
         std::atomic<int> early{0};
     };
     const auto call = [](void* context, TaskId task, TaskScope& scope) {
