@@ -488,7 +488,7 @@ TEST(OperatorSplit, DerivesTimesOfShards) {
     assumed.devices[1].is_host = true;
     const std::vector<DeviceAnswers> answers(2);
     const std::vector<int> device_of_node = {0};
-    const DivisionQuestion question{data, answers, {}, assumed, work, device_of_node, 1000};
+    const DivisionQuestion question{data, answers, {}, assumed, work, device_of_node, {}, 1000};
     const OperatorDivision division{
         {{{0}, split_axes(data, data.nodes[0])[0], {2, 6}}}, {{0, 1}}, {}};
     const Result<SplitGraph> split = split_operators(data, division.splits);
