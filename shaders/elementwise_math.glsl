@@ -439,6 +439,12 @@ BY_DOUBLE(tan_of)
 
 #endif  // USES_DOUBLE
 
+#ifdef USES_Round
+float nearest_even(float x) {
+    return roundEven(x);
+}
+#endif
+
 float power_of_two_f32(int exponent) {
     return uintBitsToFloat(uint(exponent + 127) << 23);
 }

@@ -105,7 +105,7 @@ T Reciprocal(T x) { return T(1) / x; }
 T Relu(T x) { return is_nan(x) ? x : max(x, T(0)); }
 #endif
 #ifdef USES_Round
-T Round(T x) { return roundEven(x); }
+T Round(T x) { return nearest_even(x); }
 #endif
 #ifdef USES_Selu
 T Selu(T x, T alpha, T gamma) { return gamma * (x < T(0) ? alpha * expm1_of(x) : x); }

@@ -29,6 +29,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Res
 };
 
 #if WIDE
+#include "nearest_even.glsl"
 #define REAL double
 #else
 #define REAL float
@@ -76,7 +77,7 @@ void store(uvec2 y, uint i, REAL value) {
     if (is_real_type()) {
         store_f64(y, i, value);
     } else {
-        store_i64(y, i, saturated(roundEven(value)));
+        store_i64(y, i, saturated(nearest_even(value)));
     }
 }
 #else

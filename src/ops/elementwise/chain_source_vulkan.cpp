@@ -9,6 +9,7 @@
 #include "elementwise_math.glsl.h"
 #include "elementwise_numbers.glsl.h"
 #include "elementwise_operators.glsl.h"
+#include "nearest_even.glsl.h"
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "push_block.glsl.h"
 
@@ -176,6 +177,9 @@ std::string ChainWriter::functions() const {
         }
     }
     text += glsl::elementwise_numbers;
+    if (uses_double_) {
+        text += glsl::nearest_even;
+    }
     text += glsl::elementwise_math;
     return text;
 }

@@ -108,6 +108,12 @@ std::vector<OpCase> unary_cases() {
     line.value = sweep();
     cases.push_back(
         make(*find_unary("Gelu"), "tanh", line, {{"approximate", std::string("tanh")}}));
+    CaseInput ties;
+    const std::vector<double> halves = {0.5,          1.5,          2.5,  3.5,  7.5,  1e6 + 0.5,
+                                        0x1p51 + 0.5, 0x1p51 + 1.5, -0.5, -1.5, -2.5, 0.3,
+                                        2.7,          -0.3,         -2.7, 1e300};
+    ties.value = *Tensor::from<double>({int64_t(halves.size())}, halves);
+    cases.push_back(make(*find_unary("Round"), "ties_f64", ties));
     return cases;
 }
 
