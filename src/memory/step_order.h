@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "base/same_value.h"
+
 namespace leat {
 
 // By step, earlier ones that it waits for.
@@ -25,9 +27,7 @@ class StepOrder {
 
     int32_t step_count() const { return steps_; }
     friend bool operator==(const StepOrder& a, const StepOrder& b) {
-        const bool same_bits =
-            a.bits_ == b.bits_ || (!a.is_serial() && !b.is_serial() && *a.bits_ == *b.bits_);
-        return a.steps_ == b.steps_ && same_bits;
+        return a.steps_ == b.steps_ && have_same_value(a.bits_, b.bits_);
     }
     // Any two steps are ordered.
     bool is_serial() const { return bits_ == nullptr; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/same_value.h"
 #include "base/sort_unique.h"
 
 namespace leat {
@@ -41,11 +42,6 @@ bool has_same_users(const UsedBuffer& a, const UsedBuffer& b) {
     return a.is_kept == b.is_kept && a.alignment_bytes == b.alignment_bytes && a.users == b.users;
 }
 
-bool has_same_inside(const std::shared_ptr<const InnerSteps>& a,
-                     const std::shared_ptr<const InnerSteps>& b) {
-    return a == b || (a != nullptr && b != nullptr && *a == *b);
-}
-
 // Whatever the sizes.
 bool has_moments(const DeviceMoments& moments,
                  const DeviceProblem& problem,
@@ -55,7 +51,7 @@ bool has_moments(const DeviceMoments& moments,
            std::equal(own.values.begin(), own.values.end(), problem.values.begin(),
                       problem.values.end(), has_same_users) &&
            std::equal(own.insides.begin(), own.insides.end(), problem.insides.begin(),
-                      problem.insides.end(), has_same_inside) &&
+                      problem.insides.end(), have_same_value<std::shared_ptr<const InnerSteps>>) &&
            moments.waits_of_steps == waits;
 }
 
