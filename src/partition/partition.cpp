@@ -409,6 +409,16 @@ Placement place_nodes_asking_all(const GraphData& graph,
     return Placer(graph, answers, pins, true).run();
 }
 
+std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes) {
+    std::vector<int> cluster_of(nodes, -1);
+    for (size_t i = 0; i < clusters.size(); ++i) {
+        for (const NodeId id : clusters[i].nodes) {
+            cluster_of[size_t(id.index)] = int(i);
+        }
+    }
+    return cluster_of;
+}
+
 std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const int> device_of_node,
                                    std::span<const DeviceAnswers> answers,

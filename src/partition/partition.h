@@ -65,6 +65,9 @@ struct Cluster {
     std::vector<NodeId> nodes;  // in topological order
 };
 
+// By node, the index of its cluster; -1: none.
+std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes);
+
 // The clusters of all devices but the host, as large as one level of changes between devices
 // allows: two nodes of a device are together if the paths that lead to them change devices equally
 // often. `stages`: by node, none below those of the nodes that it takes data from; nodes of

@@ -55,43 +55,30 @@ class ProblemReader {
                            : "name another device, or use smaller shapes");
     }
 
+    // By node: the device, -1: the host; and the part there, kNoPart: none that is known.
     Partition partition_of(std::span<const int> device_of_node,
-                           std::span<const Cluster> clusters) const {
+                           std::span<const int> part_of_node) const {
         Partition partition;
         partition.unit_of_task.assign(size_t(own_.problem.task_count), GraphProblem::kHostUnit);
         partition.part_of_task.assign(size_t(own_.problem.task_count), kNoPart);
-        partition.part_count = int32_t(clusters.size());
         for (size_t n = 0; n < device_of_node.size(); ++n) {
-            if (device_of_node[n] >= 0) {
-                partition.unit_of_task[size_t(own_.task_of_node[n])] =
-                    own_.unit_of_device[size_t(device_of_node[n])];
-            }
-        }
-        for (size_t i = 0; i < clusters.size(); ++i) {
-            for (const NodeId id : clusters[i].nodes) {
-                partition.part_of_task[size_t(own_.task_of_node[size_t(id.index)])] = int32_t(i);
+            if (own_.task_of_node[n] >= 0 && device_of_node[n] >= 0) {
+                const auto task = size_t(own_.task_of_node[n]);
+                partition.unit_of_task[task] = own_.unit_of_device[size_t(device_of_node[n])];
+                partition.part_of_task[task] = part_of_node[n];
+                partition.part_count = std::max(partition.part_count, part_of_node[n] + 1);
             }
         }
         return partition;
     }
 
     KnownPartitions partitions_of(const KnownPlacement& known) const {
-        const auto tasks = size_t(own_.problem.task_count);
-        KnownPartitions partitions{
-            "undivided placement", {}, std::vector<bool>(tasks), known.is_enough};
+        KnownPartitions partitions{"undivided placement",
+                                   {},
+                                   std::vector<bool>(size_t(own_.problem.task_count)),
+                                   known.is_enough};
         for (const std::vector<int>& devices : known.device_of_node) {
-            Partition& partition = partitions.partitions.emplace_back();
-            partition.unit_of_task.assign(tasks, GraphProblem::kHostUnit);
-            partition.part_of_task.assign(tasks, kNoPart);
-            for (size_t n = 0; n < devices.size(); ++n) {
-                const auto task = size_t(own_.task_of_node[n]);
-                if (own_.task_of_node[n] >= 0 && devices[n] >= 0) {
-                    partition.unit_of_task[task] = own_.unit_of_device[size_t(devices[n])];
-                    partition.part_of_task[task] = known.part_of_node[n];
-                    partition.part_count =
-                        std::max(partition.part_count, known.part_of_node[n] + 1);
-                }
-            }
+            partitions.partitions.push_back(partition_of(devices, known.part_of_node));
         }
         for (size_t n = 0; n < known.may_move.size(); ++n) {
             if (own_.task_of_node[n] >= 0) {
@@ -251,7 +238,8 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
     const std::vector<Cluster> listed =
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
-        {"list order", reader.partition_of(question.listed.device_of_node, listed)}};
+        {"list order", reader.partition_of(question.listed.device_of_node,
+                                           cluster_of_nodes(listed, question.graph.nodes.size()))}};
     LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
                           stream_by_cost(own.problem, proposals, question.requests_in_flight));
     std::optional<KnownPartitions> known;
@@ -278,7 +266,8 @@ Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& questi
                                                       std::span<const Cluster> clusters) {
     const GraphProblem own = make_problem(question, assumed, work);
     const ProblemReader reader(own);
-    const Partition listed = reader.partition_of(question.listed.device_of_node, clusters);
+    const Partition listed = reader.partition_of(
+        question.listed.device_of_node, cluster_of_nodes(clusters, question.graph.nodes.size()));
     LEAT_ASSIGN_OR_RETURN(
         StreamingChoice streaming,
         choose_streaming(own.problem, {{"list order", listed}}, question.requests_in_flight));

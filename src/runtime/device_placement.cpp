@@ -78,11 +78,7 @@ Status place_parts(const GraphData& graph,
                    PluginConstants& constants,
                    PlacedGraph& placed) {
     PlacementRecord& record = placed.record;
-    for (size_t i = 0; i < chosen.clusters.size(); ++i) {
-        for (const NodeId id : chosen.clusters[i].nodes) {
-            record.part_of_node[size_t(id.index)] = int(i);
-        }
-    }
+    record.part_of_node = cluster_of_nodes(chosen.clusters, graph.nodes.size());
     record.streams = std::move(chosen.streams);
     placed.deciding_inputs = std::move(chosen.placement.deciding_inputs);
     LEAT_ASSIGN_OR_RETURN(

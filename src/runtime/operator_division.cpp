@@ -434,12 +434,8 @@ KnownPlacement placement_before(const DivisionQuestion& question,
     if (question.device_of_node.empty()) {
         return known;
     }
-    std::vector<int32_t> part_of(question.graph.nodes.size(), kNoPart);
-    for (size_t i = 0; i < question.clusters.size(); ++i) {
-        for (const NodeId id : question.clusters[i].nodes) {
-            part_of[size_t(id.index)] = int32_t(i);
-        }
-    }
+    const std::vector<int> part_of =
+        cluster_of_nodes(question.clusters, question.graph.nodes.size());
     std::map<std::string_view, size_t> node_of;
     for (size_t n = 0; n < question.graph.nodes.size(); ++n) {
         node_of.emplace(question.graph.nodes[n].name, n);
