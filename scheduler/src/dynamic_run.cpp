@@ -146,7 +146,7 @@ inline uint32_t DynamicRun::step(
     DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry, int levels) {
     const uint32_t node = entry & ~PrivateStack::kTicket;
     if (node < uint32_t(program_.task_count)) [[likely]] {
-        if (!run_node<kPlain>(self, scope, worker, entry)) {
+        if (!run_node<kPlain>(self, scope, entry)) {
             return is_stopping() ? kNone : next_own<kPlain>(self, worker, levels);
         }
         if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
@@ -166,13 +166,10 @@ inline uint32_t DynamicRun::step(
 
 // True: the whole node has run, and this worker is the one to release its successors.
 template <bool kPlain>
-inline bool DynamicRun::run_node(DynamicWorker& self,
-                                 TaskScope& scope,
-                                 int worker,
-                                 uint32_t entry) {
+inline bool DynamicRun::run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry) {
     if (!kPlain &&
         (program_.nodes[entry & ~PrivateStack::kTicket].traits & DynamicNode::kTiled) != 0) {
-        return run_tiles(self, scope, worker, entry);
+        return run_tiles(self, scope, entry);
     }
     return run_body(self, scope, entry);
 }
@@ -215,7 +212,7 @@ bool DynamicRun::call_traced(void* context, TaskId task, TaskScope& scope) {
 
 // Who takes the node opens it and leaves a ticket, on which somebody else may join; who joins does
 // the same, so that all who have nothing better to do take part.
-bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry) {
+bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry) {
     const uint32_t node = entry & ~PrivateStack::kTicket;
     const DynamicProgram::TiledTask& task = program_.tiled_task(int32_t(node));
     if (task.tile_count == 0) {
@@ -249,14 +246,15 @@ bool DynamicRun::run_tiles(DynamicWorker& self, TaskScope& scope, int worker, ui
         if (--self.tasks_to_check <= 0 && !checkpoint(self)) {
             return false;
         }
-        run_urgent(self, scope, worker, level);
+        run_urgent(self, scope, level);
     }
     return false;
 }
 
 // Between two tiles of a task: what is ready on the levels before its own need not wait for the
 // last tile. Tasks inside of one another are as many as there are levels.
-void DynamicRun::run_urgent(DynamicWorker& self, TaskScope& scope, int worker, int levels) {
+void DynamicRun::run_urgent(DynamicWorker& self, TaskScope& scope, int levels) {
+    const int worker = scope.worker();
     uint32_t next = levels > 0 && !is_stopping() ? next_own<false>(self, worker, levels) : kNone;
     while (next != kNone) {
         next = step<false>(self, scope, worker, next, levels);

@@ -48,11 +48,11 @@ class DynamicRun final : public ActiveRun {
     template <bool kPlain>
     uint32_t step(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry, int levels);
     template <bool kPlain>
-    bool run_node(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
+    bool run_node(DynamicWorker& self, TaskScope& scope, uint32_t entry);
     void prefetch_successors(uint32_t node);
     bool run_body(DynamicWorker& self, TaskScope& scope, uint32_t node);
-    bool run_tiles(DynamicWorker& self, TaskScope& scope, int worker, uint32_t entry);
-    void run_urgent(DynamicWorker& self, TaskScope& scope, int worker, int levels);
+    bool run_tiles(DynamicWorker& self, TaskScope& scope, uint32_t entry);
+    void run_urgent(DynamicWorker& self, TaskScope& scope, int levels);
     static bool call_traced(void* run, TaskId task, TaskScope& scope);
 
     template <bool kPlain>

@@ -64,18 +64,20 @@ QueueKey queue_of(const Plan& plan, const PlanStep& step) {
                              : static_cast<const DeviceKernel&>(*step.device).part()->queue()};
 }
 
-// By step: something is submitted to a device once it has ended.
-std::vector<bool> feed_devices(const Plan& plan, const StepWaits& waits) {
-    std::vector<bool> feed(waits.size(), false);
+// By step of the host: what only the host waits for is done while devices have something to do.
+std::vector<scheduler::Priority> priorities_of(const Plan& plan, const StepWaits& waits) {
+    const bool has_devices = std::any_of(plan.steps.begin(), plan.steps.end(), is_submitted);
+    std::vector<scheduler::Priority> priorities(
+        waits.size(), has_devices ? scheduler::Priority::kLow : scheduler::Priority::kNormal);
     for (size_t step = waits.size(); step-- > 0;) {
-        if (!feed[step] && !is_submitted(plan.steps[step])) {
-            continue;
-        }
-        for (const int32_t wait : waits[step]) {
-            feed[size_t(wait)] = true;
+        // Something is submitted once what it waits for has ended.
+        if (is_submitted(plan.steps[step]) || priorities[step] == scheduler::Priority::kNormal) {
+            for (const int32_t wait : waits[step]) {
+                priorities[size_t(wait)] = scheduler::Priority::kNormal;
+            }
         }
     }
-    return feed;
+    return priorities;
 }
 
 std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
@@ -156,19 +158,14 @@ StepTasks::Program step_program(const StepWaits& waits,
         ranks = {};
     }
     const std::vector<int32_t> sequence = sequence_of(steps, ranks);
-    const std::vector<bool> feed = feed_devices(plan, waits);
-    const bool has_devices = std::any_of(plan.steps.begin(), plan.steps.end(), is_submitted);
+    const std::vector<scheduler::Priority> priorities = priorities_of(plan, waits);
     for (const int32_t s : sequence) {
         const PlanStep& step = plan.steps[size_t(s)];
         if (is_submitted(step)) {
             plan.devices.uses[size_t(step.device_use)].follows.clear();
             tasks_of[size_t(s)] = add_device_tasks(s, program.dag, program.tasks);
         } else {
-            // What only the host waits for is done while the devices have something to do.
-            const bool can_wait = has_devices && !feed[size_t(s)];
-            tasks_of[size_t(s)] = add_host_tasks(
-                s, step, can_wait ? scheduler::Priority::kLow : scheduler::Priority::kNormal,
-                program);
+            tasks_of[size_t(s)] = add_host_tasks(s, step, priorities[size_t(s)], program);
         }
         const auto [first, last] = tasks_of[size_t(s)];
         for (const int32_t wait : waits[size_t(s)]) {
