@@ -57,6 +57,12 @@ class VirtualTime : public ::testing::Test {
         }
     };
     Wake wake() const { return {clock_, device_->backend(), {}, -1}; }
+    void post_at(LeatPoint point, Wake& heard) {
+        PluginError error;
+        ASSERT_EQ(device_->context().api().on_reached(device_->backend(), point, Wake::post, &heard,
+                                                      error.get()),
+                  kLeatOk);
+    }
 
     const Target target_ = built_sim();
     std::unique_ptr<PacedDevice> device_;
@@ -166,10 +172,7 @@ TEST_F(VirtualTime, StandsStillWhileTheHostHasWork) {
     Wake heard = wake();
     const auto a = sim.fill(0, slabs[0], 1000);
     const auto other = sim.fill(1, slabs[1], 5000);
-    PluginError error;
-    ASSERT_EQ(
-        sim.context().api().on_reached(sim.backend(), a.point, Wake::post, &heard, error.get()),
-        kLeatOk);
+    post_at(a.point, heard);
     release();
     EXPECT_EQ(heard.token.wait(), kLeatOk);
     EXPECT_EQ(heard.now_ns, 1000);
@@ -190,13 +193,11 @@ TEST_F(VirtualTime, EndsOneAfterTheOtherWithinAMoment) {
     Wake heard = wake();
     const auto first = sim.fill(1, slabs[1], 1000);
     const auto second = sim.fill(0, slabs[0], 1000);
-    PluginError error;
-    ASSERT_EQ(
-        sim.context().api().on_reached(sim.backend(), first.point, Wake::post, &heard, error.get()),
-        kLeatOk);
+    post_at(first.point, heard);
     release();
     EXPECT_EQ(heard.token.wait(), kLeatOk);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    PluginError error;
     EXPECT_EQ(sim.context().api().poll(sim.backend(), second.point, error.get()), kLeatPending);
     const auto because = sim.fill(2, slabs[2], 100);
     release();
@@ -251,10 +252,7 @@ TEST_F(VirtualTime, EndsWhatIsSubmittedBeforeItGoes) {
         for (int i = 0; i < 5; ++i) {
             last = sim.copy_on_host(i % 2, 500).point;
         }
-        PluginError error;
-        ASSERT_EQ(
-            sim.context().api().on_reached(sim.backend(), last, Wake::post, &heard, error.get()),
-            kLeatOk);
+        post_at(last, heard);
         device_.reset();
         EXPECT_EQ(heard.token.wait(), kLeatOk);
         EXPECT_EQ(heard.now_ns, 3000);  // of 1000 each, three on one queue
