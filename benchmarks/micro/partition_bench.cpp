@@ -106,19 +106,21 @@ std::vector<DeviceAnswers> answers_for(const GraphData& graph) {
     return answers;
 }
 
+AssumedDevice device_of(const char* label, DeviceKind kind, int domain) {
+    AssumedDevice device;
+    device.label = label;
+    device.rates = default_rates(kind);
+    device.rates_source = "default";
+    device.domain = domain;
+    device.is_host = domain == kHostMemory;
+    return device;
+}
+
 AssumedDevices devices_of(const Machine& machine) {
     AssumedDevices assumed;
-    assumed.devices = {{.label = "gpu",
-                        .rates = default_rates(machine.gpu),
-                        .rates_source = "default",
-                        .domain = 1,
-                        .is_host = false,
-                        .submit_ns = 10e3},
-                       {.label = "cpu",
-                        .rates = default_rates(DeviceKind::kCpuThread),
-                        .rates_source = "default",
-                        .domain = kHostMemory,
-                        .is_host = true}};
+    assumed.devices = {device_of("gpu", machine.gpu, 1),
+                       device_of("cpu", DeviceKind::kCpuThread, kHostMemory)};
+    assumed.devices[0].submit_ns = 10e3;
     assumed.devices[1].rates.flops_per_s *= machine.threads;
     assumed.domains = {{"host", 0}, {"gpu: memory", int64_t{8} << 30}};
     assumed.links.resize(4);

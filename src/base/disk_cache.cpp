@@ -10,10 +10,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/new_file.h"
 #include "base/text_file.h"
 
 namespace leat {
@@ -69,18 +71,6 @@ std::string fault_of(std::string_view file, std::string_view key) {
         return "its checksum is wrong";
     }
     return rest.substr(0, header.key_bytes) == key ? "" : "it is of another version or key";
-}
-
-std::string write_all(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count > 0) {
-            bytes.remove_prefix(size_t(count));
-        } else if (count == 0 || errno != EINTR) {
-            return std::strerror(errno);
-        }
-    }
-    return {};
 }
 
 struct CacheFile {
@@ -196,7 +186,8 @@ std::string DiskCache::write(const fs::path& file, std::string_view contents) co
     if (descriptor < 0) {
         return std::strerror(errno);
     }
-    std::string fault = write_all(descriptor, contents);
+    const Status written = write_all(descriptor, std::as_bytes(std::span(contents)));
+    std::string fault = written.ok() ? "" : written.message();
     if (::close(descriptor) != 0 && fault.empty()) {
         fault = std::strerror(errno);
     }
