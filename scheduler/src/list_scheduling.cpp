@@ -119,6 +119,7 @@ class ListScheduler {
         });
         Sequence sequence;
         sequence.lane_of_task = std::move(lane_of_task_);
+        sequence.ops.reserve(timed_.size());
         for (const TimedOp& timed : timed_) {
             sequence.ops.push_back(timed.op);
         }

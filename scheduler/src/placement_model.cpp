@@ -111,6 +111,10 @@ void index_values(const PlacementProblem& problem, PlacementModel& model) {
     std::vector<IntRows::Entry> inputs;
     std::vector<IntRows::Entry> outputs;
     std::vector<IntRows::Entry> readers;
+    outputs.reserve(problem.values.size());
+    model.producer.reserve(problem.values.size());
+    inputs.reserve(problem.uses.size());
+    readers.reserve(problem.uses.size());
     for (size_t value = 0; value < problem.values.size(); ++value) {
         outputs.push_back({problem.values[value].producer, int32_t(value)});
         model.producer.push_back(problem.values[value].producer);
@@ -119,9 +123,9 @@ void index_values(const PlacementProblem& problem, PlacementModel& model) {
         inputs.push_back({use.reader, use.value});
         readers.push_back({use.value, use.reader});
     }
-    model.inputs = IntRows(model.tasks, std::move(inputs));
-    model.outputs = IntRows(model.tasks, std::move(outputs));
-    model.readers = IntRows(model.values, std::move(readers));
+    model.inputs = IntRows(model.tasks, inputs);
+    model.outputs = IntRows(model.tasks, outputs);
+    model.readers = IntRows(model.values, readers);
 }
 
 // A lane joins the first pool whose first lane is its equal.
@@ -149,7 +153,7 @@ void pool_lanes(PlacementModel& model) {
         }
     }
     model.pools = int32_t(first_lane.size());
-    model.lanes_of_pool = IntRows(model.pools, std::move(lanes));
+    model.lanes_of_pool = IntRows(model.pools, lanes);
 }
 
 void fill_transfers(const PlacementProblem& problem, PlacementModel& model) {
@@ -199,17 +203,33 @@ Status order_tasks(PlacementModel& model) {
 
 }  // namespace
 
-IntRows::IntRows(int32_t row_count, std::vector<Entry> entries) : begin_(size_t(row_count) + 1, 0) {
-    if (!std::is_sorted(entries.begin(), entries.end())) {
-        std::sort(entries.begin(), entries.end());
-    }
-    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-    items_.reserve(entries.size());
+IntRows::IntRows(int32_t row_count, std::span<const Entry> entries)
+    : begin_(size_t(row_count) + 1, 0), items_(entries.size()) {
     for (const Entry& entry : entries) {
         ++begin_[size_t(entry.row) + 1];
-        items_.push_back(entry.item);
     }
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    std::vector<int32_t> next(begin_.begin(), begin_.end() - 1);
+    for (const Entry& entry : entries) {
+        items_[size_t(next[size_t(entry.row)]++)] = entry.item;
+    }
+    // Rows move together where one held an item twice.
+    auto kept = items_.begin();
+    for (int32_t row = 0; row < row_count; ++row) {
+        const auto first = items_.begin() + begin_[size_t(row)];
+        const auto last = items_.begin() + next[size_t(row)];
+        if (!std::is_sorted(first, last)) {
+            std::sort(first, last);
+        }
+        begin_[size_t(row)] = int32_t(kept - items_.begin());
+        for (auto item = first; item != last; ++item) {
+            if (item == first || *item != *(kept - 1)) {
+                *kept++ = *item;
+            }
+        }
+    }
+    begin_.back() = int32_t(kept - items_.begin());
+    items_.erase(kept, items_.end());
 }
 
 Result<PlacementModel> PlacementModel::make(const PlacementProblem& problem) {

@@ -15,14 +15,10 @@ class IntRows {
     struct Entry {
         int32_t row = 0;
         int32_t item = 0;
-        bool operator<(const Entry& other) const {
-            return row != other.row ? row < other.row : item < other.item;
-        }
-        bool operator==(const Entry& other) const = default;
     };
     IntRows() = default;
     // Items of a row are ascending and distinct.
-    IntRows(int32_t row_count, std::vector<Entry> entries);
+    IntRows(int32_t row_count, std::span<const Entry> entries);
     std::span<const int32_t> operator[](int32_t row) const {
         return {items_.data() + begin_[size_t(row)],
                 size_t(begin_[size_t(row) + 1] - begin_[size_t(row)])};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -105,6 +106,18 @@ TEST(LocalSearch, ReportsTheMakespanOfItsSequence) {
         EXPECT_TRUE(check_schedule(problem, schedule).ok())
             << check_schedule(problem, schedule).message();
     }
+}
+
+TEST(PlacementModel, HoldsEachItemOfARowOnceInOrder) {
+    const std::vector<IntRows::Entry> entries = {{2, 5}, {0, 7}, {2, 1}, {0, 7}, {4, 3},
+                                                 {2, 5}, {0, 9}, {2, 1}, {2, 4}, {0, 7}};
+    const IntRows rows(6, entries);
+    const std::vector<std::vector<int32_t>> expected = {{7, 9}, {}, {1, 4, 5}, {}, {3}, {}};
+    for (size_t row = 0; row < expected.size(); ++row) {
+        const auto items = rows[int32_t(row)];
+        EXPECT_EQ(std::vector<int32_t>(items.begin(), items.end()), expected[row]) << row;
+    }
+    EXPECT_TRUE(IntRows(1, {})[0].empty());
 }
 
 }  // namespace
