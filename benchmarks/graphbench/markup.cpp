@@ -1,6 +1,7 @@
 #include "markup.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace leat::bench {
 namespace {

@@ -1,5 +1,6 @@
 #include "onnx/wire_reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "backends/vulkan/kernel_pipeline.h"
 #include "backends/vulkan/list_writer.h"
 #include "conformance/reference_node.h"

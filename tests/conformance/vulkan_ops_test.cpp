@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "backends/vulkan/list_writer.h"
 #include "base/round_up.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "trace/chrome_trace.h"
 #include "trace/trace_buffer.h"

@@ -3,6 +3,7 @@
 // time is work. Bodies shrink in steps of sqrt(2); the crossing is interpolated on log scales.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
