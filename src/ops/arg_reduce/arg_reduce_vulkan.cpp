@@ -89,14 +89,14 @@ Status write_arg_reduce(const KernelNode& node, KernelWriter& writer) {
     return write_round(node, writer, split, {1, parts, winners, output_ref(0), true});
 }
 
-constexpr KernelEntry kKernels[] = {{"ArgMax", refuse_arg_reduce, write_arg_reduce},
-                                    {"ArgMin", refuse_arg_reduce, write_arg_reduce}};
+constexpr KernelEntry kArgReduceVulkanKernels[] = {{"ArgMax", refuse_arg_reduce, write_arg_reduce},
+                                                   {"ArgMin", refuse_arg_reduce, write_arg_reduce}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> arg_reduce_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kArgReduceVulkanKernels;
 }
 
 }  // namespace leat

@@ -91,14 +91,14 @@ Status write_batch_normalization(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kBatchNormalizationVulkanKernels[] = {
     {"BatchNormalization", refuse_batch_normalization, write_batch_normalization}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> batch_normalization_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kBatchNormalizationVulkanKernels;
 }
 
 }  // namespace leat

@@ -26,13 +26,13 @@ Status write_cast(const KernelNode& node, KernelWriter& writer) {
     return bytes == 0 ? Status() : writer.copy(input_ref(0), output_ref(0), bytes);
 }
 
-constexpr KernelEntry kKernels[] = {{"Cast", refuse_cast, write_cast}};
+constexpr KernelEntry kCastVulkanKernels[] = {{"Cast", refuse_cast, write_cast}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> cast_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kCastVulkanKernels;
 }
 
 }  // namespace leat

@@ -4,7 +4,7 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kClipVulkanKernels[] = {
     {"Clip", elementwise_refusal, write_elementwise_node},
 };
 
@@ -12,7 +12,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> clip_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kClipVulkanKernels;
 }
 
 }  // namespace leat

@@ -22,13 +22,13 @@ Result<std::unique_ptr<CpuKernel>> make_concat(PrepareContext& context) {
     return make_copy_kernel(std::move(jobs), "concat_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Concat", make_concat}};
+constexpr CpuKernelEntry kConcatCpuKernels[] = {{"Concat", make_concat}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> concat_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kConcatCpuKernels;
 }
 
 }  // namespace leat

@@ -20,13 +20,13 @@ Status write_concat(const KernelNode& node, KernelWriter& writer) {
     return {};
 }
 
-constexpr KernelEntry kKernels[] = {{"Concat", refuse_immovable, write_concat}};
+constexpr KernelEntry kConcatVulkanKernels[] = {{"Concat", refuse_immovable, write_concat}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> concat_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kConcatVulkanKernels;
 }
 
 }  // namespace leat

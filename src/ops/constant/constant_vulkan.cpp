@@ -73,7 +73,7 @@ Status write_range(const KernelNode& node, KernelWriter& writer) {
     return write_elementwise_chain(chain, writer);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kConstantVulkanKernels[] = {
     {"ConstantOfShape", refuse_fill, write_fill},
     {"Range", refuse_range, write_range},
 };
@@ -82,7 +82,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> constant_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kConstantVulkanKernels;
 }
 
 }  // namespace leat

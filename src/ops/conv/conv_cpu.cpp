@@ -267,13 +267,13 @@ Result<std::unique_ptr<CpuKernel>> make_conv(PrepareContext& context) {
         ConvImage{geometry, std::move(rows), std::move(packed)}, std::move(gemm), x, y));
 }
 
-constexpr std::array<CpuKernelEntry, 1> kKernels = {{{"Conv", &make_conv}}};
+constexpr std::array<CpuKernelEntry, 1> kConvCpuKernels = {{{"Conv", &make_conv}}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> conv_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kConvCpuKernels;
 }
 
 }  // namespace leat

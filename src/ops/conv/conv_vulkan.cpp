@@ -117,13 +117,13 @@ Status write_conv_node(const KernelNode& node, KernelWriter& writer) {
         writer);
 }
 
-constexpr KernelEntry kKernels[] = {{"Conv", refuse_conv, write_conv_node}};
+constexpr KernelEntry kConvVulkanKernels[] = {{"Conv", refuse_conv, write_conv_node}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> conv_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kConvVulkanKernels;
 }
 
 }  // namespace leat

@@ -354,7 +354,7 @@ Result<std::unique_ptr<CpuKernel>> make_integer_conv(PrepareContext& context) {
         std::make_unique<IntegerConvKernel>(*conv, std::move(packed)));
 }
 
-constexpr std::array<CpuKernelEntry, 2> kKernels = {
+constexpr std::array<CpuKernelEntry, 2> kConvIntegerCpuKernels = {
     {{"ConvInteger", &make_integer_conv}, {"QLinearConv", &make_integer_conv}}};
 
 }  // namespace
@@ -390,7 +390,7 @@ bool IntegerConv::is_pointwise() const {
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> conv_integer_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kConvIntegerCpuKernels;
 }
 
 }  // namespace leat

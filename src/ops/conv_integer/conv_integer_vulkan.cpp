@@ -108,14 +108,15 @@ Status write_quantized_conv(const KernelNode& node, KernelWriter& writer) {
                                 writer);
 }
 
-constexpr KernelEntry kKernels[] = {{"ConvInteger", refuse_nothing, write_quantized_conv},
-                                    {"QLinearConv", refuse_nothing, write_quantized_conv}};
+constexpr KernelEntry kConvIntegerVulkanKernels[] = {
+    {"ConvInteger", refuse_nothing, write_quantized_conv},
+    {"QLinearConv", refuse_nothing, write_quantized_conv}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> conv_integer_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kConvIntegerVulkanKernels;
 }
 
 }  // namespace leat

@@ -101,13 +101,13 @@ Result<std::unique_ptr<CpuKernel>> make_cumsum(PrepareContext& context) {
     }
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"CumSum", make_cumsum}};
+constexpr CpuKernelEntry kCumsumCpuKernels[] = {{"CumSum", make_cumsum}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> cumsum_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kCumsumCpuKernels;
 }
 
 }  // namespace leat

@@ -39,13 +39,14 @@ Status write_cumsum(const KernelNode& node, KernelWriter& writer) {
 }
 
 constexpr uint32_t kAxisOnHost = 0b10;
-constexpr KernelEntry kKernels[] = {{"CumSum", refuse_cumsum, write_cumsum, kAxisOnHost}};
+constexpr KernelEntry kCumsumVulkanKernels[] = {
+    {"CumSum", refuse_cumsum, write_cumsum, kAxisOnHost}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> cumsum_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kCumsumVulkanKernels;
 }
 
 }  // namespace leat

@@ -33,13 +33,13 @@ Result<std::unique_ptr<CpuKernel>> make_tile(PrepareContext& context) {
     return make_copy_kernel(std::move(jobs), "tile_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Expand", make_expand}, {"Tile", make_tile}};
+constexpr CpuKernelEntry kExpandCpuKernels[] = {{"Expand", make_expand}, {"Tile", make_tile}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> expand_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kExpandCpuKernels;
 }
 
 }  // namespace leat

@@ -26,14 +26,14 @@ Status write_tile(const KernelNode& node, KernelWriter& writer) {
     return write_axis_map(writer, x.dtype, axes, input_ref(0), output_ref(0));
 }
 
-constexpr KernelEntry kKernels[] = {{"Expand", refuse_immovable, write_expand},
-                                    {"Tile", refuse_immovable, write_tile}};
+constexpr KernelEntry kExpandVulkanKernels[] = {{"Expand", refuse_immovable, write_expand},
+                                                {"Tile", refuse_immovable, write_tile}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> expand_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kExpandVulkanKernels;
 }
 
 }  // namespace leat

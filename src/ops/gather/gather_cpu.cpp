@@ -223,7 +223,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather_elements(PrepareContext& context)
         new GatherElementsKernel(context.node, x, context.inputs[1].shape, axis));
 }
 
-constexpr CpuKernelEntry kKernels[] = {
+constexpr CpuKernelEntry kGatherCpuKernels[] = {
     {"Gather", make_gather},
     {"GatherElements", make_gather_elements},
     {"GatherND", make_gather_nd},
@@ -233,7 +233,7 @@ constexpr CpuKernelEntry kKernels[] = {
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> gather_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kGatherCpuKernels;
 }
 
 }  // namespace leat

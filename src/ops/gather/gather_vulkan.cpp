@@ -106,15 +106,16 @@ Status write_gather_elements(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {{"Gather", refuse_immovable, write_gather},
-                                    {"GatherElements", refuse_immovable, write_gather_elements},
-                                    {"GatherND", refuse_immovable, write_gather_nd}};
+constexpr KernelEntry kGatherVulkanKernels[] = {
+    {"Gather", refuse_immovable, write_gather},
+    {"GatherElements", refuse_immovable, write_gather_elements},
+    {"GatherND", refuse_immovable, write_gather_nd}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> gather_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kGatherVulkanKernels;
 }
 
 }  // namespace leat

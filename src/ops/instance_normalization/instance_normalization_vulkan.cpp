@@ -20,14 +20,14 @@ Status write_instance_normalization(const KernelNode& node, KernelWriter& writer
         node, {x[0] * x[1], plane, node.node.attr("epsilon", 1e-5F), x[1], 0}, writer);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kInstanceNormalizationVulkanKernels[] = {
     {"InstanceNormalization", refuse_instance_normalization, write_instance_normalization}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> instance_normalization_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kInstanceNormalizationVulkanKernels;
 }
 
 }  // namespace leat

@@ -30,14 +30,14 @@ Status write_layer_normalization(const KernelNode& node, KernelWriter& writer) {
         node, {geometry.rows, geometry.columns, geometry.epsilon, 0, x.rank() - axis}, writer);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kLayerNormalizationVulkanKernels[] = {
     {"LayerNormalization", refuse_layer_normalization, write_layer_normalization}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> layer_normalization_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kLayerNormalizationVulkanKernels;
 }
 
 }  // namespace leat

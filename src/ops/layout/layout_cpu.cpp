@@ -11,13 +11,13 @@ Result<std::unique_ptr<CpuKernel>> make_layout(PrepareContext& context) {
     return make_copy_kernel({copy_job(0, context.inputs[0], 0, context.outputs[0])}, "layout_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Layout", make_layout}};
+constexpr CpuKernelEntry kLayoutCpuKernels[] = {{"Layout", make_layout}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> layout_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kLayoutCpuKernels;
 }
 
 }  // namespace leat

@@ -10,13 +10,13 @@ Status write_layout(const KernelNode& node, KernelWriter& writer) {
                               {output_ref(0), 0, node.outputs[0].strides});
 }
 
-constexpr KernelEntry kKernels[] = {{"Layout", refuse_immovable, write_layout}};
+constexpr KernelEntry kLayoutVulkanKernels[] = {{"Layout", refuse_immovable, write_layout}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> layout_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kLayoutVulkanKernels;
 }
 
 }  // namespace leat

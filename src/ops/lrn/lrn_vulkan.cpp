@@ -44,13 +44,13 @@ Status write_lrn(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {{"LRN", refuse_lrn, write_lrn}};
+constexpr KernelEntry kLrnVulkanKernels[] = {{"LRN", refuse_lrn, write_lrn}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> lrn_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kLrnVulkanKernels;
 }
 
 }  // namespace leat

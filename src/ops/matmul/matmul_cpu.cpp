@@ -404,14 +404,14 @@ Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
     });
 }
 
-constexpr std::array<CpuKernelEntry, 2> kKernels = {
+constexpr std::array<CpuKernelEntry, 2> kMatmulCpuKernels = {
     {{"MatMul", &make_matmul}, {"Gemm", &make_gemm}}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> matmul_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kMatmulCpuKernels;
 }
 
 }  // namespace leat

@@ -94,14 +94,14 @@ Status write_gemm_node(const KernelNode& node, KernelWriter& writer) {
         writer);
 }
 
-constexpr KernelEntry kKernels[] = {{"MatMul", refuse_matmul, write_matmul},
-                                    {"Gemm", refuse_gemm, write_gemm_node}};
+constexpr KernelEntry kMatmulVulkanKernels[] = {{"MatMul", refuse_matmul, write_matmul},
+                                                {"Gemm", refuse_gemm, write_gemm_node}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> matmul_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kMatmulVulkanKernels;
 }
 
 }  // namespace leat

@@ -332,14 +332,14 @@ Result<std::unique_ptr<CpuKernel>> make_integer_product(PrepareContext& context)
         std::make_unique<IntegerProductKernel>(product, std::move(packed)));
 }
 
-constexpr std::array<CpuKernelEntry, 2> kKernels = {
+constexpr std::array<CpuKernelEntry, 2> kMatmulIntegerCpuKernels = {
     {{"MatMulInteger", &make_integer_product}, {"QLinearMatMul", &make_integer_product}}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> matmul_integer_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kMatmulIntegerCpuKernels;
 }
 
 }  // namespace leat

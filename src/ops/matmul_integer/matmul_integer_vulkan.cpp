@@ -174,7 +174,7 @@ Status write_quantized_matmul(const KernelNode& node, KernelWriter& writer) {
                                 writer);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kMatmulIntegerVulkanKernels[] = {
     {"MatMulInteger", refuse_quantized_matmul, write_quantized_matmul},
     {"QLinearMatMul", refuse_quantized_matmul, write_quantized_matmul}};
 
@@ -182,7 +182,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> matmul_integer_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kMatmulIntegerVulkanKernels;
 }
 
 }  // namespace leat

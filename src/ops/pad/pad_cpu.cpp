@@ -113,13 +113,13 @@ Result<std::unique_ptr<CpuKernel>> make_pad(PrepareContext& context) {
     return make_copy_kernel(box_jobs(context, pieces, boxes), "pad_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Pad", make_pad}};
+constexpr CpuKernelEntry kPadCpuKernels[] = {{"Pad", make_pad}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> pad_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kPadCpuKernels;
 }
 
 }  // namespace leat

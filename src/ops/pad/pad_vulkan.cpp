@@ -42,13 +42,13 @@ Status write_pad(const KernelNode& node, KernelWriter& writer) {
     return write_axis_map(writer, x.dtype, axes, input_ref(0), output_ref(0), value);
 }
 
-constexpr KernelEntry kKernels[] = {{"Pad", refuse_immovable, write_pad}};
+constexpr KernelEntry kPadVulkanKernels[] = {{"Pad", refuse_immovable, write_pad}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> pad_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kPadVulkanKernels;
 }
 
 }  // namespace leat

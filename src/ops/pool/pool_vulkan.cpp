@@ -136,16 +136,16 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {{"MaxPool", refuse_pool, write_pool},
-                                    {"AveragePool", refuse_pool, write_pool},
-                                    {"GlobalMaxPool", refuse_pool, write_pool},
-                                    {"GlobalAveragePool", refuse_pool, write_pool}};
+constexpr KernelEntry kPoolVulkanKernels[] = {{"MaxPool", refuse_pool, write_pool},
+                                              {"AveragePool", refuse_pool, write_pool},
+                                              {"GlobalMaxPool", refuse_pool, write_pool},
+                                              {"GlobalAveragePool", refuse_pool, write_pool}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> pool_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kPoolVulkanKernels;
 }
 
 }  // namespace leat

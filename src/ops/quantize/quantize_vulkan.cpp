@@ -155,7 +155,7 @@ Status write_dynamic_quantize(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(elements);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kQuantizeVulkanKernels[] = {
     {"QuantizeLinear", refuse_quantize, write_quantize},
     {"DequantizeLinear", refuse_dequantize, write_dequantize},
     {"DynamicQuantizeLinear", refuse_nothing, write_dynamic_quantize}};
@@ -164,7 +164,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> quantize_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kQuantizeVulkanKernels;
 }
 
 }  // namespace leat

@@ -99,16 +99,16 @@ Status write_reduce(const KernelNode& node, KernelWriter& writer) {
     return write_reduction(node.inputs[0], mask, reduce_kind(node.node.op_type), writer);
 }
 
-constexpr KernelEntry kKernels[] = {{"ReduceSum", refuse_reduce, write_reduce},
-                                    {"ReduceMean", refuse_reduce, write_reduce},
-                                    {"ReduceMax", refuse_reduce, write_reduce},
-                                    {"ReduceMin", refuse_reduce, write_reduce},
-                                    {"ReduceProd", refuse_reduce, write_reduce},
-                                    {"ReduceL1", refuse_reduce, write_reduce},
-                                    {"ReduceL2", refuse_reduce, write_reduce},
-                                    {"ReduceLogSum", refuse_reduce, write_reduce},
-                                    {"ReduceLogSumExp", refuse_reduce, write_reduce},
-                                    {"ReduceSumSquare", refuse_reduce, write_reduce}};
+constexpr KernelEntry kReduceVulkanKernels[] = {{"ReduceSum", refuse_reduce, write_reduce},
+                                                {"ReduceMean", refuse_reduce, write_reduce},
+                                                {"ReduceMax", refuse_reduce, write_reduce},
+                                                {"ReduceMin", refuse_reduce, write_reduce},
+                                                {"ReduceProd", refuse_reduce, write_reduce},
+                                                {"ReduceL1", refuse_reduce, write_reduce},
+                                                {"ReduceL2", refuse_reduce, write_reduce},
+                                                {"ReduceLogSum", refuse_reduce, write_reduce},
+                                                {"ReduceLogSumExp", refuse_reduce, write_reduce},
+                                                {"ReduceSumSquare", refuse_reduce, write_reduce}};
 
 }  // namespace
 
@@ -145,7 +145,7 @@ Status write_reduction(const TensorArg& x,
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> reduce_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kReduceVulkanKernels;
 }
 
 }  // namespace leat

@@ -31,7 +31,7 @@ Status write_dropout(const KernelNode& node, KernelWriter& writer) {
 }
 
 constexpr uint32_t kDropoutHostInputs = 0b110;
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kReshapeVulkanKernels[] = {
     {"Reshape", refuse_strings, write_whole_copy},
     {"Flatten", refuse_strings, write_whole_copy},
     {"Squeeze", refuse_strings, write_whole_copy},
@@ -44,7 +44,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> reshape_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kReshapeVulkanKernels;
 }
 
 }  // namespace leat

@@ -296,13 +296,13 @@ Result<std::unique_ptr<CpuKernel>> make_resize(PrepareContext& context) {
     return std::unique_ptr<CpuKernel>(new InterpolateKernel(std::move(geometry)));
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Resize", make_resize}};
+constexpr CpuKernelEntry kResizeCpuKernels[] = {{"Resize", make_resize}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> resize_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kResizeCpuKernels;
 }
 
 }  // namespace leat

@@ -196,13 +196,14 @@ Status write_resize(const KernelNode& node, KernelWriter& writer) {
 }
 
 constexpr uint32_t kRoiOnHost = 0b10;
-constexpr KernelEntry kKernels[] = {{"Resize", refuse_resize, write_resize, kRoiOnHost}};
+constexpr KernelEntry kResizeVulkanKernels[] = {
+    {"Resize", refuse_resize, write_resize, kRoiOnHost}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> resize_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kResizeVulkanKernels;
 }
 
 }  // namespace leat

@@ -35,7 +35,7 @@ Result<std::unique_ptr<CpuKernel>> make_scatter_elements(PrepareContext& context
         new ScatterKernel(context.node, scatter_elements_reference, "scatter_elements"));
 }
 
-constexpr CpuKernelEntry kKernels[] = {
+constexpr CpuKernelEntry kScatterCpuKernels[] = {
     {"ScatterND", make_scatter_nd},
     {"ScatterElements", make_scatter_elements},
 };
@@ -44,7 +44,7 @@ constexpr CpuKernelEntry kKernels[] = {
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> scatter_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kScatterCpuKernels;
 }
 
 }  // namespace leat

@@ -143,14 +143,15 @@ Status write_scatter_nd(const KernelNode& node, KernelWriter& writer) {
     return write_scatter(node, writer, loop);
 }
 
-constexpr KernelEntry kKernels[] = {{"ScatterND", refuse_scatter, write_scatter_nd},
-                                    {"ScatterElements", refuse_scatter, write_scatter_elements}};
+constexpr KernelEntry kScatterVulkanKernels[] = {
+    {"ScatterND", refuse_scatter, write_scatter_nd},
+    {"ScatterElements", refuse_scatter, write_scatter_elements}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> scatter_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kScatterVulkanKernels;
 }
 
 }  // namespace leat

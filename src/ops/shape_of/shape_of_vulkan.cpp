@@ -32,14 +32,14 @@ Status write_size(const KernelNode& node, KernelWriter& writer) {
     return write_element(writer, 0, node.inputs[0].shape.element_count());
 }
 
-constexpr KernelEntry kKernels[] = {{"Shape", refuse_nothing, write_shape},
-                                    {"Size", refuse_nothing, write_size}};
+constexpr KernelEntry kShapeOfVulkanKernels[] = {{"Shape", refuse_nothing, write_shape},
+                                                 {"Size", refuse_nothing, write_size}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> shape_of_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kShapeOfVulkanKernels;
 }
 
 }  // namespace leat

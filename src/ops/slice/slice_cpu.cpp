@@ -28,13 +28,13 @@ Result<std::unique_ptr<CpuKernel>> make_slice(PrepareContext& context) {
     return make_copy_kernel(std::move(jobs), "slice_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Slice", make_slice}};
+constexpr CpuKernelEntry kSliceCpuKernels[] = {{"Slice", make_slice}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> slice_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kSliceCpuKernels;
 }
 
 }  // namespace leat

@@ -20,13 +20,13 @@ Status write_slice(const KernelNode& node, KernelWriter& writer) {
     return write_strided_copy(writer, x.dtype, y.shape, from, {output_ref(0), 0, y.strides});
 }
 
-constexpr KernelEntry kKernels[] = {{"Slice", refuse_immovable, write_slice}};
+constexpr KernelEntry kSliceVulkanKernels[] = {{"Slice", refuse_immovable, write_slice}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> slice_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kSliceVulkanKernels;
 }
 
 }  // namespace leat

@@ -54,15 +54,15 @@ Status write_softmax(const KernelNode& node, KernelWriter& writer) {
     return writer.dispatch(dispatch);
 }
 
-constexpr KernelEntry kKernels[] = {{"Softmax", refuse_softmax, write_softmax},
-                                    {"LogSoftmax", refuse_softmax, write_softmax},
-                                    {"Hardmax", refuse_softmax, write_softmax}};
+constexpr KernelEntry kSoftmaxVulkanKernels[] = {{"Softmax", refuse_softmax, write_softmax},
+                                                 {"LogSoftmax", refuse_softmax, write_softmax},
+                                                 {"Hardmax", refuse_softmax, write_softmax}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> softmax_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kSoftmaxVulkanKernels;
 }
 
 }  // namespace leat

@@ -24,13 +24,13 @@ Result<std::unique_ptr<CpuKernel>> make_split(PrepareContext& context) {
     return make_copy_kernel(std::move(jobs), "split_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Split", make_split}};
+constexpr CpuKernelEntry kSplitCpuKernels[] = {{"Split", make_split}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> split_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kSplitCpuKernels;
 }
 
 }  // namespace leat

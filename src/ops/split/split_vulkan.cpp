@@ -22,13 +22,13 @@ Status write_split(const KernelNode& node, KernelWriter& writer) {
     return {};
 }
 
-constexpr KernelEntry kKernels[] = {{"Split", refuse_immovable, write_split}};
+constexpr KernelEntry kSplitVulkanKernels[] = {{"Split", refuse_immovable, write_split}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> split_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kSplitVulkanKernels;
 }
 
 }  // namespace leat

@@ -22,13 +22,13 @@ Result<std::unique_ptr<CpuKernel>> make_transpose(PrepareContext& context) {
     return make_copy_kernel(std::move(jobs), "transpose_copy");
 }
 
-constexpr CpuKernelEntry kKernels[] = {{"Transpose", make_transpose}};
+constexpr CpuKernelEntry kTransposeCpuKernels[] = {{"Transpose", make_transpose}};
 
 }  // namespace
 }  // namespace cpu
 
 std::span<const cpu::CpuKernelEntry> transpose_cpu_kernels() {
-    return cpu::kKernels;
+    return cpu::kTransposeCpuKernels;
 }
 
 }  // namespace leat

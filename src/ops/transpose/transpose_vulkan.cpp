@@ -16,13 +16,14 @@ Status write_transpose(const KernelNode& node, KernelWriter& writer) {
     return write_strided_copy(writer, x.dtype, y.shape, from, {output_ref(0), 0, y.strides});
 }
 
-constexpr KernelEntry kKernels[] = {{"Transpose", refuse_immovable, write_transpose}};
+constexpr KernelEntry kTransposeVulkanKernels[] = {
+    {"Transpose", refuse_immovable, write_transpose}};
 
 }  // namespace
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> transpose_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kTransposeVulkanKernels;
 }
 
 }  // namespace leat

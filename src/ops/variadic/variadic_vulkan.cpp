@@ -58,7 +58,7 @@ Status write_variadic(const KernelNode& node, KernelWriter& writer) {
     return {};
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kVariadicVulkanKernels[] = {
     {"Max", elementwise_refusal, write_variadic},
     {"Mean", elementwise_refusal, write_variadic},
     {"Min", elementwise_refusal, write_variadic},
@@ -69,7 +69,7 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace vulkan
 
 std::span<const vulkan::KernelEntry> variadic_vulkan_kernels() {
-    return vulkan::kKernels;
+    return vulkan::kVariadicVulkanKernels;
 }
 
 }  // namespace leat
