@@ -102,7 +102,7 @@ bool divides(std::string_view op_type,
     return split(graph).ok();
 }
 
-Attributes ints_attribute(const char* name, const std::vector<int64_t>& values) {
+Attributes attributes_of(const char* name, const std::vector<int64_t>& values) {
     return {{name, values}};
 }
 Attributes axis(int64_t value) {
@@ -131,7 +131,7 @@ TEST(BatchRules, ElementWiseOperandsBroadcast) {
 TEST(BatchRules, ImagesAreIndependent) {
     EXPECT_TRUE(divides("Conv", {rows({4, 3, 8, 8}), whole({6, 3, 3, 3}), whole({6})}));
     EXPECT_FALSE(divides("Conv", {whole({4, 4, 8, 8}), rows({4, 4, 3, 3})}));
-    const auto kernel = ints_attribute("kernel_shape", {2, 2});
+    const auto kernel = attributes_of("kernel_shape", {2, 2});
     EXPECT_TRUE(divides("MaxPool", {rows({4, 3, 8, 8})}, kernel));
     EXPECT_TRUE(divides("AveragePool", {rows({4, 3, 8, 8})}, kernel));
     EXPECT_TRUE(divides("GlobalAveragePool", {rows({4, 3, 8, 8})}));
@@ -203,7 +203,7 @@ TEST(BatchRules, ViewsKeepTheLeadingExtent) {
     EXPECT_FALSE(divides("Unsqueeze", {rows({4, 3}), ints({0})}));
     EXPECT_TRUE(divides("Identity", {rows({4, 3})}));
     EXPECT_TRUE(divides("Dropout", {rows({4, 3})}, {}, 2));
-    EXPECT_TRUE(divides("Transpose", {rows({4, 2, 3})}, ints_attribute("perm", {0, 2, 1})));
+    EXPECT_TRUE(divides("Transpose", {rows({4, 2, 3})}, attributes_of("perm", {0, 2, 1})));
     EXPECT_FALSE(divides("Transpose", {rows({4, 4})}));
 }
 

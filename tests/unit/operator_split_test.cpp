@@ -397,11 +397,11 @@ TEST(OperatorSplit, ReadsRangesOfPieces) {
             read[node.name] = divided->graph.value(node.inputs[0]).name;
         }
     }
-    EXPECT_THAT(read,
-                ElementsAre(testing::Pair("first/rows_0_4/rows_0_2", "first/rows_0_4"),
-                            testing::Pair("first/rows_2_7", "first"),
-                            testing::Pair("first/rows_4_12/rows_3_8", "first/rows_4_12"),
-                            testing::Pair("x/rows_0_4", "x"), testing::Pair("x/rows_4_12", "x")));
+    EXPECT_THAT(
+        read, ElementsAre(::testing::Pair("first/rows_0_4/rows_0_2", "first/rows_0_4"),
+                          ::testing::Pair("first/rows_2_7", "first"),
+                          ::testing::Pair("first/rows_4_12/rows_3_8", "first/rows_4_12"),
+                          ::testing::Pair("x/rows_0_4", "x"), ::testing::Pair("x/rows_4_12", "x")));
     network.expect_results_of(*std::move(divided));
 }
 

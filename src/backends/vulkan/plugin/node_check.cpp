@@ -18,7 +18,7 @@ constexpr int32_t kHostInputBits = 64;
     throw plugin::Error(kLeatUnsupported, std::move(reason));
 }
 
-std::vector<DType> types_of(const LeatGraphView& graph, plugin::View<int32_t> values) {
+std::vector<DType> types_of_values(const LeatGraphView& graph, plugin::View<int32_t> values) {
     std::vector<DType> types;
     types.reserve(size_t(values.size()));
     for (const int32_t value : values) {
@@ -59,8 +59,8 @@ uint32_t check_node(const LeatGraphView& graph,
         refuse(fmt::format("no control flow: {} has the body {} of {} nodes", node.op_type,
                            node.subgraphs[0]->name, node.subgraphs[0]->graph->node_count));
     }
-    const std::vector<DType> inputs = types_of(graph, plugin::inputs_of(node));
-    const std::vector<DType> outputs = types_of(graph, plugin::outputs_of(node));
+    const std::vector<DType> inputs = types_of_values(graph, plugin::inputs_of(node));
+    const std::vector<DType> outputs = types_of_values(graph, plugin::outputs_of(node));
     const NodeData imported = lowered::import_node(node);
     const KernelTypes types{inputs, outputs};
     const NodeKernel kernel = find_kernel(imported, types, checks.operators);
