@@ -23,7 +23,7 @@ int64_t commands_of(const GraphData& graph, const vulkan::KernelLimits& limits, 
     return int64_t(program.list.commands().size());
 }
 
-Result<GraphData> after_passes(const Graph& graph, bool rewrites) {
+Result<GraphData> after_passes(const leat::Graph& graph, bool rewrites) {
     GraphData result = graph.data();
     // As compile() does it for devices of plugins.
     const PassOptions options{
@@ -37,7 +37,7 @@ Result<GraphData> after_passes(const Graph& graph, bool rewrites) {
 
 Result<DispatchCount> count_dispatches(std::string_view network,
                                        const vulkan::KernelLimits& limits) {
-    LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(network));
+    LEAT_ASSIGN_OR_RETURN(const leat::Graph graph, zoo::make_network(network));
     Result<DispatchCount> count = count_dispatches(graph, limits);
     if (!count.ok()) {
         return std::move(count).error().with_node(std::string(network));
@@ -45,7 +45,8 @@ Result<DispatchCount> count_dispatches(std::string_view network,
     return count;
 }
 
-Result<DispatchCount> count_dispatches(const Graph& graph, const vulkan::KernelLimits& limits) {
+Result<DispatchCount> count_dispatches(const leat::Graph& graph,
+                                       const vulkan::KernelLimits& limits) {
     LEAT_ASSIGN_OR_RETURN(const GraphData written, after_passes(graph, false));
     LEAT_ASSIGN_OR_RETURN(const GraphData rewritten, after_passes(graph, true));
     try {

@@ -22,7 +22,8 @@ struct DispatchCount {
 Result<DispatchCount> count_dispatches(std::string_view network,
                                        const vulkan::KernelLimits& limits);
 
-Result<DispatchCount> count_dispatches(const Graph& graph, const vulkan::KernelLimits& limits);
+Result<DispatchCount> count_dispatches(const leat::Graph& graph,
+                                       const vulkan::KernelLimits& limits);
 
 // Of Mesa's lavapipe, and of a large GPU.
 vulkan::KernelLimits cpu_device_limits();

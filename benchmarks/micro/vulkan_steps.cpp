@@ -26,7 +26,7 @@ namespace leat::vulkan {
 namespace {
 
 Result<Program> program_of(std::string_view network, const KernelLimits& limits) {
-    LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(network));
+    LEAT_ASSIGN_OR_RETURN(const leat::Graph graph, zoo::make_network(network));
     lowered::ImportedGraph imported;
     imported.graph = graph.data();
     std::vector<PassReport> reports;

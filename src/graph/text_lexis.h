@@ -32,7 +32,7 @@ inline bool is_dim_char(char c) {
 }
 
 // "text" with \" \\ \n \r \t and \xNN escapes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 // The name as it is, or quoted where it would not be read back.
 std::string as_name(std::string_view name);
 

@@ -12,7 +12,7 @@
 namespace leat {
 namespace text {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (char c : text) {
         switch (c) {
@@ -45,7 +45,7 @@ std::string quoted(std::string_view text) {
 std::string as_name(std::string_view name) {
     const bool plain = !name.empty() && name != "_" && name != "." && name != "const" &&
                        name_length(name) == name.size();
-    return plain ? std::string(name) : quoted(name);
+    return plain ? std::string(name) : in_quotes(name);
 }
 
 }  // namespace text
@@ -53,7 +53,7 @@ std::string as_name(std::string_view name) {
 namespace {
 
 using text::as_name;
-using text::quoted;
+using text::in_quotes;
 
 constexpr uint64_t kFnvOffset = 0xcbf29ce484222325U;
 constexpr uint64_t kFnvPrime = 0x100000001b3U;
@@ -124,7 +124,7 @@ std::string print_element(const Tensor& tensor, int64_t i) {
         case DType::kBool:
             return element_at<uint8_t>(tensor, i) != 0 ? "true" : "false";
         case DType::kString:
-            return quoted(tensor.data<std::string>()[size_t(i)]);
+            return in_quotes(tensor.data<std::string>()[size_t(i)]);
         default:
             return {};
     }
@@ -157,7 +157,7 @@ std::string print_dim(const DimSpec& dim) {
     const bool plain =
         std::all_of(name.begin(), name.end(), text::is_dim_char) && name != "*" &&
         !std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    return plain ? name : quoted(name);
+    return plain ? name : in_quotes(name);
 }
 
 std::string print_type(const TypeInfo& type) {
@@ -204,7 +204,7 @@ std::string print_list(const std::vector<T>& elements, const char* empty, F prin
 struct AttributePrinter {
     std::string operator()(int64_t value) const { return std::to_string(value); }
     std::string operator()(float value) const { return print_float_attribute(value); }
-    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
     std::string operator()(const Tensor& value) const {
         return print_type(TypeInfo::tensor(value.dtype(), value.shape())) + print_elements(value);
     }
@@ -215,7 +215,7 @@ struct AttributePrinter {
         return print_list(list, "floats[]", print_float_attribute);
     }
     std::string operator()(const std::vector<std::string>& list) const {
-        return print_list(list, "strings[]", quoted);
+        return print_list(list, "strings[]", in_quotes);
     }
 };
 
@@ -225,7 +225,7 @@ class Printer {
         : graph_(graph), max_printed_elements_(max_printed_elements) {}
 
     std::string print() const {
-        std::string out = "graph " + quoted(graph_.name) + " (";
+        std::string out = "graph " + in_quotes(graph_.name) + " (";
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             const ValueData& value = graph_.value(graph_.inputs[i]);
             out += (i == 0 ? "" : ", ") + as_name(value.name) + ": " + print_type(value.type);

@@ -273,8 +273,8 @@ TEST_F(VulkanGraph, CapabilitiesNameFeaturesThatTheDeviceLacks) {
               {sums.value("y", kInt64, {4})});
     GraphView copy;
     copy.node("Transpose", {copy.input("x", kInt64, {4, 2})}, {copy.value("y", kInt64, {2, 4})});
-    const auto float64 = testing::StartsWith("the device lacks shaderFloat64, which kernel '");
-    const auto int64 = testing::StartsWith("the device lacks shaderInt64, which kernel 'cumsum'");
+    const auto float64 = ::testing::StartsWith("the device lacks shaderFloat64, which kernel '");
+    const auto int64 = ::testing::StartsWith("the device lacks shaderInt64, which kernel 'cumsum'");
 
     EXPECT_EQ(refusal_of(*context_, relu), "");
     context_->stop();

@@ -247,7 +247,7 @@ TEST(PlaceByCost, LeavesToADeviceWhatTheHostsLimitForbids) {
         results.emplace_back(y.begin(), y.end());
     }
     ASSERT_EQ(results[0].size(), 64U);
-    EXPECT_THAT(results[1], testing::Pointwise(testing::FloatNear(1e-3F), results[0]));
+    EXPECT_THAT(results[1], ::testing::Pointwise(::testing::FloatNear(1e-3F), results[0]));
 }
 
 // A node that the first device refuses is a fallback; one that is elsewhere because that is faster

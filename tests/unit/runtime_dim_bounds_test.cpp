@@ -193,7 +193,7 @@ InputShapes shapes_with(const CompiledGraph& compiled, int64_t batch) {
     return shapes;
 }
 
-class BoundedNetwork : public testing::TestWithParam<const char*> {};
+class BoundedNetwork : public ::testing::TestWithParam<const char*> {};
 
 // No plan within the bounds needs more than that of the upper one.
 TEST_P(BoundedNetwork, NeedsNoMoreThanAtTheUpperBound) {
@@ -216,7 +216,7 @@ TEST_P(BoundedNetwork, NeedsNoMoreThanAtTheUpperBound) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo,
                          BoundedNetwork,
-                         testing::Values("squeezenet1_1?batch=0", "resnet50?batch=0"));
+                         ::testing::Values("squeezenet1_1?batch=0", "resnet50?batch=0"));
 
 }  // namespace
 }  // namespace leat

@@ -109,7 +109,7 @@ TEST(Forecast, IsWhatRunsTakeBesideTheHost) {
     EXPECT_GE(divided, kGraphs / 4);
 }
 
-class ForecastOfNetwork : public testing::TestWithParam<const char*> {};
+class ForecastOfNetwork : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ForecastOfNetwork, IsWhatARunTakes) {
     const char* folder = std::getenv("LEAT_TEST_DATA");
@@ -124,7 +124,7 @@ TEST_P(ForecastOfNetwork, IsWhatARunTakes) {
     expect_confirmed(confirmed(runtime, *graph));
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, ForecastOfNetwork, testing::Values("squeezenet", "shufflenet"));
+INSTANTIATE_TEST_SUITE_P(Random, ForecastOfNetwork, ::testing::Values("squeezenet", "shufflenet"));
 
 }  // namespace
 }  // namespace leat

@@ -120,7 +120,7 @@ TEST(RequestQueue, HasMemoryForAllRequestsOrIsRefused) {
         const auto three = runtime.compile(graph, options);
         ASSERT_FALSE(three.ok());
         EXPECT_EQ(three.error().code(), StatusCode::kOutOfMemory);
-        EXPECT_THAT(std::string(three.error().found()), testing::HasSubstr("3 requests"));
+        EXPECT_THAT(std::string(three.error().found()), ::testing::HasSubstr("3 requests"));
     }
 }
 
@@ -134,7 +134,7 @@ TEST(RequestQueue, HasToFitTheMemoryLimit) {
     const auto compiled = runtime.compile(graph, options);
     ASSERT_FALSE(compiled.ok());
     EXPECT_EQ(compiled.error().code(), StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(compiled.error().message()), testing::HasSubstr("max_requests"));
+    EXPECT_THAT(std::string(compiled.error().message()), ::testing::HasSubstr("max_requests"));
     options.max_requests = 3;
     EXPECT_TRUE(runtime.compile(graph, options).ok());
 }

@@ -108,7 +108,7 @@ std::string resident_results(const Graph& graph, int64_t rows = kRows) {
 }
 
 // The device refuses what is beyond its limit, so that a run that ends well stays within it.
-class Streams : public testing::TestWithParam<PlacementPolicy> {};
+class Streams : public ::testing::TestWithParam<PlacementPolicy> {};
 
 TEST_P(Streams, RunAChainOfTenTimesTheMemory) {
     const Graph graph = chain_of_products(kLayers);
@@ -273,7 +273,7 @@ TEST_P(Streams, AreNoneWhereOneConstantIsTooLarge) {
 
 INSTANTIATE_TEST_SUITE_P(Policies,
                          Streams,
-                         testing::Values(PlacementPolicy::kListOrder, PlacementPolicy::kCost),
+                         ::testing::Values(PlacementPolicy::kListOrder, PlacementPolicy::kCost),
                          [](const auto& info) {
                              return info.param == PlacementPolicy::kCost ? "ByCost" : "ByList";
                          });
@@ -338,7 +338,7 @@ struct Network {
     bool is_run;  // plain loops take long for the others
 };
 
-class StreamedNetwork : public testing::TestWithParam<Network> {};
+class StreamedNetwork : public ::testing::TestWithParam<Network> {};
 
 // Of the memory that the network takes where there is enough. Refused only where one constant needs
 // more alone.
@@ -379,15 +379,15 @@ TEST_P(StreamedNetwork, FitsSixTenthsOfItsMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Random,
                          StreamedNetwork,
-                         testing::Values(Network{"squeezenet", true},
-                                         Network{"shufflenet", true},
-                                         Network{"inception_v1", true},
-                                         Network{"inception_v2", true},
-                                         Network{"densenet121", false},
-                                         Network{"resnet50", false},
-                                         Network{"bvlc_alexnet", false},
-                                         Network{"zfnet512", false},
-                                         Network{"vgg19", false}),
+                         ::testing::Values(Network{"squeezenet", true},
+                                           Network{"shufflenet", true},
+                                           Network{"inception_v1", true},
+                                           Network{"inception_v2", true},
+                                           Network{"densenet121", false},
+                                           Network{"resnet50", false},
+                                           Network{"bvlc_alexnet", false},
+                                           Network{"zfnet512", false},
+                                           Network{"vgg19", false}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

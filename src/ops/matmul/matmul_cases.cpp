@@ -14,7 +14,7 @@ CaseInput in(Shape shape, DType dtype = DType::kFloat32) {
     return input;
 }
 
-CaseInput weights(Shape shape) {
+CaseInput factors(Shape shape) {
     CaseInput input = in(shape);
     input.constant = true;
     return input;
@@ -43,9 +43,9 @@ void add_matmul_cases(std::vector<OpCase>& cases) {
     add("odd_extents", in({37, 53}), in({53, 41}));
     add("one_row", in({1, 300}), in({300, 130}));
     add("one_column", in({130, 300}), in({300, 1}));
-    add("weights", in({29, 64}), weights({64, 96}));
-    add("weights_batched_rows", in({2, 5, 64}), weights({64, 33}));
-    add("long_k", in({7, 3000}), weights({3000, 17}));
+    add("weights", in({29, 64}), factors({64, 96}));
+    add("weights_batched_rows", in({2, 5, 64}), factors({64, 33}));
+    add("long_k", in({7, 3000}), factors({3000, 17}));
     add("batched", in({3, 4, 9, 11}), in({3, 4, 11, 13}));
     add("broadcast_batch", in({3, 1, 9, 11}), in({2, 11, 13}));
     add("broadcast_left", in({9, 11}), in({2, 3, 11, 5}));
@@ -87,15 +87,15 @@ void add_gemm_cases(std::vector<OpCase>& cases) {
     };
     const int64_t yes = 1;
     add("plain", {in({13, 21}), in({21, 17})}, {});
-    add("fully_connected", {in({3, 100}), weights({70, 100}), weights({70})}, {{"transB", yes}});
-    add("weights", {in({30, 48}), weights({48, 64}), weights({64})}, {});
+    add("fully_connected", {in({3, 100}), factors({70, 100}), factors({70})}, {{"transB", yes}});
+    add("weights", {in({30, 48}), factors({48, 64}), factors({64})}, {});
     add("all", {in({21, 13}), in({17, 21}), in({13, 17})},
         {{"transA", yes}, {"transB", yes}, {"alpha", 0.25F}, {"beta", 0.35F}});
     add("bias_row", {in({13, 21}), in({21, 17}), in({1, 17})}, {{"beta", 2.0F}});
     add("bias_column", {in({13, 21}), in({21, 17}), in({13, 1})}, {});
     add("bias_scalar", {in({13, 21}), in({21, 17}), in({})}, {});
     add("bias_one", {in({13, 21}), in({21, 17}), in({1})}, {});
-    add("transposed_a_weights", {in({40, 9}), weights({40, 24})}, {{"transA", yes}});
+    add("transposed_a_weights", {in({40, 9}), factors({40, 24})}, {{"transA", yes}});
     add("k_zero", {in({2, 0}), in({0, 3}), in({3})}, {});
     add("rows_zero", {in({0, 4}), in({4, 3}), in({3})}, {});
     add("i32", {in({3, 4}, DType::kInt32), in({4, 5}, DType::kInt32), in({5}, DType::kInt32)}, {});
