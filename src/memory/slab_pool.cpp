@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -80,16 +81,21 @@ class Chunk {
     int64_t touched_bytes_ = 0;  // of the slab's beginning: a block was there once
 };
 
-// A slab for blocks that are known to come. Guarded by the pool's mutex.
-struct Room {
-    explicit Room(Slab all) : slab(std::move(all)) {}
-    // All of its pages, so that blocks can be rounded to the alignment.
-    bool has(int64_t bytes) const { return is_open && bytes <= slab.mapped_bytes() - used_bytes; }
-
-    Slab slab;
-    int64_t used_bytes = 0;
-    bool is_open = true;
-};
+// Where blocks of these sizes begin that lie one behind the other, and where the last one ends.
+// Empty: they are more than any slab has.
+std::vector<int64_t> offsets_of(std::span<const int64_t> sizes_bytes) {
+    constexpr int64_t kMostBytes = std::numeric_limits<int64_t>::max() / 4;
+    std::vector<int64_t> offsets = {0};
+    offsets.reserve(sizes_bytes.size() + 1);
+    for (const int64_t bytes : sizes_bytes) {
+        if (bytes > kMostBytes - offsets.back()) {
+            return {};
+        }
+        const int64_t rounded = round_up(std::max<int64_t>(bytes, 1), SlabPool::kAlignmentBytes);
+        offsets.push_back(offsets.back() + rounded);
+    }
+    return offsets;
+}
 
 }  // namespace
 
@@ -98,12 +104,17 @@ struct SlabPool::Impl : std::enable_shared_from_this<SlabPool::Impl> {
     SlabPlacement placement;
     mutable std::mutex mutex;  // guards what follows
     std::vector<std::unique_ptr<Chunk>> chunks;
-    std::vector<std::shared_ptr<Slab>> own_slabs;  // of large blocks
-    std::vector<std::weak_ptr<Room>> rooms;        // whose blocks, or whoever reserved it, hold it
+    std::vector<std::weak_ptr<Slab>> others;  // that blocks hold
 
-    Result<std::shared_ptr<Slab>> new_slab(int64_t bytes) const {
-        LEAT_ASSIGN_OR_RETURN(Slab slab, Slab::make(bytes, domains, placement));
-        return std::make_shared<Slab>(std::move(slab));
+    // That its blocks hold.
+    std::shared_ptr<Slab> add(Slab made) {
+        auto slab = std::make_shared<Slab>(std::move(made));
+        const std::lock_guard lock(mutex);
+        others.erase(std::remove_if(others.begin(), others.end(),
+                                    [](const auto& held) { return held.expired(); }),
+                     others.end());
+        others.push_back(slab);
+        return slab;
     }
     // Under the mutex.
     Result<std::pair<Chunk*, std::byte*>> take(int64_t bytes, Range& spare) {
@@ -112,8 +123,8 @@ struct SlabPool::Impl : std::enable_shared_from_this<SlabPool::Impl> {
                 return std::pair(chunk.get(), begin);
             }
         }
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Slab> slab, new_slab(kChunkBytes));
-        chunks.push_back(std::make_unique<Chunk>(std::move(slab)));
+        LEAT_ASSIGN_OR_RETURN(Slab slab, Slab::make(kChunkBytes, domains, placement));
+        chunks.push_back(std::make_unique<Chunk>(std::make_shared<Slab>(std::move(slab))));
         return std::pair(chunks.back().get(), chunks.back()->take(bytes, spare));
     }
     void give_back(Chunk* chunk, Range range) {
@@ -124,43 +135,14 @@ struct SlabPool::Impl : std::enable_shared_from_this<SlabPool::Impl> {
                                       [&](const auto& held) { return held.get() == chunk; }));
         }
     }
-    // Null: no room has so much.
-    std::shared_ptr<std::byte> take_reserved(int64_t bytes) {
-        std::shared_ptr<Room> room;
-        int64_t offset = 0;
-        {
-            const std::lock_guard lock(mutex);
-            for (const std::weak_ptr<Room>& held : rooms) {
-                room = held.lock();
-                if (room != nullptr && room->has(bytes)) {
-                    bytes = round_up(bytes, kAlignmentBytes);
-                    offset = std::exchange(room->used_bytes, room->used_bytes + bytes);
-                    break;
-                }
-                room.reset();
-            }
-        }
-        if (room == nullptr) {
-            return nullptr;
-        }
-        std::byte* data = room->slab.data() + offset;
+    // [offset, offset + bytes) of a slab that no other block has.
+    std::shared_ptr<std::byte> block_of(std::shared_ptr<Slab> slab, int64_t offset, int64_t bytes) {
+        std::byte* data = slab->data() + offset;
         return std::shared_ptr<std::byte>(
-            data, [impl = shared_from_this(), room = std::move(room), offset, bytes](std::byte*) {
+            data, [impl = shared_from_this(), slab = std::move(slab), offset, bytes](std::byte*) {
                 const std::lock_guard lock(impl->mutex);
-                room->slab.discard(offset, bytes);
+                slab->discard(offset, bytes);
             });
-    }
-    void close(Room& room) {
-        const std::lock_guard lock(mutex);
-        room.is_open = false;
-        room.slab.discard(room.used_bytes, room.slab.mapped_bytes() - room.used_bytes);
-    }
-    void forget(const std::shared_ptr<Slab>& slab) {
-        const std::lock_guard lock(mutex);
-        const auto found = std::find(own_slabs.begin(), own_slabs.end(), slab);
-        if (found != own_slabs.end()) {
-            own_slabs.erase(found);
-        }
     }
 };
 
@@ -170,39 +152,33 @@ SlabPool::SlabPool(std::shared_ptr<MemoryDomains> domains, SlabPlacement placeme
     impl_->placement = std::move(placement);
 }
 
-std::shared_ptr<const void> SlabPool::reserve(int64_t bytes) {
-    if (bytes < kChunkBytes) {
-        return nullptr;
+Result<std::vector<std::shared_ptr<std::byte>>> SlabPool::allocate_together(
+    std::span<const int64_t> sizes_bytes) {
+    std::vector<std::shared_ptr<std::byte>> blocks;
+    blocks.reserve(sizes_bytes.size());
+    const std::vector<int64_t> offsets = offsets_of(sizes_bytes);
+    if (!offsets.empty() && offsets.back() >= kChunkBytes) {
+        Result<Slab> made = Slab::make_if_it_fits(offsets.back(), impl_->domains, impl_->placement);
+        if (made.ok()) {
+            const std::shared_ptr<Slab> slab = impl_->add(std::move(made).value());
+            for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+                blocks.push_back(impl_->block_of(slab, offsets[i], offsets[i + 1] - offsets[i]));
+            }
+            return blocks;
+        }
     }
-    Result<Slab> slab = Slab::make_if_it_fits(bytes, impl_->domains, impl_->placement);
-    if (!slab.ok()) {
-        return nullptr;
+    for (const int64_t bytes : sizes_bytes) {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> block, allocate(bytes));
+        blocks.push_back(std::move(block));
     }
-    const auto room = std::make_shared<Room>(std::move(slab).value());
-    {
-        const std::lock_guard lock(impl_->mutex);
-        impl_->rooms.erase(std::remove_if(impl_->rooms.begin(), impl_->rooms.end(),
-                                          [](const auto& held) { return held.expired(); }),
-                           impl_->rooms.end());
-        impl_->rooms.push_back(room);
-    }
-    return std::shared_ptr<const void>(
-        room.get(), [impl = impl_, room](const void* /*room*/) { impl->close(*room); });
+    return blocks;
 }
 
 Result<std::shared_ptr<std::byte>> SlabPool::allocate(int64_t bytes) {
-    if (std::shared_ptr<std::byte> reserved = impl_->take_reserved(std::max<int64_t>(bytes, 1))) {
-        return reserved;
-    }
     if (bytes >= kOwnSlabBytes) {
-        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Slab> slab, impl_->new_slab(bytes));
-        {
-            const std::lock_guard lock(impl_->mutex);
-            impl_->own_slabs.push_back(slab);
-        }
-        std::byte* data = slab->data();
-        return std::shared_ptr<std::byte>(
-            data, [impl = impl_, slab = std::move(slab)](std::byte*) { impl->forget(slab); });
+        LEAT_ASSIGN_OR_RETURN(Slab made, Slab::make(bytes, impl_->domains, impl_->placement));
+        const std::shared_ptr<Slab> slab = impl_->add(std::move(made));
+        return std::shared_ptr<std::byte>(slab, slab->data());
     }
     const int64_t rounded = round_up(std::max<int64_t>(bytes, 1), kAlignmentBytes);
     Range range = new_range();
@@ -223,13 +199,14 @@ Result<std::shared_ptr<std::byte>> SlabPool::allocate(int64_t bytes) {
 
 std::vector<std::shared_ptr<const Slab>> SlabPool::slabs() const {
     const std::lock_guard lock(impl_->mutex);
-    std::vector<std::shared_ptr<const Slab>> all(impl_->own_slabs.begin(), impl_->own_slabs.end());
+    std::vector<std::shared_ptr<const Slab>> all;
+    all.reserve(impl_->chunks.size() + impl_->others.size());
     for (const std::unique_ptr<Chunk>& chunk : impl_->chunks) {
         all.push_back(chunk->slab());
     }
-    for (const std::weak_ptr<Room>& held : impl_->rooms) {
-        if (const std::shared_ptr<Room> room = held.lock()) {
-            all.emplace_back(room, &room->slab);
+    for (const std::weak_ptr<Slab>& held : impl_->others) {
+        if (std::shared_ptr<const Slab> slab = held.lock()) {
+            all.push_back(std::move(slab));
         }
     }
     return all;

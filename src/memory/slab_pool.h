@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "memory/slab.h"
@@ -27,12 +28,12 @@ class SlabPool {
     // Zeroed memory, aligned to kAlignmentBytes; bytes == 0 gives one that must not be read. Room
     // of blocks that are gone is used again, and slabs without any block go back to the system.
     Result<std::shared_ptr<std::byte>> allocate(int64_t bytes);
-    // One slab for the next blocks, whatever their size, which lie in it one behind the other while
-    // they fit, until the result goes. What no block has then is given back, and whole pages of
-    // blocks are as they go: nothing of it is used again. Null: so much does not fit the domain, or
-    // is below kChunkBytes, and blocks are allocated as without.
-    std::shared_ptr<const void> reserve(int64_t bytes);
-    // All slabs with blocks in them, or reserved for some.
+    // The same for several blocks, which lie one behind the other in one slab. Whole pages of them
+    // are given back as blocks go, and nothing of it is used again. Where so much does not fit the
+    // domain, or is below kChunkBytes, each is allocated by itself.
+    Result<std::vector<std::shared_ptr<std::byte>>> allocate_together(
+        std::span<const int64_t> sizes_bytes);
+    // All slabs with blocks in them.
     std::vector<std::shared_ptr<const Slab>> slabs() const;
 
   private:

@@ -19,6 +19,7 @@
 #include "leat/status.h"
 #include "leat/tensor.h"
 #include "memory/mapped_weights.h"
+#include "memory/paged_copies.h"
 #include "memory/slab.h"
 
 namespace leat {
@@ -89,12 +90,19 @@ class WeightStore {
                                                          WeightReads reads,
                                                          std::optional<uint64_t> hash);
 
-    // True: elements of this type and content_hash are packed so for the target, or are about to
-    // be.
-    bool may_have(const WeightForm& form, WeightTarget target, uint64_t hash) const;
-    // Memory of one slab for entries of `bytes` in all that come next in the domain, until the
-    // result goes: SlabPool::reserve.
-    std::shared_ptr<const void> reserve(MemoryDomainId domain, int64_t bytes);
+    // A form whose packed bytes are in memory, and the content_hash of its source's elements.
+    struct Ready {
+        const WeightForm* form = nullptr;
+        uint64_t hash = 0;
+        const std::byte* packed = nullptr;
+    };
+    using MakeCopies = std::function<Status(std::vector<Copy>)>;
+    // get_or_pack for many at once, in one domain: what nobody has made yet gets memory together
+    // (SlabPool::allocate_together), which one call of `make_copies` fills; it must not call the
+    // store. In the order of `ready`; null where another caller is about to make the entry:
+    // get_or_pack waits for it.
+    Result<std::vector<std::shared_ptr<const std::byte>>> copy_together(
+        std::span<const Ready> ready, MemoryDomainId domain, const MakeCopies& make_copies);
 
     // What was packed of the tensor and lives; the same layout once for each domain.
     struct PackedForm {
@@ -138,9 +146,10 @@ class PlacedWeights {
         int64_t bytes,
         const WeightStore::Pack& pack,
         WeightReads reads = WeightReads::kWhole) const;
-    // Memory for the copies of these mapped constants that will be made and go where most do.
-    // Null: they go to no domain, or there is no such memory; get_or_pack works without.
-    std::shared_ptr<const void> reserve(std::span<const WeightForm> forms) const;
+    // WeightStore::copy_together for those of the forms that are mapped and go where most do; null
+    // for the others, and for all where they go to no domain. `forms` outlive the call.
+    Result<std::vector<std::shared_ptr<const std::byte>>> copy_together(
+        std::span<const WeightForm> forms, const WeightStore::MakeCopies& make_copies) const;
     // Of all entries, whoever reads them, and of what is mapped.
     int64_t packed_bytes() const {
         return store_->packed_bytes() + (mapped_ == nullptr ? 0 : mapped_->packed_bytes());

@@ -1,5 +1,7 @@
 #include "runtime/mapped_copies.h"
 
+#include <algorithm>
+#include <atomic>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -18,25 +20,64 @@ void no_packing(const Tensor& /*source*/, std::byte* /*packed*/) {
     LEAT_CHECK(false, "a mapped constant is packed");
 }
 
+// Makes copies with all threads of an executor; each takes the next huge pages until none is left.
+class SharedCopies {
+  public:
+    SharedCopies(scheduler::Executor& executor, std::vector<Copy> copies)
+        : executor_(executor), copies_(std::move(copies)) {}
+
+    Status make() {
+        const auto take_part = [](void* context, int64_t /*begin*/, int64_t end, int /*worker*/) {
+            if (end > 1) {
+                static_cast<SharedCopies*>(context)->copy();
+            }
+            return Status();
+        };
+        // A part for each thread behind one with no work: the executor calls helpers after it.
+        return executor_.parallel_for(executor_.worker_count() + 1, 1, take_part, this);
+    }
+
+  private:
+    // A thread takes one of so many parts of its even share of what is left: less and less, so that
+    // all end at about the same time.
+    static constexpr int64_t kPartsOfShare = 4;
+
+    void copy() {
+        const int64_t pages = copies_.page_count();
+        const int64_t parts = kPartsOfShare * executor_.worker_count();
+        int64_t begin = next_.load(std::memory_order_relaxed);
+        while (begin < pages) {
+            const int64_t end = begin + std::max<int64_t>(1, (pages - begin) / parts);
+            if (next_.compare_exchange_weak(begin, end, std::memory_order_relaxed)) {
+                copies_.copy(begin, end);
+                begin = next_.load(std::memory_order_relaxed);
+            }
+        }
+    }
+
+    scheduler::Executor& executor_;
+    const PagedCopies copies_;
+    std::atomic<int64_t> next_{0};
+};
+
 // The copies of one group.
 class GroupCopies {
   public:
     GroupCopies(const CompiledGraph::Impl& compiled, int group, std::span<const WeightForm> forms)
         : forms_(forms),
           weights_(compiled.placed_weights(group)),
-          threads_(compiled.runtime->groups[size_t(group)]),
-          held_(forms.size()) {}
+          threads_(compiled.runtime->groups[size_t(group)]) {}
 
     Status make() {
-        const auto range = [](void* context, int64_t begin, int64_t end, int /*worker*/) {
-            return static_cast<GroupCopies*>(context)->copy(begin, end);
-        };
         return catch_bad_alloc("copy packed constants", [&]() -> Status {
             // Once, and not for each constant; the executor's own threads are there anyway.
             scheduler::ThreadBinding binding(threads_.cpus);
             (void)binding.bind();
-            const std::shared_ptr<const void> room = weights_.reserve(forms_);
-            return threads_.executor->parallel_for(int64_t(held_.size()), 1, range, this);
+            LEAT_ASSIGN_OR_RETURN(
+                held_, weights_.copy_together(forms_, [this](std::vector<Copy> copies) {
+                    return SharedCopies(*threads_.executor, std::move(copies)).make();
+                }));
+            return make_others();
         });
     }
     void move_to(HeldWeights& all) {
@@ -45,12 +86,28 @@ class GroupCopies {
     }
 
   private:
-    Status copy(int64_t begin, int64_t end) {
+    // Those that go elsewhere, or that somebody else is making.
+    Status make_others() {
+        for (size_t i = 0; i < held_.size(); ++i) {
+            if (held_[i] == nullptr) {
+                others_.push_back(i);
+            }
+        }
+        if (others_.empty()) {
+            return {};
+        }
+        const auto range = [](void* context, int64_t begin, int64_t end, int /*worker*/) {
+            return static_cast<GroupCopies*>(context)->copy_others(begin, end);
+        };
+        return threads_.executor->parallel_for(int64_t(others_.size()), 1, range, this);
+    }
+    Status copy_others(int64_t begin, int64_t end) {
         return catch_bad_alloc("copy packed constants", [&]() -> Status {
             for (int64_t i = begin; i < end; ++i) {
-                const WeightForm& form = forms_[size_t(i)];
+                const size_t other = others_[size_t(i)];
+                const WeightForm& form = forms_[other];
                 LEAT_ASSIGN_OR_RETURN(
-                    held_[size_t(i)],
+                    held_[other],
                     weights_.get_or_pack(form.source, form.layout_key, form.bytes, no_packing));
             }
             return {};
@@ -61,6 +118,7 @@ class GroupCopies {
     PlacedWeights weights_;
     const ThreadGroup& threads_;
     HeldWeights held_;
+    std::vector<size_t> others_;  // of the forms
 };
 
 // Calls body(i) for each i of [0, count), each on a thread of its own as far as there are any.

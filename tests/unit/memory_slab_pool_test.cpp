@@ -110,121 +110,106 @@ SlabPool pool_in(const std::shared_ptr<MemoryDomains>& domains) {
     return SlabPool(domains, {MemoryPolicy::kBind, {kDomain}});
 }
 
-TEST(SlabPool, ReservedBlocksOfAllSizesLieInOneSlab) {
-    SlabPool pool(nullptr, {});
-    const auto room = pool.reserve(4 * kMib);
-    ASSERT_NE(room, nullptr);
-    EXPECT_THAT(pool.slabs(), SizeIs(1));
-    const Block small = allocate(pool, 100);
-    const Block none = allocate(pool, 0);
-    const Block large = allocate(pool, 3 * kMib);
-    const Block last = allocate(pool, kMib - 192);
-    EXPECT_EQ(none.get(), small.get() + 128);
-    EXPECT_EQ(large.get(), small.get() + 192);
-    EXPECT_EQ(last.get(), large.get() + 3 * kMib);
-    EXPECT_EQ(pool.slabs().front()->data(), small.get());
-    EXPECT_THAT(pool.slabs(), SizeIs(1));
-    const Block beyond = allocate(pool, kMib);  // nothing is left
-    EXPECT_THAT(pool.slabs(), SizeIs(2));
+std::vector<Block> allocate_together(SlabPool& pool, const std::vector<int64_t>& sizes_bytes) {
+    return *pool.allocate_together(sizes_bytes);
 }
 
-// Smaller blocks still fit after one that did not.
-TEST(SlabPool, BlocksThatDoNotFitWhatIsReservedAreElsewhere) {
+TEST(SlabPool, BlocksOfAllSizesLieInOneSlabTogether) {
     SlabPool pool(nullptr, {});
-    const auto room = pool.reserve(2 * kMib);
-    const Block first = allocate(pool, kMib);
-    const Block beyond = allocate(pool, 2 * kMib);
-    const Block fits = allocate(pool, kMib);
-    EXPECT_EQ(fits.get(), first.get() + kMib);
-    std::memset(beyond.get(), 1, size_t(2 * kMib));
-    EXPECT_EQ(fits.get()[0], std::byte{0});
+    const std::vector<Block> blocks = allocate_together(pool, {100, 0, 3 * kMib, kMib - 192});
+    ASSERT_THAT(blocks, SizeIs(4));
+    EXPECT_EQ(blocks[1].get(), blocks[0].get() + 128);
+    EXPECT_EQ(blocks[2].get(), blocks[0].get() + 192);
+    EXPECT_EQ(blocks[3].get(), blocks[2].get() + 3 * kMib);
+    ASSERT_THAT(pool.slabs(), SizeIs(1));
+    EXPECT_EQ(pool.slabs().front()->data(), blocks[0].get());
+    EXPECT_EQ(pool.slabs().front()->size_bytes(), 4 * kMib);
+    EXPECT_TRUE(std::all_of(blocks[0].get(), blocks[0].get() + 4 * kMib,
+                            [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-TEST(SlabPool, ReservesOnlyWhileTheReservationLives) {
-    SlabPool pool(nullptr, {});
-    auto room = pool.reserve(2 * kMib);
-    const Block first = allocate(pool, kMib);
-    room.reset();
-    const Block second = allocate(pool, kMib);
-    EXPECT_NE(second.get(), first.get() + kMib);
-    EXPECT_THAT(pool.slabs(), SizeIs(2));
-}
-
-TEST(SlabPool, ReservedSlabLivesAsLongAsABlockInIt) {
-    Block last;
+TEST(SlabPool, SlabOfSeveralBlocksLivesAsLongAsOneOfThem) {
+    std::vector<Block> blocks;
     {
         SlabPool pool(nullptr, {});
-        auto room = pool.reserve(2 * kMib);
-        Block first = allocate(pool, kMib);
-        last = allocate(pool, kMib);
-        std::memset(last.get(), 7, size_t(kMib));
-        room.reset();
-        first.reset();
+        blocks = allocate_together(pool, {kMib, kMib});
+        std::memset(blocks[1].get(), 7, size_t(kMib));
+        blocks[0].reset();
         EXPECT_THAT(pool.slabs(), SizeIs(1));
-        EXPECT_TRUE(std::all_of(last.get(), last.get() + kMib,
+        EXPECT_TRUE(std::all_of(blocks[1].get(), blocks[1].get() + kMib,
                                 [](std::byte byte) { return byte == std::byte{7}; }));
-        last.reset();
+        blocks[1].reset();
         EXPECT_THAT(pool.slabs(), IsEmpty());
-        const auto next = pool.reserve(2 * kMib);
-        last = allocate(pool, kMib);
+        blocks = allocate_together(pool, {kMib, kMib});
+        blocks[0].reset();
     }
-    std::memset(last.get(), 1, size_t(kMib));  // the pool is gone
+    std::memset(blocks[1].get(), 1, size_t(kMib));  // the pool is gone
 }
 
-// The limit counts what blocks have, no more: neither what nobody took nor what has gone.
-TEST(SlabPool, GivesReservedMemoryBackThatNoBlockHas) {
+// The limit counts what blocks have, no more.
+TEST(SlabPool, GivesPagesOfBlocksBackAsTheyGo) {
     constexpr int64_t kLimitBytes = 8 * kMib;
     const auto domains = two_domains({.limit_bytes = kLimitBytes});
     SlabPool pool = pool_in(domains);
     const auto left = [&] { return domains->budget(kDomain).bytes; };
-    auto room = pool.reserve(4 * kMib);
-    EXPECT_EQ(left(), 4 * kMib);
-    Block first = allocate(pool, kMib);
-    Block second = allocate(pool, kMib + 64);
-    std::memset(first.get(), 1, size_t(kMib));
-    std::memset(second.get(), 2, size_t(kMib));
-    room.reset();
+    std::vector<Block> blocks = allocate_together(pool, {kMib, kMib + 64});
     EXPECT_EQ(left(), kLimitBytes - 2 * kMib - page_bytes());
-    first.reset();
+    std::memset(blocks[0].get(), 1, size_t(kMib));
+    std::memset(blocks[1].get(), 2, size_t(kMib));
+    blocks[0].reset();
     EXPECT_EQ(left(), kLimitBytes - kMib - page_bytes());
-    EXPECT_EQ(second.get()[kMib - 1], std::byte{2});
-    second.reset();
+    EXPECT_EQ(blocks[1].get()[kMib - 1], std::byte{2});
+    blocks[1].reset();
     EXPECT_EQ(left(), kLimitBytes);
     EXPECT_THAT(pool.slabs(), IsEmpty());
 }
 
-// Nobody is told, and blocks go where they went without: in their domain as long as there is room.
-TEST(SlabPool, ReservesNothingBeyondTheLimit) {
+// Those that still fit are bound there, the others preferred, of which somebody is told once.
+TEST(SlabPool, BlocksThatDoNotFitTogetherAreApart) {
     std::vector<std::string> told;
     const auto domains = two_domains(
         {.limit_bytes = 2 * kMib, .tell = [&](const std::string& text) { told.push_back(text); }});
     told.clear();  // of what this machine does not let us do
     SlabPool pool = pool_in(domains);
-    EXPECT_EQ(pool.reserve(2 * kMib + 1), nullptr);
-    EXPECT_THAT(pool.slabs(), IsEmpty());
+    const std::vector<Block> fits = allocate_together(pool, {kMib, kMib});
+    EXPECT_THAT(pool.slabs(), SizeIs(1));
     EXPECT_THAT(told, IsEmpty());
-    EXPECT_EQ(domains->budget(kDomain).bytes, 2 * kMib);
-    const Block fits = allocate(pool, 2 * kMib);
-    EXPECT_THAT(told, IsEmpty());
-    const Block beyond = allocate(pool, kMib);
+    const std::vector<Block> beyond = allocate_together(pool, {kMib, kMib});
+    EXPECT_THAT(beyond, SizeIs(2));
+    EXPECT_THAT(pool.slabs(), SizeIs(3));
     EXPECT_THAT(told, SizeIs(1));
 }
 
-TEST(SlabPool, ReservesNothingBeyondAStrictLimit) {
+TEST(SlabPool, BlocksBeyondAStrictLimitAreAnError) {
     const auto domains = two_domains({.limit_bytes = 2 * kMib, .is_strict = true});
     SlabPool pool = pool_in(domains);
-    EXPECT_EQ(pool.reserve(3 * kMib), nullptr);
-    const Block fits = allocate(pool, 2 * kMib);
-    const Result<Block> beyond = pool.allocate(kMib);
+    const std::vector<int64_t> sizes_bytes = {kMib, kMib, kMib};
+    const Result<std::vector<Block>> beyond = pool.allocate_together(sizes_bytes);
     ASSERT_FALSE(beyond.ok());
     EXPECT_EQ(beyond.error().code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(pool.slabs(), IsEmpty());
+    EXPECT_EQ(domains->budget(kDomain).bytes, 2 * kMib);
 }
 
-TEST(SlabPool, ReservesNothingForFewBytesAndImpossiblyMany) {
+TEST(SlabPool, FewBytesTogetherAreInASlabOfOthers) {
     SlabPool pool(nullptr, {});
-    for (const int64_t bytes :
-         {int64_t{-1}, int64_t{0}, SlabPool::kChunkBytes - 1, int64_t{1} << 62, INT64_MAX}) {
-        EXPECT_EQ(pool.reserve(bytes), nullptr) << bytes;
+    const Block other = allocate(pool, 64);
+    const std::vector<Block> blocks = allocate_together(pool, {64, SlabPool::kOwnSlabBytes - 64});
+    EXPECT_EQ(blocks[0].get(), other.get() + 64);
+    EXPECT_EQ(blocks[1].get(), other.get() + 128);
+    EXPECT_THAT(allocate_together(pool, {}), IsEmpty());
+    EXPECT_THAT(pool.slabs(), SizeIs(1));
+}
+
+TEST(SlabPool, ImpossiblyManyBytesTogetherAreOutOfMemory) {
+    SlabPool pool(nullptr, {});
+    for (const std::vector<int64_t>& sizes_bytes :
+         {std::vector<int64_t>{64, int64_t{1} << 62},
+          {int64_t{1} << 60, int64_t{1} << 60, int64_t{1} << 60},
+          {INT64_MAX, INT64_MAX}}) {
+        const Result<std::vector<Block>> blocks = pool.allocate_together(sizes_bytes);
+        ASSERT_FALSE(blocks.ok()) << sizes_bytes.back();
+        EXPECT_EQ(blocks.error().code(), StatusCode::kOutOfMemory);
     }
     EXPECT_THAT(pool.slabs(), IsEmpty());
 }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "base/mapped_file.h"
 #include "memory/content_hash.h"
 #include "memory/slab.h"
@@ -234,6 +235,127 @@ TEST(WeightStore, GivesBackThePagesOfAMappedFile) {
     }
     EXPECT_EQ(during, 64);
     EXPECT_EQ(present_pages(mapping, 64), 0);
+}
+
+// Forms of these values, packed as they are, in one domain. Nothing is placed on nodes.
+struct ReadyForms {
+    explicit ReadyForms(const std::vector<float>& values) {
+        forms.reserve(values.size());
+        for (const float value : values) {
+            forms.push_back({make_tensor(value), "rows", 8});
+            const Tensor& source = forms.back().source;
+            ready.push_back(
+                {&forms.back(), content_hash({source.bytes(), size_t(8)}), source.bytes()});
+        }
+    }
+    std::vector<WeightForm> forms;
+    std::vector<WeightStore::Ready> ready;
+};
+
+constexpr MemoryDomainId kDomain{0};
+
+WeightStore store_of_one_domain() {
+    std::vector<MemoryDomain> domains(1);
+    domains.front().id = kDomain;
+    return WeightStore(std::make_shared<MemoryDomains>(domains, MemoryDomainOptions()), {kDomain});
+}
+
+Status make_copies(const std::vector<Copy>& copies) {
+    for (const Copy& copy : copies) {
+        std::memcpy(copy.to, copy.from, size_t(copy.bytes));
+    }
+    return {};
+}
+
+void no_packing(const Tensor& /*source*/, std::byte* /*packed*/) {
+    ADD_FAILURE() << "packed again";
+}
+
+TEST(WeightStore, CopiesTogetherWhatIsMissing) {
+    WeightStore store = store_of_one_domain();
+    const ReadyForms given({1, 2, 3});
+    const auto second = store.get_or_pack(given.forms[1].source, "rows", 8, copy_floats).value();
+    std::vector<const std::byte*> from;
+    auto copied = store.copy_together(given.ready, kDomain, [&](const std::vector<Copy>& copies) {
+        for (const Copy& copy : copies) {
+            from.push_back(copy.from);
+        }
+        return make_copies(copies);
+    });
+    ASSERT_TRUE(copied.ok());
+    EXPECT_THAT(from, ::testing::ElementsAre(given.ready[0].packed, given.ready[2].packed));
+    ASSERT_EQ(copied->size(), 3U);
+    EXPECT_EQ((*copied)[1], second);
+    EXPECT_EQ(store.packed_bytes(), 24);
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(std::memcmp((*copied)[i].get(), given.ready[i].packed, 8), 0) << i;
+        EXPECT_EQ(store.get_or_pack(given.forms[i].source, "rows", 8, no_packing).value(),
+                  (*copied)[i]);
+    }
+    copied->clear();
+    EXPECT_EQ(store.packed_bytes(), 8);
+}
+
+// Twice the same elements: the second is what the first becomes.
+TEST(WeightStore, CopiesEqualElementsOnce) {
+    WeightStore store = store_of_one_domain();
+    const ReadyForms given({1, 1});
+    const auto copied = store.copy_together(given.ready, kDomain, make_copies).value();
+    EXPECT_NE(copied[0], nullptr);
+    EXPECT_EQ(copied[1], nullptr);
+    EXPECT_EQ(store.get_or_pack(given.forms[1].source, "rows", 8, no_packing).value(), copied[0]);
+}
+
+// Somebody packs the first form while both are to be copied.
+TEST(WeightStore, DoesNotCopyTogetherWhatAnotherCallerPacks) {
+    WeightStore store = store_of_one_domain();
+    const ReadyForms given({1, 2});
+    std::vector<std::shared_ptr<const std::byte>> copied;
+    const auto pack = [&](const Tensor& source, std::byte* packed) {
+        std::thread other(
+            [&] { copied = store.copy_together(given.ready, kDomain, make_copies).value(); });
+        other.join();
+        copy_floats(source, packed);
+    };
+    const auto first = store.get_or_pack(given.forms[0].source, "rows", 8, pack);
+    ASSERT_TRUE(first.ok());
+    ASSERT_EQ(copied.size(), 2U);
+    EXPECT_EQ(copied[0], nullptr);
+    EXPECT_NE(copied[1], nullptr);
+}
+
+TEST(WeightStore, CallersWaitForWhatIsCopiedTogether) {
+    WeightStore store = store_of_one_domain();
+    const ReadyForms given({1, 2});
+    std::shared_ptr<const std::byte> waited_for;
+    std::thread other;
+    const auto copied =
+        store
+            .copy_together(
+                given.ready, kDomain,
+                [&](const std::vector<Copy>& copies) {
+                    other = std::thread([&] {
+                        waited_for =
+                            store.get_or_pack(given.forms[1].source, "rows", 8, no_packing).value();
+                    });
+                    return make_copies(copies);
+                })
+            .value();
+    other.join();
+    EXPECT_EQ(waited_for, copied[1]);
+}
+
+TEST(WeightStore, KeepsNothingOfCopiesThatFail) {
+    WeightStore store = store_of_one_domain();
+    const ReadyForms given({1, 2, 2});
+    const auto failed = store.copy_together(
+        given.ready, kDomain, [](const std::vector<Copy>&) { return out_of_memory("no copies"); });
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(store.packed_bytes(), 0);
+    EXPECT_THAT(store.slabs(), ::testing::IsEmpty());
+    const auto packed = store.get_or_pack(given.forms[1].source, "rows", 8, copy_floats);
+    ASSERT_TRUE(packed.ok());  // nobody waits for those that failed
+    EXPECT_EQ(std::memcmp(packed->get(), given.ready[1].packed, 8), 0);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using testing_support::random_tensor;
 
 constexpr int64_t kMib = int64_t{1} << 20;
 
-std::shared_ptr<Runtime::Impl> two_groups(MemoryDomainOptions options) {
+std::shared_ptr<Runtime::Impl> two_groups(MemoryDomainOptions options, int threads = 1) {
     const std::vector<MemoryDomain> of_machine =
         make_memory_domains(scheduler::machine_topology(), scheduler::compute_domains());
     std::vector<MemoryDomain> domains(2);
@@ -35,7 +35,7 @@ std::shared_ptr<Runtime::Impl> two_groups(MemoryDomainOptions options) {
         domains[size_t(domain)].cpus = scheduler::affinity_cpus();
         ThreadGroup& group = runtime->groups.emplace_back();
         group.executor =
-            std::make_unique<scheduler::Executor>(scheduler::ExecutorOptions{.threads = 1});
+            std::make_unique<scheduler::Executor>(scheduler::ExecutorOptions{.threads = threads});
         group.worker_homes = {MemoryDomainId{domain}};
         group.home = MemoryDomainId{domain};
         group.cpus = domains[size_t(domain)].cpus;
@@ -93,6 +93,38 @@ TEST(MappedCopies, AreTheElementsOnceInEachDomain) {
     EXPECT_EQ(packed.compiled.runtime->weights.packed_bytes(), bytes);
 }
 
+// Huge pages are filled by whichever thread comes first.
+TEST(MappedCopies, AreMadeByAllThreadsOfAGroup) {
+    std::vector<int64_t> many = sizes();
+    many.insert(many.end(), {9 * kMib, 12, 2 * kMib, 5 * kMib + 64, 700 << 10});
+    const Packed packed(two_groups({}, 3), many);
+    for (int round = 0; round < 20; ++round) {
+        const Result<HeldWeights> held = packed.copy();
+        ASSERT_TRUE(held.ok()) << held.error().message();
+        ASSERT_THAT(*held, SizeIs(2 * many.size()));
+        for (size_t i = 0; i < held->size(); ++i) {
+            EXPECT_TRUE(is_copy((*held)[i], packed.forms[i % many.size()])) << round << ' ' << i;
+        }
+    }
+}
+
+// Where constants go by themselves: each group makes those of its own domain, the first one those
+// that both read in the first.
+TEST(MappedCopies, GoWhereTheirConstantsGo) {
+    const auto runtime = two_groups({});
+    Packed packed(runtime, sizes());
+    const WeightTargets others = {{packed.forms[1].source.bytes(), {MemoryDomainId{0}}}};
+    packed.compiled.weight_targets = {{}, others};
+    const Result<HeldWeights> held = packed.copy();
+    ASSERT_TRUE(held.ok()) << held.error().message();
+    ASSERT_THAT(*held, SizeIs(2 * packed.forms.size()));
+    for (size_t i = 0; i < packed.forms.size(); ++i) {
+        const auto& second = (*held)[packed.forms.size() + i];
+        EXPECT_TRUE(is_copy(second, packed.forms[i])) << i;
+        EXPECT_EQ((*held)[i] == second, i == 1) << i;
+    }
+}
+
 // One mapping and one order to the kernel for all constants of a domain.
 TEST(MappedCopies, OfADomainLieInOneSlab) {
     const Packed packed(two_groups({}), sizes());
@@ -120,7 +152,7 @@ TEST(MappedCopies, GiveAllBackWithTheLastHolder) {
 }
 
 // Copies that there are already are shared; only what is new gets memory.
-TEST(MappedCopies, ReserveNothingForCopiesThatThereAre) {
+TEST(MappedCopies, TakeNoMemoryForCopiesThatThereAre) {
     const auto runtime = two_groups({.limit_bytes = 16 * kMib});
     const Packed first(runtime, sizes());
     const Result<HeldWeights> held = first.copy();
