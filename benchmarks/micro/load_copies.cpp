@@ -2,10 +2,11 @@
 // each NUMA node, beside memcpy of as many bytes from the same file in the page cache.
 //
 // In each round, one after the other: what Runtime::load does to copy them, of a file that is
-// opened for it, and memcpy. This copies one node after the other, or with a thread on each node;
-// from a mapping that is as fresh as that of a load, or was read before; to memory that nobody has
-// touched, as that of a load, or to the same again. Of these the copy like a load's is the one with
-// a thread on each node from a fresh mapping to fresh memory.
+// opened for it, and memcpy. This copies one node after the other, or to all at once with a thread
+// on each node, or with one on each CPU, which copy equal parts of whole huge pages; from a mapping
+// that is as fresh as that of a load, or was read before; to memory that nobody has touched, as
+// that of a load, or to the same again. Of these the copies like a load's are those to all nodes at
+// once from a fresh mapping to fresh memory; a load has a thread on each CPU.
 //
 // On a machine with one node there are two domains of it, each with half of its CPUs: all takes the
 // same way, to the same node.
@@ -27,6 +28,7 @@
 #include "backends/backend.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/round_up.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
 #include "leat/scheduler/machine_topology.h"
@@ -115,32 +117,42 @@ struct Series {
 };
 
 // Ways to copy by memcpy.
+enum class Threads : uint8_t { kOne, kOneOnEachNode, kOneOnEachCpu };
 struct Way {
-    bool is_beside;  // a thread on each node, else one node after the other
+    Threads threads;
     bool is_mapped_afresh;
     const char* name;
 };
-constexpr Way kWays[] = {{false, false, "memcpy in turn, mapping read before"},
-                         {false, true, "memcpy in turn, mapping fresh"},
-                         {true, true, "memcpy beside each other, mapping fresh"}};
+constexpr Way kWays[] = {{Threads::kOne, false, "memcpy in turn, mapping read before"},
+                         {Threads::kOne, true, "memcpy in turn, mapping fresh"},
+                         {Threads::kOneOnEachNode, true, "memcpy beside each other, mapping fresh"},
+                         {Threads::kOneOnEachCpu, true, "memcpy on each CPU, mapping fresh"}};
 
-void copy_to_node(std::span<const std::byte> source, const Slab& slab, const MemoryDomain& domain) {
+// A thread's part.
+void copy_part(std::span<const std::byte> source, std::byte* target, const MemoryDomain& domain) {
     scheduler::ThreadBinding binding(domain.cpus);
     (void)binding.bind();
-    std::memcpy(slab.data(), source.data(), source.size());
+    std::memcpy(target, source.data(), source.size());
 }
 
 void copy_to_nodes(std::span<const std::byte> source,
                    const std::vector<Slab>& slabs,
                    const MemoryDomains& domains,
-                   bool is_beside) {
+                   Threads which) {
     std::vector<std::thread> threads;
     for (const Slab& slab : slabs) {
         const MemoryDomain& domain = domains.at(slab.placement().domains.front());
-        if (is_beside && &slab != &slabs.back()) {
-            threads.emplace_back(copy_to_node, source, std::cref(slab), std::cref(domain));
-        } else {
-            copy_to_node(source, slab, domain);
+        const size_t parts = which == Threads::kOneOnEachCpu ? domain.cpus.size() : 1;
+        const auto part_bytes =
+            size_t(round_up(int64_t(divide_up(source.size(), parts)), Slab::kHugePageBytes));
+        for (size_t begin = 0; begin < source.size(); begin += part_bytes) {
+            const auto part = source.subspan(begin, std::min(part_bytes, source.size() - begin));
+            const bool is_last = &slab == &slabs.back() && begin + part_bytes >= source.size();
+            if (which == Threads::kOne || is_last) {
+                copy_part(part, slab.data() + begin, domain);
+            } else {
+                threads.emplace_back(copy_part, part, slab.data() + begin, std::cref(domain));
+            }
         }
     }
     for (std::thread& thread : threads) {
@@ -168,7 +180,7 @@ Status copy_by_memcpy(const std::filesystem::path& file,
         const auto start = Clock::now();
         LEAT_ASSIGN_OR_RETURN(const MappedFile fresh, MappedFile::open(file));
         const MappedFile& source = way.is_mapped_afresh ? fresh : read_before;
-        copy_to_nodes(source.bytes().last(bytes), slabs, *domains, way.is_beside);
+        copy_to_nodes(source.bytes().last(bytes), slabs, *domains, way.threads);
         times.ms.push_back(ms_since(start));
     }
     return {};
