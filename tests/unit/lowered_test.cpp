@@ -52,7 +52,10 @@ TEST(KeyOf, TellsSymbolsInputsAndTheirElementsApart) {
 TEST(LastProgram, IsMadeAgainOnlyForOtherShapes) {
     LastProgram<int> last;
     int made = 0;
-    const auto make = [&] { return std::make_shared<const int>(++made); };
+    const auto make = [&](const int* former) {
+        EXPECT_EQ(former == nullptr ? 0 : *former, made);
+        return std::make_shared<const int>(++made);
+    };
     const ShapeOfRun four(4);
     const ShapeOfRun five(5);
     const std::shared_ptr<const int> first = last.of(four.shape, make);
@@ -136,24 +139,113 @@ TEST(Lower, TellsInWhichStepsOperandsAreUsed) {
     ImportedGraph graph = graph_without_elements();
     const LoweredGraph lowered = lower(graph, None(), plugin::made<LeatRunShape>());
     using Lists = std::vector<std::vector<int32_t>>;
-    EXPECT_EQ(lowered.input_steps, Lists({{0}}));
-    EXPECT_EQ(lowered.output_steps, Lists({{1}}));
+    EXPECT_EQ(lowered.form->input_steps, Lists({{0}}));
+    EXPECT_EQ(lowered.form->output_steps, Lists({{1}}));
     // x is a result too: it is copied when all is done.
     graph.graph.outputs.push_back({1});
     graph.graph.output_names.push_back("x");
     const LoweredGraph copied = lower(graph, None(), plugin::made<LeatRunShape>());
-    EXPECT_EQ(copied.input_steps, Lists({{0, 1}}));
-    EXPECT_EQ(copied.output_steps, Lists({{1}, {1}}));
+    EXPECT_EQ(copied.form->input_steps, Lists({{0, 1}}));
+    EXPECT_EQ(copied.form->output_steps, Lists({{1}, {1}}));
 }
 
 TEST(Lower, PlacesConstantsWithoutElements) {
     const LoweredGraph lowered =
         lower(graph_without_elements(), None(), plugin::made<LeatRunShape>());
     EXPECT_EQ(lowered.steps.size(), 2U);
-    EXPECT_EQ(lowered.places[0].place, Place::kConstant);
-    EXPECT_EQ(lowered.places[0].index, 0);
-    EXPECT_EQ(lowered.places[2].index, 1);
+    EXPECT_EQ(lowered.form->places[0].place, Place::kConstant);
+    EXPECT_EQ(lowered.form->places[0].index, 0);
+    EXPECT_EQ(lowered.form->places[2].index, 1);
     EXPECT_FALSE(lowered.facts[0].value.has_value());
+}
+
+// y = -(-x), x f32[rows, 2];  neg_k = -k, k i64[1], which a host may give before the run
+ImportedGraph graph_with_sizes() {
+    ImportedGraph imported;
+    GraphData& graph = imported.graph;
+    graph.name = "g";
+    imported.symbols = {{"rows", 1, 8}, {"unused", 1, 8}};
+    const auto add_value = [&graph](const char* name, DType dtype, std::vector<DimSpec> dims) {
+        ValueData& value = graph.values.emplace_back();
+        value.name = name;
+        value.type = TypeInfo::tensor(dtype, std::move(dims));
+    };
+    add_value("x", DType::kFloat32, {DimSpec("rows"), 2});
+    add_value("k", DType::kInt64, {1});
+    add_value("neg_k", DType::kInt64, {1});
+    add_value("neg_x", DType::kFloat32, {DimSpec("rows"), 2});
+    add_value("y", DType::kFloat32, {DimSpec("rows"), 2});
+    for (const int32_t result : {2, 3, 4}) {
+        NodeData& node = graph.nodes.emplace_back();
+        node.op_type = "Neg";
+        node.def = find_op("", "Neg");
+        node.inputs = {{result == 2 ? 1 : result == 3 ? 0 : 3}};
+        node.outputs = {{result}};
+        graph.value({result}).producer = {result - 2};
+    }
+    graph.inputs = {{0}, {1}};
+    graph.outputs = {{4}, {2}};
+    graph.output_names = {"y", "neg_k"};
+    return imported;
+}
+
+void expect_same(const LoweredGraph& found, const LoweredGraph& expected) {
+    ASSERT_EQ(found.steps.size(), expected.steps.size());
+    for (size_t s = 0; s < found.steps.size(); ++s) {
+        EXPECT_EQ(found.steps[s].node, expected.steps[s].node);
+        ASSERT_EQ(found.steps[s].inputs.size(), expected.steps[s].inputs.size());
+        ASSERT_EQ(found.steps[s].outputs.size(), expected.steps[s].outputs.size());
+        EXPECT_EQ(found.steps[s].inputs[0].shape, expected.steps[s].inputs[0].shape);
+        EXPECT_EQ(found.steps[s].outputs[0].shape, expected.steps[s].outputs[0].shape);
+    }
+    ASSERT_EQ(found.transients.size(), expected.transients.size());
+    for (size_t t = 0; t < found.transients.size(); ++t) {
+        EXPECT_EQ(found.transients[t].bytes, expected.transients[t].bytes);
+    }
+    ASSERT_EQ(found.outputs.size(), expected.outputs.size());
+    for (size_t i = 0; i < found.outputs.size(); ++i) {
+        EXPECT_EQ(found.outputs[i].bytes, expected.outputs[i].bytes);
+        EXPECT_EQ(found.outputs[i].is_copied, expected.outputs[i].is_copied);
+    }
+    EXPECT_EQ(found.form->input_steps, expected.form->input_steps);
+    EXPECT_EQ(found.form->output_steps, expected.form->output_steps);
+    EXPECT_EQ(found.form->transient_steps, expected.form->transient_steps);
+}
+
+TEST(Lower, SharesTheFormWithOtherSizes) {
+    const ImportedGraph graph = graph_with_sizes();
+    const None none;
+    const LoweredGraph four = lower(graph, none, ShapeOfRun(4).shape);
+    const LoweredGraph five = lower(graph, none, ShapeOfRun(5).shape, {}, four.form);
+    EXPECT_EQ(five.form, four.form);
+    EXPECT_EQ(four.outputs[0].bytes, 4 * 2 * 4);
+    EXPECT_EQ(four.transients[0].bytes, 4 * 2 * 4);
+    EXPECT_EQ(five.outputs[0].bytes, 5 * 2 * 4);
+    EXPECT_EQ(five.transients[0].bytes, 5 * 2 * 4);
+    expect_same(five, lower(graph, none, ShapeOfRun(5).shape));
+}
+
+// What follows from a host input needs no step.
+TEST(Lower, HasAnotherFormWhereOtherValuesAreKnown) {
+    const ImportedGraph graph = graph_with_sizes();
+    const None none;
+    const LoweredGraph without = lower(graph, none, ShapeOfRun(4).shape);
+    EXPECT_EQ(without.steps.size(), 3U);
+    ShapeOfRun shape(4);
+    shape.set_input(1, 7);
+    shape.view.dtype = int32_t(DType::kInt64);
+    const LoweredGraph with = lower(graph, none, shape.shape, {}, without.form);
+    EXPECT_NE(with.form, without.form);
+    EXPECT_EQ(with.steps.size(), 2U);
+    EXPECT_EQ(with.form->places[2].place, Place::kKnown);
+    EXPECT_EQ(with.facts[2].value->data<int64_t>()[0], -7);
+    EXPECT_TRUE(with.outputs[1].is_copied);
+    expect_same(with, lower(graph, none, shape.shape));
+    shape.set_input(1, 9);
+    shape.view.dtype = int32_t(DType::kInt64);
+    const LoweredGraph other = lower(graph, none, shape.shape, {}, with.form);
+    EXPECT_EQ(other.form, with.form) << "other elements of the same values";
+    EXPECT_EQ(other.facts[2].value->data<int64_t>()[0], -9);
 }
 
 // A constant that nobody describes would be packed as another one.

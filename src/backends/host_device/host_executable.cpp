@@ -31,16 +31,6 @@ uint64_t hash_of_graph(const lowered::ImportedGraph& graph) {
     return hash_of(text);
 }
 
-// A run does one step after the other.
-std::vector<LeatEdge> chain(int32_t step_count) {
-    std::vector<LeatEdge> edges;
-    edges.reserve(size_t(step_count));
-    for (int32_t i = 1; i < step_count; ++i) {
-        edges.push_back({i - 1, i});
-    }
-    return edges;
-}
-
 }  // namespace
 
 HostExecutable::HostExecutable(lowered::ImportedGraph graph,
@@ -56,16 +46,17 @@ void HostExecutable::write(LeatPlacement to, std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<const HostProgram> HostExecutable::program_of(const LeatRunShape& shape) {
-    return last_program_.of(shape, [&] { return make_program(graph(), shape, context_); });
+    return last_program_.of(shape, [&](const HostProgram* former) {
+        return make_program(graph(), shape, context_, former);
+    });
 }
 
 std::unique_ptr<plugin::Requirements> HostExecutable::requirements(const LeatRunShape& shape) {
     const std::shared_ptr<const HostProgram> program = program_of(shape);
-    const lowered::LoweredGraph& lowered = program->graph;
-    const auto step_count = int32_t(lowered.steps.size());
-    return requirements_of({program, lowered.transients, lowered.outputs, chain(step_count),
-                            step_count, lowered.input_steps, lowered.output_steps,
-                            program->step_names});
+    const HostForm& form = *program->form;
+    return requirements_of({program, program->graph.transients, program->graph.outputs, form.edges,
+                            int32_t(form.steps.size()), form.input_rows, form.output_rows,
+                            form.step_name_rows});
 }
 
 std::unique_ptr<plugin::Instance> HostExecutable::link(const LeatRunShape& shape,

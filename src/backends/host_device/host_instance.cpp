@@ -22,7 +22,12 @@ HostInstance::HostInstance(const GraphData& graph,
       context_(context),
       device_(device),
       identity_(identity),
-      args_(program_->graph.steps) {
+      args_(program_->graph.args) {
+    size_t first = 0;
+    for (const lowered::LoweredStep& step : program_->graph.steps) {
+        first_args_.push_back(first);
+        first += step.inputs.size() + step.outputs.size();
+    }
     const std::vector<lowered::LoweredTransient>& wanted = program_->graph.transients;
     if (size_t(linkage.transient_count) != wanted.size()) {
         plugin::invalid_argument(
@@ -36,7 +41,7 @@ HostInstance::HostInstance(const GraphData& graph,
     for (int32_t i = 0; i < linkage.constant_count; ++i) {
         constants_.push_back(address_of(linkage.constants[i], 0));
     }
-    for (const lowered::ValuePlace& place : program_->graph.places) {
+    for (const lowered::ValuePlace& place : program_->graph.form->places) {
         if (place.place == lowered::Place::kConstant && size_t(place.index) >= constants_.size()) {
             plugin::invalid_argument(fmt::format("no place for packed constant {}", place.index));
         }
@@ -70,7 +75,7 @@ int64_t HostInstance::input_bytes(size_t input) const {
 std::span<const std::byte> HostInstance::input_range(size_t input,
                                                      const std::vector<LeatBinding>& inputs) const {
     const auto value = size_t(graph_.inputs[input].index);
-    if (program_->graph.places[value].place != lowered::Place::kInput) {
+    if (program_->graph.form->places[value].place != lowered::Place::kInput) {
         return {};
     }
     const int64_t bytes = input_bytes(input);
@@ -91,7 +96,7 @@ void HostInstance::check_bindings(const LeatBinding* inputs, const LeatBinding* 
     const lowered::LoweredGraph& program = program_->graph;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const auto value = size_t(graph_.inputs[i].index);
-        if (program.places[value].place == lowered::Place::kInput) {
+        if (program.form->places[value].place == lowered::Place::kInput) {
             check_binding(inputs[i], input_bytes(i));
         }
     }
@@ -110,7 +115,7 @@ std::byte* HostInstance::address_of_value(ValueId id,
     if (!id.valid()) {
         return nullptr;
     }
-    const lowered::ValuePlace place = program_->graph.places[size_t(id.index)];
+    const lowered::ValuePlace place = program_->graph.form->places[size_t(id.index)];
     const auto index = size_t(place.index);
     switch (place.place) {
         case lowered::Place::kInput:
@@ -132,39 +137,49 @@ std::byte* HostInstance::address_of_value(ValueId id,
 void HostInstance::bind_step(size_t index,
                              const std::vector<LeatBinding>& inputs,
                              const std::vector<LeatBinding>& outputs) {
-    lowered::LoweredStep& step = args_[index];
-    const NodeData& node = graph_.node(step.node);
+    const NodeData& node = graph_.node(program_->graph.steps[index].node);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
-        step.inputs[k].data = address_of_value(node.inputs[k], inputs, outputs);
+        inputs_of(index)[k].data = address_of_value(node.inputs[k], inputs, outputs);
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-        step.outputs[k].data = address_of_value(node.outputs[k], inputs, outputs);
+        outputs_of(index)[k].data = address_of_value(node.outputs[k], inputs, outputs);
     }
+}
+
+std::span<TensorArg> HostInstance::inputs_of(size_t index) {
+    return std::span(args_).subspan(first_args_[index], program_->graph.steps[index].inputs.size());
+}
+
+std::span<TensorArg> HostInstance::outputs_of(size_t index) {
+    const lowered::LoweredStep& step = program_->graph.steps[index];
+    return std::span(args_).subspan(first_args_[index] + step.inputs.size(), step.outputs.size());
 }
 
 void HostInstance::run_non_zero_step(size_t index, const std::vector<LeatBinding>& outputs) {
-    const lowered::LoweredStep& step = args_[index];
-    const ValueId result = graph_.node(step.node).outputs[0];
-    const auto output = size_t(program_->graph.places[size_t(result.index)].index);
-    const int64_t count = run_non_zero(step.inputs[0], step.outputs[0].as<int64_t>());
+    const TensorArg& to = outputs_of(index)[0];
+    const ValueId result = graph_.node(program_->graph.steps[index].node).outputs[0];
+    const auto output = size_t(program_->graph.form->places[size_t(result.index)].index);
+    const int64_t count = run_non_zero(inputs_of(index)[0], to.as<int64_t>());
     const bool reports_bound = context_.plants.has(queues::Plant::kWrongActualSize);
-    outputs[output].actual_extents[0] = step.outputs[0].shape[0];
-    outputs[output].actual_extents[1] = reports_bound ? step.outputs[0].shape[1] : count;
+    outputs[output].actual_extents[0] = to.shape[0];
+    outputs[output].actual_extents[1] = reports_bound ? to.shape[1] : count;
 }
 
 void HostInstance::run_step(size_t index, const std::vector<LeatBinding>& outputs) {
-    const lowered::LoweredStep& args = args_[index];
+    const std::span<const TensorArg> from = inputs_of(index);
+    const std::span<const TensorArg> to = outputs_of(index);
+    const NodeData& node = graph_.node(program_->graph.steps[index].node);
     const ProgramStep& step = program_->steps[index];
     if (step.custom) {
-        run_custom(*step.custom, graph_.node(args.node), args.inputs, args.outputs);
+        run_custom(*step.custom, node, from, to);
     } else if (step.kernel != nullptr) {
         std::byte* scratch = step.scratch < 0 ? nullptr : transients_[size_t(step.scratch)];
-        lowered::throw_if(context_.team.run(*step.kernel, {args.inputs, args.outputs, scratch},
-                                            step.scratch_stride));
-    } else if (is_non_zero(graph_.node(args.node))) {
+        lowered::throw_if(
+            context_.team.run(*step.kernel, {from, to, scratch}, step.scratch_stride));
+    } else if (is_non_zero(node)) {
         run_non_zero_step(index, outputs);
     } else {
-        std::memcpy(args.outputs[0].data, args.inputs[0].data, size_t(bytes_of(args.inputs[0])));
+        std::memcpy(to[0].data, from[0].data, size_t(bytes_of(from[0])));
     }
 }
 
@@ -183,7 +198,7 @@ void HostInstance::copy_outputs(const std::vector<LeatBinding>& inputs,
 void HostInstance::run(const std::vector<LeatBinding>& inputs,
                        const std::vector<LeatBinding>& outputs,
                        LeatProfile* profile) {
-    for (size_t i = 0; i < args_.size(); ++i) {
+    for (size_t i = 0; i < program_->steps.size(); ++i) {
         bind_step(i, inputs, outputs);
         const int64_t begin = device_ticks(context_);
         run_step(i, outputs);

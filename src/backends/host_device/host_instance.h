@@ -56,6 +56,9 @@ class HostInstance final : public plugin::Instance {
     void bind_step(size_t index,
                    const std::vector<LeatBinding>& inputs,
                    const std::vector<LeatBinding>& outputs);
+    // Of a step, in args_.
+    std::span<TensorArg> inputs_of(size_t index);
+    std::span<TensorArg> outputs_of(size_t index);
     void run_step(size_t index, const std::vector<LeatBinding>& outputs);
     void run_non_zero_step(size_t index, const std::vector<LeatBinding>& outputs);
     void copy_outputs(const std::vector<LeatBinding>& inputs,
@@ -68,7 +71,8 @@ class HostInstance final : public plugin::Instance {
     const DeviceContext& context_;
     const int32_t device_;
     const ProgramIdentity identity_;
-    std::vector<lowered::LoweredStep> args_;  // by step, with the addresses of this run
+    std::vector<TensorArg> args_;     // of all steps, with the addresses of this run
+    std::vector<size_t> first_args_;  // by step
     std::vector<std::byte*> transients_;
     std::vector<std::byte*> constants_;
 };

@@ -38,25 +38,50 @@ std::unique_ptr<HostKernel> prepare_kernel(const NodeData& node,
     return *std::move(kernel);
 }
 
-void add_scratch(lowered::LoweredGraph& graph,
-                 size_t index,
-                 const TileTeam& team,
-                 ProgramStep& step) {
+void add_scratch(HostProgram& program, size_t index, const TileTeam& team) {
+    ProgramStep& step = program.steps[index];
     if (step.kernel == nullptr || step.kernel->scratch_bytes == 0) {
         return;
     }
     step.scratch_stride = round_up(step.kernel->scratch_bytes, kScratchAlignmentBytes);
-    step.scratch = int32_t(graph.transients.size());
-    graph.transients.push_back(
-        {team.workers_for(*step.kernel) * step.scratch_stride, {int32_t(index)}});
+    step.scratch = int32_t(program.graph.transients.size());
+    program.graph.transients.push_back({team.workers_for(*step.kernel) * step.scratch_stride,
+                                        std::span(program.form->steps).subspan(index, 1)});
 }
 
-void end_inputs_early(lowered::LoweredGraph& graph) {
-    for (std::vector<int32_t>& steps : graph.input_steps) {
-        if (steps.size() > 1) {
-            steps = {steps.front()};
+std::vector<LeatStepList> rows_of(std::span<const std::vector<int32_t>> lists) {
+    std::vector<LeatStepList> rows;
+    rows.reserve(lists.size());
+    for (const std::vector<int32_t>& steps : lists) {
+        rows.push_back({int32_t(steps.size()), steps.data()});
+    }
+    return rows;
+}
+
+std::shared_ptr<const HostForm> make_form(std::shared_ptr<const lowered::LoweredForm> lowered,
+                                          const GraphData& graph,
+                                          const queues::Plants& plants) {
+    auto form = std::make_shared<HostForm>();
+    for (const NodeId id : lowered->nodes) {
+        const auto step = int32_t(form->steps.size());
+        form->steps.push_back(step);
+        form->step_names.push_back(graph.node(id).label());
+        if (step > 0) {
+            form->edges.push_back({step - 1, step});
         }
     }
+    for (const std::string& name : form->step_names) {
+        form->step_name_rows.push_back(name.c_str());
+    }
+    form->input_rows = rows_of(lowered->input_steps);
+    form->output_rows = rows_of(lowered->output_steps);
+    if (plants.has(queues::Plant::kEndsInputsEarly)) {
+        for (LeatStepList& steps : form->input_rows) {
+            steps.step_count = std::min(steps.step_count, 1);
+        }
+    }
+    form->lowered = std::move(lowered);
+    return form;
 }
 
 }  // namespace
@@ -75,22 +100,26 @@ Cost work_of_node(const NodeData& node,
 
 std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
                                                 const LeatRunShape& shape,
-                                                const DeviceContext& context) {
+                                                const DeviceContext& context,
+                                                const HostProgram* former) {
     auto program = std::make_shared<HostProgram>();
-    program->graph = lowered::lower(graph, context.operators, shape);
-    if (context.plants.has(queues::Plant::kEndsInputsEarly)) {
-        end_inputs_early(program->graph);
-    }
+    program->graph = lowered::lower(graph, context.operators, shape, {},
+                                    former == nullptr ? nullptr : former->graph.form);
+    const std::shared_ptr<const lowered::LoweredForm>& form = program->graph.form;
+    program->form = former != nullptr && former->form->lowered == form
+                        ? former->form
+                        : make_form(form, graph.graph, context.plants);
     const std::vector<lowered::LoweredStep>& steps = program->graph.steps;
     program->steps.reserve(steps.size());
-    program->step_names.reserve(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {
         const NodeData& node = graph.graph.node(steps[i].node);
         ProgramStep& step = program->steps.emplace_back();
-        program->step_names.push_back(node.label());
-        step.custom = context.operators.kernel_of(node);
-        if (!step.custom && context.operators.is_registered(node)) {
-            throw plugin::Error(kLeatNotFound, fmt::format("{} has no kernel here", node.label()));
+        if (form->is_own[size_t(steps[i].node.index)]) {
+            step.custom = context.operators.kernel_of(node);
+            if (!step.custom && !is_non_zero(node)) {
+                throw plugin::Error(kLeatNotFound,
+                                    fmt::format("{} has no kernel here", node.label()));
+            }
         }
         const bool has_kernel =
             !step.custom && !is_non_zero(node) && node.def->reference != nullptr;
@@ -98,7 +127,7 @@ std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& gr
             step.kernel = prepare_kernel(node, steps[i], program->graph.facts, context);
         }
         step.work = work_of_node(node, steps[i].inputs, steps[i].outputs);
-        add_scratch(program->graph, i, context.team, step);
+        add_scratch(*program, i, context.team);
     }
     return program;
 }

@@ -62,10 +62,21 @@ struct ProgramStep {
     Cost work;
 };
 
+// What the host is told of a lowered form. Immutable.
+struct HostForm {
+    std::shared_ptr<const lowered::LoweredForm> lowered;
+    std::vector<int32_t> steps;           // their numbers, one behind the other
+    std::vector<LeatEdge> edges;          // a run does one step after the other
+    std::vector<std::string> step_names;  // by step: the labels of their nodes
+    std::vector<const char*> step_name_rows;
+    std::vector<LeatStepList> input_rows;   // by graph input
+    std::vector<LeatStepList> output_rows;  // by graph output
+};
+
 struct HostProgram {
+    std::shared_ptr<const HostForm> form;
     lowered::LoweredGraph graph;  // its transients include the steps' scratch
     std::vector<ProgramStep> steps;
-    std::vector<std::string> step_names;  // by step: the labels of their nodes
 };
 
 // What a run of the node takes; a bounded result counts at its bound.
@@ -73,10 +84,11 @@ Cost work_of_node(const NodeData& node,
                   std::span<const TensorArg> inputs,
                   std::span<const TensorArg> outputs);
 
-// `graph` outlives the program.
+// `graph` outlives the program. former: the program of another shape, or null.
 // Throws what lower() does, and where a kernel refuses the shapes.
 std::shared_ptr<const HostProgram> make_program(const lowered::ImportedGraph& graph,
                                                 const LeatRunShape& shape,
-                                                const DeviceContext& context);
+                                                const DeviceContext& context,
+                                                const HostProgram* former);
 
 }  // namespace leat::host_device

@@ -17,17 +17,20 @@ std::string key_of(const LeatRunShape& shape);
 template <class Program>
 class LastProgram {
   public:
-    // `make` returns a std::shared_ptr<const Program>; what it throws changes nothing.
+    // make(former) returns a std::shared_ptr<const Program>; former: the last one, which is for
+    // another shape, or null. What it throws changes nothing.
     template <class Make>
     std::shared_ptr<const Program> of(const LeatRunShape& shape, Make&& make) {
         std::string key = key_of(shape);
+        std::shared_ptr<const Program> former;
         {
             const std::lock_guard lock(mutex_);
             if (program_ != nullptr && key_ == key) {
                 return program_;
             }
+            former = program_;
         }
-        std::shared_ptr<const Program> made = make();
+        std::shared_ptr<const Program> made = make(former.get());
         const std::lock_guard lock(mutex_);
         key_ = std::move(key);
         program_ = made;

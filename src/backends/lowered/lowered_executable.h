@@ -24,8 +24,8 @@ class LoweredExecutable : public plugin::Executable {
     LoweredExecutable(ImportedGraph graph, DeviceMemory memory);
 
     const ImportedGraph& graph() const { return graph_; }
-    std::unique_ptr<plugin::Requirements> requirements_of(ProgramNeeds needs) const {
-        return std::make_unique<LoweredRequirements>(std::move(needs), memory_);
+    std::unique_ptr<plugin::Requirements> requirements_of(const ProgramNeeds& needs) const {
+        return std::make_unique<LoweredRequirements>(needs, memory_);
     }
 
   private:

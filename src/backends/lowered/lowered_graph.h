@@ -1,6 +1,9 @@
 // What one set of shapes makes of a graph: steps one after the other, and where each value is.
+//
+// What of that no size changes, the form, is made once and shared by the lowerings for all shapes.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,13 +41,13 @@ class OwnOperators {
 
 struct LoweredStep {
     NodeId node;
-    std::vector<TensorArg> inputs;  // data is set before each run
-    std::vector<TensorArg> outputs;
+    std::span<const TensorArg> inputs;  // data is set before each run
+    std::span<const TensorArg> outputs;
 };
 
 struct LoweredTransient {
     int64_t bytes = 0;
-    std::vector<int32_t> steps;
+    std::span<const int32_t> steps;  // of the form
 };
 
 struct LoweredOutput {
@@ -54,16 +57,33 @@ struct LoweredOutput {
     bool is_copied = false;   // from where the value is, when all steps are done
 };
 
+// What sizes do not change as long as the same values are known before the run. Immutable.
+struct LoweredForm {
+    std::vector<bool> is_known;          // by value: an input that was given, or what follows
+    std::vector<bool> is_own;            // by node: OwnOperators has it
+    std::vector<NodeId> nodes;           // by step
+    size_t arg_count = 0;                // of all steps
+    std::vector<ValuePlace> places;      // by value
+    std::vector<ValueId> transients;     // by transient: the value that is there
+    std::vector<LoweredOutput> outputs;  // by graph output, without bytes
+    // Steps that use a transient or the memory that an input or output is bound to, ascending;
+    // copies to outputs belong to the last step.
+    std::vector<std::vector<int32_t>> transient_steps;  // by transient
+    std::vector<std::vector<int32_t>> input_steps;      // by graph input
+    std::vector<std::vector<int32_t>> output_steps;     // by graph output
+};
+
 struct LoweredGraph {
+    LoweredGraph() = default;
+    LoweredGraph(LoweredGraph&&) = default;
+    LoweredGraph& operator=(LoweredGraph&&) = default;
+
+    std::shared_ptr<const LoweredForm> form;
+    std::vector<TensorArg> args;  // that steps refer to
     std::vector<LoweredStep> steps;
-    std::vector<ValueFact> facts;    // by value
-    std::vector<ValuePlace> places;  // by value
+    std::vector<ValueFact> facts;  // by value
     std::vector<LoweredTransient> transients;
     std::vector<LoweredOutput> outputs;  // by graph output
-    // Steps that use the memory that an input or output is bound to, ascending; copies to outputs
-    // belong to the last step.
-    std::vector<std::vector<int32_t>> input_steps;   // by graph input
-    std::vector<std::vector<int32_t>> output_steps;  // by graph output
 };
 
 struct LowerOptions {
@@ -71,10 +91,13 @@ struct LowerOptions {
     bool aliases_views = false;
 };
 
-// Throws an Error for shapes outside the symbols' bounds and what inference refuses.
+// Throws an Error for shapes outside the symbols' bounds and what inference refuses. former: the
+// form of another shape of the same graph, lowered with the same options, or null: the result
+// shares it if it has the same.
 LoweredGraph lower(const ImportedGraph& graph,
                    const OwnOperators& operators,
                    const LeatRunShape& shape,
-                   LowerOptions options = {});
+                   LowerOptions options = {},
+                   std::shared_ptr<const LoweredForm> former = nullptr);
 
 }  // namespace leat::lowered

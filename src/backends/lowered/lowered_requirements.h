@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "backends/lowered/lowered_graph.h"
@@ -19,35 +18,33 @@ struct DeviceMemory {
 
 // What a program tells of itself.
 struct ProgramNeeds {
-    std::shared_ptr<const void> program;  // owns what the spans are of
+    std::shared_ptr<const void> program;  // owns lists of steps, edges and the texts of names
     std::span<const LoweredTransient> transients;
     std::span<const LoweredOutput> outputs;
-    std::vector<LeatEdge> edges;
+    std::span<const LeatEdge> edges;
     int32_t step_count = 0;
-    // As LoweredGraph tells; empty: operands are in use as long as the run.
-    std::span<const std::vector<int32_t>> input_steps = {};
-    std::span<const std::vector<int32_t>> output_steps = {};
-    std::span<const std::string> step_names = {};  // empty: steps have none
+    // As LoweredForm tells; empty: operands are in use as long as the run.
+    std::span<const LeatStepList> input_steps = {};
+    std::span<const LeatStepList> output_steps = {};
+    std::span<const char* const> step_names = {};  // empty: steps have none
 };
 
 // Immutable; independent of the executable.
 class LoweredRequirements final : public plugin::Requirements {
   public:
-    LoweredRequirements(ProgramNeeds needs, DeviceMemory memory);
+    LoweredRequirements(const ProgramNeeds& needs, DeviceMemory memory);
 
   private:
-    void tell_operand_steps();
-    void tell_step_names();
+    void tell_operand_steps(const ProgramNeeds& needs);
+    void tell_step_names(const ProgramNeeds& needs);
 
-    ProgramNeeds needs_;
+    std::shared_ptr<const void> program_;
     std::vector<LeatTransient> transient_rows_;
     std::vector<const LeatTransient*> transient_pointers_;
     std::vector<int64_t> output_sizes_;
     std::vector<int32_t> are_bounded_;
-    std::vector<LeatStepList> input_rows_;
-    std::vector<LeatStepList> output_rows_;
     LeatOperandSteps operand_steps_;
-    std::vector<const char*> step_names_row_;
+    std::vector<const char*> step_name_rows_;
     LeatStepNames step_names_;
 };
 

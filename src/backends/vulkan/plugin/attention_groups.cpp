@@ -16,7 +16,7 @@ FusedGroup product_alone(const StepUses& uses, int32_t index) {
     FusedGroup group;
     group.steps = {index};
     group.anchor = index;
-    group.anchor_inputs = step.inputs;
+    group.anchor_inputs.assign(step.inputs.begin(), step.inputs.end());
     group.reads = operands_of(node.inputs, step.inputs);
     group.results = operands_of(node.outputs, step.outputs);
     return group;

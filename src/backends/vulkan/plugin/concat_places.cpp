@@ -27,7 +27,7 @@ class ConcatPlacer {
     }
 
   private:
-    ValuePlace place_of(ValueId value) const { return lowered_.places[size_t(value.index)]; }
+    ValuePlace place_of(ValueId value) const { return lowered_.form->places[size_t(value.index)]; }
 
     // Whether the operands' elements follow each other in the result.
     static bool is_contiguous(const NodeData& node, const TensorArg& y) {

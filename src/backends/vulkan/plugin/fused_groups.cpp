@@ -22,7 +22,7 @@ FusedGroup alone(const GraphData& graph, const LoweredGraph& lowered, int32_t in
     FusedGroup group;
     group.steps = {index};
     group.anchor = index;
-    group.anchor_inputs = step.inputs;
+    group.anchor_inputs.assign(step.inputs.begin(), step.inputs.end());
     group.reads = operands_of(node.inputs, step.inputs);
     group.results = operands_of(node.outputs, step.outputs);
     return group;

@@ -75,7 +75,7 @@ bool has_prologues(const NodeData& node, const LoweredStep& step) {
 }
 
 std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
-                                      const std::vector<TensorArg>& args) {
+                                      std::span<const TensorArg> args) {
     std::vector<GroupOperand> operands;
     operands.reserve(values.size());
     for (size_t i = 0; i < values.size(); ++i) {

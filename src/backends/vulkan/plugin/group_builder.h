@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 
 #include "backends/vulkan/plugin/fused_groups.h"
 #include "backends/vulkan/plugin/step_uses.h"
@@ -15,7 +16,7 @@ bool has_epilogues(const NodeData& node, const lowered::LoweredStep& step);
 bool has_prologues(const NodeData& node, const lowered::LoweredStep& step);
 
 std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
-                                      const std::vector<TensorArg>& args);
+                                      std::span<const TensorArg> args);
 
 class GroupBuilder {
   public:

@@ -157,7 +157,7 @@ class ProgramBuilder {
     }
 
     PlacedOperand operand_of(ValueId id, int64_t size_bytes) {
-        const lowered::ValuePlace place = program_.lowered.places[size_t(id.index)];
+        const lowered::ValuePlace place = program_.lowered.form->places[size_t(id.index)];
         PlacedOperand operand{{}, 0, size_bytes};
         switch (place.place) {
             case lowered::Place::kInput:
@@ -235,7 +235,7 @@ class ProgramBuilder {
 
     void write_anchor(const FusedGroup& group) {
         const lowered::LoweredStep& anchor = program_.lowered.steps[size_t(group.anchor)];
-        std::vector<TensorArg> outputs = anchor.outputs;
+        std::vector<TensorArg> outputs(anchor.outputs.begin(), anchor.outputs.end());
         if (group.strided_result) {
             outputs[0] = *group.strided_result;
         }
@@ -383,7 +383,8 @@ Program make_program(const lowered::ImportedGraph& graph,
     const CustomOperators& operators = options.operators == nullptr ? none : *options.operators;
     lowered::LowerOptions lower_options;
     lower_options.aliases_views = true;
-    lowered::LoweredGraph lowered = lowered::lower(graph, operators, shape, lower_options);
+    lowered::LoweredGraph lowered =
+        lowered::lower(graph, operators, shape, lower_options, std::move(options.former));
     const FusedSteps fused = options.fuses ? fuse_steps(graph.graph, lowered, limits)
                                            : single_steps(graph.graph, lowered);
     return ProgramBuilder(graph, limits, operators, std::move(lowered), fused).build();

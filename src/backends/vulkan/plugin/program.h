@@ -29,13 +29,18 @@ struct ProgramBuffer {
     int64_t size_bytes = 0;  // 0: nobody touches it
 };
 
+struct ProgramTransient {
+    int64_t bytes = 0;
+    std::vector<int32_t> steps;
+};
+
 struct Program {
     lowered::LoweredGraph lowered;
     CommandList list;
     std::vector<ProgramBuffer> buffers;  // by BufferId of the list
     std::vector<ShaderUse> shaders;      // by PipelineId of the list
     // Values that steps of the program share, then scratch. Steps are those below.
-    std::vector<lowered::LoweredTransient> transients;
+    std::vector<ProgramTransient> transients;
     std::vector<LeatEdge> edges;
     // Groups of nodes that run as one (fused_groups.h), then copies of values into outputs that
     // have memory of their own.
@@ -49,6 +54,8 @@ struct Program {
 struct ProgramOptions {
     const CustomOperators* operators = nullptr;  // null: leat's alone
     bool fuses = true;  // false: each node is a step of its own, to compare with
+    // Of a program for another shape; null: there is none.
+    std::shared_ptr<const lowered::LoweredForm> former = nullptr;
 };
 
 // Throws an Error where a node has no kernel, or its kernel refuses the shapes.

@@ -29,8 +29,8 @@ StepUses::StepUses(const GraphData& graph, const lowered::LoweredGraph& lowered)
 
 std::optional<size_t> StepUses::transient_of(ValueId value) const {
     const bool has_memory =
-        value.valid() && lowered_.places[size_t(value.index)].place == Place::kTransient;
-    return has_memory ? std::optional(size_t(lowered_.places[size_t(value.index)].index))
+        value.valid() && lowered_.form->places[size_t(value.index)].place == Place::kTransient;
+    return has_memory ? std::optional(size_t(lowered_.form->places[size_t(value.index)].index))
                       : std::nullopt;
 }
 

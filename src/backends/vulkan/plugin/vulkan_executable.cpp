@@ -41,18 +41,30 @@ void VulkanExecutable::write(LeatPlacement to, std::span<const std::byte> bytes)
 }
 
 std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& shape) {
-    return last_program_.of(shape, [&] {
+    return last_program_.of(shape, [&](const Program* former) {
         return std::make_shared<const Program>(
-            make_program(graph(), device_.limits(), shape, {.operators = &operators_}));
+            make_program(graph(), device_.limits(), shape,
+                         {.operators = &operators_,
+                          .former = former == nullptr ? nullptr : former->lowered.form}));
     });
 }
 
 std::unique_ptr<plugin::Requirements> VulkanExecutable::requirements(const LeatRunShape& shape) {
     const std::shared_ptr<const Program> program = program_of(shape);
-    lowered::ProgramNeeds needs{program, program->transients, program->lowered.outputs,
-                                program->edges, program->step_count};
-    needs.step_names = program->step_names;
-    return requirements_of(std::move(needs));
+    std::vector<lowered::LoweredTransient> transients;
+    transients.reserve(program->transients.size());
+    for (const ProgramTransient& transient : program->transients) {
+        transients.push_back({transient.bytes, transient.steps});
+    }
+    std::vector<const char*> step_names;
+    step_names.reserve(program->step_names.size());
+    for (const std::string& name : program->step_names) {
+        step_names.push_back(name.c_str());
+    }
+    lowered::ProgramNeeds needs{program, transients, program->lowered.outputs, program->edges,
+                                program->step_count};
+    needs.step_names = step_names;
+    return requirements_of(needs);
 }
 
 std::unique_ptr<plugin::Instance> VulkanExecutable::link(const LeatRunShape& shape,
