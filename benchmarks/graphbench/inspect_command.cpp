@@ -145,8 +145,9 @@ std::string memory_text(const PlanReport& plan) {
                "memory: {} planned ({} bytes), lower bound {}, fragmentation {:.1f} %, one step "
                "after "
                "another {}, without reuse {}\n"
-               "        {} steps, {} tiles, {} buffers, planned in {:.2f} ms, memory {:.2f} of "
-               "them\n"
+               "        {} steps, {} tiles, {} buffers, planned in {:.2f} ms, memory {:.2f} and "
+               "backends of "
+               "devices {:.2f} of them\n"
                "        steps {}, {} waits added for memory; window {}, {} edges with waits of "
                "tiles\n",
                format_bytes(double(plan.arena_bytes)), plan.arena_bytes,
@@ -154,8 +155,9 @@ std::string memory_text(const PlanReport& plan) {
                format_bytes(double(plan.serial_bound_bytes)),
                format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count,
                plan.buffers.size(), double(plan.plan_time_ns) * 1e-6,
-               double(plan.memory_time_ns) * 1e-6, run_ahead_text(plan.run_ahead), plan.added_waits,
-               window_text(plan.tile_window), plan.tile_waits) +
+               double(plan.memory_time_ns) * 1e-6, double(plan.backend_time_ns) * 1e-6,
+               run_ahead_text(plan.run_ahead), plan.added_waits, window_text(plan.tile_window),
+               plan.tile_waits) +
            device_memory_text(plan) + memory_as_text(plan);
 }
 
@@ -165,7 +167,8 @@ Json memory_json(const PlanReport& plan) {
     json.set("serial_bound_bytes", plan.serial_bound_bytes);
     json.set("unplanned_bytes", plan.unplanned_bytes).set("added_waits", plan.added_waits);
     json.set("fragmentation", fragmentation(plan)).set("plan_ns", plan.plan_time_ns);
-    json.set("memory_ns", plan.memory_time_ns).set("run_ahead", plan.run_ahead);
+    json.set("memory_ns", plan.memory_time_ns).set("backend_ns", plan.backend_time_ns);
+    json.set("run_ahead", plan.run_ahead);
     json.set("tile_window", plan.tile_window).set("tile_waits", plan.tile_waits);
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
     json.set("transfers", plan.transfer_count).set("transfer_bytes", plan.transfer_bytes);

@@ -10,8 +10,10 @@
 // newest plan alone, so every one of them is made afresh, with the one before at hand. Graph,
 // weights and former plan are warm. "first" is the longest call of a round before these, which sees
 // each batch for the first time; "worst" the batch whose median call takes longest, and what the
-// limit is held against; "bytes" the largest ratio of a plan's bytes, in the host's memory and in
-// those of devices, to those of a plan for the same batch that starts from no other.
+// limit is held against; "backend" what backends of devices take of a call, and "aside" what is
+// left without it, of which there are the same three figures; "bytes" the largest ratio of a plan's
+// bytes, in the host's memory and in those of devices, to those of a plan for the same batch that
+// starts from no other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,14 +59,17 @@ struct Times {
     std::vector<double> plan_us;
     std::vector<double> inference_us;
     std::vector<double> kernel_us;
+    std::vector<double> backend_us;
+    std::vector<double> aside_us;  // the call without the backends'
     std::vector<double> memory_us;
     std::vector<int64_t> bytes;  // by batch, of the last round
     double first_us = 0;
+    double first_aside_us = 0;
     int steps = 0;
 
     void reserve(size_t count) {
         for (std::vector<double>* part :
-             {&call_us, &plan_us, &inference_us, &kernel_us, &memory_us}) {
+             {&call_us, &plan_us, &inference_us, &kernel_us, &backend_us, &aside_us, &memory_us}) {
             part->reserve(count);
         }
     }
@@ -74,20 +79,23 @@ struct Times {
         inference_us.push_back(double(report.inference_time_ns) * 1e-3);
         kernel_us.push_back(double(report.kernel_time_ns) * 1e-3);
         memory_us.push_back(double(report.memory_time_ns) * 1e-3);
+        backend_us.push_back(double(report.backend_time_ns) * 1e-3);
+        aside_us.push_back(microseconds - backend_us.back());
         steps = report.step_count;
     }
-    double worst_batch_us() const {
-        double worst = 0;
-        for (size_t batch = 0; batch < size_t(kBatches); ++batch) {
-            std::vector<double> own;
-            for (size_t at = batch; at < call_us.size(); at += size_t(kBatches)) {
-                own.push_back(call_us[at]);
-            }
-            worst = std::max(worst, bench::median(own));
-        }
-        return worst;
-    }
 };
+
+double worst_batch_us(const std::vector<double>& calls_us) {
+    double worst = 0;
+    for (size_t batch = 0; batch < size_t(kBatches); ++batch) {
+        std::vector<double> own;
+        for (size_t at = batch; at < calls_us.size(); at += size_t(kBatches)) {
+            own.push_back(calls_us[at]);
+        }
+        worst = std::max(worst, bench::median(own));
+    }
+    return worst;
+}
 
 int64_t planned_bytes(const PlanReport& report) {
     int64_t bytes = report.arena_bytes;
@@ -205,6 +213,8 @@ Result<Times> measure(const Graph& graph, const Runtime& runtime, const Setup& s
                 times.add(taken.count(), report);
             } else if (batch > 1 || !setup.devices.empty()) {  // the CPU's first packs the weights
                 times.first_us = std::max(times.first_us, taken.count());
+                times.first_aside_us = std::max(
+                    times.first_aside_us, taken.count() - double(report.backend_time_ns) * 1e-3);
             }
         }
     }
@@ -259,18 +269,18 @@ Status print_row(const std::string& network, const Setup& setup) {
         return ratio.error();
     }
     const double call = bench::median(times.call_us);
-    const double worst = times.worst_batch_us();
+    const double worst = worst_batch_us(times.call_us);
     const double inference = bench::median(times.inference_us);
     const double kernels = bench::median(times.kernel_us);
     const double memory = bench::median(times.memory_us);
     fmt::print(
         "{:<24} {:>5} {:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.0f} {:>8.0f} {:>8.0f} {:>8.0f} "
-        "{:>9.2f} "
-        "{:>6.3f}\n",
+        "{:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.2f} {:>6.3f}\n",
         file_or_spec(network), times.steps,
         *std::min_element(times.call_us.begin(), times.call_us.end()), call, times.first_us, worst,
-        inference, kernels, memory, call - inference - kernels - memory, worst / setup.limit_us(),
-        *ratio);
+        inference, kernels, bench::median(times.backend_us), memory,
+        call - inference - kernels - memory, bench::median(times.aside_us), times.first_aside_us,
+        worst_batch_us(times.aside_us), worst / setup.limit_us(), *ratio);
     return {};
 }
 
@@ -283,9 +293,11 @@ int run(Setup setup) {
     fmt::print("{}{} worker(s), batches 1 to {}, {} rounds; medians in us, limit {} us\n",
                setup.devices.empty() ? "" : setup.devices + ", ", setup.workers, kBatches,
                setup.rounds, setup.limit_us());
-    fmt::print("{:<24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>9} {:>6}\n",
-               "network", "steps", "least", "call", "first", "worst", "inference", "kernels",
-               "memory", "rest", "of limit", "bytes");
+    fmt::print(
+        "{:<24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} "
+        "{:>9} {:>6}\n",
+        "network", "steps", "least", "call", "first", "worst", "inference", "kernels", "backend",
+        "memory", "rest", "aside", "first", "worst", "of limit", "bytes");
     for (const std::string& network : setup.networks) {
         if (const Status printed = print_row(network, setup); !printed.ok()) {
             fmt::print(stderr, "{}: {}\n", network, printed.message());

@@ -301,8 +301,10 @@ struct PlanReport {
     std::vector<DeviceMemoryReport> device_memory;
     int64_t plan_time_ns = 0;
     // Parts of plan_time_ns.
-    int64_t inference_time_ns = 0;      // shapes
-    int64_t kernel_time_ns = 0;         // preparing the steps
+    int64_t inference_time_ns = 0;  // shapes
+    int64_t kernel_time_ns = 0;     // preparing the steps
+    // Of kernel_time_ns: in calls of devices' backends, which say what parts need for the shapes.
+    int64_t backend_time_ns = 0;
     int64_t memory_time_ns = 0;         // order, places and waits
     std::vector<BufferReport> buffers;  // in CompileReport::plans only
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -36,21 +37,41 @@ std::optional<LeatClockSample> compare_clocks(const DevicePlace& place) {
     return std::nullopt;
 }
 
+// Adds the time until it ends.
+class TimedCall {
+  public:
+    explicit TimedCall(int64_t& time_ns) : time_ns_(time_ns) {}
+    TimedCall(const TimedCall&) = delete;
+    TimedCall& operator=(const TimedCall&) = delete;
+    ~TimedCall() {
+        time_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::steady_clock::now() - start_)
+                        .count();
+    }
+
+  private:
+    int64_t& time_ns_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 // The requirements of an executable, until this ends.
 class OwnedRequirements {
   public:
-    OwnedRequirements(const DevicePlace& place, const LeatRequirements* table)
-        : place_(place), table_(table) {}
+    OwnedRequirements(const DevicePlace& place,
+                      const LeatRequirements* table,
+                      int64_t& backend_time_ns)
+        : place_(place), table_(table), backend_time_ns_(backend_time_ns) {}
     OwnedRequirements(const OwnedRequirements&) = delete;
     OwnedRequirements& operator=(const OwnedRequirements&) = delete;
     ~OwnedRequirements() {
+        const TimedCall timed(backend_time_ns_);
         place_.backend->api().free_requirements(place_.backend->handle(), table_);
     }
-    const LeatRequirements& table() const { return *table_; }
 
   private:
     const DevicePlace& place_;
     const LeatRequirements* table_;
+    int64_t& backend_time_ns_;
 };
 
 // Steps in an order in which each comes after those that it waits for; a position for each step.
@@ -104,34 +125,47 @@ LeatOperandSteps operand_steps_of(const LeatRequirements& table) {
                               : plugin::read_chained<LeatOperandSteps>(chained);
 }
 
-void append_list(const int32_t* numbers, int32_t count, std::vector<int32_t>& all) {
-    all.push_back(count);
-    all.insert(all.end(), numbers, numbers + count);
-}
-
-// All that is told of steps and of who uses what, one behind the other.
-std::vector<int32_t> numbers_of(const LeatRequirements& table) {
-    std::vector<int32_t> all;
-    all.reserve(4 + 2 * size_t(table.edge_count) + 3 * size_t(table.transient_count));
-    all.push_back(table.step_count);
-    all.push_back(table.edge_count);
+// Visits all numbers that are told of steps and of who uses what.
+template <class Visit>
+void for_each_number(const LeatRequirements& table, const Visit& visit) {
+    const auto visit_list = [&visit](const int32_t* numbers, int32_t count) {
+        visit(count);
+        std::for_each(numbers, numbers + count, visit);
+    };
+    visit(table.step_count);
+    visit(table.edge_count);
     for (int32_t e = 0; e < table.edge_count; ++e) {
-        all.push_back(table.edges[e].from_step);
-        all.push_back(table.edges[e].to_step);
+        visit(table.edges[e].from_step);
+        visit(table.edges[e].to_step);
     }
-    all.push_back(table.transient_count);
+    visit(table.transient_count);
     for (int32_t t = 0; t < table.transient_count; ++t) {
-        append_list(table.transients[t]->steps, table.transients[t]->step_count, all);
+        visit_list(table.transients[t]->steps, table.transients[t]->step_count);
     }
     const LeatOperandSteps operands = operand_steps_of(table);
-    all.push_back(operands.input_count);
+    visit(operands.input_count);
     for (int32_t i = 0; i < operands.input_count; ++i) {
-        append_list(operands.inputs[i].steps, operands.inputs[i].step_count, all);
+        visit_list(operands.inputs[i].steps, operands.inputs[i].step_count);
     }
     for (int32_t i = 0; i < operands.output_count; ++i) {
-        append_list(operands.outputs[i].steps, operands.outputs[i].step_count, all);
+        visit_list(operands.outputs[i].steps, operands.outputs[i].step_count);
     }
+}
+
+std::vector<int32_t> numbers_of(const LeatRequirements& table) {
+    std::vector<int32_t> all;
+    for_each_number(table, [&all](int32_t number) { all.push_back(number); });
     return all;
+}
+
+bool has_numbers(const LeatRequirements& table, std::span<const int32_t> told) {
+    size_t next = 0;
+    bool is_alike = true;
+    for_each_number(table, [&](int32_t number) {
+        is_alike = is_alike && next < told.size() && told[next] == number;
+        ++next;
+    });
+    return is_alike && next == told.size();
 }
 
 Status add_operand_steps(const LeatRequirements& table,
@@ -314,27 +348,30 @@ std::vector<scheduler::TraceSpan> DeviceState::inner_times() const {
 
 Result<std::unique_ptr<DeviceKernel>> DeviceKernel::make(std::shared_ptr<const DevicePart> part,
                                                          std::vector<int64_t> extents,
-                                                         const PrepareContext& context) {
+                                                         const PrepareContext& context,
+                                                         int64_t& backend_time_ns) {
     std::unique_ptr<DeviceKernel> kernel(new DeviceKernel(std::move(part)));
     kernel->kernel_name = "device_part";
     kernel->device_label = kernel->part_->place().label;
     kernel->follows_on_device = true;
     kernel->extents_ = std::move(extents);
     LEAT_RETURN_IF_ERROR(kernel->add_inputs(context));
+    kernel->outputs_.reserve(context.outputs.size());
     for (const TensorArg& output : context.outputs) {
         Operand& operand = kernel->outputs_.emplace_back();
         operand.size_bytes = bytes_of(output);
     }
     const auto* former = dynamic_cast<const DeviceKernel*>(context.former.kernel);
     LEAT_RETURN_IF_ERROR(kernel->ask_requirements(
-        [&](const LeatRequirements& table) { return kernel->read_requirements(table, former); }));
+        [&](const LeatRequirements& table) { return kernel->read_requirements(table, former); },
+        backend_time_ns));
     return kernel;
 }
 
 Status DeviceKernel::add_inputs(const PrepareContext& context) {
     const uint64_t host_inputs = part_->info().host_inputs_low;
     inputs_.resize(context.inputs.size());
-    host_inputs_.resize(context.inputs.size());
+    host_inputs_.resize(host_inputs == 0 ? 0 : context.inputs.size());
     host_input_places_.resize(context.inputs.size());
     for (size_t i = 0; i < context.inputs.size(); ++i) {
         const TensorArg& arg = context.inputs[i];
@@ -377,26 +414,32 @@ LeatRunShape DeviceKernel::shape() const {
 }
 
 template <class Read>
-Status DeviceKernel::ask_requirements(const Read& read) const {
+Status DeviceKernel::ask_requirements(const Read& read, int64_t& backend_time_ns) const {
     const DevicePlace& place = part_->place();
     const LeatRunShape run_shape = shape();
     const LeatRequirements* table = nullptr;
     PluginError error;
-    const LeatCode code = place.backend->api().requirements(
-        place.backend->handle(), part_->executable(), &run_shape, &table, error.get());
+    const LeatCode code = [&] {
+        const TimedCall timed(backend_time_ns);
+        return place.backend->api().requirements(place.backend->handle(), part_->executable(),
+                                                 &run_shape, &table, error.get());
+    }();
     if (code != kLeatOk) {
         return error.status(code, "plan a part of the graph for these shapes");
     }
-    const OwnedRequirements owned(place, table);
+    const OwnedRequirements owned(place, table, backend_time_ns);
     return read(*table);
 }
 
 Result<std::vector<std::string>> DeviceKernel::step_names() const {
     std::vector<std::string> names;
-    LEAT_RETURN_IF_ERROR(ask_requirements([&names](const LeatRequirements& table) {
-        names = step_names_of(table);
-        return Status();
-    }));
+    int64_t unused_ns = 0;
+    LEAT_RETURN_IF_ERROR(ask_requirements(
+        [&names](const LeatRequirements& table) {
+            names = step_names_of(table);
+            return Status();
+        },
+        unused_ns));
     return names;
 }
 
@@ -410,12 +453,11 @@ Status DeviceKernel::read_requirements(const LeatRequirements& table, const Devi
     for (size_t i = 0; i < outputs_.size(); ++i) {
         outputs_[i].size_bytes = table.output_bytes[i];
     }
-    std::vector<int32_t> told = numbers_of(table);
-    if (former != nullptr && former->part_ == part_ && former->inside_->told == told) {
+    if (former != nullptr && former->part_ == part_ && has_numbers(table, former->inside_->told)) {
         inside_ = former->inside_;
         return {};
     }
-    LEAT_ASSIGN_OR_RETURN(inside_, read_inside(table, std::move(told)));
+    LEAT_ASSIGN_OR_RETURN(inside_, read_inside(table, numbers_of(table)));
     return {};
 }
 

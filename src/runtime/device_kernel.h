@@ -28,10 +28,11 @@ struct PartInside {
 class DeviceKernel final : public DeviceStep {
   public:
     // `extents`: by symbol of the part. Constants and other values that are known now are taken
-    // from `context`.
+    // from `context`. Adds the time that calls of the backend take.
     static Result<std::unique_ptr<DeviceKernel>> make(std::shared_ptr<const DevicePart> part,
                                                       std::vector<int64_t> extents,
-                                                      const PrepareContext& context);
+                                                      const PrepareContext& context,
+                                                      int64_t& backend_time_ns);
 
     // An input or output of the part.
     struct Operand {
@@ -66,9 +67,9 @@ class DeviceKernel final : public DeviceStep {
     explicit DeviceKernel(std::shared_ptr<const DevicePart> part) : part_(std::move(part)) {}
     Status submit_all(const KernelArgs& args) const override;
     Status add_inputs(const PrepareContext& context);
-    // read(LeatRequirements) returns a Status.
+    // read(LeatRequirements) returns a Status. Adds the time of the backend's calls.
     template <class Read>
-    Status ask_requirements(const Read& read) const;
+    Status ask_requirements(const Read& read, int64_t& backend_time_ns) const;
     // former: null: there is none.
     Status read_requirements(const LeatRequirements& table, const DeviceKernel* former);
     Result<std::shared_ptr<const PartInside>> read_inside(const LeatRequirements& table,
@@ -79,7 +80,7 @@ class DeviceKernel final : public DeviceStep {
     std::vector<int64_t> extents_;
     std::vector<Operand> inputs_;
     std::vector<Operand> outputs_;
-    std::vector<LeatTensorView> host_inputs_;               // by input
+    std::vector<LeatTensorView> host_inputs_;               // by input; empty: there are none
     std::vector<const LeatTensorView*> host_input_places_;  // null where it is none
     std::vector<Transient> transients_;
     std::shared_ptr<const PartInside> inside_;

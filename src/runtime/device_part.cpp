@@ -273,14 +273,16 @@ Result<LeatInstance*> DevicePart::link(const LeatRunShape& shape,
     return instance;
 }
 
-Result<std::unique_ptr<DeviceStep>> DevicePart::prepare(const PrepareContext& context) const {
+Result<std::unique_ptr<DeviceStep>> DevicePart::prepare(const PrepareContext& context,
+                                                        int64_t& backend_time_ns) const {
     std::vector<int64_t> extents;
     extents.reserve(symbols_.size());
     for (const PluginGraph::SymbolSource& source : symbols_) {
         extents.push_back(context.inputs[size_t(source.input)].shape[source.axis]);
     }
-    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceKernel> kernel,
-                          DeviceKernel::make(shared_from_this(), std::move(extents), context));
+    LEAT_ASSIGN_OR_RETURN(
+        std::unique_ptr<DeviceKernel> kernel,
+        DeviceKernel::make(shared_from_this(), std::move(extents), context, backend_time_ns));
     return std::unique_ptr<DeviceStep>(std::move(kernel));
 }
 

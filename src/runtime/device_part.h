@@ -76,8 +76,10 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     Result<LeatInstance*> link(const LeatRunShape& shape,
                                std::span<const LeatPlacement> transients,
                                const char* action) const;
-    // The part for these shapes. Each instance of a plan needs a state of the kernel.
-    Result<std::unique_ptr<DeviceStep>> prepare(const PrepareContext& context) const;
+    // The part for these shapes. Each instance of a plan needs a state of the kernel. Adds the time
+    // that calls of the backend take.
+    Result<std::unique_ptr<DeviceStep>> prepare(const PrepareContext& context,
+                                                int64_t& backend_time_ns) const;
 
   private:
     // Where constants go, one behind the other.

@@ -481,8 +481,9 @@ class PlanBuilder {
     Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& context,
                                                        PlanStep& step) const {
         if (const int64_t cluster = cluster_of(context.node); cluster >= 0) {
-            LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceStep> part,
-                                  context_.parts[size_t(cluster)]->prepare(context));
+            LEAT_ASSIGN_OR_RETURN(
+                std::unique_ptr<DeviceStep> part,
+                context_.parts[size_t(cluster)]->prepare(context, plan_->report.backend_time_ns));
             step.device = part.get();
             context.unaligned_inputs |= context_.parts[size_t(cluster)]->streamed_inputs_low();
             return std::unique_ptr<HostKernel>(std::move(part));

@@ -189,6 +189,20 @@ TEST(Transfers, OfAnotherBatchAnswerAsAFreshPlan) {
     }
 }
 
+TEST(PlanReport, TellsWhatBackendsOfDevicesTookOfIt) {
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph on_device = *runtime.compile(there_and_back(), placed({{"neg", "cpu"}}));
+    ASSERT_TRUE(on_device.prepare({}).ok());
+    const PlanReport plan = on_device.report().plans.front();
+    EXPECT_GT(plan.backend_time_ns, 0);
+    EXPECT_LE(plan.backend_time_ns, plan.kernel_time_ns);
+    CompileOptions host;
+    host.devices = "cpu";
+    const CompiledGraph on_host = *runtime.compile(there_and_back(), host);
+    ASSERT_TRUE(on_host.prepare({}).ok());
+    EXPECT_EQ(on_host.report().plans.front().backend_time_ns, 0);
+}
+
 TEST(Transfers, BeginAsSoonAsTheirSourceIsReady) {
     Graph graph("late input");
     const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
