@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -76,8 +75,10 @@ struct DevicePlan {
     std::vector<DeviceUse> uses;
     // By value of the graph: nobody needs it on the host. Empty: no such values.
     std::vector<bool> is_off_host;
-    std::deque<NodeData> transfer_nodes;  // what transfers are called; stay where they are
-    int64_t transfer_bytes = 0;           // of a run
+    // What transfers are called, in the order in which they were made. Plans for other shapes share
+    // them.
+    std::vector<std::shared_ptr<const NodeData>> transfer_nodes;
+    int64_t transfer_bytes = 0;  // of a run
 
     const DeviceMemory& memory_of(const DeviceUse& use) const {
         return memories[size_t(use.memory)];

@@ -70,6 +70,7 @@ class TransferWriter {
         find_memories();
         find_host_needs();
         find_foreign_values(views);
+        in_memory_.assign((devices_.memories.size() + 1) * graph_.values.size(), -1);
     }
 
     void write() {
@@ -92,6 +93,7 @@ class TransferWriter {
         if (former_.devices != nullptr) {
             devices_.values.reserve(former_.devices->values.size());
             devices_.uses.reserve(former_.devices->uses.size());
+            devices_.transfer_nodes.reserve(former_.devices->transfer_nodes.size());
         }
     }
 
@@ -234,27 +236,31 @@ class TransferWriter {
         ends.push_back(end);
     }
 
+    // The number of the value in a memory, or in the arena (kHost); -1: it is not there.
+    int32_t& in_memory(int32_t memory, ValueId id) {
+        return in_memory_[size_t(memory + 1) * graph_.values.size() + size_t(id.index)];
+    }
+
     // Of the value in the memory, where it is brought to if it is not there. The arena is one
     // memory, whichever backends share it.
     int32_t value_in(int32_t memory, ValueId id, int32_t index, const DeviceKernel& part) {
         if (is_arena(memory) && !is_foreign_[size_t(id.index)]) {
             return id.index;
         }
-        const int32_t key = is_arena(memory) ? kHost : memory;
-        const auto [place, is_new] = in_memory_.try_emplace({id.index, key}, -1);
-        if (is_new) {
+        int32_t& place = in_memory(is_arena(memory) ? kHost : memory, id);
+        if (place < 0) {
             const TensorArg arg = argument_(id);
-            place->second = add_value(memory, bytes_of(arg), graph_.value(id).name);
+            place = add_value(memory, bytes_of(arg), graph_.value(id).name);
             DeviceUse use;
             use.memory = memory;
-            use.writes = {place->second};
+            use.writes = {place};
             add_end(streams_.part_before_copy(index, id.index), use.ends_before);
             const bool is_streamed = streams_.is_streamed(index, id.index);
             devices_.memories[size_t(memory)].streamed_bytes += is_streamed ? bytes_of(arg) : 0;
             devices_.values.back().is_streamed = is_streamed;
             write_transfer(TransferTo::kDevice, id, std::move(use), part);
         }
-        return place->second;
+        return place;
     }
 
     // Of the result that is output `output` of the part, or of nobody's.
@@ -268,7 +274,7 @@ class TransferWriter {
         const int32_t value = add_value(memory, part_of(step).outputs()[output].size_bytes,
                                         id.valid() ? std::string_view(graph_.value(id).name) : "");
         if (id.valid()) {
-            in_memory_[{id.index, memory}] = value;
+            in_memory(memory, id) = value;
         }
         return value;
     }
@@ -323,6 +329,8 @@ class TransferWriter {
         const int32_t memory = memory_of(part.part());
         DeviceUse use;
         use.memory = memory;
+        use.reads.reserve(part.inputs().size());
+        use.writes.reserve(part.outputs().size());
         for (size_t i = 0; i < part.inputs().size(); ++i) {
             const ValueId id = step.node->inputs[i];
             const bool has_place = id.valid() && part.inputs()[i].has_place();
@@ -352,15 +360,31 @@ class TransferWriter {
         }
     }
 
-    void write_transfer(TransferTo to, ValueId id, DeviceUse use, const DeviceKernel& part) {
+    // That of the former plan's transfer with this number, if it is the same.
+    std::shared_ptr<const NodeData> transfer_node(TransferTo to, ValueId id) const {
         static const OpDef kTransfer{.name = "Transfer", .domain = "leat"};
+        const size_t number = devices_.transfer_nodes.size();
+        const bool is_upload = to == TransferTo::kDevice;
+        if (former_.devices != nullptr && number < former_.devices->transfer_nodes.size()) {
+            const std::shared_ptr<const NodeData>& former = former_.devices->transfer_nodes[number];
+            const std::vector<ValueId>& side = is_upload ? former->inputs : former->outputs;
+            if (side.size() == 1 && side[0] == id) {
+                return former;
+            }
+        }
+        auto node = std::make_shared<NodeData>();
+        node->name = graph_.value(id).name;
+        node->domain = kTransfer.domain;
+        node->op_type = is_upload ? "Upload" : "Download";
+        node->def = &kTransfer;
+        (is_upload ? node->inputs : node->outputs).push_back(id);
+        return node;
+    }
+
+    void write_transfer(TransferTo to, ValueId id, DeviceUse use, const DeviceKernel& part) {
         const TensorArg arg = argument_(id);
-        NodeData& node = devices_.transfer_nodes.emplace_back();
-        node.name = graph_.value(id).name;
-        node.domain = kTransfer.domain;
-        node.op_type = to == TransferTo::kDevice ? "Upload" : "Download";
-        node.def = &kTransfer;
-        (to == TransferTo::kDevice ? node.inputs : node.outputs).push_back(id);
+        devices_.transfer_nodes.push_back(transfer_node(to, id));
+        const NodeData& node = *devices_.transfer_nodes.back();
         auto kernel = std::make_unique<TransferStep>(part.part(), to, bytes_of(arg));
         // The host's own memory: no queue is faster there.
         kernel->is_submitted = kernel->is_submitted && !is_arena(use.memory);
@@ -388,9 +412,9 @@ class TransferWriter {
     DevicePlan& devices_;
     std::vector<PlanStep> steps_;
     std::vector<int32_t> memory_of_node_;
-    std::map<std::pair<int32_t, int32_t>, int32_t> in_memory_;  // [value, memory]
-    std::map<int32_t, int32_t> use_of_part_;                    // of those that are written
-    std::vector<bool> is_foreign_;  // by value of the graph: not in the arena
+    std::vector<int32_t> in_memory_;          // [kHost, then memories][value]; -1: not there
+    std::map<int32_t, int32_t> use_of_part_;  // of those that are written
+    std::vector<bool> is_foreign_;            // by value of the graph: not in the arena
 };
 
 }  // namespace
