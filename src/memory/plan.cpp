@@ -1,5 +1,6 @@
 #include "memory/plan.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/error.h"
@@ -108,6 +109,20 @@ MemoryPlan solve(std::shared_ptr<const PlanProblem> problem, std::span<const Use
 }
 
 }  // namespace
+
+void take_arrangements(const MemoryPlan& other, MemoryPlan& plan) {
+    if (plan.problem == nullptr || other.problem == nullptr ||
+        !plan.problem->has_conflicts_of(*other.problem)) {
+        return;
+    }
+    const auto own_count = ptrdiff_t(plan.arrangements.size());
+    for (const std::shared_ptr<const Arrangement>& arrangement : other.arrangements) {
+        const auto end = plan.arrangements.begin() + own_count;
+        if (std::find(plan.arrangements.begin(), end, arrangement) == end) {
+            plan.arrangements.push_back(arrangement);
+        }
+    }
+}
 
 Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers) {
     LEAT_RETURN_IF_ERROR(check_input(buffers));

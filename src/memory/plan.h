@@ -56,6 +56,9 @@ struct MemoryPlan {
     bool is_optimal() const { return height_bytes == proved_bytes; }
 };
 
+// Those of a plan of the same buffers with other sizes, behind the own ones.
+void take_arrangements(const MemoryPlan& other, MemoryPlan& plan);
+
 // Best of several greedy orders, then a local search, and an exact one where lifetimes are
 // intervals or buffers are few; stops when the height is proved to be the lowest. Error: a negative
 // size or lifetime, an alignment that is no power of two, users that are not ascending steps of the

@@ -104,7 +104,11 @@ size_t PlanSolver::place_as_before() {
     size_t lowest = 0;
     for (size_t i = 0; i < arrangements_.size(); ++i) {
         const int64_t height = arrangements_[i]->place(problem_, offsets);
-        if (height < packing_.height_bytes) {
+        // Of two that are as low the one of which a search expects less: it has seen such sizes.
+        const bool was_searched =
+            height == packing_.height_bytes &&
+            arrangements_[i]->searched_ratio() > arrangements_[lowest]->searched_ratio();
+        if (height < packing_.height_bytes || was_searched) {
             packing_.height_bytes = height;
             packing_.offsets.swap(offsets);
             lowest = i;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -121,6 +122,17 @@ std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions
         shapes.push_back(*shape);
     }
     return shapes;
+}
+
+std::vector<Shape> shapes_at_lower_bounds(const GraphData& graph, const CompileOptions& options) {
+    CompileOptions lowest;
+    lowest.shapes = options.shapes;
+    lowest.dims = options.dims;
+    lowest.dim_bounds = options.dim_bounds;
+    for (auto& [name, bounds] : lowest.dim_bounds) {
+        bounds.max = std::min(bounds.max, std::max<int64_t>(bounds.min, 1));
+    }
+    return shapes_at_bounds(graph, lowest);
 }
 
 Status check_within_bounds(const GraphData& graph,

@@ -45,7 +45,7 @@ class PlanBuilder {
         plan_->copies_ahead = copies_ahead;
     }
 
-    Result<std::shared_ptr<const Plan>> build(std::span<const ValueFact> input_facts) {
+    Result<std::shared_ptr<Plan>> build(std::span<const ValueFact> input_facts) {
         const auto start = Clock::now();
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const auto start_of_memory = Clock::now();
@@ -61,7 +61,7 @@ class PlanBuilder {
         fill_arguments();
         fill_outputs();
         fill_report(nanoseconds_since(start));
-        return std::shared_ptr<const Plan>(plan_);
+        return plan_;
     }
 
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const ValueFact> input_facts) {
@@ -914,6 +914,24 @@ class PlanBuilder {
     std::shared_ptr<Plan> plan_;
 };
 
+// Of a plan for further_facts, which nobody runs. Where there is none, the plan stays as it is: who
+// asks for these shapes is told why.
+void arrange_for_others(const PlanContext& context, Plan& plan) {
+    PlanContext again = context;
+    again.former = &plan;
+    again.further_facts = {};
+    PlanKey key{plan.key.group, {}, plan.key.values};
+    for (const ValueFact& fact : context.further_facts) {
+        key.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
+    }
+    const Result<std::shared_ptr<Plan>> other =
+        PlanBuilder(again, std::move(key), plan.copies_ahead).build(context.further_facts);
+    if (other.ok()) {
+        take_arrangements((*other)->layout.plan, plan.layout.plan);
+        take_arrangements((*other)->devices, plan.devices);
+    }
+}
+
 }  // namespace
 
 int64_t Plan::own_bytes() const {
@@ -935,17 +953,25 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
     if (context.solved != nullptr) {
-        return PlanBuilder(context, std::move(key), context.solved->copies_ahead)
-            .build(input_facts);
+        LEAT_ASSIGN_OR_RETURN(
+            std::shared_ptr<Plan> plan,
+            PlanBuilder(context, std::move(key), context.solved->copies_ahead).build(input_facts));
+        return std::shared_ptr<const Plan>(std::move(plan));
     }
-    Result<std::shared_ptr<const Plan>> plan = PlanBuilder(context, key).build(input_facts);
+    Result<std::shared_ptr<Plan>> plan = PlanBuilder(context, key).build(input_facts);
     for (size_t i = 1; i < std::size(kCopiesAhead) && !context.streams.empty(); ++i) {
         if (plan.ok() || plan.error().code() != StatusCode::kOutOfMemory) {
             break;
         }
         plan = PlanBuilder(context, key, kCopiesAhead[i]).build(input_facts);
     }
-    return plan;
+    if (!plan.ok()) {
+        return plan.error();
+    }
+    if (!context.further_facts.empty()) {
+        arrange_for_others(context, **plan);
+    }
+    return std::shared_ptr<const Plan>(*std::move(plan));
 }
 
 Result<std::vector<MemoryTradeOff>> trade_offs(const PlanContext& context,

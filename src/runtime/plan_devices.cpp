@@ -203,6 +203,14 @@ Status place_in_own_memory(int32_t index,
     return {};
 }
 
+// Null: the other plan has none.
+const DeviceMemory* same_memory(const DevicePlan& other, const DeviceMemory& memory) {
+    const auto found =
+        std::find_if(other.memories.begin(), other.memories.end(),
+                     [&memory](const DeviceMemory& own) { return own.part == memory.part; });
+    return found == other.memories.end() ? nullptr : &*found;
+}
+
 // As the host's plan has them.
 void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
     for (const PlanStep& step : plan.steps) {
@@ -229,12 +237,21 @@ std::string DevicePlan::name_of(const GraphData& graph, int32_t value) const {
 
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices) {
     for (DeviceMemory& memory : devices.memories) {
-        const auto before = std::find_if(
-            former.memories.begin(), former.memories.end(),
-            [&memory](const DeviceMemory& other) { return other.part == memory.part; });
-        if (before != former.memories.end()) {
+        if (const DeviceMemory* before = same_memory(former, memory); before != nullptr) {
             memory.layout = before->layout;
         }
+    }
+}
+
+void take_arrangements(const DevicePlan& other, DevicePlan& devices) {
+    for (DeviceMemory& memory : devices.memories) {
+        const DeviceMemory* further = same_memory(other, memory);
+        if (further == nullptr || further->layout == nullptr || memory.layout == nullptr) {
+            continue;
+        }
+        auto layout = std::make_shared<DeviceLayout>(*memory.layout);
+        take_arrangements(further->layout->answer.plan, layout->answer.plan);
+        memory.layout = std::move(layout);
     }
 }
 

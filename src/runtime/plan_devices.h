@@ -11,6 +11,9 @@ namespace leat {
 // A plan for other sizes: memories may be arranged as in the former one.
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
 
+// Of a plan with other sizes, for plans that start from this one.
+void take_arrangements(const DevicePlan& other, DevicePlan& devices);
+
 // Who shares the memory of a device.
 struct DeviceSharing {
     bool is_apart = false;      // no two values of a request do

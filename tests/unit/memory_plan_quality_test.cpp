@@ -425,6 +425,40 @@ TEST(PlanAgain, SearchesOnceForSizesThatComeBack) {
     EXPECT_GT(searched, 0);
 }
 
+TEST(PlanAgain, TakesAnArrangementThatAnotherPlanHasFound) {
+    SplitMix random(5);
+    int searched = 0;
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+        SCOPED_TRACE(seed);
+        PlanningProblem problem = network_problem(NetworkKind::kInception, 60, seed);
+        const StepOrder order(problem.predecessors);
+        MemoryPlan one = plan_checked(problem);
+        for (UsedBuffer& buffer : problem.buffers) {
+            buffer.size_bytes = int64_t{64} * (1 + random.below(1000));
+        }
+        const MemoryPlan other = *plan_offsets_again(problem.buffers, order, one);
+        searched += other.algorithm == "order of a former plan" ? 0 : 1;
+        const std::vector<std::shared_ptr<const Arrangement>> own = one.arrangements;
+        take_arrangements(other, one);
+        EXPECT_TRUE(std::equal(own.begin(), own.end(), one.arrangements.begin())) << "own first";
+        EXPECT_EQ(one.arrangements.size(), other.arrangements.size()) << "each once";
+        const MemoryPlan again = *plan_offsets_again(problem.buffers, order, one);
+        EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, again).ok());
+        EXPECT_EQ(again.algorithm, "order of a former plan");
+        EXPECT_LE(double(again.height_bytes), 1.02 * double(other.height_bytes));
+    }
+    EXPECT_GT(searched, 0);
+}
+
+TEST(PlanAgain, TakesNoArrangementOfOtherBuffers) {
+    const std::vector<UsedBuffer> two = {{100, 64, {0}}, {200, 64, {1}}};
+    const std::vector<UsedBuffer> three = {{100, 64, {0}}, {200, 64, {1}}, {300, 64, {1}}};
+    MemoryPlan plan = *plan_offsets(two, StepOrder::serial(2));
+    const size_t count = plan.arrangements.size();
+    take_arrangements(*plan_offsets(three, StepOrder::serial(2)), plan);
+    EXPECT_EQ(plan.arrangements.size(), count);
+}
+
 TEST(PlanAgain, FindsTheConflictsOfAnotherOrder) {
     const std::vector<UsedBuffer> buffers = {{100, 64, {0}}, {200, 64, {1}}};
     const Result<MemoryPlan> former = plan_offsets(buffers, StepOrder::serial(2));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "leat/leat.h"
+#include "runtime/dim_bounds.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
 #include "zoo/zoo.h"
@@ -17,7 +18,9 @@ using testing_support::random_tensor;
 using testing_support::Settings;
 using testing_support::sim_options;
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr int64_t kCols = 256;
@@ -166,6 +169,18 @@ TEST(DimBounds, KeepPlansOfDevicesWithinTheCache) {
     for (size_t i = 0; i < plans.size(); ++i) {
         EXPECT_EQ(plans[i].shapes.at("x")[0], 32 - int64_t(i));
     }
+}
+
+TEST(DimBounds, HaveShapesAtBothEnds) {
+    const Graph graph = dynamic_graph();
+    const auto lower = [&graph](int64_t min, int64_t max) {
+        return shapes_at_lower_bounds(graph.data(), bounded(min, max));
+    };
+    EXPECT_THAT(shapes_at_bounds(graph.data(), bounded(2, 8)), ElementsAre(Shape{8, kCols}));
+    EXPECT_THAT(lower(2, 8), ElementsAre(Shape{2, kCols}));
+    EXPECT_THAT(lower(0, 8), ElementsAre(Shape{1, kCols})) << "an empty run tells nothing";
+    EXPECT_THAT(lower(0, 0), ElementsAre(Shape{0, kCols}));
+    EXPECT_THAT(shapes_at_lower_bounds(graph.data(), CompileOptions()), IsEmpty());
 }
 
 // Costs are those of the upper bound: worth a device, as one row would not be.
