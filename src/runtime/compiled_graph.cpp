@@ -206,22 +206,25 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
 }
 
 // Plans for devices are large. The first one, which is that of the upper bounds, arranges memory
-// for the lower ones too.
-std::vector<ValueFact> CompiledGraph::Impl::further_facts(const PlanContext& context,
-                                                          const PlanKey& key) const {
+// for lower ones too.
+std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const PlanContext& context,
+                                                                       const PlanKey& key) const {
     const bool is_first = context.former == nullptr && context.solved == nullptr;
     const bool may_be_followed = deciding_inputs.empty() && options.memory_limit_bytes <= 0;
     if (!is_first || !may_be_followed || parts.empty() || options.dim_bounds.empty() ||
         key.shapes != shapes_at_bounds(graph, options)) {
         return {};
     }
-    const std::vector<Shape> shapes = shapes_at_lower_bounds(graph, options);
-    return shapes == key.shapes ? std::vector<ValueFact>() : input_facts(shapes, {});
+    std::vector<std::vector<ValueFact>> facts;
+    for (const std::vector<Shape>& shapes : shapes_below_bounds(graph, options)) {
+        facts.push_back(input_facts(shapes, {}));
+    }
+    return facts;
 }
 
 Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
     PlanContext& context, PlanKey key, std::span<const ValueFact> facts) {
-    const std::vector<ValueFact> further = further_facts(context, key);
+    const std::vector<std::vector<ValueFact>> further = further_facts(context, key);
     context.further_facts = further;
     Result<std::shared_ptr<const Plan>> plan = make_plan(context, std::move(key), facts);
     if (!plan.ok()) {

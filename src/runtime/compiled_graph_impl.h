@@ -97,7 +97,8 @@ struct CompiledGraph::Impl {
   private:
     PlanContext plan_context(int group) const;
     // As PlanContext has them, of a plan that has this key.
-    std::vector<ValueFact> further_facts(const PlanContext& context, const PlanKey& key) const;
+    std::vector<std::vector<ValueFact>> further_facts(const PlanContext& context,
+                                                      const PlanKey& key) const;
     // Makes it under the lock, and evicts others.
     Result<std::shared_ptr<const Plan>> make_cached(PlanContext& context,
                                                     PlanKey key,

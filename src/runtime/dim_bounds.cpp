@@ -124,15 +124,26 @@ std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions
     return shapes;
 }
 
-std::vector<Shape> shapes_at_lower_bounds(const GraphData& graph, const CompileOptions& options) {
-    CompileOptions lowest;
-    lowest.shapes = options.shapes;
-    lowest.dims = options.dims;
-    lowest.dim_bounds = options.dim_bounds;
-    for (auto& [name, bounds] : lowest.dim_bounds) {
-        bounds.max = std::min(bounds.max, std::max<int64_t>(bounds.min, 1));
+std::vector<std::vector<Shape>> shapes_below_bounds(const GraphData& graph,
+                                                    const CompileOptions& options) {
+    std::vector<std::vector<Shape>> below;
+    std::vector<Shape> last = shapes_at_bounds(graph, options);
+    for (const int64_t times : {4, 3, 2, 1}) {
+        CompileOptions lower;
+        lower.shapes = options.shapes;
+        lower.dims = options.dims;
+        lower.dim_bounds = options.dim_bounds;
+        for (auto& [name, bounds] : lower.dim_bounds) {
+            const int64_t least = std::max<int64_t>(bounds.min, 1);
+            bounds.max = least > bounds.max / times ? bounds.max : least * times;
+        }
+        std::vector<Shape> shapes = shapes_at_bounds(graph, lower);
+        if (shapes != last) {
+            below.insert(below.begin(), shapes);
+            last = std::move(shapes);
+        }
     }
-    return shapes_at_bounds(graph, lowest);
+    return below;
 }
 
 Status check_within_bounds(const GraphData& graph,

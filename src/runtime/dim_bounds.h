@@ -32,8 +32,11 @@ std::optional<Shape> assumed_input_shape(const GraphData& graph,
                                          int input);
 // Of all inputs, where bounds decide some of them; empty: no input has any.
 std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions& options);
-// The same with the lower bounds, of extents that may be 0 one.
-std::vector<Shape> shapes_at_lower_bounds(const GraphData& graph, const CompileOptions& options);
+// The same with the lower bounds, of extents that may be 0 one, and with two to four times these:
+// there what grows and what does not changes most beside each other. Those that stay below the
+// upper bounds, the smallest first.
+std::vector<std::vector<Shape>> shapes_below_bounds(const GraphData& graph,
+                                                    const CompileOptions& options);
 
 // An error names the input, its extent, and the bounds.
 Status check_within_bounds(const GraphData& graph,

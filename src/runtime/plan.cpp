@@ -914,21 +914,23 @@ class PlanBuilder {
     std::shared_ptr<Plan> plan_;
 };
 
-// Of a plan for further_facts, which nobody runs. Where there is none, the plan stays as it is: who
-// asks for these shapes is told why.
+// By plans for further_facts, which nobody runs. Where there is none, all stays as it is: who asks
+// for these shapes is told why.
 void arrange_for_others(const PlanContext& context, Plan& plan) {
     PlanContext again = context;
     again.former = &plan;
     again.further_facts = {};
-    PlanKey key{plan.key.group, {}, plan.key.values};
-    for (const ValueFact& fact : context.further_facts) {
-        key.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
-    }
-    const Result<std::shared_ptr<Plan>> other =
-        PlanBuilder(again, std::move(key), plan.copies_ahead).build(context.further_facts);
-    if (other.ok()) {
-        take_arrangements((*other)->layout.plan, plan.layout.plan);
-        take_arrangements((*other)->devices, plan.devices);
+    for (const std::vector<ValueFact>& facts : context.further_facts) {
+        PlanKey key{plan.key.group, {}, plan.key.values};
+        for (const ValueFact& fact : facts) {
+            key.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
+        }
+        const Result<std::shared_ptr<Plan>> other =
+            PlanBuilder(again, std::move(key), plan.copies_ahead).build(facts);
+        if (other.ok()) {
+            take_arrangements((*other)->layout.plan, plan.layout.plan);
+            take_arrangements((*other)->devices, plan.devices);
+        }
     }
 }
 

@@ -142,9 +142,9 @@ struct PlanContext {
     const ConstantStreams& streams;
     std::span<const int> part_of_node;  // -1: none
     const Plan* former = nullptr;       // for other shapes; outlives make_plan
-    // Facts of other inputs, for whose sizes memory is arranged as well: plans for sizes between
-    // these find an arrangement that suits them. Empty: there are none.
-    std::span<const ValueFact> further_facts = {};
+    // Facts of other inputs, by their shapes, for whose sizes memory is arranged as well: plans for
+    // sizes between these find an arrangement that suits them.
+    std::span<const std::vector<ValueFact>> further_facts = {};
     // What was found for these very shapes before, and is taken without searching; outlives
     // make_plan. Where it does not fit, kParse says so.
     const SolvedChoice* solved = nullptr;

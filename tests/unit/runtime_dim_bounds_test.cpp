@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -171,16 +172,27 @@ TEST(DimBounds, KeepPlansOfDevicesWithinTheCache) {
     }
 }
 
-TEST(DimBounds, HaveShapesAtBothEnds) {
+TEST(DimBounds, HaveShapesAtBothEndsAndBetween) {
     const Graph graph = dynamic_graph();
-    const auto lower = [&graph](int64_t min, int64_t max) {
-        return shapes_at_lower_bounds(graph.data(), bounded(min, max));
+    const auto below = [&graph](int64_t min, int64_t max) {
+        std::vector<int64_t> rows;
+        for (const std::vector<Shape>& shapes :
+             shapes_below_bounds(graph.data(), bounded(min, max))) {
+            EXPECT_THAT(shapes, ElementsAre(Shape{shapes.front()[0], kCols}));
+            rows.push_back(shapes.front()[0]);
+        }
+        return rows;
     };
     EXPECT_THAT(shapes_at_bounds(graph.data(), bounded(2, 8)), ElementsAre(Shape{8, kCols}));
-    EXPECT_THAT(lower(2, 8), ElementsAre(Shape{2, kCols}));
-    EXPECT_THAT(lower(0, 8), ElementsAre(Shape{1, kCols})) << "an empty run tells nothing";
-    EXPECT_THAT(lower(0, 0), ElementsAre(Shape{0, kCols}));
-    EXPECT_THAT(shapes_at_lower_bounds(graph.data(), CompileOptions()), IsEmpty());
+    EXPECT_THAT(below(2, 7), ElementsAre(2, 4, 6));
+    EXPECT_THAT(below(2, 8), ElementsAre(2, 4, 6));
+    EXPECT_THAT(below(0, 100), ElementsAre(1, 2, 3, 4)) << "an empty run tells nothing";
+    EXPECT_THAT(below(5, 9), ElementsAre(5));
+    EXPECT_THAT(below(3, 3), IsEmpty());
+    EXPECT_THAT(below(0, 0), IsEmpty());
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kCols / 4;
+    EXPECT_THAT(below(kMost - 1, kMost), ElementsAre(kMost - 1));
+    EXPECT_THAT(shapes_below_bounds(graph.data(), CompileOptions()), IsEmpty());
 }
 
 // Costs are those of the upper bound: worth a device, as one row would not be.
