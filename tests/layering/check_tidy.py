@@ -47,11 +47,13 @@ class Source(join_sources.Source):
                 kept.append(word)
         self.words = kept
         self.names.discard('main')  # which Linter renames
+        # The analyzer follows a Status into its own file where it can, and takes it for a leak.
+        self.is_base = path.parent.name == 'base'
         self.own_headers = set(re.findall(r'^#include "([^/"]+)"', self.text, re.MULTILINE))
 
     def fits(self, other):
-        return (self.analyzed == other.analyzed and super().fits(other) and not self.hides_from(other)
-                and not other.hides_from(self))
+        return (self.analyzed == other.analyzed and self.is_base == other.is_base and super().fits(other)
+                and not self.hides_from(other) and not other.hides_from(self))
 
     def hides_from(self, other):
         """Whether the other one's folder has a header of the name of one beside this."""
