@@ -6,8 +6,7 @@ divided.
 """
 import concurrent.futures, json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
-import join_sources
+import source_groups
 
 # Headers take about 22 s of a processor for a group, its lines 3 to 7 ms each; 25 files take 1 GB.
 FILES_OF_GROUP = 30
@@ -31,7 +30,7 @@ def find_tool():
     return tool
 
 
-class Source(join_sources.Source):
+class Source(source_groups.Source):
     """A file, how it is compiled, and whether the analyzer reads it."""
 
     def __init__(self, path, command, directory, analyzed):
@@ -127,7 +126,7 @@ class Linter:
 def main():
     root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
     tool = find_tool()
-    groups = join_sources.group(read_sources(root, build), FILES_OF_GROUP, LINES_OF_GROUP)
+    groups = source_groups.group(read_sources(root, build), FILES_OF_GROUP, LINES_OF_GROUP)
     # The longest first.
     groups.sort(key=lambda members: -sum(len(member.text) for member in members))
     failed = False

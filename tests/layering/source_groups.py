@@ -1,13 +1,5 @@
-"""Joins source files that declare no name twice: join_sources.py FOLDER SOURCE...
-
-Most of the time to compile goes into the headers, which each file reads anew. Writes files into FOLDER that include the sources,
-several each, and prints their names. For builds that are made once and thrown away: after a change of one source, all those
-beside it are compiled again.
-"""
-import os, pathlib, re, sys
-
-FILES_OF_GROUP = 12
-LINES_OF_GROUP = 2500
+"""Which source files can be read as one: those that declare no name twice."""
+import re
 
 # What a line of a file's outermost level declares.
 DECLARED = [re.compile(pattern) for pattern in (
@@ -59,23 +51,3 @@ def group(sources, most_files, most_lines):
         else:
             groups.append([source])
     return groups
-
-
-def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = [Source(pathlib.Path(name)) for name in sys.argv[2:]]
-    for number, members in enumerate(group(sources, FILES_OF_GROUP, LINES_OF_GROUP)):
-        if len(members) == 1:
-            print(members[0].path)
-            continue
-        joined = folder / f'joined_{number}.cpp'
-        text = ''.join(f'#include "{os.path.relpath(member.path, folder)}"\n' for member in members)
-        # What has not changed is not compiled again.
-        if not joined.exists() or joined.read_text() != text:
-            joined.write_text(text)
-        print(joined)
-
-
-if __name__ == '__main__':
-    main()

@@ -1,25 +1,17 @@
-"""Which files are joined: join_sources_test.py SOURCE_ROOT."""
-import pathlib, subprocess, sys, tempfile
+"""Which files are read as one."""
+import pathlib, tempfile
 
-TOOL = pathlib.Path(sys.argv[1], 'tools', 'join_sources.py')
+import source_groups
 
 
 def groups_of(texts):
-    """The numbers of the texts that are joined, a list for each file that is compiled."""
+    """The numbers of the texts, a list for each group."""
     with tempfile.TemporaryDirectory() as work:
-        folder = pathlib.Path(work)
-        sources = [folder / f'{number}.cpp' for number in range(len(texts))]
-        for source, text in zip(sources, texts):
-            source.write_text(text)
-        printed = subprocess.run([sys.executable, TOOL, folder / 'joined', *sources], check=True, capture_output=True, text=True)
-        groups = []
-        for name in map(pathlib.Path, printed.stdout.split()):
-            if name in sources:
-                groups.append([sources.index(name)])
-                continue
-            included = [line.split('"')[1] for line in name.read_text().splitlines()]
-            groups.append([sources.index((name.parent / path).resolve()) for path in included])
-        return groups
+        paths = [pathlib.Path(work, f'{number}.cpp') for number in range(len(texts))]
+        for path, text in zip(paths, texts):
+            path.write_text(text)
+        groups = source_groups.group([source_groups.Source(path) for path in paths], 12, 2500)
+        return [[paths.index(source.path) for source in members] for members in groups]
 
 
 def expect(texts, groups):
