@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "graph/inference.h"
@@ -235,8 +236,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
     LEAT_RETURN_IF_ERROR(check_shape_options(*compiled));
     LEAT_RETURN_IF_ERROR(make_first_plan(*compiled));
-    compiled->base_report.compile_time_ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    compiled->base_report.compile_time_ns = nanoseconds_since(start);
     return CompiledGraph(std::move(compiled));
 }
 

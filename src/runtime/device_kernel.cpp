@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
 #include "ops/roofline.h"
@@ -43,11 +44,7 @@ class TimedCall {
     explicit TimedCall(int64_t& time_ns) : time_ns_(time_ns) {}
     TimedCall(const TimedCall&) = delete;
     TimedCall& operator=(const TimedCall&) = delete;
-    ~TimedCall() {
-        time_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(
-                        std::chrono::steady_clock::now() - start_)
-                        .count();
-    }
+    ~TimedCall() { time_ns_ += nanoseconds_since(start_); }
 
   private:
     int64_t& time_ns_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "runtime/calibration.h"
@@ -301,8 +302,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     for (PlanRecord& plan : record.plans) {
         LEAT_RETURN_IF_ERROR(compiled->restore_plan(std::move(plan.key), plan.choice));
     }
-    compiled->base_report.load_time_ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    compiled->base_report.load_time_ns = nanoseconds_since(start);
     return CompiledGraph(std::move(compiled));
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/round_up.h"
 #include "base/whole_ns.h"
@@ -32,10 +33,6 @@ constexpr int64_t kSmallConstantBytes = 64 << 10;
 // A step whose tiles others wait for, or that wait for others', is cut into this many parts for
 // each worker: one may then be late without the others standing still.
 constexpr int64_t kPartsPerWorker = 2;
-
-int64_t nanoseconds_since(Clock::time_point start) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
-}
 
 class PlanBuilder {
   public:
