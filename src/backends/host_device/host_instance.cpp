@@ -23,11 +23,6 @@ HostInstance::HostInstance(const GraphData& graph,
       device_(device),
       identity_(identity),
       args_(program_->graph.args) {
-    size_t first = 0;
-    for (const lowered::LoweredStep& step : program_->graph.steps) {
-        first_args_.push_back(first);
-        first += step.inputs.size() + step.outputs.size();
-    }
     const std::vector<lowered::LoweredTransient>& wanted = program_->graph.transients;
     if (size_t(linkage.transient_count) != wanted.size()) {
         plugin::invalid_argument(
@@ -146,13 +141,17 @@ void HostInstance::bind_step(size_t index,
     }
 }
 
+std::span<TensorArg> HostInstance::own(std::span<const TensorArg> of_program) {
+    const auto first = size_t(of_program.data() - program_->graph.args.data());
+    return std::span(args_).subspan(first, of_program.size());
+}
+
 std::span<TensorArg> HostInstance::inputs_of(size_t index) {
-    return std::span(args_).subspan(first_args_[index], program_->graph.steps[index].inputs.size());
+    return own(program_->graph.steps[index].inputs);
 }
 
 std::span<TensorArg> HostInstance::outputs_of(size_t index) {
-    const lowered::LoweredStep& step = program_->graph.steps[index];
-    return std::span(args_).subspan(first_args_[index] + step.inputs.size(), step.outputs.size());
+    return own(program_->graph.steps[index].outputs);
 }
 
 void HostInstance::run_non_zero_step(size_t index, const std::vector<LeatBinding>& outputs) {

@@ -56,7 +56,9 @@ class HostInstance final : public plugin::Instance {
     void bind_step(size_t index,
                    const std::vector<LeatBinding>& inputs,
                    const std::vector<LeatBinding>& outputs);
-    // Of a step, in args_.
+    // The arguments of the program, in args_.
+    std::span<TensorArg> own(std::span<const TensorArg> of_program);
+    // Of a step.
     std::span<TensorArg> inputs_of(size_t index);
     std::span<TensorArg> outputs_of(size_t index);
     void run_step(size_t index, const std::vector<LeatBinding>& outputs);
@@ -71,8 +73,7 @@ class HostInstance final : public plugin::Instance {
     const DeviceContext& context_;
     const int32_t device_;
     const ProgramIdentity identity_;
-    std::vector<TensorArg> args_;     // of all steps, with the addresses of this run
-    std::vector<size_t> first_args_;  // by step
+    std::vector<TensorArg> args_;  // of all steps, with the addresses of this run
     std::vector<std::byte*> transients_;
     std::vector<std::byte*> constants_;
 };
