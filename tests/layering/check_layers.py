@@ -28,7 +28,7 @@ ALLOWED = {
     'consumers': {'public'},
 }
 FORBIDDEN_IN_PUBLIC = re.compile(r'^(tbb|oneapi|hwloc|vulkan)\b')
-INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def module_of(path):

@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+from check_layers import INCLUDE
+
 # Names -> their header. Those that any of several headers must declare by the standard are not here.
 NAMES = {
     'algorithm': r'std::(sort|stable_sort|partial_sort|nth_element|find_if|find_if_not|any_of|all_of|none_of|count_if|count|max_element|'
@@ -59,7 +61,6 @@ BRINGS = {
     'string': {'string_view'},
     'map': {'utility'}, 'unordered_map': {'utility'}, 'tuple': {'utility'}, 'variant': {'utility'}, 'array': {'utility'},
 }
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 FOLDERS = ('include', 'scheduler', 'src', 'tests', 'benchmarks', 'docs')
 

@@ -95,7 +95,7 @@ class Linter:
             for number, source in enumerate(sources):
                 first_lines.append(lines)
                 out.write(re.sub(r'\bint main\(', f'int main_{number}(', source.text))
-                lines += source.text.count('\n')
+                lines += source.lines
         beside = [f'-iquote{folder}' for folder in dict.fromkeys(source.path.parent for source in sources if source.own_headers)]
         words = dict.fromkeys(word for source in sources for word in source.words)
         entry = {'directory': sources[0].directory, 'file': str(joined), 'arguments': [*words, *beside, '-c', str(joined)]}

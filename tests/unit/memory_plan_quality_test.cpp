@@ -399,6 +399,12 @@ TEST(Placer, PutsEachItemIntoTheLowestGap) {
     }
 }
 
+void draw_sizes(SplitMix& random, PlanningProblem& problem) {
+    for (UsedBuffer& buffer : problem.buffers) {
+        buffer.size_bytes = int64_t{64} * (1 + random.below(1000));
+    }
+}
+
 // A batch between two others finds what was found for either.
 TEST(PlanAgain, SearchesOnceForSizesThatComeBack) {
     SplitMix random(5);
@@ -408,9 +414,7 @@ TEST(PlanAgain, SearchesOnceForSizesThatComeBack) {
         PlanningProblem problem = network_problem(NetworkKind::kInception, 60, seed);
         const StepOrder order(problem.predecessors);
         const PlanningProblem first = problem;
-        for (UsedBuffer& buffer : problem.buffers) {
-            buffer.size_bytes = int64_t{64} * (1 + random.below(1000));
-        }
+        draw_sizes(random, problem);
         const MemoryPlan one = plan_checked(first);
         const MemoryPlan other = *plan_offsets_again(problem.buffers, order, one);
         searched += other.arrangements.size() > one.arrangements.size() ? 1 : 0;
@@ -433,9 +437,7 @@ TEST(PlanAgain, TakesAnArrangementThatAnotherPlanHasFound) {
         PlanningProblem problem = network_problem(NetworkKind::kInception, 60, seed);
         const StepOrder order(problem.predecessors);
         MemoryPlan one = plan_checked(problem);
-        for (UsedBuffer& buffer : problem.buffers) {
-            buffer.size_bytes = int64_t{64} * (1 + random.below(1000));
-        }
+        draw_sizes(random, problem);
         const MemoryPlan other = *plan_offsets_again(problem.buffers, order, one);
         searched += other.algorithm == "order of a former plan" ? 0 : 1;
         const std::vector<std::shared_ptr<const Arrangement>> own = one.arrangements;
