@@ -2,13 +2,13 @@
 // partial order, walks over offsets and keeps what lies there in a map by first step. Knows nothing
 // of how plans are made.
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/number_order.h"
 #include "memory/plan.h"
 
 namespace leat {
@@ -73,6 +73,10 @@ bool waits_for_the_last(std::span<const std::vector<int32_t>> predecessors) {
     return true;
 }
 
+bool has_bit(const uint64_t* row, int32_t at) {
+    return ((row[size_t(at) / 64] >> (size_t(at) % 64)) & 1U) != 0;
+}
+
 // By step, a bit for each step that it waits for, directly or not.
 std::vector<uint64_t> ended_before_steps(std::span<const std::vector<int32_t>> predecessors,
                                          size_t words) {
@@ -107,16 +111,24 @@ class UserOrder {
         }
         words_ = (predecessors.size() + 63) / 64;
         const std::vector<uint64_t> ended = ended_before_steps(predecessors, words_);
-        users_.assign(buffers.size() * words_, 0);
         ended_.assign(buffers.size() * words_, ~uint64_t{0});
+        first_last_user_.reserve(buffers.size() + 1);
         for (size_t i = 0; i < buffers.size(); ++i) {
-            for (const int32_t user : buffers[i].users) {
-                users_[i * words_ + size_t(user) / 64] |= uint64_t{1} << (size_t(user) % 64);
-                for (size_t word = 0; word < words_; ++word) {
-                    ended_[i * words_ + word] &= ended[size_t(user) * words_ + word];
+            first_last_user_.push_back(int32_t(last_users_.size()));
+            const auto& users = buffers[i].users;
+            for (auto user = users.begin(); user != users.end(); ++user) {
+                const uint64_t* before = &ended[size_t(*user) * words_];
+                std::transform(before, before + words_, &ended_[i * words_], &ended_[i * words_],
+                               std::bit_and<>());
+                const bool is_last = std::none_of(user + 1, users.end(), [&](int32_t later) {
+                    return has_bit(&ended[size_t(later) * words_], *user);
+                });
+                if (is_last) {
+                    last_users_.push_back(*user);
                 }
             }
         }
+        first_last_user_.push_back(int32_t(last_users_.size()));
     }
 
     // Every user of the one has ended before any of the other begins. Both have users.
@@ -124,20 +136,19 @@ class UserOrder {
         if (is_line_) {
             return ends_[before].second < ends_[after].first;
         }
-        for (size_t word = 0; word < words_; ++word) {
-            if ((users_[before * words_ + word] & ~ended_[after * words_ + word]) != 0) {
-                return false;
-            }
-        }
-        return true;
+        const auto first = last_users_.begin() + first_last_user_[before];
+        const auto end = last_users_.begin() + first_last_user_[before + 1];
+        return std::all_of(first, end,
+                           [&](int32_t user) { return has_bit(&ended_[after * words_], user); });
     }
 
   private:
     const bool is_line_;                             // each step waits for the one before it
     std::vector<std::pair<int32_t, int32_t>> ends_;  // of a line: first and last user
     size_t words_ = 0;                               // of a row
-    std::vector<uint64_t> users_;                    // [buffer][words]
     std::vector<uint64_t> ended_;                    // [buffer][words]: steps all users wait for
+    std::vector<int32_t> first_last_user_;           // by buffer, and one more
+    std::vector<int32_t> last_users_;                // which no other user of the buffer waits for
 };
 
 // That what shares bytes is ordered.
@@ -208,8 +219,7 @@ class SharingCheck {
         const std::vector<uint64_t> ended = ended_before_steps(predecessors_, words);
         for (const int32_t late : buffers_[after].users) {
             for (const int32_t early : buffers_[before].users) {
-                const uint64_t word = ended[size_t(late) * words + size_t(early) / 64];
-                if (((word >> (size_t(early) % 64)) & 1U) == 0) {
+                if (!has_bit(&ended[size_t(late) * words], early)) {
                     return internal_error(
                         "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
                         "step {}, which uses the one, need not end before step {}, which uses the "
@@ -231,13 +241,11 @@ class SharingCheck {
 
 }  // namespace
 
-// Buffers share bytes just where their ends lie in the order that they were seen in; and they may,
-// as users and waits are those that were seen.
+// What sizes and places have no part in.
 struct PlanProof {
     std::shared_ptr<const StepWaits> predecessors;
     std::vector<UsedBuffer> buffers;
-    std::shared_ptr<const UserOrder> order;  // of these
-    NumberOrder ends;                        // as ends_of() has them
+    UserOrder order;  // of these
 };
 
 namespace {
@@ -247,17 +255,6 @@ Status check_all_users(std::span<const UsedBuffer> buffers, size_t steps) {
         LEAT_RETURN_IF_ERROR(check_users(i, buffers[i], steps));
     }
     return {};
-}
-
-// Begin and end of each buffer.
-std::vector<int64_t> ends_of(std::span<const UsedBuffer> buffers, const MemoryPlan& plan) {
-    std::vector<int64_t> ends;
-    ends.reserve(2 * buffers.size());
-    for (size_t i = 0; i < buffers.size(); ++i) {
-        ends.push_back(plan.offsets[i]);
-        ends.push_back(plan.offsets[i] + buffers[i].size_bytes);
-    }
-    return ends;
 }
 
 bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
@@ -281,21 +278,17 @@ Result<std::shared_ptr<const PlanProof>> prove_plan(
     const MemoryPlan& plan,
     const std::shared_ptr<const PlanProof>& former) {
     LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
-    const std::vector<int64_t> ends = ends_of(buffers, plan);
+    std::shared_ptr<const PlanProof> proof = former;
     const bool is_as_before = former != nullptr && former->predecessors == predecessors &&
                               std::equal(buffers.begin(), buffers.end(), former->buffers.begin(),
                                          former->buffers.end(), same_uses);
-    if (is_as_before && former->ends.holds_for(ends)) {
-        return former;
-    }
     if (!is_as_before) {
         LEAT_RETURN_IF_ERROR(check_all_users(buffers, predecessors->size()));
+        proof = std::make_shared<const PlanProof>(PlanProof{
+            predecessors, {buffers.begin(), buffers.end()}, UserOrder(buffers, *predecessors)});
     }
-    const std::shared_ptr<const UserOrder> order =
-        is_as_before ? former->order : std::make_shared<const UserOrder>(buffers, *predecessors);
-    LEAT_RETURN_IF_ERROR(SharingCheck(buffers, *predecessors, *order, plan).run());
-    return std::make_shared<const PlanProof>(
-        PlanProof{predecessors, {buffers.begin(), buffers.end()}, order, NumberOrder(ends)});
+    LEAT_RETURN_IF_ERROR(SharingCheck(buffers, *predecessors, proof->order, plan).run());
+    return proof;
 }
 
 Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {

@@ -172,7 +172,7 @@ TEST(CheckPlanUnderOrder, FindsEveryKindOfMistake) {
                 HasSubstr("buffer 0 at [0, 100) is kept"));
 }
 
-TEST(ProvePlan, TakesAProofOfOtherSizesWhereNothingElseMeets) {
+TEST(ProvePlan, TakesOverTheOrderOfUsersAndChecksTheRest) {
     const auto waits = std::make_shared<const StepWaits>(kDiamond);
     Buffers buffers = {{100, 64, {0, 1}}, {100, 64, {2}}, {100, 64, {3}}};
     MemoryPlan plan;
@@ -189,6 +189,9 @@ TEST(ProvePlan, TakesAProofOfOtherSizesWhereNothingElseMeets) {
     moved.offsets = {0, 192, 0};
     moved.height_bytes = 342;
     EXPECT_EQ(*prove_plan(larger, waits, moved, proof), proof);
+    MemoryPlan turned = moved;
+    turned.offsets = {192, 0, 192};
+    EXPECT_EQ(*prove_plan(larger, waits, turned, proof), proof);
     moved.offsets[1] = 128;
     EXPECT_THAT(prove_plan(larger, waits, moved, proof).error().message(),
                 HasSubstr("need not end before step 2"));
