@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "base/round_up.h"
 
@@ -18,8 +19,11 @@ constexpr int32_t kMostReduced = 8'192;
 
 Arrangement::Arrangement(const PlanProblem& problem,
                          std::span<const int64_t> offsets,
-                         double searched_ratio)
-    : searched_ratio_(searched_ratio), order_(size_t(problem.size())) {
+                         double searched_ratio,
+                         std::vector<int32_t> bound_items)
+    : searched_ratio_(searched_ratio),
+      bound_items_(std::move(bound_items)),
+      order_(size_t(problem.size())) {
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(),
                      [&](int32_t a, int32_t b) { return offsets[size_t(a)] < offsets[size_t(b)]; });

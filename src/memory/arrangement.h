@@ -16,12 +16,16 @@ namespace leat {
 
 class Arrangement {
   public:
-    // By rising offset. `searched_ratio`: height over bound that a search has reached with it.
+    // By rising offset. `searched_ratio`: height over bound that a search has reached with it;
+    // `bound_items`: of that bound.
     Arrangement(const PlanProblem& problem,
                 std::span<const int64_t> offsets,
-                double searched_ratio);
+                double searched_ratio,
+                std::vector<int32_t> bound_items);
 
     double searched_ratio() const { return searched_ratio_; }
+    // Items that all conflict with one another: a bound for other sizes, too.
+    std::span<const int32_t> bound_items() const { return bound_items_; }
     // Items, the lowest first.
     std::span<const int32_t> order() const { return order_; }
     // Of a problem with the same conflicts: the height. `offsets`: by item; written.
@@ -33,6 +37,7 @@ class Arrangement {
     void keep_all(const PlanProblem& problem, std::span<const int32_t> place_of);
 
     double searched_ratio_;
+    std::vector<int32_t> bound_items_;
     std::vector<int32_t> order_;
     std::vector<int64_t> first_;     // by place in the order, and one more
     std::vector<int32_t> supports_;  // items

@@ -164,6 +164,7 @@ Result<LimitAnswer> plan_within(std::span<const UsedBuffer> buffers,
     // The plan without a limit, if it is within.
     solver.search(budget_of(*problem), 0);
     if (solver.height_bytes() > limit_bytes && limit_bytes >= solver.proved_bytes()) {
+        solver.pack(limit_bytes);
         solver.search(kLimitBudget, limit_bytes);
     }
     solver.keep_arrangement();

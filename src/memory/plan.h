@@ -68,7 +68,8 @@ Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepO
 
 // The same for buffers of which there is a plan with other sizes, for example of another batch:
 // same users, same order. Takes an arrangement that was found for it, or for plans before it, if
-// that is as close to the bound as it was when it was found, or within 2 %; else it plans anew.
+// that is as close to the bound as it was when it was found, or within 2 % (of hundreds of buffers,
+// most of which may be alive together, 5 %); else it plans anew.
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                       const StepOrder& order,
                                       const MemoryPlan& former);
@@ -99,10 +100,10 @@ Status check_plan(std::span<const UsedBuffer> buffers,
                   std::span<const std::vector<int32_t>> predecessors,
                   const MemoryPlan& plan);
 
-// What a check has proved of a plan, for plans of other sizes.
+// What a check knows of the order of users, for plans of other sizes.
 struct PlanProof;
-// As check_plan. A plan in which no buffers meet that did not in the one of `former` (null: there
-// is none) needs no other proof than that one's.
+// As check_plan. Where the same steps use the buffers as those of `former` (null: there is none),
+// what it knows is taken over, and its sharing alone is checked.
 Result<std::shared_ptr<const PlanProof>> prove_plan(
     std::span<const UsedBuffer> buffers,
     const std::shared_ptr<const StepWaits>& predecessors,

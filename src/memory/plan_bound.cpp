@@ -20,11 +20,16 @@ struct RoundedSizes {
     std::vector<int64_t> padding_bytes;
 };
 
-RoundedSizes rounded_sizes(const PlanProblem& problem) {
-    int64_t grain = std::numeric_limits<int64_t>::max();
+int64_t least_alignment(const PlanProblem& problem) {
+    int64_t least = std::numeric_limits<int64_t>::max();
     for (int32_t number = 0; number < problem.size(); ++number) {
-        grain = std::min(grain, problem.item(number).alignment_bytes);
+        least = std::min(least, problem.item(number).alignment_bytes);
     }
+    return least;
+}
+
+RoundedSizes rounded_sizes(const PlanProblem& problem) {
+    const int64_t grain = least_alignment(problem);
     RoundedSizes sizes;
     sizes.rounded_bytes.reserve(size_t(problem.size()));
     sizes.padding_bytes.reserve(size_t(problem.size()));
@@ -65,20 +70,13 @@ bool are_antichain(const PlanProblem& problem, std::span<const int32_t> items) {
 
 PlanBound peak_bound(const PlanProblem& problem) {
     const RoundedSizes sizes = rounded_sizes(problem);
-    std::vector<int32_t> by_end(size_t(problem.size()));
-    for (int32_t number = 0; number < problem.size(); ++number) {
-        by_end[size_t(number)] = number;
-    }
-    std::sort(by_end.begin(), by_end.end(), [&](int32_t a, int32_t b) {
-        return problem.item(a).end_step < problem.item(b).end_step;
-    });
     PlanBound bound;
     int32_t at = -1;
     int64_t alive = 0;
     const bool has_padding = std::any_of(sizes.padding_bytes.begin(), sizes.padding_bytes.end(),
                                          [](int64_t bytes) { return bytes > 0; });
     std::multiset<int64_t> paddings;  // of what is alive; empty where none has any
-    auto next_end = by_end.begin();
+    auto next_end = problem.by_end().begin();
     for (int32_t number = 0; number < problem.size(); ++number) {
         for (; problem.item(*next_end).end_step <= problem.item(number).begin_step; ++next_end) {
             alive -= sizes.rounded_bytes[size_t(*next_end)];
@@ -106,20 +104,28 @@ PlanBound peak_bound(const PlanProblem& problem) {
 }
 
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers) {
-    PlanBound bound;
+    std::vector<int32_t> items;
+    std::vector<bool> is_in_bound(buffers.empty() ? 0 : size_t(buffers.back()) + 1, false);
+    for (const int32_t buffer : buffers) {
+        is_in_bound[size_t(buffer)] = true;
+    }
     for (int32_t number = 0; number < problem.size(); ++number) {
-        if (std::binary_search(buffers.begin(), buffers.end(), problem.item(number).index)) {
-            bound.items.push_back(number);
+        const auto index = size_t(problem.item(number).index);
+        if (index < is_in_bound.size() && is_in_bound[index]) {
+            items.push_back(number);
         }
     }
-    if (!are_antichain(problem, bound.items)) {
-        return {};
-    }
-    const RoundedSizes sizes = rounded_sizes(problem);
+    return are_antichain(problem, items) ? bound_of_antichain(problem, items) : PlanBound();
+}
+
+PlanBound bound_of_antichain(const PlanProblem& problem, std::span<const int32_t> items) {
+    const int64_t grain = least_alignment(problem);
+    PlanBound bound{0, {items.begin(), items.end()}};
     int64_t padding = 0;
-    for (const int32_t number : bound.items) {
-        bound.bytes += sizes.rounded_bytes[size_t(number)];
-        padding = std::max(padding, sizes.padding_bytes[size_t(number)]);
+    for (const int32_t number : items) {
+        const int64_t bytes = problem.item(number).size_bytes;
+        bound.bytes += round_up(bytes, grain);
+        padding = std::max(padding, round_up(bytes, grain) - bytes);
     }
     bound.bytes -= padding;
     return bound;

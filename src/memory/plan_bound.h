@@ -27,6 +27,9 @@ PlanBound peak_bound(const PlanProblem& problem);
 // they are no antichain here.
 PlanBound bound_of(const PlanProblem& problem, std::span<const int32_t> buffers);
 
+// Precondition: the items, ascending, are an antichain.
+PlanBound bound_of_antichain(const PlanProblem& problem, std::span<const int32_t> items);
+
 // Of all antichains, by a maximum flow (Dilworth's theorem with weights). At least peak_bound().
 PlanBound antichain_bound(const PlanProblem& problem);
 

@@ -34,6 +34,11 @@ LocalSearch::LocalSearch(const PlanProblem& problem,
     note_best();
 }
 
+// Of two that conflict, the one is in the way of the other.
+int64_t LocalSearch::work_to_start(const PlanProblem& problem) {
+    return problem.conflict_count() / 2 + Gaps::work_of(problem.conflict_count() / 2);
+}
+
 void LocalSearch::run(int64_t max_work) {
     const int64_t end_of_work = work() + max_work;
     int without_gain = 0;

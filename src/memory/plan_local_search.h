@@ -29,6 +29,9 @@ class LocalSearch {
                 int64_t goal_bytes,
                 uint64_t seed);
 
+    // What it takes to begin with a packing of the problem, which run() does not count.
+    static int64_t work_to_start(const PlanProblem& problem);
+
     // Until the height is not above the goal, or for so much work.
     void run(int64_t max_work);
 

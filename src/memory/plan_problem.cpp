@@ -70,6 +70,7 @@ PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
     }
     sort_items();
     find_meeting();
+    sort_ends();
 }
 
 PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order) {
@@ -88,12 +89,13 @@ PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& o
     sort_items();
     if (!order.is_serial()) {
         find_after(buffers, order);
-        if (!make_intervals()) {
-            find_conflicts();
-            return;
-        }
     }
-    find_meeting();
+    if (order.is_serial() || make_intervals()) {
+        find_meeting();
+    } else {
+        find_conflicts();
+    }
+    sort_ends();
 }
 
 std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(std::span<const UsedBuffer> buffers,
@@ -141,19 +143,20 @@ void PlanProblem::sort_items() {
 
 // Conflicts of intervals.
 void PlanProblem::find_meeting() {
-    std::vector<std::pair<int32_t, int32_t>> pairs;
     std::vector<int32_t> alive;
-    for (int32_t number = 0; number < size(); ++number) {
-        const int32_t now = item(number).begin_step;
-        alive.erase(std::remove_if(alive.begin(), alive.end(),
-                                   [&](int32_t other) { return item(other).end_step <= now; }),
-                    alive.end());
-        for (const int32_t other : alive) {
-            pairs.emplace_back(other, number);
+    set_conflicts([&](const auto& visit) {
+        alive.clear();
+        for (int32_t number = 0; number < size(); ++number) {
+            const int32_t now = item(number).begin_step;
+            alive.erase(std::remove_if(alive.begin(), alive.end(),
+                                       [&](int32_t other) { return item(other).end_step <= now; }),
+                        alive.end());
+            for (const int32_t other : alive) {
+                visit(other, number);
+            }
+            alive.push_back(number);
         }
-        alive.push_back(number);
-    }
-    set_conflicts(pairs);
+    });
 }
 
 // What begins behind the last user of an item is after it, but for items with a first user that is
@@ -211,41 +214,39 @@ void PlanProblem::set_from(int32_t begin, uint64_t* row) const {
 }
 
 void PlanProblem::find_conflicts() {
-    std::vector<std::pair<int32_t, int32_t>> pairs;
-    for (int32_t number = 0; number < size(); ++number) {
-        const std::span<const uint64_t> row = after(number);
-        for (size_t word = size_t(number) / 64; word < relations_->words; ++word) {
-            const int32_t base = int32_t(word) * 64;
-            uint64_t others = ~row[word];
-            if (base <= number) {
-                others &= ~uint64_t{0} << 1 << (number - base);
-            }
-            if (size() - base < 64) {
-                others &= (uint64_t{1} << (size() - base)) - 1;
-            }
-            for (; others != 0; others &= others - 1) {
-                pairs.emplace_back(number, base + std::countr_zero(others));
-            }
+    set_conflicts([&](const auto& visit) {
+        for (int32_t number = 0; number < size(); ++number) {
+            for_each_zero(after(number), number + 1, size(),
+                          [&](int32_t other) { visit(number, other); });
         }
-    }
-    set_conflicts(pairs);
+    });
 }
 
-void PlanProblem::set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs) {
+// for_each_pair(visit): calls visit(a, b) for all that conflict, the same each time.
+template <class ForEachPair>
+void PlanProblem::set_conflicts(const ForEachPair& for_each_pair) {
     std::vector<int64_t>& first = relations_->first_conflict;
     first.assign(items_.size() + 1, 0);
-    for (const auto& [a, b] : pairs) {
+    for_each_pair([&](int32_t a, int32_t b) {
         ++first[size_t(a) + 1];
         ++first[size_t(b) + 1];
-    }
+    });
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::vector<int32_t>& conflicts = relations_->conflicts;
-    conflicts.resize(pairs.size() * 2);
+    conflicts.resize(size_t(first.back()));
     std::vector<int64_t> next(first.begin(), first.end() - 1);
-    for (const auto& [a, b] : pairs) {
+    for_each_pair([&](int32_t a, int32_t b) {
         conflicts[size_t(next[size_t(a)]++)] = b;
         conflicts[size_t(next[size_t(b)]++)] = a;
-    }
+    });
+}
+
+void PlanProblem::sort_ends() {
+    std::vector<int32_t>& by_end = relations_->by_end;
+    by_end.resize(items_.size());
+    std::iota(by_end.begin(), by_end.end(), 0);
+    std::sort(by_end.begin(), by_end.end(),
+              [&](int32_t a, int32_t b) { return item(a).end_step < item(b).end_step; });
 }
 
 // An order is one of intervals if the sets of what comes after its items contain one another

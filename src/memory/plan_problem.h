@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "memory/plan.h"
@@ -50,6 +49,8 @@ class PlanProblem {
             .subspan(size_t(relations_->first_conflict[size_t(number)]),
                      size_t(conflict_count(number)));
     }
+    // Items by rising end_step.
+    std::span<const int32_t> by_end() const { return relations_->by_end; }
     int32_t conflict_count(int32_t number) const {
         const std::vector<int64_t>& first = relations_->first_conflict;
         return int32_t(first[size_t(number) + 1] - first[size_t(number)]);
@@ -75,7 +76,9 @@ class PlanProblem {
     void begin_where_left_out(std::span<const uint64_t> larger,
                               std::span<const uint64_t> smaller,
                               int32_t step);
-    void set_conflicts(std::span<const std::pair<int32_t, int32_t>> pairs);
+    template <class ForEachPair>
+    void set_conflicts(const ForEachPair& for_each_pair);
+    void sort_ends();
 
     // Who uses a buffer, which is kept; nothing where it takes no place.
     struct Use {
@@ -93,6 +96,7 @@ class PlanProblem {
     struct Relations {
         std::vector<int64_t> first_conflict;  // one more than items
         std::vector<int32_t> conflicts;
+        std::vector<int32_t> by_end;
         size_t words = 0;  // of a row
         std::vector<uint64_t> after;
     };

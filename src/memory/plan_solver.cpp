@@ -17,11 +17,28 @@ namespace {
 constexpr int32_t kSurelyExactItems = 12;
 constexpr int64_t kSureNodes = 1'000'000;
 
-// Height over bound that a plan for other sizes may have without a search of its own.
+// Height over bound that a plan for other sizes may have without a search of its own, and at which
+// the first one for many items stops.
 constexpr double kCloseEnough = 1.02;
+// The same for other sizes of many items: a search takes 2 to 10 ms there.
+constexpr double kCloseEnoughOfMany = 1.05;
+// Some hundred items, most of which conflict.
+constexpr int64_t kManyConflicts = 300'000;
 // That are tried, at some 20 us for 2,000 items. Sizes that do not all grow alike need another one
 // for each few batches.
 constexpr size_t kMostArrangements = 8;
+
+// Work that a local search may take before its first move, of that of its moves. Where thousands of
+// items conflict with most others, what moves are left has lowered no packing.
+constexpr int64_t kMostStarts = 4;
+
+bool has_many_conflicts(const PlanProblem& problem) {
+    return problem.conflict_count() > kManyConflicts;
+}
+
+double close_enough(const PlanProblem& problem) {
+    return has_many_conflicts(problem) ? kCloseEnoughOfMany : kCloseEnough;
+}
 
 std::vector<PlannedBuffer> as_buffers(const PlanProblem& problem) {
     std::vector<PlannedBuffer> buffers;
@@ -51,9 +68,21 @@ void PlanSolver::find_best_bound() {
     }
 }
 
-void PlanSolver::start(int64_t goal_bytes) {
+void PlanSolver::start() {
     raise_bound(peak_bound(problem_));
-    packing_ = pack_greedily(problem_, std::max(bound_.bytes, goal_bytes));
+    if (has_many_conflicts(problem_)) {
+        find_best_bound();
+        pack(int64_t(kCloseEnough * double(proved_bytes_)));
+    } else {
+        pack(0);
+    }
+}
+
+void PlanSolver::pack(int64_t goal_bytes) {
+    Packing packing = pack_greedily(problem_, std::max(bound_.bytes, goal_bytes));
+    if (packing.height_bytes < packing_.height_bytes) {
+        packing_ = std::move(packing);
+    }
 }
 
 bool PlanSolver::start_from(const MemoryPlan& former) {
@@ -65,13 +94,17 @@ bool PlanSolver::start_from(const MemoryPlan& former) {
     if (former.problem != nullptr && problem_.has_conflicts_of(*former.problem)) {
         arrangements_ = former.arrangements;
     }
+    for (const std::shared_ptr<const Arrangement>& arrangement : arrangements_) {
+        raise_bound(bound_of_antichain(problem_, arrangement->bound_items()));
+    }
     if (arrangements_.empty()) {
         std::vector<int64_t> offsets(size_t(problem_.size()));
         for (int32_t number = 0; number < problem_.size(); ++number) {
             offsets[size_t(number)] = former.offsets[size_t(problem_.item(number).index)];
         }
         arrangements_ = {std::make_shared<const Arrangement>(
-            problem_, offsets, double(former.height_bytes) / double(former.proved_bytes))};
+            problem_, offsets, double(former.height_bytes) / double(former.proved_bytes),
+            std::vector<int32_t>())};
     }
     size_t lowest = place_as_before();
     if (!is_as_close_as(*arrangements_[lowest])) {
@@ -113,7 +146,7 @@ size_t PlanSolver::place_as_before() {
             packing_.offsets.swap(offsets);
             lowest = i;
         }
-        if (double(packing_.height_bytes) <= kCloseEnough * double(proved_bytes_)) {
+        if (double(packing_.height_bytes) <= close_enough(problem_) * double(proved_bytes_)) {
             break;
         }
     }
@@ -122,12 +155,13 @@ size_t PlanSolver::place_as_before() {
 
 bool PlanSolver::is_as_close_as(const Arrangement& arrangement) const {
     return double(packing_.height_bytes) <=
-           std::max(arrangement.searched_ratio(), kCloseEnough) * double(proved_bytes_);
+           std::max(arrangement.searched_ratio(), close_enough(problem_)) * double(proved_bytes_);
 }
 
 void PlanSolver::add_arrangement(double searched_ratio) {
-    arrangements_.insert(arrangements_.begin(), std::make_shared<const Arrangement>(
-                                                    problem_, packing_.offsets, searched_ratio));
+    arrangements_.insert(arrangements_.begin(),
+                         std::make_shared<const Arrangement>(problem_, packing_.offsets,
+                                                             searched_ratio, bound_.items));
     arrangements_.resize(std::min(arrangements_.size(), kMostArrangements));
 }
 
@@ -138,13 +172,13 @@ void PlanSolver::keep_arrangement() {
 }
 
 void PlanSolver::plan_anew(const Budget& budget) {
-    Packing before = std::exchange(packing_, {});
-    const auto goal_bytes =
-        arrangements_.empty() ? 0 : int64_t(kCloseEnough * double(proved_bytes_));
-    start(goal_bytes);
-    search(budget, goal_bytes);
-    if (before.height_bytes < packing_.height_bytes) {
-        packing_ = std::move(before);
+    if (arrangements_.empty()) {
+        start();
+        search(budget, 0);
+    } else {
+        const auto goal_bytes = int64_t(kCloseEnough * double(proved_bytes_));
+        pack(goal_bytes);
+        search(budget, goal_bytes);
     }
     keep_arrangement();
 }
@@ -168,7 +202,7 @@ void PlanSolver::search(const Budget& budget, int64_t limit_bytes) {
 }
 
 void PlanSolver::search_locally(int64_t work, int64_t limit_bytes) {
-    if (is_done(limit_bytes)) {
+    if (is_done(limit_bytes) || LocalSearch::work_to_start(problem_) > kMostStarts * work) {
         return;
     }
     LocalSearch search(problem_, packing_, std::max(proved_bytes_, limit_bytes), local_searches_++);

@@ -27,14 +27,18 @@ class PlanSolver {
 
     explicit PlanSolver(const PlanProblem& problem) : problem_(problem) {}
 
-    // Greedy orders, until one is not above the goal. The bound of the step numbers is enough if
-    // they meet it.
-    void start(int64_t goal_bytes = 0);
+    // Greedy orders, until one meets the bound (that of the step numbers is enough if they do), or
+    // of many items is within 2 %.
+    void start();
+    // The same until one is not above the goal, where there is a bound. What was found before is
+    // kept if it is lower.
+    void pack(int64_t goal_bytes);
     // The arrangements of a former plan of the same buffers with other sizes. True if one is as
-    // close to the bound as where it was found, or within 2 %: what follows would hardly gain.
+    // close to the bound as where it was found, or within 2 % (of many items 5): what follows would
+    // hardly gain.
     bool start_from(const MemoryPlan& former);
-    // start() and search(); after start_from() just until that is close enough to the bound, and
-    // what it had found is taken where it is lower. Keeps the arrangement.
+    // start() and search(); after start_from() pack() and search() until that is within 2 % of the
+    // bound. Keeps the arrangement.
     void plan_anew(const Budget& budget);
     // For plans of other sizes: that of the packing as it is.
     void keep_arrangement();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/split_mix.h"
 #include "memory/arrangement.h"
 #include "memory/plan.h"
+#include "memory/plan_bound.h"
 #include "memory/plan_orders.h"
 #include "memory/plan_placer.h"
 #include "memory/plan_problem.h"
@@ -427,6 +429,74 @@ TEST(PlanAgain, SearchesOnceForSizesThatComeBack) {
         EXPECT_EQ(other_again.arrangements.size(), other.arrangements.size());
     }
     EXPECT_GT(searched, 0);
+}
+
+// So many items that a search takes milliseconds.
+PlanningProblem problem_of_many(uint64_t seed) {
+    PlanningProblem problem = random_problem(200, 900, seed);
+    const PlanProblem items(problem.buffers, StepOrder(problem.predecessors));
+    EXPECT_GT(items.conflict_count(), 300'000);
+    return problem;
+}
+
+TEST(PlanOfMany, IsWithinTwoPercentOfTheBoundOrTheBestOfAllRules) {
+    int close = 0;
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+        SCOPED_TRACE(seed);
+        const PlanningProblem problem = problem_of_many(seed);
+        const MemoryPlan plan = plan_checked(problem);
+        const bool is_close = double(plan.height_bytes) <= 1.02 * double(plan.proved_bytes);
+        close += is_close ? 1 : 0;
+        if (!is_close) {
+            const PlanProblem items(problem.buffers, StepOrder(problem.predecessors));
+            EXPECT_LE(plan.height_bytes, pack_greedily(items, 0).height_bytes);
+        }
+    }
+    EXPECT_GT(close, 0);
+}
+
+TEST(PlanOfMany, IsNoHigherUnderALimit) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+        SCOPED_TRACE(seed);
+        const PlanningProblem problem = problem_of_many(seed);
+        const StepOrder order(problem.predecessors);
+        const MemoryPlan plan = plan_checked(problem);
+        const LimitAnswer answer = *plan_within(problem.buffers, order, plan.height_bytes - 1);
+        EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, answer.plan).ok());
+        EXPECT_LE(answer.plan.height_bytes, plan.height_bytes);
+        EXPECT_EQ(answer.verdict == LimitVerdict::kMet,
+                  answer.plan.height_bytes < plan.height_bytes);
+        EXPECT_EQ(answer.verdict == LimitVerdict::kImpossible, plan.is_optimal());
+    }
+}
+
+TEST(PlanOfMany, IsTakenForOtherSizesWithinFivePercentOfTheBound) {
+    int taken = 0;
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+        const PlanningProblem base = problem_of_many(seed);
+        PlanningProblem problem = base;
+        const StepOrder order(problem.predecessors);
+        set_batch(base, 64, 12, seed, problem);
+        MemoryPlan former = plan_checked(problem);
+        for (const int64_t batch : {11, 8, 6, 1, 2}) {
+            SCOPED_TRACE(batch);
+            set_batch(base, 64, batch, seed, problem);
+            const MemoryPlan again = *plan_offsets_again(problem.buffers, order, former);
+            EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, again).ok());
+            double allowed = 1.05;
+            for (const std::shared_ptr<const Arrangement>& arrangement : again.arrangements) {
+                allowed = std::max(allowed, arrangement->searched_ratio());
+                // Of each bound that was found, whatever the sizes are, too.
+                const PlanBound bound =
+                    bound_of_antichain(*again.problem, arrangement->bound_items());
+                EXPECT_GE(again.lower_bound_bytes, bound.bytes);
+            }
+            EXPECT_LE(double(again.height_bytes), allowed * double(again.proved_bytes));
+            taken += again.algorithm == "order of a former plan" ? 1 : 0;
+            former = again;
+        }
+    }
+    EXPECT_GT(taken, 0);
 }
 
 TEST(PlanAgain, TakesAnArrangementThatAnotherPlanHasFound) {
