@@ -42,6 +42,7 @@ class PartStreams {
                 int32_t copies_ahead);
 
     bool empty() const { return rows_.empty(); }
+    size_t part_count() const { return before_.size(); }
     bool is_streamed(int32_t part, int32_t value) const;
     // The part that ends before the copy of the value for this part begins; -1: none.
     int32_t part_before_copy(int32_t part, int32_t value) const;

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "graph/graph_data.h"
 #include "memory/step_moments.h"
 #include "runtime/device_part.h"
@@ -49,22 +50,24 @@ struct DeviceValue {
     bool is_streamed = false;  // a constant, which each run copies there
 };
 
+using DeviceValues = InlineVector<int32_t, 4>;
+
 // What a step does there. Values are numbers of DevicePlan, or, in the arena, of the graph; -1: an
 // operand without a place.
 struct DeviceUse {
     int32_t memory = 0;
-    std::vector<int32_t> reads;
-    std::vector<int32_t> writes;
-    std::vector<int32_t> transients;           // of a part
+    DeviceValues reads;
+    DeviceValues writes;
+    DeviceValues transients;                   // of a part
     std::shared_ptr<const InnerSteps> inside;  // of a part
-    std::vector<int64_t> offsets;              // of reads, writes and transients
+    InlineVector<int64_t, 4> offsets;          // of reads, writes and transients
     // Steps of the plan, by position, that are submitted before this one, and behind which the
     // device itself orders it.
-    std::vector<int32_t> follows;
+    InlineVector<int32_t, 4> follows;
     // Values without a place, which order steps: this one's end, if some step waits for it
     // (-1: none does), and ends that this one waits for.
     int32_t end = -1;
-    std::vector<int32_t> ends_before;
+    DeviceValues ends_before;
 };
 
 struct DevicePlan {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -20,7 +19,7 @@ const DeviceKernel& part_of(const PlanStep& step) {
 // Visits the values of a step on a device, as offsets say them.
 template <class Visit>
 void for_each_value(const DeviceUse& use, const Visit& visit) {
-    for (const std::vector<int32_t>* side : {&use.reads, &use.writes, &use.transients}) {
+    for (const DeviceValues* side : {&use.reads, &use.writes, &use.transients}) {
         std::for_each(side->begin(), side->end(), visit);
     }
 }
@@ -69,11 +68,9 @@ DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, Plan&
 // What the plan's parts packed there themselves: at least what their constants take, as those of
 // other graphs are shared.
 int64_t packed_bytes_in(int32_t memory, Plan& plan) {
-    std::set<const DevicePart*> parts;
     int64_t bytes = 0;
     for (const PlanStep& step : plan.steps) {
-        if (use_in(memory, step, plan.devices) != nullptr && !step.is_transfer &&
-            parts.insert(part_of(step).part().get()).second) {
+        if (use_in(memory, step, plan.devices) != nullptr && !step.is_transfer) {
             bytes += part_of(step).part()->packed_bytes();
         }
     }

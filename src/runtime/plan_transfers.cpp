@@ -65,7 +65,8 @@ class TransferWriter {
           argument_(argument),
           former_(former),
           plan_(plan),
-          devices_(plan.devices) {
+          devices_(plan.devices),
+          use_of_part_(streams.part_count(), -1) {
         devices_.first_value = int32_t(graph.values.size());
         find_memories();
         find_host_needs();
@@ -218,20 +219,20 @@ class TransferWriter {
 
     // A value that stands for the end of the part; -1: there is none. In place of one that these
     // shapes need no step for, those before it.
-    void add_end(int32_t part, std::vector<int32_t>& ends) {
+    void add_end(int32_t part, DeviceValues& ends) {
         if (part < 0) {
             return;
         }
-        const auto found = use_of_part_.find(part);
-        if (found == use_of_part_.end()) {
+        const int32_t use = use_of_part_[size_t(part)];
+        if (use < 0) {
             for (const int32_t before : streams_.parts_before(part)) {
                 add_end(before, ends);
             }
             return;
         }
-        int32_t& end = devices_.uses[size_t(found->second)].end;
+        int32_t& end = devices_.uses[size_t(use)].end;
         if (end < 0) {
-            end = add_value(devices_.uses[size_t(found->second)].memory, 1, "the end of a part");
+            end = add_value(devices_.uses[size_t(use)].memory, 1, "the end of a part");
         }
         ends.push_back(end);
     }
@@ -343,9 +344,9 @@ class TransferWriter {
             use.writes.push_back(value_of_result(memory, step, i));
         }
         add_inside(step, use);
-        const std::vector<int32_t> writes = use.writes;
+        const DeviceValues writes = use.writes;
         step.device_use = int32_t(devices_.uses.size());
-        use_of_part_[index] = step.device_use;
+        use_of_part_[size_t(index)] = step.device_use;
         devices_.uses.push_back(std::move(use));
         steps_.push_back(step);
         for (size_t i = 0; i < writes.size() && !is_arena(memory); ++i) {
@@ -412,9 +413,9 @@ class TransferWriter {
     DevicePlan& devices_;
     std::vector<PlanStep> steps_;
     std::vector<int32_t> memory_of_node_;
-    std::vector<int32_t> in_memory_;          // [kHost, then memories][value]; -1: not there
-    std::map<int32_t, int32_t> use_of_part_;  // of those that are written
-    std::vector<bool> is_foreign_;            // by value of the graph: not in the arena
+    std::vector<int32_t> in_memory_;    // [kHost, then memories][value]; -1: not there
+    std::vector<int32_t> use_of_part_;  // -1: it is not written
+    std::vector<bool> is_foreign_;      // by value of the graph: not in the arena
 };
 
 }  // namespace
