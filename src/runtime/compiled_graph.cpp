@@ -205,18 +205,19 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     return make_cached(context, std::move(key), input_facts(shapes, values));
 }
 
-// Plans for devices are large. The first one, which is that of the upper bounds, arranges memory
-// for lower ones too.
+// Plans for devices are large. The first one, which is that of the upper bounds if there are any,
+// arranges memory for others too.
 std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const PlanContext& context,
                                                                        const PlanKey& key) const {
     const bool is_first = context.former == nullptr && context.solved == nullptr;
     const bool may_be_followed = deciding_inputs.empty() && options.memory_limit_bytes <= 0;
-    if (!is_first || !may_be_followed || parts.empty() || options.dim_bounds.empty() ||
-        key.shapes != shapes_at_bounds(graph, options)) {
+    const bool is_at_bounds =
+        options.dim_bounds.empty() || key.shapes == shapes_at_bounds(graph, options);
+    if (!is_first || !may_be_followed || !is_at_bounds || parts.empty()) {
         return {};
     }
     std::vector<std::vector<ValueFact>> facts;
-    for (const std::vector<Shape>& shapes : shapes_below_bounds(graph, options)) {
+    for (const std::vector<Shape>& shapes : likely_shapes(graph, options, key.shapes)) {
         facts.push_back(input_facts(shapes, {}));
     }
     return facts;

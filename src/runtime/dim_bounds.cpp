@@ -61,6 +61,56 @@ std::optional<Shape> input_shape(const GraphData& graph,
     return shape;
 }
 
+std::vector<std::vector<Shape>> shapes_below_bounds(const GraphData& graph,
+                                                    const CompileOptions& options) {
+    std::vector<std::vector<Shape>> below;
+    std::vector<Shape> last = shapes_at_bounds(graph, options);
+    for (const int64_t times : {4, 3, 2, 1}) {
+        CompileOptions lower;
+        lower.shapes = options.shapes;
+        lower.dims = options.dims;
+        lower.dim_bounds = options.dim_bounds;
+        for (auto& [name, bounds] : lower.dim_bounds) {
+            const int64_t least = std::max<int64_t>(bounds.min, 1);
+            bounds.max = least > bounds.max / times ? bounds.max : least * times;
+        }
+        std::vector<Shape> shapes = shapes_at_bounds(graph, lower);
+        if (shapes != last) {
+            below.insert(below.begin(), shapes);
+            last = std::move(shapes);
+        }
+    }
+    return below;
+}
+
+bool is_open(const CompileOptions& options, const DimSpec& dim) {
+    return !dim.is_fixed() && options.dims.find(dim.name()) == options.dims.end();
+}
+
+std::vector<std::vector<Shape>> multiples_of_open_extents(const GraphData& graph,
+                                                          const CompileOptions& options,
+                                                          std::span<const Shape> first) {
+    constexpr int64_t kMostExtent = int64_t{1} << 40;
+    std::vector<std::vector<Shape>> all;
+    for (const int64_t times : {2, 8}) {
+        std::vector<Shape> shapes(first.begin(), first.end());
+        for (size_t i = 0; i < shapes.size(); ++i) {
+            const ValueData& value = graph.value(graph.inputs[i]);
+            const bool has_dims = value.type.is_tensor() && value.type.dims.has_value() &&
+                                  options.shapes.find(value.name) == options.shapes.end();
+            for (int axis = 0; has_dims && axis < shapes[i].rank(); ++axis) {
+                if (is_open(options, (*value.type.dims)[size_t(axis)])) {
+                    shapes[i][axis] *= shapes[i][axis] < kMostExtent ? times : 1;
+                }
+            }
+        }
+        if (!std::equal(shapes.begin(), shapes.end(), first.begin(), first.end())) {
+            all.push_back(std::move(shapes));
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 Status check_dim_bounds(const GraphData& graph, const CompileOptions& options) {
@@ -124,26 +174,11 @@ std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions
     return shapes;
 }
 
-std::vector<std::vector<Shape>> shapes_below_bounds(const GraphData& graph,
-                                                    const CompileOptions& options) {
-    std::vector<std::vector<Shape>> below;
-    std::vector<Shape> last = shapes_at_bounds(graph, options);
-    for (const int64_t times : {4, 3, 2, 1}) {
-        CompileOptions lower;
-        lower.shapes = options.shapes;
-        lower.dims = options.dims;
-        lower.dim_bounds = options.dim_bounds;
-        for (auto& [name, bounds] : lower.dim_bounds) {
-            const int64_t least = std::max<int64_t>(bounds.min, 1);
-            bounds.max = least > bounds.max / times ? bounds.max : least * times;
-        }
-        std::vector<Shape> shapes = shapes_at_bounds(graph, lower);
-        if (shapes != last) {
-            below.insert(below.begin(), shapes);
-            last = std::move(shapes);
-        }
-    }
-    return below;
+std::vector<std::vector<Shape>> likely_shapes(const GraphData& graph,
+                                              const CompileOptions& options,
+                                              std::span<const Shape> first) {
+    return options.dim_bounds.empty() ? multiples_of_open_extents(graph, options, first)
+                                      : shapes_below_bounds(graph, options);
 }
 
 Status check_within_bounds(const GraphData& graph,

@@ -32,11 +32,13 @@ std::optional<Shape> assumed_input_shape(const GraphData& graph,
                                          int input);
 // Of all inputs, where bounds decide some of them; empty: no input has any.
 std::vector<Shape> shapes_at_bounds(const GraphData& graph, const CompileOptions& options);
-// The same with the lower bounds, of extents that may be 0 one, and with two to four times these:
-// there what grows and what does not changes most beside each other. Those that stay below the
-// upper bounds, the smallest first.
-std::vector<std::vector<Shape>> shapes_below_bounds(const GraphData& graph,
-                                                    const CompileOptions& options);
+// Shapes of all inputs that may follow on `first`, the smallest first. Where there are bounds: with
+// the lower ones, of extents that may be 0 one, and with two to four times these, below the upper
+// ones: there what grows and what does not changes most beside each other. Else with multiples of
+// the extents that nothing fixes.
+std::vector<std::vector<Shape>> likely_shapes(const GraphData& graph,
+                                              const CompileOptions& options,
+                                              std::span<const Shape> first);
 
 // An error names the input, its extent, and the bounds.
 Status check_within_bounds(const GraphData& graph,

@@ -174,14 +174,17 @@ TEST(DimBounds, KeepPlansOfDevicesWithinTheCache) {
 
 TEST(DimBounds, HaveShapesAtBothEndsAndBetween) {
     const Graph graph = dynamic_graph();
-    const auto below = [&graph](int64_t min, int64_t max) {
+    const auto likely = [&graph](const CompileOptions& options, int64_t first) {
         std::vector<int64_t> rows;
-        for (const std::vector<Shape>& shapes :
-             shapes_below_bounds(graph.data(), bounded(min, max))) {
+        const std::vector<Shape> start = {Shape{first, kCols}};
+        for (const std::vector<Shape>& shapes : likely_shapes(graph.data(), options, start)) {
             EXPECT_THAT(shapes, ElementsAre(Shape{shapes.front()[0], kCols}));
             rows.push_back(shapes.front()[0]);
         }
         return rows;
+    };
+    const auto below = [&likely](int64_t min, int64_t max) {
+        return likely(bounded(min, max), max);
     };
     EXPECT_THAT(shapes_at_bounds(graph.data(), bounded(2, 8)), ElementsAre(Shape{8, kCols}));
     EXPECT_THAT(below(2, 7), ElementsAre(2, 4, 6));
@@ -192,7 +195,14 @@ TEST(DimBounds, HaveShapesAtBothEndsAndBetween) {
     EXPECT_THAT(below(0, 0), IsEmpty());
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kCols / 4;
     EXPECT_THAT(below(kMost - 1, kMost), ElementsAre(kMost - 1));
-    EXPECT_THAT(shapes_below_bounds(graph.data(), CompileOptions()), IsEmpty());
+    CompileOptions options;
+    EXPECT_THAT(likely(options, 3), ElementsAre(6, 24)) << "nothing bounds it";
+    EXPECT_THAT(likely(options, 0), IsEmpty());
+    options.dims["batch"] = 3;
+    EXPECT_THAT(likely(options, 3), IsEmpty());
+    options.dims.clear();
+    options.shapes["x"] = Shape{3, kCols};
+    EXPECT_THAT(likely(options, 3), IsEmpty());
 }
 
 // Costs are those of the upper bound: worth a device, as one row would not be.
