@@ -312,6 +312,8 @@ struct PlanReport {
 struct CompileReport {
     std::vector<PassReport> passes;
     int64_t compile_time_ns = 0;
+    // Of compile_time_ns: devices' backends compile their parts, and pack constants for them.
+    int64_t part_compile_time_ns = 0;
     int64_t weight_bytes = 0;         // constants as the model holds them
     int64_t packed_weight_bytes = 0;  // constants as the kernels read them, in leat's memory
     int64_t mapped_weight_bytes = 0;  // the same in the file that Runtime::load has read

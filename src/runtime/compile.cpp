@@ -230,6 +230,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
         report.shape_deciding_inputs.push_back(
             compiled->graph.value(compiled->graph.inputs[size_t(input)]).name);
     }
+    report.part_compile_time_ns = placed.part_compile_time_ns;
     report.nodes_per_backend = std::move(placed.nodes_per_device);
     report.fallbacks = std::move(placed.fallbacks);
     compiled->base_report = std::move(report);

@@ -1,8 +1,10 @@
 #include "runtime/cut_parts.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "runtime/device_answers.h"
 
@@ -39,6 +41,7 @@ Result<CutPlacement> make_parts(const GraphData& graph,
                      decided.streams.values_of_parts(decided.part_of_node, clusters.size()));
     CutPlacement placed;
     placed.parts.reserve(clusters.size());
+    const auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < clusters.size(); ++i) {
         const DevicePlace& place = devices[size_t(clusters[i].device)].place;
         const std::string_view executable =
@@ -55,6 +58,7 @@ Result<CutPlacement> make_parts(const GraphData& graph,
                                    constants, executable, packed));
         placed.parts.push_back(std::move(part));
     }
+    placed.compile_time_ns = nanoseconds_since(start);
     placed.hosts = hosts_of(graph, cut.graph, decided.device_of_node, devices);
     placed.graph = std::make_unique<GraphData>(std::move(cut.graph));
     return placed;

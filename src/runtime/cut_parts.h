@@ -1,6 +1,7 @@
 // The parts of a placed graph: cut out of it, and compiled by the backends of their devices.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ struct CutPlacement {
     // By node of it: the host backend that runs it; null: a part does.
     std::vector<const Backend*> hosts;
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
+    int64_t compile_time_ns = 0;                           // of all parts
 };
 
 // Compiles each cluster for its device. Precondition: `decided` has the nodes of these clusters.

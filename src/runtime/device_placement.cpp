@@ -86,6 +86,7 @@ Status place_parts(const GraphData& graph,
         cut_parts(graph, devices, chosen.clusters,
                   {record.device_of_node, record.part_of_node, record.streams}, constants));
     placed.parts = std::move(cut.parts);
+    placed.part_compile_time_ns = cut.compile_time_ns;
     placed.hosts = std::move(cut.hosts);
     placed.cut = std::move(cut.graph);
     return {};

@@ -1,6 +1,7 @@
 // From a graph and a list of devices to parts that run on them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct PlacedGraph {
     bool has_host_steps = true;      // false: nothing may run on it
     std::unique_ptr<GraphData> cut;  // with a node for each part; null: there are none
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
+    int64_t part_compile_time_ns = 0;
     std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
     std::map<std::string, int> nodes_per_device;
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
