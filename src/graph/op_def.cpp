@@ -132,6 +132,15 @@ std::vector<TensorArg> args_of(std::span<const Tensor> tensors) {
     return args;
 }
 
+// Kernels store packed elements one by one, and leave what else is in the last byte.
+void clear_padding(const TensorArg& tensor) {
+    const int bits = tensor.present() && tensor.dtype != DType::kString ? bits_of(tensor.dtype) : 8;
+    const int64_t used_bits = bits < 8 ? tensor.shape.element_count() * bits : 0;
+    if (used_bits % 8 != 0) {
+        tensor.data[used_bits / 8] &= std::byte((1U << (used_bits % 8)) - 1);
+    }
+}
+
 // A bound of Clip: an attribute of an epilogue step, an input of the operator. Empty if absent.
 Result<Tensor> clip_bound(const NodeData& step, const char* bound) {
     if (!step.has_attr(bound)) {
@@ -160,7 +169,7 @@ Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Te
     LEAT_ASSIGN_OR_RETURN(Tensor y, Tensor::allocate(x.dtype(), x.shape()));
     const std::vector<TensorArg> inputs = args_of(arguments);
     const std::array<TensorArg, 1> outputs = {arg_of(y)};
-    LEAT_RETURN_IF_ERROR(step.op->reference({node, inputs, outputs}));
+    LEAT_RETURN_IF_ERROR(run_reference({node, inputs, outputs}));
     return y;
 }
 
@@ -197,7 +206,7 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
     const size_t own = node.own_inputs();
     const std::vector<TensorArg> arguments = args_of(std::span(aligned).first(own));
     const std::vector<TensorArg> result_args = args_of(results);
-    LEAT_RETURN_IF_ERROR(node.def->reference({node, arguments, result_args}));
+    LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args}));
     for (const EpilogueStep& step : node.epilogue) {
         const Tensor* operand =
             step.operand_input < 0 ? nullptr : &aligned[size_t(step.operand_input)];
@@ -330,6 +339,14 @@ Status infer_node(const NodeData& node,
                   std::span<ValueFact> outputs) {
     Status status = infer_checked(node, inputs, outputs);
     return status.ok() ? Status() : std::move(status).with_node(node.label());
+}
+
+Status run_reference(const ReferenceArgs& args) {
+    LEAT_RETURN_IF_ERROR(args.node.def->reference(args));
+    for (const TensorArg& output : args.outputs) {
+        clear_padding(output);
+    }
+    return {};
 }
 
 Result<std::vector<Tensor>> evaluate_node(const NodeData& node,

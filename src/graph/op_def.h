@@ -212,6 +212,10 @@ Status infer_node(const NodeData& node,
                   std::span<const ValueFact* const> inputs,
                   std::span<ValueFact> outputs);
 
+// Runs the reference kernel of the node's operator. Of results of packed types the bits behind the
+// last element become zero.
+Status run_reference(const ReferenceArgs& args);
+
 // Runs the reference kernel on known inputs, giving the outputs' tensors; used to fold at compile
 // and plan time. Inputs need not be aligned. types: what infer_node gave, all fixed. A view
 // operator copies.

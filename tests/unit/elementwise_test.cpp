@@ -361,6 +361,19 @@ TEST(UnaryF32, ClipTakesItsBoundsFromAttributes) {
 
 // ---- loops ----
 
+TEST(PackedTypes, HaveZerosBehindTheLastElement) {
+    NodeData node;
+    node.op_type = "Cast";
+    node.attributes = {{"to", int64_t(DType::kUint4)}};
+    node.def = find_op("", "Cast");
+    const std::vector<float> x = {1, 2, 3};
+    std::byte y[3] = {std::byte{0xff}, std::byte{0xff}, std::byte{0xff}};
+    const TensorArg input = row_major_arg(DType::kFloat32, Shape{3}, x.data());
+    const TensorArg output = row_major_arg(DType::kUint4, Shape{3}, y);
+    ASSERT_TRUE(run_reference({node, {&input, 1}, {&output, 1}}).ok());
+    EXPECT_THAT(y, ElementsAre(std::byte{0x21}, std::byte{0x03}, std::byte{0xff}));
+}
+
 TEST(RowLoops, MergeAxesOfEqualLayout) {
     const TensorArg a = row_major_arg(DType::kFloat32, {2, 3, 4, 5}, nullptr);
     const TensorArg operands[] = {a, a};

@@ -125,12 +125,11 @@ class ReferenceHostKernel final : public HostKernel {
         const std::span<const TensorArg> own =
             inputs.subspan(0, std::min(own_inputs_, inputs.size()));
         if (steps_.empty()) {
-            return node_.def->reference({node_, own, outputs});
+            return run_reference({node_, own, outputs});
         }
         TensorArg results[2] = {as_row_major(outputs[0], scratch),
                                 as_row_major(outputs[0], scratch + aligned(bytes_of(outputs[0])))};
-        LEAT_RETURN_IF_ERROR(
-            node_.def->reference({node_, own, std::span<const TensorArg>(results, 1)}));
+        LEAT_RETURN_IF_ERROR(run_reference({node_, own, std::span<const TensorArg>(results, 1)}));
         for (size_t i = 0; i < steps_.size(); ++i) {
             const TensorArg& from = results[i % 2];
             const TensorArg to = i + 1 == steps_.size() ? outputs[0] : results[(i + 1) % 2];
@@ -159,8 +158,8 @@ class ReferenceHostKernel final : public HostKernel {
             }
             count = 3;
         }
-        return step.node.def->reference({step.node, std::span<const TensorArg>(args, count),
-                                         std::span<const TensorArg>(&to, 1)});
+        return run_reference({step.node, std::span<const TensorArg>(args, count),
+                              std::span<const TensorArg>(&to, 1)});
     }
 
     const NodeData& node_;
