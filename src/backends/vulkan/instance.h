@@ -18,7 +18,8 @@ struct InstanceOptions {
     // VK_LAYER_KHRONOS_validation and what it checks; warnings and errors go to `on_message`.
     bool is_validated = false;
     bool checks_synchronization = false;
-    bool checks_on_device = false;  // GPU-assisted validation: wants DeviceOptions::uses_fences
+    // GPU-assisted validation instead of the checks of calls: wants DeviceOptions::uses_fences.
+    bool checks_on_device = false;
     MessageSink on_message;
 };
 
