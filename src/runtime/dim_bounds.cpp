@@ -87,22 +87,31 @@ bool is_open(const CompileOptions& options, const DimSpec& dim) {
     return !dim.is_fixed() && options.dims.find(dim.name()) == options.dims.end();
 }
 
+// Of an input with that shape.
+Shape multiply_open_extents(const ValueData& value,
+                            const CompileOptions& options,
+                            int64_t times,
+                            Shape shape) {
+    constexpr int64_t kMostExtent = int64_t{1} << 40;
+    const bool has_dims = value.type.is_tensor() && value.type.dims.has_value() &&
+                          options.shapes.find(value.name) == options.shapes.end();
+    for (int axis = 0; has_dims && axis < shape.rank(); ++axis) {
+        const bool is_multiplied =
+            is_open(options, (*value.type.dims)[size_t(axis)]) && shape[axis] < kMostExtent;
+        shape[axis] *= is_multiplied ? times : 1;
+    }
+    return shape;
+}
+
 std::vector<std::vector<Shape>> multiples_of_open_extents(const GraphData& graph,
                                                           const CompileOptions& options,
                                                           std::span<const Shape> first) {
-    constexpr int64_t kMostExtent = int64_t{1} << 40;
     std::vector<std::vector<Shape>> all;
     for (const int64_t times : {2, 8}) {
-        std::vector<Shape> shapes(first.begin(), first.end());
-        for (size_t i = 0; i < shapes.size(); ++i) {
+        std::vector<Shape> shapes;
+        for (size_t i = 0; i < first.size(); ++i) {
             const ValueData& value = graph.value(graph.inputs[i]);
-            const bool has_dims = value.type.is_tensor() && value.type.dims.has_value() &&
-                                  options.shapes.find(value.name) == options.shapes.end();
-            for (int axis = 0; has_dims && axis < shapes[i].rank(); ++axis) {
-                if (is_open(options, (*value.type.dims)[size_t(axis)])) {
-                    shapes[i][axis] *= shapes[i][axis] < kMostExtent ? times : 1;
-                }
-            }
+            shapes.push_back(multiply_open_extents(value, options, times, first[i]));
         }
         if (!std::equal(shapes.begin(), shapes.end(), first.begin(), first.end())) {
             all.push_back(std::move(shapes));
