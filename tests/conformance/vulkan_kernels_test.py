@@ -40,7 +40,7 @@ SAMPLE = {
     'pool_run': 'node/test_averagepool_2d_pads_count_include_pad',
     'quantize': 'node/test_quantizelinear_axis',
     'reduce': 'node/test_reduce_l2_keep_dims_random',
-    'requantize': 'node/test_qlinearmatmul_3D',
+    'requantize': 'node/test_qlinearconv',
     'resize': 'node/test_resize_downsample_scales_linear_align_corners',
     'row_normalization': 'node/test_layer_normalization_2d_axis1',
     'scatter': 'node/test_scatternd_add',

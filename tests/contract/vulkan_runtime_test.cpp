@@ -407,7 +407,19 @@ TEST_F(VulkanRuntime, AFolderThatCannotBeWrittenIsAWarning) {
                 Contains(HasSubstr("nothing more is cached")).Times(1));
 }
 
+// Mesa 25 has the memory of its software device in files, which the limit is for, too.
+bool has_device_without_files() {
+    const std::string self = fs::read_symlink("/proc/self/exe").string();
+    const std::string command = "trap '' XFSZ; ulimit -f 1; exec '" + self +
+                                "' --gtest_filter=VulkanRuntime.ALostDeviceLeavesTheCpu "
+                                ">/dev/null 2>&1";
+    return std::system(command.c_str()) == 0;
+}
+
 TEST_F(VulkanRuntime, AFullDiskIsAWarning) {
+    if (!has_device_without_files()) {
+        GTEST_SKIP() << "the driver keeps memory in files; VulkanDiskCache has the same test";
+    }
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
