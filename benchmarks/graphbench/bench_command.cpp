@@ -1,5 +1,5 @@
 // graphbench bench and profile.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "calibration_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>
@@ -12,10 +12,6 @@ namespace {
 
 bool is_measured(const CalibratedOperator& row) {
     return row.skipped_because.empty();
-}
-
-std::string microseconds(double ns) {
-    return fmt::format("{:.3f}", ns * 1e-3);
 }
 
 std::string links_text(const CalibratedDevice& device) {

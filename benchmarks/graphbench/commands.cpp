@@ -1,7 +1,7 @@
 // What the commands share, and the small ones: gen, doctor.
 #include "commands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

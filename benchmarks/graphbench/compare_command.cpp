@@ -1,5 +1,5 @@
 // graphbench compare, and bench --baseline.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string>

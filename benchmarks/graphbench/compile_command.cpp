@@ -1,5 +1,5 @@
 // graphbench compile: writes a compiled graph to a file, and says what loading it takes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,7 +27,7 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-struct Outcome {
+struct CompileOutcome {
     double compile_ms = 0;
     double save_ms = 0;
     std::vector<double> load_ms;  // one after the other, in this Runtime
@@ -37,12 +37,12 @@ struct Outcome {
 };
 
 // The graph that was compiled is gone before the first load, which packs nothing all the same.
-Result<Outcome> compile_and_load(const Runtime& runtime,
-                                 const Target& target,
-                                 const CompileOptions& options,
-                                 const SaveOptions& save,
-                                 const std::filesystem::path& file) {
-    Outcome outcome;
+Result<CompileOutcome> compile_and_load(const Runtime& runtime,
+                                        const Target& target,
+                                        const CompileOptions& options,
+                                        const SaveOptions& save,
+                                        const std::filesystem::path& file) {
+    CompileOutcome outcome;
     {
         const auto start = Clock::now();
         LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(target.graph, options));
@@ -64,7 +64,7 @@ Result<Outcome> compile_and_load(const Runtime& runtime,
     return outcome;
 }
 
-Json to_json(const Target& target, const Outcome& outcome) {
+Json to_json(const Target& target, const CompileOutcome& outcome) {
     Json json = Json::object();
     json.set("schema", kSchema).set("target", target.name);
     json.set("compile_ms", outcome.compile_ms).set("save_ms", outcome.save_ms);
@@ -103,7 +103,7 @@ int compile_command(const Options& options) {
     if (target->is_compiled) {
         return usage_error(options, fmt::format("'{}' is compiled already", target->name));
     }
-    const Result<Outcome> outcome = compile_and_load(
+    const Result<CompileOutcome> outcome = compile_and_load(
         runtime, *target, *compile, {.refers_to_model = options.text("weights") == "refer"},
         options.text("save"));
     if (!outcome.ok()) {

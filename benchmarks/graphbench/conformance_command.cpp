@@ -1,5 +1,5 @@
 // graphbench conformance: the strict official rule on folders of tests.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <filesystem>

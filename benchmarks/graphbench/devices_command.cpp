@@ -1,5 +1,5 @@
 // graphbench devices: the machine, its memory nodes, the backends and Vulkan's devices.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

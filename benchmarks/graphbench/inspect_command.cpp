@@ -1,5 +1,5 @@
 // graphbench inspect: what a target is, without running it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <map>

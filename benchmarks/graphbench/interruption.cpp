@@ -1,6 +1,6 @@
 #include "interruption.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // graphbench: measures and checks data-flow graphs. Results on stdout, everything else on stderr.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string>

@@ -1,6 +1,6 @@
 #include "memory_drawing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@
 namespace leat::bench {
 namespace {
 
-constexpr int kColumns = 72;
+constexpr int kDrawnColumns = 72;
 constexpr int kRows = 20;
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -48,7 +48,7 @@ std::string memory_as_text(const PlanReport& plan) {
     if (plan.arena_bytes == 0) {
         return "no bytes to draw\n";
     }
-    const int columns = std::min(kColumns, std::max(plan.step_count, 1));
+    const int columns = std::min(kDrawnColumns, std::max(plan.step_count, 1));
     std::vector<std::string> cells(kRows, std::string(size_t(columns), '.'));
     const std::vector<size_t> order = by_size(plan);
     for (size_t rank = 0; rank < order.size(); ++rank) {

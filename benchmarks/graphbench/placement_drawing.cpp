@@ -1,6 +1,6 @@
 #include "placement_drawing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include "placement_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string_view>
@@ -39,10 +39,6 @@ ReasonName name_of(PlacementReason reason) {
     }
     LEAT_CHECK(false, "placement reason {}", int(reason));
     return {};
-}
-
-std::string microseconds(double ns) {
-    return fmt::format("{:.3f}", ns * 1e-3);
 }
 
 bool is_calibrated(const GraphPlacement& placement) {

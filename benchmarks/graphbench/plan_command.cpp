@@ -1,6 +1,6 @@
 // graphbench plan: packs buffers whose lifetimes a CSV file gives (columns id, lower, upper, size,
 // as of MiniMalloc), into a capacity or as low as found.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace leat::bench {
 namespace {
 
-struct Outcome {
+struct PackingOutcome {
     int64_t bound_bytes = 0;
     int64_t height_bytes = -1;  // -1: none found
     int64_t nodes = 0;
@@ -24,12 +24,12 @@ struct Outcome {
     std::vector<int64_t> offsets;
 };
 
-Result<Outcome> solve(const LifetimeFile& file, int64_t capacity_bytes, int64_t max_nodes) {
-    Outcome outcome;
+Result<PackingOutcome> solve(const LifetimeFile& file, int64_t capacity_bytes, int64_t max_nodes) {
+    PackingOutcome outcome;
     if (capacity_bytes == 0) {
         LEAT_ASSIGN_OR_RETURN(PackedPlan lowest, plan_lowest(file.buffers, max_nodes));
-        return Outcome{lowest.plan.lower_bound_bytes, lowest.plan.height_bytes, lowest.nodes,
-                       lowest.is_optimal, std::move(lowest.plan.offsets)};
+        return PackingOutcome{lowest.plan.lower_bound_bytes, lowest.plan.height_bytes, lowest.nodes,
+                              lowest.is_optimal, std::move(lowest.plan.offsets)};
     }
     // The quick plan first: where it fits, nothing is searched.
     LEAT_ASSIGN_OR_RETURN(MemoryPlan quick, plan_offsets(file.buffers));
@@ -50,7 +50,7 @@ Result<Outcome> solve(const LifetimeFile& file, int64_t capacity_bytes, int64_t 
     return outcome;
 }
 
-Json to_json(const LifetimeFile& file, int64_t capacity_bytes, const Outcome& outcome) {
+Json to_json(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutcome& outcome) {
     Json json = Json::object();
     json.set("buffers", int64_t(file.buffers.size()));
     json.set("bound_bytes", outcome.bound_bytes);
@@ -62,7 +62,7 @@ Json to_json(const LifetimeFile& file, int64_t capacity_bytes, const Outcome& ou
 }
 
 // Exit 5 without a plan: what was asked for, and how far it is away.
-int report(const LifetimeFile& file, int64_t capacity_bytes, const Outcome& outcome) {
+int report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutcome& outcome) {
     if (outcome.height_bytes >= 0) {
         fmt::print("{} buffers: {} bytes, bound {}, {} nodes{}\n", file.buffers.size(),
                    outcome.height_bytes, outcome.bound_bytes, outcome.nodes,
@@ -94,7 +94,7 @@ int plan_command(const Options& options) {
         return report_error(file.error());
     }
     const int64_t capacity_bytes = options.bytes("capacity");
-    Result<Outcome> outcome = solve(*file, capacity_bytes, options.integer("nodes"));
+    Result<PackingOutcome> outcome = solve(*file, capacity_bytes, options.integer("nodes"));
     if (!outcome.ok()) {
         return report_error(outcome.error());
     }

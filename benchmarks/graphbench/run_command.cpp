@@ -1,5 +1,5 @@
 // graphbench run and check.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <optional>

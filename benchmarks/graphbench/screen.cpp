@@ -1,6 +1,6 @@
 #include "screen.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
@@ -221,6 +221,10 @@ std::string format_bytes(double bytes) {
     }
     return bytes < 0x1p30 ? fmt::format("{:.1f} MiB", bytes / 0x1p20)
                           : fmt::format("{:.2f} GiB", bytes / 0x1p30);
+}
+
+std::string microseconds(double ns) {
+    return fmt::format("{:.3f}", ns * 1e-3);
 }
 
 std::string screen_of(const Json& result, const std::string& unit_name, bool with_histogram) {

@@ -36,6 +36,7 @@ TimeUnit time_unit(const std::string& name, double typical_ns);
 // Three significant decimals at least: 7.24, 0.0312, 1234.
 std::string format_time(double ns, const TimeUnit& unit);
 std::string format_bytes(double bytes);  // "11.8 MiB"
+std::string microseconds(double ns);     // "1.250"
 
 // The default screen of one result.
 std::string screen_of(const Json& result, const std::string& unit_name, bool with_histogram);

@@ -1,6 +1,6 @@
 #include "vulkan_devices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

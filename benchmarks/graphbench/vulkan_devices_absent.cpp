@@ -1,5 +1,5 @@
 // Where the Vulkan backend is not built.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Convolutions with bias and Relu against the machine's own multiply-add peak.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernel_run.h"
 

@@ -6,7 +6,7 @@
 // whose median operator takes 2 ms on the fastest. Results are recorded in mode `compute` with the
 // same placement and replayed in mode `timed`. Of each, the median of three runs over the forecast;
 // of all, the median of how far that is from 1.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

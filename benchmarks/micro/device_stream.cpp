@@ -11,7 +11,7 @@
 // calibrated times: runs over their forecasts, and the share of a run in which workers of the CPU
 // and the device are busy, by the counters "busy" of its trace. Before and after each series how
 // many cores the process really gets: one on fewer than 1.8 is not counted.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

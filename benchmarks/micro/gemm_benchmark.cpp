@@ -1,6 +1,6 @@
 // MatMul and Gemm against the machine's own multiply-add peak; one row against its memory
 // bandwidth.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <numeric>

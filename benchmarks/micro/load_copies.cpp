@@ -10,7 +10,7 @@
 //
 // On a machine with one node there are two domains of it, each with half of its CPUs: all takes the
 // same way, to the same node.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>

@@ -8,7 +8,7 @@
 // ms, if nothing had to move and to be added; beside that stands the least time with the transfers
 // of each device's ranges before and after it computes. A round is a Runtime of its own and the
 // median of five runs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,7 @@
 // products that are worth dividing, so that the graph is placed a second time, divided. Devices
 // need not be there: their answers and rates are given. Each phase is timed apart, in processor
 // time of the thread; the median of the rounds.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 // Up to 12 tasks: the forecast over the optimum of single tasks without submissions, which no
 // partition is below. 100 to 2,000 tasks: three rules over the forecast, tasks and transfers of a
 // rule run one after the other. Processor time of the slowest problem beside it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

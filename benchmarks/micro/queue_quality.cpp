@@ -7,7 +7,7 @@
 // 100 to 2,000 tasks of the checking corpus with one lane of the host: three rules over the
 // forecast, tasks and transfers of a rule run one after the other. Processor time of the slowest
 // problem beside it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Ratios of a comparison over many problems, and the time that one took.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

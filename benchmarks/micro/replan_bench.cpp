@@ -17,7 +17,7 @@
 // and "aside" what is left without it, of which there are the same three figures; "bytes" the
 // largest ratio of a plan's bytes, in the host's memory and in those of devices, to those of a plan
 // for the same batch that starts from no other.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 //   sim_precision leat_sim.so
 // A chain of submissions of one length, submitted at once. "Late" is from a point's computed end to
 // the callback that tells of it; "drift" is how much longer the whole chain took than asked.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

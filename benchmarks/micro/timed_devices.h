@@ -2,7 +2,7 @@
 // `compute` and replayed in mode `timed`, with the same placement.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <map>

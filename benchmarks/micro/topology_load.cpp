@@ -1,6 +1,6 @@
 // How long it takes to read the machine's topology, against a bare load by hwloc with the same
 // filters and flags. Each load is the first one of a fresh process: topology_load [PAIRS]
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hwloc.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 //
 // NAME as in "vulkan:NAME": a number or name~TEXT. Both run once in each round; the least time of
 // each counts, and ratios are those of the least times, with the range of single rounds.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 //   vulkan_dispatches [NETWORK...]
 //
 // NETWORK: of the zoo ("resnet50", "gpt2?layers=2"); all of them by default. No device is needed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string>

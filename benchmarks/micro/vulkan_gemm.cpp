@@ -8,7 +8,7 @@
 // Every kernel runs once in each round, so that all see the same machine; the least time of each
 // counts, and beside it the least CPU time of the process, which others on the machine disturb
 // less. Sampled elements of every result are compared with sums in double precision on the host.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

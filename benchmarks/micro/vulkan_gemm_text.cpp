@@ -1,6 +1,6 @@
 #include "vulkan_gemm_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace leat::vulkan {
 namespace {

@@ -7,7 +7,7 @@
 // it, each after the one before. Rounds of all cases take turns, after one that nobody counts;
 // minima are printed, as JSON: microseconds of one repeat, and the bytes that it reads and writes
 // or the operations that it does.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

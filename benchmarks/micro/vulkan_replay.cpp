@@ -6,7 +6,7 @@
 // NAME as in "vulkan:NAME": a number or name~TEXT. The list is 1,000 dispatches of one workgroup
 // that each need the one before. Rounds of the recording, the hand-made buffer and an empty shader
 // take turns; minima are compared.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

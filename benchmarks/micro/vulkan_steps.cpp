@@ -6,7 +6,7 @@
 // NETWORK: of the zoo, with fixed shapes ("resnet50", "gpt2?layers=2"). All tensors are zeros. Each
 // round runs the network with a time written after each command and once without; minima are
 // printed, of a command as of the whole.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

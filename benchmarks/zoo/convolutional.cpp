@@ -1,5 +1,5 @@
 // ResNet-50 v1.5, MobileNetV2 and SqueezeNet 1.1, layer by layer as torchvision has them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "net_builder.h"
 #include "networks.h"

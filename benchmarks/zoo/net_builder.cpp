@@ -1,6 +1,6 @@
 #include "net_builder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <utility>

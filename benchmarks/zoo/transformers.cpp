@@ -1,5 +1,5 @@
 // ViT-B/16 (torchvision), BERT base with pooler and GPT-2 small (transformers).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "zoo.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <vector>

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,7 +59,7 @@ struct ConformanceReport {
 // Runs every test below the folder, one after the other. An error only where there is no test at
 // all: what a test does wrong is its verdict.
 LEAT_API Result<ConformanceReport> run_conformance(const Runtime& runtime,
-                                                   const std::filesystem::path& folder,
+                                                   const std::string& folder,
                                                    const ConformanceOptions& options);
 
 }  // namespace leat

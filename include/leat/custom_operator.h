@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -208,7 +207,7 @@ class LEAT_API OperatorLibrary {
     // All operators of a shared object, or none of them. not_found, parse (it is no library of
     // operators), version_mismatch, or what its registration says; each names the file. It is
     // closed when nothing uses its operators any more.
-    Status load(const std::filesystem::path& file);
+    Status load(const std::string& file);
     // By domain, name and version.
     std::vector<OperatorInfo> list() const;
 

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -174,12 +173,11 @@ class Host {
     }
     int64_t monotonic_ns() const { return api_->monotonic_ns(api_->host); }
     const char* cache_directory() const { return api_->cache_directory(api_->host); }
-    void parallel_for(int64_t count, const std::function<void(int64_t)>& body) const {
+    // Calls body(i) for each i of [0, count) on the host's threads; returns after the last call.
+    template <class Body>
+    void parallel_for(int64_t count, const Body& body) const {
         api_->parallel_for(
-            api_->host, count,
-            [](void* user, int64_t i) {
-                (*static_cast<const std::function<void(int64_t)>*>(user))(i);
-            },
+            api_->host, count, [](void* user, int64_t i) { (*static_cast<const Body*>(user))(i); },
             const_cast<void*>(static_cast<const void*>(&body)));
     }
     // Throws std::bad_alloc.

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -535,7 +534,7 @@ class LEAT_API CompiledGraph {
     std::string to_text() const;
     // Writes what Runtime::load makes the same compiled graph of: placement, plans of the shapes in
     // the cache, executables, constants and what was packed of them. Replaces the file as a whole.
-    Status save(const std::filesystem::path& file, const SaveOptions& options = {}) const;
+    Status save(const std::string& file, const SaveOptions& options = {}) const;
 
     struct Impl;
     explicit CompiledGraph(std::shared_ptr<Impl> impl);
@@ -557,12 +556,11 @@ class LEAT_API Runtime {
     // which is mapped and must not change while anything of it lives. Custom operators must be
     // registered. kVersionMismatch: it is of another version of leat, machine, number of threads,
     // device or driver; kParse: it is no such file, or damaged.
-    Result<CompiledGraph> load(const std::filesystem::path& file,
-                               const LoadOptions& options = {}) const;
+    Result<CompiledGraph> load(const std::string& file, const LoadOptions& options = {}) const;
     // Custom operators of this Runtime, for graphs compiled from now on: OperatorLibrary::add and
     // load say what can fail. Graphs compiled before keep what they have.
     Status register_operator(CustomOperator custom) const;
-    Status load_operators(const std::filesystem::path& file) const;
+    Status load_operators(const std::string& file) const;
     // The library that they are in, for load_onnx.
     OperatorLibrary operators() const;
     const HostInfo& host() const;

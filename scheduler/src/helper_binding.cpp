@@ -1,6 +1,6 @@
 #include "helper_binding.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 
 #include <algorithm>

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <queue>
 #include <utility>
 
 #include "base/check.h"
+#include "infinity.h"
 
 namespace leat::scheduler {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What one lane or link does, in order of time.
 class Timeline {

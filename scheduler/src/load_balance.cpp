@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "infinity.h"
 #include "placement_sequence.h"
 
 namespace leat::scheduler {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Besides the busiest resource of a window the others count a little: less work is better.
 constexpr double kOtherLoads = 0.05;
 

@@ -1,12 +1,12 @@
 #include "local_search.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "infinity.h"
 
 namespace leat::scheduler {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Share of lane changes that come in pairs. 0, 0.1, 0.2 and 0.35 find 94.6, 95.5, 93.9 and 94.5 %
 // of the optima of 1,800 graphs of 12 tasks.
 constexpr double kPairShare = 0.1;

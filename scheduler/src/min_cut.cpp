@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/max_flow.h"
+#include "infinity.h"
 #include "placement_sequence.h"
 
 namespace leat::scheduler {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Flow is counted in whole units, so that it ends: this many for the sum of all finite times.
 constexpr double kFlowUnits = double(int64_t{1} << 50);
 

@@ -1,12 +1,11 @@
 #include "placement_sequence.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "infinity.h"
 
 namespace leat::scheduler {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Least time from the finish of each task to the end, with no transfer and every later task on its
 // fastest lane.

@@ -1,5 +1,5 @@
 // A program's trace as a file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

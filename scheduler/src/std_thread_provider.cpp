@@ -1,5 +1,5 @@
 // Helpers as threads of our own, parked between runs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 // The trace of an instance: which node ran where and when. What ran on workers is in the traces of
 // the programs, its own and those of its sub-graphs; what ran in the blocking pool is recorded
 // here.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // Helpers as oneTBB workers: they come to an arena when there is work and go back to the program's
 // other arenas when there is none. Public interface of oneTBB 2021.8 only.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>

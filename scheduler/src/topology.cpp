@@ -16,7 +16,7 @@
 namespace leat::scheduler {
 namespace {
 
-constexpr int kMostCpus = 1 << 20;
+constexpr int kMostListedCpus = 1 << 20;
 
 int count_in_file(const std::string& path) {
     return int(parse_cpu_list(read_first_line(path).value_or("")).size());
@@ -43,7 +43,7 @@ std::string read_cpu_name(const std::string& root) {
 std::vector<int> affinity_cpus() {
     std::vector<int> cpus;
     // The kernel refuses a set smaller than its own, whose size it does not tell.
-    for (int capacity = 1024; capacity <= kMostCpus && cpus.empty(); capacity *= 4) {
+    for (int capacity = 1024; capacity <= kMostListedCpus && cpus.empty(); capacity *= 4) {
         const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
             CPU_ALLOC(size_t(capacity)), [](cpu_set_t* memory) { CPU_FREE(memory); });
         const size_t bytes = CPU_ALLOC_SIZE(size_t(capacity));

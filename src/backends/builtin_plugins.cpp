@@ -1,6 +1,6 @@
 #include "backends/builtin_plugins.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "backends/cpu/cpu_backend.h"

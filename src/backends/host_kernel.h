@@ -12,9 +12,10 @@
 
 #include "base/byte_range.h"
 #include "graph/op_def.h"
-#include "memory/weight_store.h"
 
 namespace leat {
+
+class PlacedWeights;  // memory/weight_store.h, for those that pack
 
 // What a kernel has for one instance of a plan, beside scratch: memory of a device, for example.
 class KernelState {

@@ -1,7 +1,7 @@
 // Short ways to make and pass on a Status.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -193,9 +193,13 @@ void fail_value_access(const Status& status) {
     std::abort();
 }
 
-void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+void fail_check(const char* file,
+                int line,
+                const char* condition,
+                fmt::string_view format,
+                fmt::format_args args) {
     std::fprintf(stderr, "leat: %s:%d: broken invariant %s: %s\n", file, line, condition,
-                 message.c_str());
+                 fmt::vformat(format, args).c_str());
     std::abort();
 }
 

@@ -68,7 +68,7 @@ int64_t ConformanceReport::count(ConformanceVerdict verdict) const {
 }
 
 Result<ConformanceReport> run_conformance(const Runtime& runtime,
-                                          const std::filesystem::path& folder,
+                                          const std::string& folder,
                                           const ConformanceOptions& options) {
     return catch_bad_alloc("run the tests", [&] { return run_all(runtime, folder, options); });
 }

@@ -1,5 +1,7 @@
 #include "custom/custom_inference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -90,20 +90,19 @@ Status OperatorLibrary::add(CustomOperator custom) {
     });
 }
 
-Status OperatorLibrary::load(const std::filesystem::path& file) {
+Status OperatorLibrary::load(const std::string& file) {
     return catch_bad_alloc("load operators", [&]() -> Status {
-        LEAT_ASSIGN_OR_RETURN(custom::SharedOperators shared,
-                              custom::open_shared_operators(file.string()));
+        LEAT_ASSIGN_OR_RETURN(custom::SharedOperators shared, custom::open_shared_operators(file));
         std::vector<DefPtr> defs;
         defs.reserve(shared.operators.size());
         for (CustomOperator& described : shared.operators) {
             if (Status status = custom::check_schema(described); !status.ok()) {
-                return std::move(status).with_file(file.string());
+                return std::move(status).with_file(file);
             }
-            defs.push_back(std::make_shared<const CustomOpDef>(std::move(described), file.string(),
-                                                               shared.library));
+            defs.push_back(
+                std::make_shared<const CustomOpDef>(std::move(described), file, shared.library));
         }
-        return impl_->add(std::move(defs)).with_file(file.string());
+        return impl_->add(std::move(defs)).with_file(file);
     });
 }
 

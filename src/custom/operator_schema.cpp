@@ -1,5 +1,7 @@
 #include "custom/operator_schema.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>

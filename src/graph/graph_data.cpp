@@ -1,7 +1,7 @@
 // NodeData's accessors and the structure of GraphData: adding, using, ordering and removing.
 #include "graph/graph_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -148,6 +148,34 @@ class TopologicalSort {
 };
 
 }  // namespace
+
+ValueData::ValueData() = default;
+ValueData::ValueData(const ValueData&) = default;
+ValueData::ValueData(ValueData&&) noexcept = default;
+ValueData& ValueData::operator=(const ValueData&) = default;
+ValueData& ValueData::operator=(ValueData&&) noexcept = default;
+ValueData::~ValueData() = default;
+
+EpilogueStep::EpilogueStep() = default;
+EpilogueStep::EpilogueStep(const EpilogueStep&) = default;
+EpilogueStep::EpilogueStep(EpilogueStep&&) noexcept = default;
+EpilogueStep& EpilogueStep::operator=(const EpilogueStep&) = default;
+EpilogueStep& EpilogueStep::operator=(EpilogueStep&&) noexcept = default;
+EpilogueStep::~EpilogueStep() = default;
+
+NodeData::NodeData() = default;
+NodeData::NodeData(const NodeData&) = default;
+NodeData::NodeData(NodeData&&) noexcept = default;
+NodeData& NodeData::operator=(const NodeData&) = default;
+NodeData& NodeData::operator=(NodeData&&) noexcept = default;
+NodeData::~NodeData() = default;
+
+GraphData::GraphData() = default;
+GraphData::GraphData(const GraphData&) = default;
+GraphData::GraphData(GraphData&&) noexcept = default;
+GraphData& GraphData::operator=(const GraphData&) = default;
+GraphData& GraphData::operator=(GraphData&&) noexcept = default;
+GraphData::~GraphData() = default;
 
 std::string NodeData::label() const {
     const std::string op = domain.empty() ? op_type : domain + "." + op_type;

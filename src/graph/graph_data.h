@@ -2,6 +2,9 @@
 //
 // Ids are indices. Passes may add nodes and values and mark nodes dead; compact() then removes what
 // is dead or unreachable and restores topological order, which renumbers everything.
+//
+// Copies, moves and destructors are defined in one file: each of them is some hundred instructions,
+// which every file that includes this would compile again.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +37,13 @@ struct TypeInfo {
     std::optional<std::vector<DimSpec>> dims;  // nullopt: unknown rank
     std::shared_ptr<const TypeInfo> element;   // of sequences and optionals
 
+    TypeInfo();
+    TypeInfo(const TypeInfo&);
+    TypeInfo(TypeInfo&&) noexcept;
+    TypeInfo& operator=(const TypeInfo&);
+    TypeInfo& operator=(TypeInfo&&) noexcept;
+    ~TypeInfo();
+
     static TypeInfo tensor(DType dtype, const Shape& shape);
     static TypeInfo tensor(DType dtype, std::optional<std::vector<DimSpec>> dims);
 
@@ -59,6 +69,13 @@ struct ValueData {
     int32_t output_index = 0;        // which output of the producer
     std::optional<Tensor> constant;  // set for constants; may be unaligned (views of a file)
     Layout layout = Layout::kRowMajor;
+
+    ValueData();
+    ValueData(const ValueData&);
+    ValueData(ValueData&&) noexcept;
+    ValueData& operator=(const ValueData&);
+    ValueData& operator=(ValueData&&) noexcept;
+    ~ValueData();
 };
 
 // One element-wise step applied to a node's result before it is stored: y = op(y[, operand]).
@@ -69,6 +86,13 @@ struct EpilogueStep {
     int32_t operand_input = -1;  // binary: index into the node's inputs (appended after its own);
                                  // the operand broadcasts to the result by ONNX rules
     bool result_is_rhs = false;  // binary, not commutative: the node's result is the right operand
+
+    EpilogueStep();
+    EpilogueStep(const EpilogueStep&);
+    EpilogueStep(EpilogueStep&&) noexcept;
+    EpilogueStep& operator=(const EpilogueStep&);
+    EpilogueStep& operator=(EpilogueStep&&) noexcept;
+    ~EpilogueStep();
 };
 
 struct NodeData {
@@ -86,6 +110,13 @@ struct NodeData {
     bool dead = false;
     int32_t opset = 0;  // opset of the file it came from (0: canonical already); for messages
     std::vector<NodeDeviceConfiguration> device_configurations;
+
+    NodeData();
+    NodeData(const NodeData&);
+    NodeData(NodeData&&) noexcept;
+    NodeData& operator=(const NodeData&);
+    NodeData& operator=(NodeData&&) noexcept;
+    ~NodeData();
 
     std::string label() const;  // "node 'name' (Op)", for messages
     size_t own_inputs() const {
@@ -116,6 +147,13 @@ class GraphData {
     std::vector<DeviceConfiguration> device_configurations;
     std::vector<std::string> warnings;
     std::vector<Status> build_errors;  // collected by the building calls, reported by verify()
+
+    GraphData();
+    GraphData(const GraphData&);
+    GraphData(GraphData&&) noexcept;
+    GraphData& operator=(const GraphData&);
+    GraphData& operator=(GraphData&&) noexcept;
+    ~GraphData();
 
     NodeData& node(NodeId id) { return nodes[size_t(id.index)]; }
     const NodeData& node(NodeId id) const { return nodes[size_t(id.index)]; }

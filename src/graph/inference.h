@@ -1,7 +1,6 @@
 // Types, shapes and known values of every value of a graph.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 

@@ -217,6 +217,15 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
 
 }  // namespace
 
+ValueFact::ValueFact() = default;
+ValueFact::ValueFact(TypeInfo fact_type, std::optional<Tensor> fact_value)
+    : type(std::move(fact_type)), value(std::move(fact_value)) {}
+ValueFact::ValueFact(const ValueFact&) = default;
+ValueFact::ValueFact(ValueFact&&) noexcept = default;
+ValueFact& ValueFact::operator=(const ValueFact&) = default;
+ValueFact& ValueFact::operator=(ValueFact&&) noexcept = default;
+ValueFact::~ValueFact() = default;
+
 const Tensor* InferContext::value(int i) const {
     if (!has_input(i)) {
         return nullptr;

@@ -21,6 +21,14 @@ struct ValueFact {
     std::optional<Tensor> value;  // aligned, row-major
     std::optional<std::vector<DimSpec>>
         extents;  // symbolic elements of an integer tensor of rank <= 1
+
+    ValueFact();
+    explicit ValueFact(TypeInfo type, std::optional<Tensor> value = {});
+    ValueFact(const ValueFact&);
+    ValueFact(ValueFact&&) noexcept;
+    ValueFact& operator=(const ValueFact&);
+    ValueFact& operator=(ValueFact&&) noexcept;
+    ~ValueFact();
 };
 
 // Input and output of OpDef::infer for one node.

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,7 +68,7 @@ uint64_t hash_bytes(uint64_t hash, const std::byte* bytes, int64_t count) {
     return hash;
 }
 
-uint64_t content_hash(const Tensor& tensor) {
+uint64_t elements_hash(const Tensor& tensor) {
     uint64_t hash = kFnvOffset;
     if (tensor.dtype() == DType::kString) {
         for (const std::string& element : tensor.data<std::string>()) {
@@ -272,7 +272,7 @@ class Printer {
         }
         const bool elided =
             max_printed_elements_ >= 0 && tensor.element_count() > max_printed_elements_;
-        out += elided ? fmt::format(" = <hash {:016x}, {} elements>\n", content_hash(tensor),
+        out += elided ? fmt::format(" = <hash {:016x}, {} elements>\n", elements_hash(tensor),
                                     tensor.element_count())
                       : " = " + print_elements(tensor) + "\n";
         return out;

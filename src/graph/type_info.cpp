@@ -5,6 +5,13 @@
 
 namespace leat {
 
+TypeInfo::TypeInfo() = default;
+TypeInfo::TypeInfo(const TypeInfo&) = default;
+TypeInfo::TypeInfo(TypeInfo&&) noexcept = default;
+TypeInfo& TypeInfo::operator=(const TypeInfo&) = default;
+TypeInfo& TypeInfo::operator=(TypeInfo&&) noexcept = default;
+TypeInfo::~TypeInfo() = default;
+
 TypeInfo TypeInfo::tensor(DType dtype, const Shape& shape) {
     TypeInfo type;
     type.dtype = dtype;

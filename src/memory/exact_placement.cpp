@@ -13,7 +13,7 @@
 namespace leat {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoPlace = std::numeric_limits<int64_t>::max();
 
 using Items = uint32_t;  // bits
 using Offsets = std::array<int64_t, kMostExactItems>;
@@ -121,7 +121,7 @@ class Search {
         bool is_possible = true;
         for_each(waiting, [&](size_t number) {
             lowest[number] = lowest_place(waiting, floors, level, number);
-            is_possible = is_possible && lowest[number] < kNever &&
+            is_possible = is_possible && lowest[number] < kNoPlace &&
                           lowest[number] + item(number).size_bytes < best_.height_bytes;
         });
         for (size_t i = 0; i < cliques_.size() && is_possible; ++i) {
@@ -142,7 +142,7 @@ class Search {
             }
             by_floor[at] = uint8_t(number);
         });
-        int64_t alignment = kNever;
+        int64_t alignment = kNoPlace;
         int64_t bytes = 0;
         for (size_t i = 0; i < count; ++i) {
             const PlanItem& added = item(by_floor[i]);
@@ -168,10 +168,10 @@ class Search {
         if (floors[number] >= level) {
             return floors[number];
         }
-        int64_t least = kNever;
+        int64_t least = kNoPlace;
         for_each(waiting & conflicts_[number],
                  [&](size_t other) { least = std::min(least, item(other).size_bytes); });
-        return least == kNever ? kNever : round_up(level + least, item(number).alignment_bytes);
+        return least == kNoPlace ? kNoPlace : round_up(level + least, item(number).alignment_bytes);
     }
 
     // The last item at the level is left out: it only says which of several equal ways is taken.

@@ -1,6 +1,6 @@
 #include "memory/memory_budget.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

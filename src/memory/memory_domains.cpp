@@ -1,6 +1,6 @@
 #include "memory/memory_domains.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -11,7 +11,7 @@ constexpr int kDepth = 3;
 // Units of work.
 constexpr int64_t kWorkOfStep = 4;
 constexpr int64_t kWorkOfFrame = 8;
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoLevel = std::numeric_limits<int64_t>::max();
 
 int64_t work_of_scan(const OrderState& state) {
     return int64_t(state.ready().size()) / 4;
@@ -34,7 +34,7 @@ void OrderLevelSearch::begin(int64_t level_bytes,
     end_count_ = begin_count_ + segment_steps_ - int32_t(left_out.size());
     level_bytes_ = level_bytes;
     max_work_ = work_ + max_work;
-    next_level_bytes_ = kNever;
+    next_level_bytes_ = kNoLevel;
     failures_.clear();
     frames_.clear();
 }
@@ -228,7 +228,7 @@ void OrderLevelSearch::dive(int64_t level_bytes, Rule rule, int64_t max_work) {
             break;
         }
         candidates.clear();
-        next_level_bytes_ = kNever;
+        next_level_bytes_ = kNoLevel;
         add_candidates(candidates);
         if (candidates.empty()) {
             level_bytes_ = next_level_bytes_;

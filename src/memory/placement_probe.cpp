@@ -1,6 +1,6 @@
 #include "memory/placement_probe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <cerrno>

@@ -15,10 +15,10 @@ namespace leat {
 
 namespace {
 
-bool takes_place(const PlannedBuffer& buffer) {
+bool is_placed(const PlannedBuffer& buffer) {
     return buffer.size_bytes > 0;
 }
-bool takes_place(const UsedBuffer& buffer) {
+bool is_placed(const UsedBuffer& buffer) {
     return buffer.size_bytes > 0 && !buffer.users.empty();
 }
 
@@ -28,7 +28,7 @@ Status check_one(size_t index, const Buffer& buffer, int64_t offset, int64_t hei
         return internal_error("memory plan: buffer {} at {} needs alignment {}", index, offset,
                               buffer.alignment_bytes);
     }
-    if (takes_place(buffer) && offset > height_bytes - buffer.size_bytes) {
+    if (is_placed(buffer) && offset > height_bytes - buffer.size_bytes) {
         return internal_error("memory plan: buffer {} at [{}, {}) is outside the height {}", index,
                               offset, offset + buffer.size_bytes, height_bytes);
     }
@@ -166,7 +166,7 @@ class SharingCheck {
         std::vector<std::pair<int64_t, int32_t>> begins;  // offset, buffer
         begins.reserve(buffers_.size());
         for (size_t i = 0; i < buffers_.size(); ++i) {
-            if (takes_place(buffers_[i])) {
+            if (is_placed(buffers_[i])) {
                 begins.emplace_back(plan_.offsets[i], int32_t(i));
             }
         }
@@ -258,7 +258,7 @@ Status check_all_users(std::span<const UsedBuffer> buffers, size_t steps) {
 }
 
 bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
-    return a.is_kept == b.is_kept && takes_place(a) == takes_place(b) && a.users == b.users;
+    return a.is_kept == b.is_kept && is_placed(a) == is_placed(b) && a.users == b.users;
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan
     std::multimap<int32_t, size_t> begins;
     std::multimap<int32_t, size_t> ends;
     for (size_t i = 0; i < buffers.size(); ++i) {
-        if (takes_place(buffers[i])) {
+        if (is_placed(buffers[i])) {
             begins.emplace(buffers[i].begin_step, i);
             ends.emplace(buffers[i].end_step, i);
         }

@@ -11,7 +11,7 @@ namespace {
 
 // Of all networks tried, 100 to 200 moves without gain and two or three forced ones reach the bound
 // soonest.
-constexpr int kPatience = 150;
+constexpr int kMovePatience = 150;
 constexpr int kForcedMoves = 2;
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
@@ -43,7 +43,7 @@ void LocalSearch::run(int64_t max_work) {
     const int64_t end_of_work = work() + max_work;
     int without_gain = 0;
     while (best_height_bytes_ > goal_bytes_ && work() < end_of_work && order_.size() > 1) {
-        if (++without_gain > kPatience) {
+        if (++without_gain > kMovePatience) {
             without_gain = 0;
             start_from(best_offsets_);
             for (int i = 0; i < kForcedMoves; ++i) {

@@ -15,7 +15,7 @@ struct Rule {
 };
 // The first is mostly enough. With the next four no plan is larger than what the rules of other
 // runtimes give; they count every size as a multiple of one alignment.
-constexpr Rule kRules[] = {
+constexpr Rule kOrderRules[] = {
     {GreedyOrder::kSize, Fit::kFirst},        {GreedyOrder::kSize, Fit::kBest},
     {GreedyOrder::kSizeDuration, Fit::kBest}, {GreedyOrder::kDuration, Fit::kBest},
     {GreedyOrder::kFirstStep, Fit::kArena},
@@ -149,13 +149,13 @@ std::vector<int32_t> ordered_items(const PlanProblem& problem, GreedyOrder order
 Packing pack_greedily(const PlanProblem& problem, int64_t goal_bytes) {
     Packing packing;
     Placer placer(problem);
-    for (const Rule& rule : kRules) {
+    for (const Rule& rule : kOrderRules) {
         try_rule(problem, rule, goal_bytes, placer, packing);
     }
     if (problem.has_mixed_alignments()) {
         const PlanProblem coarse = problem.with_one_alignment();
         Placer coarse_placer(coarse);
-        for (const Rule& rule : kRules) {
+        for (const Rule& rule : kOrderRules) {
             try_rule(coarse, rule, goal_bytes, coarse_placer, packing);
         }
     }

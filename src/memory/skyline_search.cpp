@@ -8,7 +8,7 @@
 namespace leat {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoHeight = std::numeric_limits<int64_t>::max();
 
 SectionRange hull(const SectionRange& a, const SectionRange& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
@@ -167,7 +167,7 @@ bool SkylineSearch::solve(SectionRange range) {
 
 // For each waiting buffer of the part, and for each section the least of its buffers.
 void SkylineSearch::find_lowest_places(SectionRange range) {
-    std::fill(least_.begin() + range.begin, least_.begin() + range.end, kNever);
+    std::fill(least_.begin() + range.begin, least_.begin() + range.end, kNoHeight);
     for (int32_t number = problem_.first_in(range.begin); number < problem_.first_in(range.end);
          ++number) {
         if (!is_waiting(number)) {
@@ -191,7 +191,7 @@ bool SkylineSearch::raise_floors(SectionRange range) {
         find_lowest_places(range);
         for (int32_t section = range.begin; section < range.end; ++section) {
             const int64_t least = least_[size_t(section)];
-            if (least == kNever || least <= floors_[size_t(section)]) {
+            if (least == kNoHeight || least <= floors_[size_t(section)]) {
                 continue;
             }
             set_floor(section, least);
@@ -207,7 +207,7 @@ bool SkylineSearch::raise_floors(SectionRange range) {
 // Every choice is complete only at the lowest floor of the part, or in a tight section of a valley:
 // what begins there lies level.
 SkylineSearch::Niche SkylineSearch::choose_niche(SectionRange range) const {
-    int64_t lowest = kNever;
+    int64_t lowest = kNoHeight;
     for (int32_t section = range.begin; section < range.end; ++section) {
         lowest = std::min(lowest, floors_[size_t(section)]);
     }
@@ -272,7 +272,7 @@ bool SkylineSearch::branch(SectionRange range, const Niche& niche) {
     std::vector<int32_t> choices = candidates(niche);
     std::stable_sort(choices.begin(), choices.end(),
                      [&](int32_t a, int32_t b) { return keys_[size_t(a)] > keys_[size_t(b)]; });
-    const int64_t level = niche.is_tight ? kNever : next_level(range, niche);
+    const int64_t level = niche.is_tight ? kNoHeight : next_level(range, niche);
     SectionRange failed{niche.section, niche.section + 1};
     for (const int32_t number : problem_.alive_in(niche.section)) {
         failed = is_waiting(number) ? hull(failed, buffer(number).alive) : failed;
@@ -289,7 +289,7 @@ bool SkylineSearch::branch(SectionRange range, const Niche& niche) {
         }
         failed = hull(failed, failed_);
     }
-    if (level != kNever && level + waiting_bytes_[size_t(niche.section)] <= capacity_) {
+    if (level != kNoHeight && level + waiting_bytes_[size_t(niche.section)] <= capacity_) {
         set_floor(niche.section, level);
         if (fill(range)) {
             return true;
@@ -307,7 +307,7 @@ bool SkylineSearch::branch(SectionRange range, const Niche& niche) {
 // Where the lowest waiting buffer of the section can begin if none does at the floor: on a higher
 // place of the skyline, or on a waiting buffer that is not of the section.
 int64_t SkylineSearch::next_level(SectionRange range, const Niche& niche) const {
-    int64_t level = kNever;
+    int64_t level = kNoHeight;
     for (int32_t section = range.begin; section < range.end; ++section) {
         if (floors_[size_t(section)] > niche.floor) {
             level = std::min(level, floors_[size_t(section)]);

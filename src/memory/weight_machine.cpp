@@ -20,7 +20,7 @@ constexpr double kUnknownLatencyNs = 81;
 constexpr double kBytesPerMib = 1 << 20;
 constexpr double kNsPerSecond = 1e9;
 
-int index_of_node(const MachineTopology& machine, int os_node) {
+int node_index(const MachineTopology& machine, int os_node) {
     for (size_t i = 0; i < machine.nodes.size(); ++i) {
         if (machine.nodes[i].os_node == os_node) {
             return int(i);
@@ -47,7 +47,7 @@ class MachineBuilder {
         nodes_.reserve(domains.size());
         packages_.reserve(domains.size());
         for (const MemoryDomain& domain : domains) {
-            const int node = index_of_node(machine, domain.os_node);
+            const int node = node_index(machine, domain.os_node);
             LEAT_CHECK(node >= 0, "memory domain {} is of node {}, which the machine lacks",
                        int(domain.id), domain.os_node);
             nodes_.push_back(node);

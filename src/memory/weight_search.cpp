@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-constexpr int kNone = WeightAssignment::kNone;
+constexpr int kNoOption = WeightAssignment::kNone;
 // Enough for all assignments of 7 constants on 4 domains.
 constexpr int64_t kFitSteps = 500'000;
 constexpr int64_t kSearchSteps = 60'000;
@@ -22,7 +22,7 @@ constexpr int64_t kAloneStepsEach = 30;   // by constant
 // Constants that are chosen for together: more where fewer have brought nothing so many times.
 constexpr int kLeastChosenAnew = 3;
 constexpr int kMostChosenAnew = 6;
-constexpr int kPatience = 16;
+constexpr int kSearchPatience = 16;
 constexpr int64_t kChooseAnewSteps = 20'000;
 // Constants that may be moved out of the way of one, and those looked at for it.
 constexpr int kMostMovedOut = 3;
@@ -85,7 +85,8 @@ bool WeightSearch::choose_freely() {
         steps_ += options_.count(use);
         now_.choose(use, best);
     }
-    return now_.full_domain() == kNone && now_.cost().read_ns * kLessTime <= options_.bound_ns();
+    return now_.full_domain() == kNoOption &&
+           now_.cost().read_ns * kLessTime <= options_.bound_ns();
 }
 
 // Those that are read most choose first. `keeps_room`: for one copy of each of the others;
@@ -107,7 +108,7 @@ bool WeightSearch::choose_in_order(bool keeps_room) {
     for (int use = 0; use < options_.uses(); ++use) {
         rest -= least[size_t(use)];
         const int64_t most = keeps_room ? room - rest : least[size_t(use)];
-        int best = kNone;
+        int best = kNoOption;
         WeightCost best_cost;
         for (int option = 0; option < options_.count(use); ++option) {
             ++steps_;
@@ -117,12 +118,12 @@ bool WeightSearch::choose_in_order(bool keeps_room) {
                 continue;
             }
             const WeightCost cost = now_.cost_after(use, option);
-            if (best == kNone || is_better(cost, best_cost)) {
+            if (best == kNoOption || is_better(cost, best_cost)) {
                 best = option;
                 best_cost = cost;
             }
         }
-        if (best == kNone) {
+        if (best == kNoOption) {
             return false;
         }
         now_.choose(use, best);
@@ -135,7 +136,7 @@ bool WeightSearch::choose_in_order(bool keeps_room) {
 void WeightSearch::choose_beyond() {
     now_.clear();
     for (int use = 0; use < options_.uses(); ++use) {
-        int best = kNone;
+        int best = kNoOption;
         std::tuple<int64_t, double, int64_t> best_rank;
         for (int option = 0; option < options_.count(use); ++option) {
             ++steps_;
@@ -147,8 +148,8 @@ void WeightSearch::choose_beyond() {
             now_.choose(use, option);
             const std::tuple rank(now_.overflow_bytes() - before, candidate.alone_ns,
                                   candidate.bytes);
-            now_.choose(use, kNone);
-            if (best == kNone || rank < best_rank) {
+            now_.choose(use, kNoOption);
+            if (best == kNoOption || rank < best_rank) {
                 best = option;
                 best_rank = rank;
             }
@@ -168,7 +169,7 @@ void WeightSearch::upgrade() {
         }
     };
     const auto find = [&](int use) {
-        Upgrade best{0, use, kNone};
+        Upgrade best{0, use, kNoOption};
         const WeightCost before = now_.cost();
         const int64_t bytes = options_.at(use, now_.at(use)).bytes;
         for (int option = 0; option < options_.count(use); ++option) {
@@ -188,7 +189,7 @@ void WeightSearch::upgrade() {
     std::priority_queue<Upgrade> queue;
     for (int use = 0; use < options_.uses(); ++use) {
         const Upgrade best = find(use);
-        if (best.option != kNone) {
+        if (best.option != kNoOption) {
             queue.push(best);
         }
     }
@@ -197,7 +198,7 @@ void WeightSearch::upgrade() {
         queue.pop();
         // What was chosen since may have made it less.
         const Upgrade best = find(use);
-        if (best.option == kNone) {
+        if (best.option == kNoOption) {
             continue;
         }
         if (queue.empty() || !(best < queue.top())) {
@@ -228,9 +229,9 @@ void WeightSearch::balance() {
 }
 
 bool WeightSearch::clear_full_domains() {
-    for (int full = now_.full_domain(); full != kNone; full = now_.full_domain()) {
-        const Move out = find_way_out(full, kNone);
-        if (out.option == kNone || is_out_of_steps()) {
+    for (int full = now_.full_domain(); full != kNoOption; full = now_.full_domain()) {
+        const Move out = find_way_out(full, kNoOption);
+        if (out.option == kNoOption || is_out_of_steps()) {
             return false;
         }
         now_.choose(out.use, out.option);
@@ -296,11 +297,11 @@ bool WeightSearch::try_move(Move move, const WeightCost& before) {
 bool WeightSearch::make_room(int moved) {
     for (int i = 0; i <= kMostMovedOut; ++i) {
         const int full = now_.full_domain();
-        if (full == kNone) {
+        if (full == kNoOption) {
             return true;
         }
         const Move out = find_way_out(full, moved);
-        if (out.option == kNone || i == kMostMovedOut) {
+        if (out.option == kNoOption || i == kMostMovedOut) {
             return false;
         }
         done_.push_back({out.use, now_.at(out.use)});
@@ -311,7 +312,7 @@ bool WeightSearch::make_room(int moved) {
 
 // The cheapest move that takes bytes out of a domain and fits elsewhere.
 WeightSearch::Move WeightSearch::find_way_out(int domain, int moved) {
-    Move best{0, kNone};
+    Move best{0, kNoOption};
     WeightCost best_cost;
     const int uses = options_.uses();
     const int first = uses <= kMostLookedAt ? 0 : random_.below(uses);
@@ -325,7 +326,7 @@ WeightSearch::Move WeightSearch::find_way_out(int domain, int moved) {
                 continue;
             }
             const WeightCost cost = now_.cost_after(use, option);
-            if (best.option == kNone || is_better(cost, best_cost)) {
+            if (best.option == kNoOption || is_better(cost, best_cost)) {
                 best = {use, option};
                 best_cost = cost;
             }
@@ -345,7 +346,7 @@ void WeightSearch::search_anew() {
     int without_gain = 0;
     while (steps_ < last_step && best_cost_.read_ns * kLessTime > options_.bound_ns()) {
         constexpr int kSizes = kMostChosenAnew - kLeastChosenAnew + 1;
-        const int size = kLeastChosenAnew + without_gain / kPatience % kSizes;
+        const int size = kLeastChosenAnew + without_gain / kSearchPatience % kSizes;
         const WeightCost before = best_cost_;
         end_of_steps_ = std::min(last_step, steps_ + kChooseAnewSteps);
         choose_anew(std::min(size, options_.uses()));
@@ -364,7 +365,7 @@ void WeightSearch::choose_anew(int count) {
     }
     now_.choose_all(best_);
     for (const int use : group_) {
-        now_.choose(use, kNone);
+        now_.choose(use, kNoOption);
     }
     choose_rest(0);
 }
@@ -381,7 +382,7 @@ void WeightSearch::choose_rest(size_t depth) {
         if (now_.has_room(use, option) && is_better(now_.cost_after(use, option), best_cost_)) {
             now_.choose(use, option);
             choose_rest(depth + 1);
-            now_.choose(use, kNone);
+            now_.choose(use, kNoOption);
         }
     }
 }

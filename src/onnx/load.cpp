@@ -85,15 +85,15 @@ Result<Value> load_value(const std::filesystem::path& file, Value::Kind expected
 
 }  // namespace
 
-Result<Graph> load_onnx(const std::filesystem::path& file) {
+Result<Graph> load_onnx(const std::string& file) {
     return catch_bad_alloc("load the model", [&] { return load_graph(file, nullptr); });
 }
 
-Result<Graph> load_onnx(const std::filesystem::path& file, const OperatorLibrary& operators) {
+Result<Graph> load_onnx(const std::string& file, const OperatorLibrary& operators) {
     return catch_bad_alloc("load the model", [&] { return load_graph(file, &operators.source()); });
 }
 
-Result<Value> load_onnx_value(const std::filesystem::path& file, Value::Kind expected) {
+Result<Value> load_onnx_value(const std::string& file, Value::Kind expected) {
     return catch_bad_alloc("load the value", [&] { return load_value(file, expected); });
 }
 

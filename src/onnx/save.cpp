@@ -54,16 +54,15 @@ Status save_value(const Value& value, const std::filesystem::path& file) {
 
 }  // namespace
 
-Status save_onnx(const Graph& graph, const std::filesystem::path& file) {
+Status save_onnx(const Graph& graph, const std::string& file) {
     return catch_bad_alloc("save the model", [&]() -> Status {
-        return save_model(graph.data(), file).with_file(file.string());
+        return save_model(graph.data(), file).with_file(file);
     });
 }
 
-Status save_onnx_value(const Value& value, const std::filesystem::path& file) {
-    return catch_bad_alloc("save the value", [&]() -> Status {
-        return save_value(value, file).with_file(file.string());
-    });
+Status save_onnx_value(const Value& value, const std::string& file) {
+    return catch_bad_alloc("save the value",
+                           [&]() -> Status { return save_value(value, file).with_file(file); });
 }
 
 }  // namespace leat

@@ -167,7 +167,7 @@ Status upgrade_dft(Upgrade& upgrade) {
     return {};
 }
 
-constexpr UpgradeRule kRules[] = {
+constexpr UpgradeRule kAttributesRules[] = {
     {"Cast", 6, upgrade_cast},
     {"Clip", 11, upgrade_clip},
     {"Concat", 4, upgrade_concat},
@@ -200,7 +200,7 @@ constexpr UpgradeRule kRules[] = {
 }  // namespace
 
 std::span<const UpgradeRule> attribute_rules() {
-    return kRules;
+    return kAttributesRules;
 }
 
 }  // namespace leat::onnx

@@ -98,7 +98,7 @@ Status upgrade_prelu(Upgrade& upgrade) {
     return {};
 }
 
-constexpr UpgradeRule kRules[] = {
+constexpr UpgradeRule kBroadcastRules[] = {
     {"Add", 7, upgrade_binary},   {"And", 7, upgrade_binary}, {"Div", 7, upgrade_binary},
     {"Equal", 7, upgrade_binary}, {"Gemm", 7, upgrade_gemm},  {"Greater", 7, upgrade_binary},
     {"Less", 7, upgrade_binary},  {"Mul", 7, upgrade_binary}, {"Or", 7, upgrade_binary},
@@ -109,7 +109,7 @@ constexpr UpgradeRule kRules[] = {
 }  // namespace
 
 std::span<const UpgradeRule> broadcast_rules() {
-    return kRules;
+    return kBroadcastRules;
 }
 
 }  // namespace leat::onnx

@@ -93,7 +93,7 @@ Status upgrade_dropout(Upgrade& upgrade) {
     return {};
 }
 
-constexpr UpgradeRule kRules[] = {
+constexpr UpgradeRule kNormalizationRules[] = {
     {"BatchNormalization", 14, upgrade_batch_normalization},
     {"Dropout", 12, upgrade_dropout},
     {"Hardmax", 13, upgrade_softmax},
@@ -104,7 +104,7 @@ constexpr UpgradeRule kRules[] = {
 }  // namespace
 
 std::span<const UpgradeRule> normalization_rules() {
-    return kRules;
+    return kNormalizationRules;
 }
 
 }  // namespace leat::onnx

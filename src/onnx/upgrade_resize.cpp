@@ -90,7 +90,7 @@ Status drop_unused_inputs(Upgrade& upgrade) {
     return {};
 }
 
-constexpr UpgradeRule kRules[] = {
+constexpr UpgradeRule kResizeRules[] = {
     {"Resize", 11, upgrade_resize_10},
     {"Resize", kAnyOpset, drop_unused_inputs},
     {"Upsample", kAnyOpset, upgrade_upsample},
@@ -99,7 +99,7 @@ constexpr UpgradeRule kRules[] = {
 }  // namespace
 
 std::span<const UpgradeRule> resize_rules() {
-    return kRules;
+    return kResizeRules;
 }
 
 }  // namespace leat::onnx

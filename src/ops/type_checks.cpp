@@ -17,7 +17,7 @@ std::string names_of(DTypeSet types) {
     return names;
 }
 
-int64_t bytes_of(std::span<const TensorArg> args) {
+int64_t bytes_of_all(std::span<const TensorArg> args) {
     int64_t bytes = 0;
     for (const TensorArg& arg : args) {
         if (arg.present()) {
@@ -84,7 +84,7 @@ Status require_all_inputs(const InferContext& context) {
 }
 
 int64_t moved_bytes(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs) {
-    return bytes_of(inputs) + bytes_of(outputs);
+    return bytes_of_all(inputs) + bytes_of_all(outputs);
 }
 
 }  // namespace leat

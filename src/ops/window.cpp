@@ -1,5 +1,7 @@
 #include "ops/window.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -13,7 +13,7 @@ namespace {
 
 // Of the text form. Readers know no other.
 constexpr int64_t kFormat = 1;
-constexpr double kNsPerS = 1e9;
+constexpr double kNsInSecond = 1e9;
 
 Json link_json(const LinkRates& link) {
     Json json = Json::object();
@@ -114,7 +114,7 @@ std::optional<LinkRates> fit_link(std::span<const CopySample> samples) {
         return std::nullopt;
     }
     const double ns_per_byte = covariance / variance;
-    return LinkRates{std::max(0.0, mean_ns - ns_per_byte * mean_bytes), kNsPerS / ns_per_byte};
+    return LinkRates{std::max(0.0, mean_ns - ns_per_byte * mean_bytes), kNsInSecond / ns_per_byte};
 }
 
 Quartiles quartiles_of(std::span<const double> values) {

@@ -1,6 +1,6 @@
 #include "partition/operator_signature.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <variant>
 

@@ -1,6 +1,6 @@
 #include "partition/operator_split.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace leat {
 namespace {
 
 // Elements [begin, end) of an axis.
-struct Range {
+struct AxisRange {
     int64_t begin = 0;
     int64_t end = 0;
 };
@@ -24,7 +24,7 @@ bool is_contiguous(const Shape& shape, int axis) {
     return shape.element_count(0, axis) == 1;
 }
 
-Result<Tensor> range_of(const Tensor& whole, int axis, const Range& range) {
+Result<Tensor> range_of(const Tensor& whole, int axis, const AxisRange& range) {
     Shape shape = whole.shape();
     const int64_t element_bytes = bits_of(whole.dtype()) / 8;
     const int64_t step_bytes = shape.element_count(axis + 1, shape.rank()) * element_bytes;
@@ -44,9 +44,9 @@ Result<Tensor> range_of(const Tensor& whole, int axis, const Range& range) {
     return part;
 }
 
-class Splitter {
+class OperatorSplitter {
   public:
-    explicit Splitter(const GraphData& graph) : graph_(graph) {
+    explicit OperatorSplitter(const GraphData& graph) : graph_(graph) {
         for (const NodeData& node : graph.nodes) {
             names_.insert(node.name);
         }
@@ -56,7 +56,7 @@ class Splitter {
         std::vector<ValueId> results;
         int64_t begin = 0;
         for (size_t shard = 0; shard < split.extents.size(); ++shard) {
-            const Range range{begin, begin + split.extents[shard]};
+            const AxisRange range{begin, begin + split.extents[shard]};
             LEAT_ASSIGN_OR_RETURN(const ValueId result,
                                   add_shard(split, index, int32_t(shard), range));
             results.push_back(result);
@@ -116,9 +116,9 @@ class Splitter {
     }
 
     // The shard's result that has all of the range, which then waits for no other one.
-    std::optional<std::pair<Range, ValueId>> shard_with(ValueId id,
-                                                        int axis,
-                                                        const Range& range) const {
+    std::optional<std::pair<AxisRange, ValueId>> shard_with(ValueId id,
+                                                            int axis,
+                                                            const AxisRange& range) const {
         const auto shards = shards_.find({id.index, axis});
         if (shards == shards_.end()) {
             return std::nullopt;
@@ -133,7 +133,7 @@ class Splitter {
 
     // The range of a value: of a constant a constant, of a divided value its piece, else a slice.
     Result<ValueId> piece_of(
-        ValueId id, int axis, const Range& range, const SplitAxis& way, int32_t split) {
+        ValueId id, int axis, const AxisRange& range, const SplitAxis& way, int32_t split) {
         const auto key = std::make_tuple(id.index, axis, range.begin, range.end);
         if (const auto known = ranges_.find(key); known != ranges_.end()) {
             return known->second;
@@ -176,7 +176,7 @@ class Splitter {
     Result<ValueId> add_shard(const NodeSplit& split,
                               int32_t index,
                               int32_t shard,
-                              const Range& range) {
+                              const AxisRange& range) {
         NodeData node = graph_.node(split.node);
         if (!infers_shard(graph_, node, split.axis, range.end - range.begin)) {
             return unsupported("{} cannot run on {} {} to {} alone", node.label(), split.axis.name,
@@ -258,7 +258,7 @@ class Splitter {
     std::map<std::string, SplitPiece> pieces_;  // by node
     std::map<int64_t, ValueId> indices_;        // constants with one element
     // By value and axis.
-    std::map<std::pair<int32_t, int>, std::vector<std::pair<Range, ValueId>>> shards_;
+    std::map<std::pair<int32_t, int>, std::vector<std::pair<AxisRange, ValueId>>> shards_;
     // By value, axis, begin and end.
     std::map<std::tuple<int32_t, int, int64_t, int64_t>, ValueId> ranges_;
 };
@@ -274,7 +274,7 @@ std::string sum_name(std::string_view node, size_t shard) {
 }
 
 Result<SplitGraph> split_operators(const GraphData& graph, std::span<const NodeSplit> splits) {
-    Splitter splitter(graph);
+    OperatorSplitter splitter(graph);
     for (size_t i = 0; i < splits.size(); ++i) {
         LEAT_RETURN_IF_ERROR(splitter.split(splits[i], int32_t(i)));
     }

@@ -1,6 +1,6 @@
 #include "partition/partition.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -16,12 +16,12 @@ bool reads_only_shape(const NodeData& node) {
     return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
 }
 
-class Placer {
+class NodePlacer {
   public:
-    Placer(const GraphData& graph,
-           std::span<DeviceAnswers> answers,
-           std::span<const int> pins,
-           bool asks_all)
+    NodePlacer(const GraphData& graph,
+               std::span<DeviceAnswers> answers,
+               std::span<const int> pins,
+               bool asks_all)
         : graph_(graph),
           answers_(answers),
           pins_(pins),
@@ -400,13 +400,13 @@ class Cutter {
 Placement place_nodes(const GraphData& graph,
                       std::span<DeviceAnswers> answers,
                       std::span<const int> pins) {
-    return Placer(graph, answers, pins, false).run();
+    return NodePlacer(graph, answers, pins, false).run();
 }
 
 Placement place_nodes_asking_all(const GraphData& graph,
                                  std::span<DeviceAnswers> answers,
                                  std::span<const int> pins) {
-    return Placer(graph, answers, pins, true).run();
+    return NodePlacer(graph, answers, pins, true).run();
 }
 
 std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes) {

@@ -8,7 +8,7 @@
 namespace leat {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // Weights of all units, and of all lanes: as fine as this many permit.
 constexpr double kMostWeightings = 60;
 constexpr int32_t kFinest = 8;
@@ -83,7 +83,7 @@ void PlacementBounds::find_handing() {
 
 // What reads a value that is made there, and what follows that.
 double PlacementBounds::rest_by_ns(size_t reader, int32_t value, size_t from) const {
-    double least = kInfinity;
+    double least = kUnbounded;
     for (size_t to = 0; to < units(); ++to) {
         least =
             std::min(least, handing_ns(value, from, to) + problem_.cost_ns[reader * units() + to] +
@@ -108,8 +108,8 @@ void PlacementBounds::find_rests() {
 void PlacementBounds::find_idle() {
     const double longest_ns = path_ns(0);
     for (size_t unit = 0; unit < units(); ++unit) {
-        double before = kInfinity;
-        double behind = kInfinity;
+        double before = kUnbounded;
+        double behind = kUnbounded;
         for (size_t at = unit; at < ends_ns_.size(); at += units()) {
             if (std::isfinite(problem_.cost_ns[at])) {
                 // Submissions are part of the load.
@@ -153,7 +153,7 @@ void PlacementBounds::add_weights(std::vector<double> weights) {
     const size_t first = open_ns_.size();
     open_ns_.resize(first + size_t(problem_.task_count) + 1);
     for (auto task = size_t(problem_.task_count); task-- > 0;) {
-        double least = kInfinity;
+        double least = kUnbounded;
         for (size_t unit = 0; unit < units(); ++unit) {
             const double cost = problem_.cost_ns[task * units() + unit];
             least = std::isfinite(cost) ? std::min(least, cost * weights[unit]) : least;
@@ -166,7 +166,7 @@ void PlacementBounds::add_weights(std::vector<double> weights) {
 double PlacementBounds::end_ns(size_t task, size_t unit) const {
     double begin = 0;
     for (const Use& use : inputs_[task]) {
-        double least = kInfinity;
+        double least = kUnbounded;
         for (size_t from = 0; from < units(); ++from) {
             least = std::min(least, ends_ns_[size_t(use.producer) * units() + from] +
                                         handing_ns(use.value, from, unit));
@@ -179,7 +179,7 @@ double PlacementBounds::end_ns(size_t task, size_t unit) const {
 double PlacementBounds::path_ns(size_t first_open) {
     double longest = 0;
     for (size_t task = 0; task < size_t(problem_.task_count); ++task) {
-        double least = kInfinity;
+        double least = kUnbounded;
         for (size_t unit = 0; unit < units(); ++unit) {
             double& end = ends_ns_[task * units() + unit];
             if (task >= first_open) {
@@ -247,7 +247,7 @@ double PlacementBounds::bound_ns(int32_t task, const std::vector<int32_t>& unit_
     const auto at = size_t(task);
     const auto own = size_t(unit_of_task[at]);
     for (size_t unit = 0; unit < units(); ++unit) {
-        ends_ns_[at * units() + unit] = unit == own ? end_ns(at, unit) : kInfinity;
+        ends_ns_[at * units() + unit] = unit == own ? end_ns(at, unit) : kUnbounded;
     }
     loads_[at + 1] = loads_[at];
     add_task(at, unit_of_task, loads_[at + 1]);

@@ -1,6 +1,6 @@
 #include "partition/plugin_graph.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -14,11 +14,11 @@ namespace leat {
 namespace {
 
 // Of the makespan: a change that gains less is not worth it, as estimates cannot tell.
-constexpr double kWorthwhile = 0.002;
+constexpr double kWorthwhileGain = 0.002;
 
 // Up to this many tasks, two of them the ends of the graph, every partition is looked at that may
 // be shorter by more than the nearness.
-constexpr int32_t kFewTasks = 16;
+constexpr int32_t kEnumeratedTasks = 16;
 constexpr EnumerationLimits kEnumeration = {1.04, 100'000, 1'000};
 
 // Pipelines that are looked at with all their queues.
@@ -73,7 +73,7 @@ class QueuePartitionSearch {
             }
         }
         descend(best_);
-        if (problem_.task_count <= kFewTasks && !enumerate()) {
+        if (problem_.task_count <= kEnumeratedTasks && !enumerate()) {
             for (const QueuePartition& start : starts_) {
                 descend(start);
             }
@@ -147,7 +147,7 @@ class QueuePartitionSearch {
 
     // Orders of small problems are worth a search of their own.
     QueueSearch judging() const {
-        return problem_.task_count <= kFewTasks ? QueueSearch::kOrder : QueueSearch::kLook;
+        return problem_.task_count <= kEnumeratedTasks ? QueueSearch::kOrder : QueueSearch::kLook;
     }
     int64_t judgement_limit() const {
         return std::clamp<int64_t>(20'000 / std::max(problem_.task_count, 1), 4, 400);
@@ -170,7 +170,7 @@ class QueuePartitionSearch {
                 start();
             }
         }
-        if (current.schedule.makespan_ns < best_.schedule.makespan_ns * (1 - kWorthwhile)) {
+        if (current.schedule.makespan_ns < best_.schedule.makespan_ns * (1 - kWorthwhileGain)) {
             take(current);
         }
     }
@@ -183,7 +183,7 @@ class QueuePartitionSearch {
         Result<QueueSchedule> schedule = schedule_queues(problem_, partition, judging());
         const bool is_shorter =
             schedule.ok() &&
-            schedule->makespan_ns < current.schedule.makespan_ns * (1 - kWorthwhile);
+            schedule->makespan_ns < current.schedule.makespan_ns * (1 - kWorthwhileGain);
         if (is_shorter) {
             current.partition = partition;
             number_parts(current.partition);

@@ -17,7 +17,7 @@ namespace leat {
 namespace {
 
 // Up to this many tasks the branch and bound looks at their order.
-constexpr int32_t kFewTasks = 20;
+constexpr int32_t kFewQueueTasks = 20;
 constexpr int64_t kExactSteps = 20'000;
 constexpr int64_t kFewExactSteps = 1'000;
 constexpr int64_t kFewSearchSteps = 200;
@@ -159,7 +159,7 @@ Result<QueueSchedule> schedule_queues(const PartitionProblem& problem,
     const QueueOperations queues(streamed ? *streamed : problem, partition);
     scheduler::PlacementOptions options;
     options.rules = {scheduler::PlacementRule::kHeft, scheduler::PlacementRule::kEarliestFinish};
-    const bool has_few_tasks = queues.count() <= kFewTasks;
+    const bool has_few_tasks = queues.count() <= kFewQueueTasks;
     if (search == QueueSearch::kPolish) {
         options.exact_steps = has_few_tasks ? kExactSteps : 0;
     } else {

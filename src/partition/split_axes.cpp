@@ -207,7 +207,7 @@ struct SplitRule {
     std::string_view op_type;
     std::optional<SplitAxis> (*find)(const GraphData& graph, const NodeData& node);
 };
-constexpr SplitRule kRules[] = {
+constexpr SplitRule kSplitRules[] = {
     {"MatMul", matmul_rows}, {"MatMul", matmul_columns},    {"MatMul", matmul_inner},
     {"Gemm", gemm_rows},     {"Gemm", gemm_columns},        {"Gemm", gemm_inner},
     {"Conv", conv_channels}, {"Conv", conv_input_channels}, {"MatMulInteger", matmul_inner},
@@ -263,7 +263,7 @@ std::vector<SplitAxis> split_axes(const GraphData& graph, const NodeData& node) 
         }
     };
     add(axis_of_rows(graph, node));
-    for (const SplitRule& rule : kRules) {
+    for (const SplitRule& rule : kSplitRules) {
         if (node.domain.empty() && node.op_type == rule.op_type) {
             add(rule.find(graph, node));
         }

@@ -19,7 +19,7 @@ constexpr int64_t kMostMoves = 100;            // of one pipeline
 constexpr int64_t kMostTaskMoves = 1'000'000;  // of all: times the tasks
 
 // Each task runs on the unit of its stage: stage i has tasks [cuts[i - 1], cuts[i]).
-struct Pipeline {
+struct StagePipeline {
     std::vector<int32_t> units;  // by stage
     std::vector<int32_t> cuts;   // one less
     double busiest_ns = std::numeric_limits<double>::infinity();
@@ -42,12 +42,13 @@ class StageSearch {
     std::vector<ProposedPartition> run(size_t most) {
         std::vector<int32_t> units;
         extend(units);
-        std::stable_sort(found_.begin(), found_.end(), [](const Pipeline& a, const Pipeline& b) {
-            return std::pair(a.busiest_ns, a.units.size()) <
-                   std::pair(b.busiest_ns, b.units.size());
-        });
+        std::stable_sort(found_.begin(), found_.end(),
+                         [](const StagePipeline& a, const StagePipeline& b) {
+                             return std::pair(a.busiest_ns, a.units.size()) <
+                                    std::pair(b.busiest_ns, b.units.size());
+                         });
         std::vector<ProposedPartition> proposals;
-        for (const Pipeline& pipeline : found_) {
+        for (const StagePipeline& pipeline : found_) {
             Partition partition = partition_of(pipeline);
             // A stage may be empty, or have only what another unit runs.
             const bool is_known = std::any_of(
@@ -90,7 +91,7 @@ class StageSearch {
     }
 
     void add(const std::vector<int32_t>& units) {
-        Pipeline pipeline{units, {}};
+        StagePipeline pipeline{units, {}};
         double low_ns = 0;
         double high_ns = 0;
         for (int32_t task = 0; task < problem_.task_count; ++task) {
@@ -119,7 +120,7 @@ class StageSearch {
     }
 
     // Each stage as long as its load permits. False: tasks are left.
-    bool cut(double most_ns, Pipeline& pipeline) const {
+    bool cut(double most_ns, StagePipeline& pipeline) const {
         pipeline.cuts.clear();
         int32_t task = 0;
         for (size_t stage = 0; stage < pipeline.units.size(); ++stage) {
@@ -139,7 +140,7 @@ class StageSearch {
     }
 
     // To where less is copied.
-    void move_cuts(Pipeline& pipeline) {
+    void move_cuts(StagePipeline& pipeline) {
         int64_t moves = std::min(kMostMoves, moves_left_);
         for (int32_t distance = kLongestMove; distance > 0;) {
             bool is_better = false;
@@ -155,8 +156,8 @@ class StageSearch {
         }
     }
 
-    bool try_move(size_t cut, int32_t by, Pipeline& pipeline) const {
-        Pipeline moved = pipeline;
+    bool try_move(size_t cut, int32_t by, StagePipeline& pipeline) const {
+        StagePipeline moved = pipeline;
         moved.cuts[cut] = std::clamp(moved.cuts[cut] + by, 0, problem_.task_count);
         if (!std::is_sorted(moved.cuts.begin(), moved.cuts.end())) {
             return false;
@@ -171,7 +172,7 @@ class StageSearch {
 
     // Neighbours on a unit are one part: what stands together in an order of tasks never waits for
     // others that wait for it.
-    Partition partition_of(const Pipeline& pipeline) const {
+    Partition partition_of(const StagePipeline& pipeline) const {
         Partition partition;
         partition.unit_of_task.reserve(size_t(problem_.task_count));
         size_t stage = 0;
@@ -191,7 +192,7 @@ class StageSearch {
         return partition;
     }
 
-    std::string name_of(const Pipeline& pipeline) const {
+    std::string name_of(const StagePipeline& pipeline) const {
         std::string name = "stages on ";
         for (size_t stage = 0; stage < pipeline.units.size(); ++stage) {
             name += stage == 0 ? "" : ", ";
@@ -203,7 +204,7 @@ class StageSearch {
     const PartitionProblem& problem_;
     int64_t moves_left_;
     std::vector<int32_t> cheapest_;  // unit, by task
-    std::vector<Pipeline> found_;
+    std::vector<StagePipeline> found_;
 };
 
 // Of a value from one memory to another, by the link between them.

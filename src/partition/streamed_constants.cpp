@@ -19,7 +19,7 @@ constexpr int64_t kWindowParts[] = {2, 4, 8};
 
 // By group, its place in an order in which all can run; of two that can, that of the first task is
 // first. Empty: they wait for each other.
-std::vector<int32_t> ranks_of(const scheduler::PlacementProblem& groups) {
+std::vector<int32_t> ranks_of_groups(const scheduler::PlacementProblem& groups) {
     std::vector<std::vector<int32_t>> readers(size_t(groups.task_count));
     for (const scheduler::PlacementUse& use : groups.uses) {
         readers[size_t(groups.values[size_t(use.value)].producer)].push_back(use.reader);
@@ -30,7 +30,7 @@ std::vector<int32_t> ranks_of(const scheduler::PlacementProblem& groups) {
 // Empty: parts wait for each other.
 std::vector<int32_t> ranks_of_tasks(const PartitionProblem& problem, const Partition& partition) {
     const GroupedProblem grouped = grouped_problem(problem, partition);
-    const std::vector<int32_t> ranks = ranks_of(grouped.problem);
+    const std::vector<int32_t> ranks = ranks_of_groups(grouped.problem);
     std::vector<int32_t> of_tasks;
     for (size_t task = 0; !ranks.empty() && task < grouped.group_of_task.size(); ++task) {
         of_tasks.push_back(ranks[size_t(grouped.group_of_task[task])]);

@@ -10,7 +10,7 @@ namespace leat {
 namespace {
 
 // Pipelines whose constants are streamed.
-constexpr size_t kMostPipelines = 4;
+constexpr size_t kMostTriedPipelines = 4;
 
 bool may_be_short(const PartitionProblem& problem) {
     int64_t bytes = 0;
@@ -82,7 +82,7 @@ Result<StreamingChoice> stream_by_cost(const PartitionProblem& problem,
         }
     }
     if (requests_in_flight > 1) {
-        for (ProposedPartition& stages : stage_partitions(unlimited, kMostPipelines)) {
+        for (ProposedPartition& stages : stage_partitions(unlimited, kMostTriedPipelines)) {
             partitions.push_back(std::move(stages));
         }
     }

@@ -1,6 +1,6 @@
 // A scale and shift of each channel after a convolution or a Gemm with constant weights goes into
 // its weights and bias: BatchNormalization in inference, and Mul, Div, Add, Sub with constants.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Equal small constants, and nodes that do the same to the same inputs, become one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <unordered_map>
 
@@ -10,7 +10,7 @@ namespace leat {
 namespace {
 
 // Larger constants are weights: comparing them costs time and finds nothing.
-constexpr int64_t kMaxComparedBytes = 1024;
+constexpr int64_t kMaxEqualBytes = 1024;
 
 // Keys are bytes, each part with its length, so that no two different ones are equal.
 void append(std::string& key, std::string_view part) {
@@ -26,7 +26,7 @@ void append_number(std::string& key, T number) {
 
 // False if the tensor is not worth comparing.
 bool append_tensor(std::string& key, const Tensor& tensor) {
-    if (tensor.dtype() == DType::kString || tensor.byte_count() > kMaxComparedBytes) {
+    if (tensor.dtype() == DType::kString || tensor.byte_count() > kMaxEqualBytes) {
         return false;
     }
     append_number(key, tensor.dtype());

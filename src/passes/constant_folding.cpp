@@ -1,6 +1,6 @@
 // Nodes whose inputs are all constants become constants, however large: weights computed in the
 // graph.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

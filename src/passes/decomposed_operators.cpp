@@ -1,6 +1,6 @@
 // Operators that exporters write as several nodes become one again: LayerNormalization, Gelu (erf
 // and tanh form), GlobalAveragePool.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Element-wise operators after Conv, Gemm and MatMul become steps of their epilogue: the results
 // are finished while they are in registers or in the first cache.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Nodes that give their input back, bit by bit, disappear; chains of views and of transposes become
 // one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Chooses the order of elements in memory: channels last around convolutions and what belongs to
 // them, row-major elsewhere, with leat.Layout nodes between. Greedy, in the order of the nodes,
 // with a look at what the readers want; graph inputs and outputs are row-major.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

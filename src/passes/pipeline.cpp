@@ -24,12 +24,12 @@ constexpr Step kFuse[] = {
     {"batch_norm_folding", fold_batch_norm},
 };
 // Facts need the elements of shapes and indices; weights are left to constant folding.
-constexpr int64_t kMaxShapeElements = 1024;
+constexpr int64_t kMaxKeptElements = 1024;
 constexpr int kMaxRounds = 4;
 
-class Pipeline {
+class PassPipeline {
   public:
-    Pipeline(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports)
+    PassPipeline(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports)
         : graph_(graph), reports_(reports) {
         context_.options = options;
     }
@@ -57,7 +57,7 @@ class Pipeline {
 
   private:
     Status infer() {
-        LEAT_ASSIGN_OR_RETURN(context_.facts, infer_graph(graph_, {}, {kMaxShapeElements}));
+        LEAT_ASSIGN_OR_RETURN(context_.facts, infer_graph(graph_, {}, {kMaxKeptElements}));
         return {};
     }
 
@@ -111,7 +111,7 @@ Status run_passes(GraphData& graph,
                   const PassOptions& options,
                   std::vector<PassReport>& reports,
                   NodeHistory* history) {
-    Pipeline pipeline(graph, options, reports);
+    PassPipeline pipeline(graph, options, reports);
     if (history != nullptr) {
         std::swap(pipeline.history(), *history);
     }

@@ -1,6 +1,6 @@
 // Values that follow from the shapes alone become constants, and Reshape gets a constant target
 // where the symbolic extents allow one, so that the computation of its shape is dead.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "passes/pass.h"
 #include "passes/rewriter.h"

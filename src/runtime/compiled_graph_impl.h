@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/mapped_weights.h"
+#include "memory/weight_store.h"
 #include "runtime/dim_bounds.h"
 #include "runtime/placement_record.h"
 #include "runtime/plan.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph_data.h"
+#include "memory/mapped_weights.h"
 #include "partition/partition.h"
 #include "partition/plugin_constants.h"
 #include "runtime/constant_streams.h"

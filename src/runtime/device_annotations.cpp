@@ -1,5 +1,7 @@
 #include "runtime/device_annotations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>

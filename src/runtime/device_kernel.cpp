@@ -1,6 +1,6 @@
 #include "runtime/device_kernel.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 namespace leat {
 namespace {
 
-constexpr std::string_view kPrefix = "leat_";
+constexpr std::string_view kPluginPrefix = "leat_";
 
 HostServices::Log log_of(const Logger& logger) {
     if (!logger) {
@@ -28,7 +28,7 @@ HostServices::Log log_of(const Logger& logger) {
 // "sim" of ".../leat_sim.so".
 std::string backend_of_file(const std::string& file) {
     const std::string stem = std::filesystem::path(file).stem().string();
-    return stem.starts_with(kPrefix) ? stem.substr(kPrefix.size()) : stem;
+    return stem.starts_with(kPluginPrefix) ? stem.substr(kPluginPrefix.size()) : stem;
 }
 
 Result<ListedDevice> parse_device(const std::string& text, LoadedBackends& backends) {

@@ -1,6 +1,6 @@
 #include "runtime/device_operators.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>

@@ -15,9 +15,9 @@ using scheduler::TraceEnd;
 using scheduler::TraceRow;
 
 // Rows by name, in the order of the names.
-class RowWriter {
+class TraceRowWriter {
   public:
-    explicit RowWriter(bool is_forecast) : is_forecast_(is_forecast) {}
+    explicit TraceRowWriter(bool is_forecast) : is_forecast_(is_forecast) {}
 
     void add(const std::string& row, scheduler::TraceSpan span) {
         spans_[row].push_back(std::move(span));
@@ -101,8 +101,8 @@ DeviceTrace device_trace(const Plan& plan,
                          const PlacementForecast& forecast,
                          int64_t run_begin_ns) {
     DeviceTrace trace;
-    RowWriter devices(false);
-    RowWriter queues(false);
+    TraceRowWriter devices(false);
+    TraceRowWriter queues(false);
     std::map<std::string, int32_t> spans_of;  // by device
     std::vector<TraceEnd> flight_of_step(plan.steps.size());
     for (const FlightTime& flight : flights) {
@@ -122,7 +122,7 @@ DeviceTrace device_trace(const Plan& plan,
             int32_t(std::distance(spans_of.begin(), spans_of.find(label)));
     }
     trace.arrows = ArrowWriter(plan, std::move(flight_of_step)).run();
-    RowWriter forecasts(true);
+    TraceRowWriter forecasts(true);
     for (const ForecastStep& step : forecast.schedule) {
         forecasts.add(step.device, {step.name, run_begin_ns + std::llround(step.begin_ns),
                                     run_begin_ns + std::llround(step.end_ns)});

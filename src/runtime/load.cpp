@@ -323,12 +323,11 @@ Result<Graph> saved_graph_of(const std::filesystem::path& path) {
     });
 }
 
-Result<CompiledGraph> Runtime::load(const std::filesystem::path& file,
-                                    const LoadOptions& options) const {
+Result<CompiledGraph> Runtime::load(const std::string& file, const LoadOptions& options) const {
     return catch_bad_alloc("load the compiled graph", [&]() -> Result<CompiledGraph> {
         Result<CompiledGraph> loaded = leat::load(impl_, file, options);
         if (!loaded.ok()) {
-            return std::move(loaded).error().with_file(file.string());
+            return std::move(loaded).error().with_file(file);
         }
         return loaded;
     });

@@ -1,5 +1,7 @@
 #include "runtime/machine_record.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace leat {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "memory/mapped_weights.h"
 #include "memory/weight_store.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/compiled_record.h"

@@ -1,6 +1,6 @@
 #include "runtime/memory_limit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -18,7 +18,7 @@ constexpr double kLeastGain = 0.02;  // of the makespan
 constexpr size_t kMostWorthy = 32;
 constexpr double kNothingFollows = -1;
 // A second placement from scratch of a larger graph, or a third one, would take too long.
-constexpr size_t kMostNodes = 500;
+constexpr size_t kMostDividedNodes = 500;
 
 // How a value was divided by the split of its producer.
 struct DividedValue {
@@ -421,7 +421,7 @@ std::vector<OperatorDivision> propose_divisions(const DivisionQuestion& question
         nodes.insert(node);
     }
     divisions.push_back(planner.divide(nodes));
-    if (nodes.size() > 1 && question.graph.nodes.size() <= kMostNodes) {
+    if (nodes.size() > 1 && question.graph.nodes.size() <= kMostDividedNodes) {
         divisions.push_back(planner.divide({worthy.front().second}));
     }
     return divisions;
@@ -454,7 +454,7 @@ KnownPlacement placement_before(const DivisionQuestion& question,
     known.device_of_node.push_back(devices);
     known.device_of_node.push_back(with_pieces_near(split, std::move(devices)));
     known.may_move = near_pieces(split);
-    known.is_enough = question.graph.nodes.size() > kMostNodes;
+    known.is_enough = question.graph.nodes.size() > kMostDividedNodes;
     return known;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/pins.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>

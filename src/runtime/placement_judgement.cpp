@@ -1,5 +1,7 @@
 #include "runtime/placement_judgement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>

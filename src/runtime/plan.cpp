@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kAlignmentBytes = 64;
+constexpr int64_t kConstantAlignmentBytes = 64;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
 
@@ -560,7 +560,7 @@ class PlanBuilder {
     }
 
     void describe_memory() {
-        problem_.alignment_bytes = kAlignmentBytes;
+        problem_.alignment_bytes = kConstantAlignmentBytes;
         problem_.values.resize(graph_.values.size());
         for (size_t i = 0; i < graph_.values.size(); ++i) {
             MemoryValue& value = problem_.values[i];
@@ -642,8 +642,8 @@ class PlanBuilder {
                 step.cost_ns *= context_.cost_factors[node];
             }
             step.virtual_ns = virtual_ns_of(step);
-            plan_->scratch_bytes =
-                std::max(plan_->scratch_bytes, round_up(kernel.scratch_bytes, kAlignmentBytes));
+            plan_->scratch_bytes = std::max(
+                plan_->scratch_bytes, round_up(kernel.scratch_bytes, kConstantAlignmentBytes));
             if (kernel.is_reference) {
                 plan_->reference_kernels.push_back(step.node->label());
             }

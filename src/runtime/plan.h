@@ -13,6 +13,7 @@
 #include "leat/runtime.h"
 #include "leat/scheduler/program.h"
 #include "memory/memory_planner.h"
+#include "memory/weight_store.h"
 #include "runtime/constant_streams.h"
 #include "runtime/device_part.h"
 #include "runtime/device_plan.h"

@@ -1,4 +1,6 @@
 // What a request says of its runs: times of steps, where its pages are, shards, traces.
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "base/out_of_memory.h"

@@ -1,6 +1,6 @@
 #include "leat/runtime.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -260,7 +260,7 @@ Status Runtime::register_operator(CustomOperator custom) const {
     return impl_->operators.add(std::move(custom));
 }
 
-Status Runtime::load_operators(const std::filesystem::path& file) const {
+Status Runtime::load_operators(const std::string& file) const {
     return impl_->operators.load(file);
 }
 

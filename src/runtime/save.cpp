@@ -133,7 +133,7 @@ Status save(const CompiledGraph::Impl& compiled,
 
 }  // namespace
 
-Status CompiledGraph::save(const std::filesystem::path& file, const SaveOptions& options) const {
+Status CompiledGraph::save(const std::string& file, const SaveOptions& options) const {
     return catch_bad_alloc("save the compiled graph",
                            [&] { return leat::save(*impl_, file, options); });
 }

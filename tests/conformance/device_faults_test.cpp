@@ -6,7 +6,7 @@
 // backend is left behind.
 //
 // device_faults NETWORK... : also folders under $LEAT_TEST_DATA/models ("real/mnist").
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,6 +11,7 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "conformance/op_case.h"
 #include "graph/op_def.h"
+#include "memory/weight_store.h"
 
 namespace leat::testing {
 

@@ -1,6 +1,6 @@
 #include "placement_draw.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -20,7 +20,7 @@
 //   --list           also which folders took part, and which could not and why
 // Exit code: 0, 1 where something differs, 2 usage, 77 (skipped) where no folder is found or a
 // device is not there.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

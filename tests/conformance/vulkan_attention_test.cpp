@@ -1,6 +1,6 @@
 // Attention as one kernel against MatMul, the chain, Softmax and MatMul of the reference kernels:
 // those of CPU devices, by addresses and by windows, and those of others.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

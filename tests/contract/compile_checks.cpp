@@ -1,6 +1,6 @@
 // What is settled from version 1 of the interface about graphs: shapes, host inputs, constants,
 // sizes that depend on data, control flow, state, profiles, custom operators, saving.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "contract/compiled.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <span>

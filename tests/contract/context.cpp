@@ -1,6 +1,6 @@
 #include "contract/context.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

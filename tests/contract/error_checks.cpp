@@ -1,5 +1,5 @@
 // Errors: arguments, poison, failed queues, cancelling, loss of the device, memory that runs out.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
 // Lifetimes: memory, threads, shutdown, concurrent calls.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "contract/paced_device.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Submissions, points, order, visibility and callbacks.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <chrono>

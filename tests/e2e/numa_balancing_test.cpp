@@ -1,7 +1,7 @@
 // Pages that leat has bound stay where they are while the kernel balances (numa_balancing), under
 // whoever reads them: see numa_test.sh. The kernel is told to look for pages to move a hundred
 // times as often as it does by itself.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>

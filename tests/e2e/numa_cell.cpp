@@ -1,6 +1,6 @@
 #include "numa_cell.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/filter.h>
 #include <linux/mempolicy.h>
 #include <linux/seccomp.h>

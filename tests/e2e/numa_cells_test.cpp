@@ -4,7 +4,7 @@
 //
 // Machines: "1": one node; "2": two nodes; "2+1": two, and node 2 of memory only, with HMAT; "4":
 // four; "balancing": as "2", for numa_balancing_test.cpp.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

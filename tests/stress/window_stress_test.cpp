@@ -1,7 +1,7 @@
 // Networks whose tiles wait for tiles, on several numbers of threads: each result has the bits that
 // one thread gives. Under the thread sanitizer the workers are std::threads, so that a wait that is
 // missing, or bytes that a kernel does not own up to, are a race.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstring>

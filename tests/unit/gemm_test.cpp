@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/epilogue.h"
+#include "memory/weight_store.h"
 #include "ops/conv/conv.h"
 
 namespace leat {

@@ -1,6 +1,6 @@
 // Total time while another process keeps one of two CPUs busy, over the ideal for what is left: one
 // core and the fair scheduler's half of the other. Tasks of 10 to 100 us.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <random>

@@ -1,6 +1,6 @@
 // Ideal over measured time with bodies of 1 us and 10 us: where scheduling still matters, and where
 // it does not any more.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "series.h"
 #include "table.h"

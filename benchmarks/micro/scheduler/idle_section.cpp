@@ -1,6 +1,6 @@
 // What a process pays that runs a small graph ten times a second: CPU time while it does, CPU time
 // after the last run, and the time of other work in the process.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <algorithm>

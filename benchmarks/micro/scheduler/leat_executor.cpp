@@ -1,6 +1,6 @@
 // The gears of leat-scheduler. The gates look for the names leat-inline, leat-dynamic and
 // leat-compiled.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstdlib>

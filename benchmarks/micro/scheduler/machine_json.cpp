@@ -1,6 +1,6 @@
 #include "machine_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/utsname.h>
 

@@ -16,7 +16,7 @@
 // reachable), the others peers. Before times count, each must run every graph right. A series on
 // two threads during which the machine gave fewer than 1.8 cores is repeated, and marked if that
 // does not help.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // Bytes and nanoseconds a node to prepare random4 (4 edges a node), each time in a fresh process.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // METG(50 %), minimum effective task granularity, as Task Bench defines it (Slaughter et al., SC
 // 2020): the smallest average granularity, wall time x cores / tasks, at which at least half of the
 // time is work. Bodies shrink in steps of sqrt(2); the crossing is interpolated on log scales.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

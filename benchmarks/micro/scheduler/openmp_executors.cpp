@@ -2,7 +2,7 @@
 #include "executor.h"
 
 #if defined(_OPENMP) && __has_include(<omp.h>)
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // Wall nanoseconds a task on the ten graphs, with geometric means and ratios to the peers.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

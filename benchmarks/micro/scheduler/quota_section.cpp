@@ -1,7 +1,7 @@
 // Throughput under a quota of one CPU: with the threads that thread_budget() chooses, over the best
 // number tried by hand. Needs a cgroup hierarchy with the cpu controller that this process may
 // write; without one it says so.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

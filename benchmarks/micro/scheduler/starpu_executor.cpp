@@ -3,7 +3,7 @@
 #include "executor.h"
 
 #if defined(LEAT_HAVE_STARPU)
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <starpu.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // Peer: oneTBB's flow graph, one continue_node a node.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/version.h>

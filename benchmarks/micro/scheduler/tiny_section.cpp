@@ -1,5 +1,5 @@
 // run() of graphs so small that its fixed cost shows, back to back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

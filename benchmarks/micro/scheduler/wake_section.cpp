@@ -3,7 +3,7 @@
 // which adds the machine's own wake from idle. The same of the first of two tasks of 1 us, which no
 // wake-up of another thread goes before. Beside them, in the same rounds: a plain function call
 // after the same pause, and a raw futex wake.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 
 #include <algorithm>

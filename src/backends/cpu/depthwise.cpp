@@ -9,6 +9,7 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
 #include "backends/cpu/position_bytes.h"
+#include "memory/weight_store.h"
 
 namespace leat::cpu {
 

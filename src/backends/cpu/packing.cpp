@@ -1,6 +1,6 @@
 #include "backends/cpu/packing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

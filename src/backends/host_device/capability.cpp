@@ -1,6 +1,6 @@
 #include "backends/host_device/capability.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "backends/host_device/device_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "backends/host_device/host_slab.h"
 

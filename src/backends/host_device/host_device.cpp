@@ -1,6 +1,6 @@
 #include "backends/host_device/host_device.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "backends/host_device/host_executable.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <string>

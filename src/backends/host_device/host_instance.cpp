@@ -1,6 +1,6 @@
 #include "backends/host_device/host_instance.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <utility>

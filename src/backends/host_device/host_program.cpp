@@ -1,12 +1,13 @@
 #include "backends/host_device/host_program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "backends/lowered/failure.h"
 #include "base/round_up.h"
+#include "memory/weight_store.h"
 
 namespace leat::host_device {
 namespace {

@@ -1,6 +1,6 @@
 #include "backends/host_device/host_slab.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace leat::host_device {
 

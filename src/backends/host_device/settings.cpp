@@ -1,6 +1,6 @@
 #include "backends/host_device/settings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 

@@ -1,6 +1,6 @@
 #include "backends/lowered/lowered_executable.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

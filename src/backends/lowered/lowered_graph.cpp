@@ -1,6 +1,6 @@
 #include "backends/lowered/lowered_graph.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
@@ -43,7 +43,7 @@ class Inference {
         for (const ImportedConstant& constant : source_.constants) {
             const ValueId id{constant.own_value};
             const ValueData& value = graph_.value(id);
-            set(id, {value.type, value.constant, {}});
+            set(id, ValueFact(value.type, value.constant));
         }
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             set_input(i);
@@ -108,14 +108,14 @@ class Inference {
             Tensor value = copy_of_host_input(*shape_.host_inputs[input]);
             const TypeInfo type = TypeInfo::tensor(value.dtype(), value.shape());
             is_known_[size_t(id.index)] = true;
-            set(id, {type, std::move(value), {}});
+            set(id, ValueFact(type, std::move(value)));
             return;
         }
         TypeInfo type = graph_.value(id).type;
         for (DimSpec& dim : *type.dims) {
             dim = fixed(dim);
         }
-        set(id, {std::move(type), {}, {}});
+        set(id, ValueFact(std::move(type)));
     }
 
     void check_shape(ValueId id) const {

@@ -1,6 +1,6 @@
 #include "backends/lowered/registered_operators.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/plugin_attribute.h"
 

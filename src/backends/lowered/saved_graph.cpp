@@ -1,6 +1,6 @@
 // Saved executables: a line with a hash and what the text form of a graph does not hold, and then
 // the graph as text. Constants without elements are its last inputs there.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

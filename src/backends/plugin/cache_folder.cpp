@@ -1,6 +1,6 @@
 #include "backends/plugin/cache_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

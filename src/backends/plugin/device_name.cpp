@@ -1,5 +1,7 @@
 #include "backends/plugin/device_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 

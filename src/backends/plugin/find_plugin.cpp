@@ -1,5 +1,7 @@
 #include "backends/plugin/find_plugin.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>

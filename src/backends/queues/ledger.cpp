@@ -1,6 +1,6 @@
 #include "backends/queues/ledger.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

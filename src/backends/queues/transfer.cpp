@@ -1,6 +1,6 @@
 #include "backends/queues/transfer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "backends/sim/faults.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "backends/host_device/settings.h"
 

@@ -1,7 +1,7 @@
 #include "backends/sim/recording.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The simulated machine: devices with memory of their own that compute with leat's reference
 // kernels, or replay what was computed, take the time that settings say, and can be told to fail
 // (docs/backends.md).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "backends/sim/sim_settings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstdlib>

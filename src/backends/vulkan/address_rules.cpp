@@ -1,6 +1,6 @@
 #include "backends/vulkan/address_rules.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

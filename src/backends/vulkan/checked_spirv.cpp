@@ -99,9 +99,9 @@ bool is_unknown_access(uint32_t op) {
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-class Rewriter {
+class CheckInserter {
   public:
-    explicit Rewriter(std::span<const uint32_t> words)
+    explicit CheckInserter(std::span<const uint32_t> words)
         : words_(words), index_(words), next_id_(words[spirv::kBoundWord]) {}
 
     Result<Words> rewritten(std::span<const uint32_t> checks) {
@@ -343,7 +343,7 @@ class Rewriter {
 
 Result<std::vector<uint32_t>> with_address_checks(std::span<const uint32_t> words) {
     LEAT_ASSIGN_OR_RETURN(const Shader checks, find_shader("address_check"));
-    return Rewriter(words).rewritten(checks.words);
+    return CheckInserter(words).rewritten(checks.words);
 }
 
 }  // namespace leat::vulkan

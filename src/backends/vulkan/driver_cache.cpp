@@ -1,6 +1,6 @@
 #include "driver_cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <functional>
 #include <iterator>
@@ -11,7 +11,7 @@
 namespace leat::vulkan {
 namespace {
 
-constexpr std::string_view kCacheKind = "pipelines";
+constexpr std::string_view kPipelineCacheKind = "pipelines";
 
 }  // namespace
 
@@ -30,13 +30,13 @@ Result<std::unique_ptr<DriverCache>> DriverCache::open(std::shared_ptr<const Dev
                                                        DiskCache& disk) {
     const std::string key = driver_cache_key(device->info());
     std::unique_ptr<DriverCache> opened(new DriverCache(std::move(device), disk));
-    if (const std::optional<std::string> kept = disk.load(kCacheKind, key)) {
+    if (const std::optional<std::string> kept = disk.load(kPipelineCacheKind, key)) {
         const Status status = opened->create(*kept);
         if (status.ok()) {
             opened->kept_hash_ = std::hash<std::string>()(*kept);
             return opened;
         }
-        disk.report_unusable(kCacheKind, key, status.message());
+        disk.report_unusable(kPipelineCacheKind, key, status.message());
     }
     LEAT_RETURN_IF_ERROR(opened->create({}));
     return opened;
@@ -79,7 +79,7 @@ void DriverCache::save() {
     const std::string now = bytes();
     const size_t hash = std::hash<std::string>()(now);
     if (!now.empty() && hash != kept_hash_) {
-        disk_.store(kCacheKind, driver_cache_key(device_->info()), now);
+        disk_.store(kPipelineCacheKind, driver_cache_key(device_->info()), now);
         kept_hash_ = hash;
     }
 }

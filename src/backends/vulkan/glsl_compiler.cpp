@@ -62,7 +62,7 @@ TextTable& texts() {
     return instance;
 }
 
-constexpr std::string_view kCacheKind = "spirv";
+constexpr std::string_view kSpirvCacheKind = "spirv";
 // Counts what input_of() and compile_glsl() ask of the compiler.
 constexpr int kCompilerUse = 1;
 constexpr uint32_t kSpirvMagic = 0x07230203;
@@ -156,11 +156,11 @@ Result<SpirvWords> compile_glsl_cached(std::string_view name,
                                        DiskCache* cache,
                                        SpirvForm form) {
     const std::string key = cache == nullptr ? "" : spirv_key(source, form);
-    if (const auto bytes = cache == nullptr ? std::nullopt : cache->load(kCacheKind, key)) {
+    if (const auto bytes = cache == nullptr ? std::nullopt : cache->load(kSpirvCacheKind, key)) {
         if (std::optional<SpirvWords> words = words_in(*bytes)) {
             return *std::move(words);
         }
-        cache->report_unusable(kCacheKind, key, "it holds no SPIR-V");
+        cache->report_unusable(kSpirvCacheKind, key, "it holds no SPIR-V");
     }
     LEAT_ASSIGN_OR_RETURN(SpirvWords words, compile_glsl(name, source));
     if (form == SpirvForm::kReduced) {
@@ -168,7 +168,7 @@ Result<SpirvWords> compile_glsl_cached(std::string_view name,
     }
     if (cache != nullptr) {
         cache->store(
-            kCacheKind, key,
+            kSpirvCacheKind, key,
             {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)});
     }
     return words;

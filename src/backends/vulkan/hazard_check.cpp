@@ -1,6 +1,6 @@
 #include "hazard_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

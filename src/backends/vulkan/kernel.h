@@ -18,6 +18,9 @@
 
 namespace leat::vulkan {
 
+// Invocations of a workgroup, in shaders that do not say otherwise.
+constexpr uint32_t kWorkgroup = 64;
+
 // A shader with its specialisation constants: one of shader_list() by name, or, where `source` is
 // not empty, GLSL that is compiled when the kernel is made. Name and constants identify it.
 struct ShaderUse {
@@ -157,6 +160,11 @@ struct KernelTypes {
 
 // As KernelTypes has them.
 std::vector<DType> types_of(std::span<const TensorArg> args);
+
+// The refusal of an entry that runs every node of its operator.
+inline std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*/) {
+    return {};
+}
 
 struct KernelEntry {
     std::string_view op_type;

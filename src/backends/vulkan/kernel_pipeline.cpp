@@ -1,6 +1,6 @@
 #include "backends/vulkan/kernel_pipeline.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "backends/vulkan/checked_spirv.h"
 #include "backends/vulkan/device_info.h"

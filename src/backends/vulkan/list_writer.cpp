@@ -7,7 +7,7 @@ namespace leat::vulkan {
 namespace {
 
 // Of the kernels that copy and fill where a recorded command cannot.
-constexpr uint32_t kWorkgroup = 64;
+constexpr uint32_t kCopyWorkgroup = 64;
 constexpr int64_t kWordLimit = int64_t{1} << 31;
 
 // As in strided_copy.comp.
@@ -166,14 +166,14 @@ Status ListWriter::copy_words(const PlacedOperand& source,
     shape.x_strides[0] = 1;
     shape.y_strides[0] = 1;
     Dispatch command;
-    command.groups = groups_for(words, kWorkgroup, limits_);
+    command.groups = groups_for(words, kCopyWorkgroup, limits_);
     command.scalars = {uint32_t(words), 1};
     command.operands[0] = {source.buffer, source.offset_bytes + bytes.begin};
     command.operands[1] = {target.buffer, target.offset_bytes + bytes.begin};
     command.operand_count = 2;
     LEAT_ASSIGN_OR_RETURN(
         command.pipeline,
-        pipeline_of({fmt::format("strided_copy_{}", word_bytes * 8), {kWorkgroup}}));
+        pipeline_of({fmt::format("strided_copy_{}", word_bytes * 8), {kCopyWorkgroup}}));
     command.parameters_offset = list_.add_parameters(std::as_bytes(std::span(&shape, 1)));
     const BufferUse uses[] = {{source.buffer,
                                {source.offset_bytes + bytes.begin, source.offset_bytes + bytes.end},
@@ -198,11 +198,11 @@ Status ListWriter::fill(OperandRef to, int64_t size_bytes, uint32_t pattern) {
             .with_needed("multiples of 4, and less than 8 GiB");
     }
     Dispatch command;
-    command.groups = groups_for(size_bytes / 4, kWorkgroup, limits_);
+    command.groups = groups_for(size_bytes / 4, kCopyWorkgroup, limits_);
     command.scalars = {uint32_t(size_bytes / 4), pattern};
     command.operands[0] = {target.buffer, target.offset_bytes};
     command.operand_count = 1;
-    LEAT_ASSIGN_OR_RETURN(command.pipeline, pipeline_of({"fill_words", {kWorkgroup}}));
+    LEAT_ASSIGN_OR_RETURN(command.pipeline, pipeline_of({"fill_words", {kCopyWorkgroup}}));
     const BufferUse use{target.buffer, bytes, true};
     return list_.add(command, std::span(&use, 1));
 }

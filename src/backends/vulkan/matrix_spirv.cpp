@@ -44,9 +44,9 @@ bool may_give_matrix(uint32_t op) {
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-class Rewriter {
+class MatrixRewriter {
   public:
-    Rewriter(std::span<const uint32_t> words, MatrixNumbers numbers)
+    MatrixRewriter(std::span<const uint32_t> words, MatrixNumbers numbers)
         : words_(words), numbers_(numbers), first_constant_(words[spirv::kBoundWord]) {}
 
     Result<Words> rewritten() {
@@ -264,7 +264,7 @@ bool has_matrices(std::span<const uint32_t> words) {
 }
 
 Result<Words> with_khr_matrices(std::span<const uint32_t> words, MatrixNumbers numbers) {
-    return Rewriter(words, numbers).rewritten();
+    return MatrixRewriter(words, numbers).rewritten();
 }
 
 }  // namespace leat::vulkan

@@ -13,7 +13,7 @@ namespace leat::vulkan {
 namespace {
 
 constexpr int64_t kAddressBytes = sizeof(uint64_t);
-constexpr int64_t kParametersAlignment = 16;
+constexpr int64_t kUploadAlignment = 16;
 // Behind all parameters: GPU-assisted validation of layer 1.3.239 counts 16 bytes for a vector of
 // three, and took the last ones of a window at the end of the memory for strays.
 constexpr int64_t kParametersSlackBytes = 64;
@@ -142,7 +142,7 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
         is_external_[i] = list.is_external(BufferId(i));
     }
     collect_slots(list);
-    list_parameters_begin_ = round_up(int64_t(slots_.size()) * kAddressBytes, kParametersAlignment);
+    list_parameters_begin_ = round_up(int64_t(slots_.size()) * kAddressBytes, kUploadAlignment);
     list_parameters_bytes_ = int64_t(list.parameters().size());
     const int64_t size_bytes = list_parameters_begin_ + list_parameters_bytes_;
     if (size_bytes == 0) {

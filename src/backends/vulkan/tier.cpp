@@ -1,6 +1,6 @@
 #include "tier.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <span>
 

@@ -1,6 +1,6 @@
 #include "tuned_variants.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 namespace leat::vulkan {
 namespace {
 
-constexpr std::string_view kCacheKind = "variants";
+constexpr std::string_view kVariantCacheKind = "variants";
 constexpr uint32_t kMost = 1024;
 
 uint32_t class_of(uint32_t extent) {
@@ -72,7 +72,7 @@ std::optional<std::pair<TunedVariants::Class, uint32_t>> TunedVariants::parse(
 TunedVariants::Choices TunedVariants::load() const {
     Choices choices;
     const std::optional<std::string> text =
-        disk_ == nullptr ? std::nullopt : disk_->load(kCacheKind, key_);
+        disk_ == nullptr ? std::nullopt : disk_->load(kVariantCacheKind, key_);
     if (!text) {
         return choices;
     }
@@ -86,7 +86,7 @@ TunedVariants::Choices TunedVariants::load() const {
         }
     }
     if (!is_understood) {
-        disk_->report_unusable(kCacheKind, key_, "a line names no variant of a kernel");
+        disk_->report_unusable(kVariantCacheKind, key_, "a line names no variant of a kernel");
     }
     return choices;
 }
@@ -103,7 +103,7 @@ void TunedVariants::store() const {
         text += fmt::format("{} {} {} {} {}\n", kernel.name, extents[0], extents[1], extents[2],
                             kernel.variants[variant]);
     }
-    disk_->store(kCacheKind, key_, text);
+    disk_->store(kVariantCacheKind, key_, text);
 }
 
 std::optional<uint32_t> TunedVariants::fastest(std::string_view kernel,

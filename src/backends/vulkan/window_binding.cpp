@@ -1,6 +1,6 @@
 #include "window_binding.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <vector>
 

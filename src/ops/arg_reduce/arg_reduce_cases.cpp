@@ -1,5 +1,5 @@
 // Conformance cases of ArgMax and ArgMin.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

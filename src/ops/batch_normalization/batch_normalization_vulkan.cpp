@@ -11,8 +11,6 @@ namespace {
 
 // As in batch_normalization.comp.
 enum class Task : uint32_t { kApply, kApplyOwn, kMoments };
-constexpr uint32_t kWorkgroup = 64;
-
 bool is_training(const NodeData& node) {
     return node.attr("training_mode", int64_t{0}) != 0;
 }

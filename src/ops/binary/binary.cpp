@@ -10,7 +10,7 @@ namespace {
 
 constexpr DTypeSet kPReluTypes = kFloatTypes | kWideIntTypes;
 
-constexpr BinaryOp kTable[] = {
+constexpr BinaryOp kBinaryTable[] = {
     {"Add", kNumericTypes, true, 1, add_dims},
     {"BitShift", kUnsignedTypes},
     {"BitwiseAnd", kIntTypes},
@@ -82,13 +82,13 @@ Cost binary_cost(const NodeData& node,
 Status binary_reference(const ReferenceArgs& args);
 
 std::span<const BinaryOp> binary_table() {
-    return kTable;
+    return kBinaryTable;
 }
 
 const BinaryOp* find_binary(std::string_view op_type) {
-    const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+    const auto* found = std::find_if(std::begin(kBinaryTable), std::end(kBinaryTable),
                                      [&](const BinaryOp& op) { return op.name == op_type; });
-    return found == std::end(kTable) ? nullptr : found;
+    return found == std::end(kBinaryTable) ? nullptr : found;
 }
 
 std::string_view binary_expression(const NodeData& node) {
@@ -105,7 +105,7 @@ std::string_view binary_expression(const NodeData& node) {
 std::span<const OpDef> binary_ops() {
     static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
-        for (const BinaryOp& op : kTable) {
+        for (const BinaryOp& op : kBinaryTable) {
             OpDef def;
             def.name = op.name;
             def.min_inputs = 2;

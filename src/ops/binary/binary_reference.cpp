@@ -9,7 +9,7 @@ namespace leat {
 namespace {
 
 // Real numbers, signed integers (sign-extended) and unsigned ones; results keep the low bits.
-struct Expression {
+struct BinaryExpression {
     std::string_view name;
     double (*real)(double x, double y);
     int64_t (*integer)(int64_t x, int64_t y);
@@ -77,7 +77,7 @@ using Real = double;
 using Int = int64_t;
 using Nat = uint64_t;
 
-constexpr Expression kExpressions[] = {
+constexpr BinaryExpression kBinaryExpressions[] = {
     {"Add", [](Real x, Real y) { return x + y; },
      [](Int x, Int y) { return wrapped(Nat(x) + Nat(y)); }, [](Nat x, Nat y) { return x + y; }},
     {"BitwiseAnd", nullptr, [](Int x, Int y) { return x & y; }, [](Nat x, Nat y) { return x & y; }},
@@ -105,9 +105,9 @@ Status binary_reference(const ReferenceArgs& args) {
     const TensorArg& y = args.inputs[1];
     const TensorArg& z = args.outputs[0];
     const std::string_view name = binary_expression(args.node);
-    const auto* e = std::find_if(std::begin(kExpressions), std::end(kExpressions),
-                                 [&](const Expression& row) { return row.name == name; });
-    LEAT_CHECK(e != std::end(kExpressions), "{} is no binary operator", name);
+    const auto* e = std::find_if(std::begin(kBinaryExpressions), std::end(kBinaryExpressions),
+                                 [&](const BinaryExpression& row) { return row.name == name; });
+    LEAT_CHECK(e != std::end(kBinaryExpressions), "{} is no binary operator", name);
     // Pow's exponent has its own type: integers stay exact only if both are of one kind.
     const bool natural = contains(kUnsignedTypes, x.dtype) && contains(kUnsignedTypes, y.dtype);
     const bool integer = contains(kIntTypes, x.dtype) && contains(kIntTypes, y.dtype);

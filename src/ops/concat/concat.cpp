@@ -10,7 +10,7 @@
 namespace leat {
 namespace {
 
-Status check_types(const InferContext& context) {
+Status check_concat_types(const InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_all_inputs(context));
     const DType dtype = context.input(0).dtype;
     for (int i = 1; i < context.input_count(); ++i) {
@@ -56,7 +56,7 @@ Status join_axis(const InferContext& context, int other, size_t i, bool is_joine
 }
 
 Status infer_concat(InferContext& context) {
-    LEAT_RETURN_IF_ERROR(check_types(context));
+    LEAT_RETURN_IF_ERROR(check_concat_types(context));
     const DType dtype = context.input(0).dtype;
     std::optional<Dims> dims;
     bool complete = true;
@@ -109,7 +109,7 @@ bool concat_gives_rows(const ShardArgs& args) {
                        [](ShardPart part) { return part == ShardPart::kRows; });
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConcatOps[] = {
     {.name = "Concat",
      .max_inputs = -1,
      .infer = infer_concat,
@@ -122,7 +122,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> concat_ops() {
-    return kOps;
+    return kConcatOps;
 }
 
 }  // namespace leat

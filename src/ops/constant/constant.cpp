@@ -154,7 +154,7 @@ bool constant_of_shape_gives_rows(const ShardArgs& args) {
     return args.parts[0] == ShardPart::kOwn;
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConstantOps[] = {
     {.name = "Constant",
      .min_inputs = 0,
      .max_inputs = 0,
@@ -233,7 +233,7 @@ Result<int64_t> range_count(double start, double limit, double delta) {
 }
 
 std::span<const OpDef> constant_ops() {
-    return kOps;
+    return kConstantOps;
 }
 
 }  // namespace leat

@@ -13,7 +13,7 @@ Status conv_reference(const ReferenceArgs& args);
 
 namespace {
 
-Status check_types(const InferContext& context) {
+Status check_conv_types(const InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "X"));
     LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kFloatTypes, "W"));
     LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, 1));
@@ -74,7 +74,7 @@ std::vector<int64_t> kernel_extents(const NodeData& node, const TypeInfo& w) {
 }
 
 Status infer_conv(InferContext& context) {
-    LEAT_RETURN_IF_ERROR(check_types(context));
+    LEAT_RETURN_IF_ERROR(check_conv_types(context));
     const TypeInfo& x = context.input(0);
     const TypeInfo& w = context.input(1);
     LEAT_ASSIGN_OR_RETURN(auto dims, conv_dims(context.node(), x, w));

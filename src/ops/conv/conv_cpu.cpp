@@ -16,6 +16,7 @@
 #include "backends/cpu/packing.h"
 #include "backends/cpu/position_bytes.h"
 #include "base/round_up.h"
+#include "memory/weight_store.h"
 #include "ops/conv/conv.h"
 #include "ops/type_checks.h"
 

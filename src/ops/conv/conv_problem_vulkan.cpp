@@ -1,6 +1,6 @@
 #include "ops/conv/conv_problem_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,6 @@
 namespace leat::vulkan {
 namespace {
 
-constexpr uint32_t kWorkgroup = 64;
 constexpr uint32_t kFewChannels = 4;  // of a group: tiles of channels would stay empty
 constexpr uint32_t kXAndW = 0b11;
 constexpr int64_t kFloatBytes = sizeof(float);

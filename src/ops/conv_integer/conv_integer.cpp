@@ -8,7 +8,8 @@
 namespace leat {
 namespace {
 
-Status check_types(const InferContext& context, const QuantizedConvOperands& operands) {
+Status check_integer_conv_types(const InferContext& context,
+                                const QuantizedConvOperands& operands) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, operands.x, kByteTypes, "X"));
     LEAT_RETURN_IF_ERROR(require_dtype(context, operands.w, kByteTypes, "W"));
     LEAT_RETURN_IF_ERROR(require_same_dtype(context, operands.x, operands.x_zero));
@@ -49,7 +50,7 @@ Status check_parameter(const InferContext& context,
 
 Status infer_quantized_conv(InferContext& context) {
     const auto operands = QuantizedConvOperands::of(context.node());
-    LEAT_RETURN_IF_ERROR(check_types(context, operands));
+    LEAT_RETURN_IF_ERROR(check_integer_conv_types(context, operands));
     const TypeInfo& x = context.input(operands.x);
     const TypeInfo& w = context.input(operands.w);
     LEAT_ASSIGN_OR_RETURN(auto dims, conv_dims(context.node(), x, w));
@@ -75,7 +76,7 @@ Cost quantized_conv_cost(const NodeData& node,
     return conv_cost(inputs[size_t(QuantizedConvOperands::of(node).w)], inputs, outputs);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvIntegerOps[] = {
     {.name = "ConvInteger",
      .min_inputs = 2,
      .max_inputs = 4,
@@ -102,7 +103,7 @@ QuantizedConvOperands QuantizedConvOperands::of(const NodeData& node) {
 }
 
 std::span<const OpDef> conv_integer_ops() {
-    return kOps;
+    return kConvIntegerOps;
 }
 
 }  // namespace leat

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/matmul_integer/integer_cases.h"
 

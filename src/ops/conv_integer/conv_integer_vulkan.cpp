@@ -12,12 +12,7 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-constexpr uint32_t kWorkgroup = 64;
 constexpr int64_t kTileChannels = 4;
-
-std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*/) {
-    return {};
-}
 
 // One for each output channel, not for all.
 bool is_by_channel(const KernelNode& node, int i) {

@@ -33,7 +33,7 @@ bool cumsum_gives_rows(const ShardArgs& args) {
     return axis.ok() && *axis != 0;
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCumsumOps[] = {
     {.name = "CumSum",
      .min_inputs = 2,
      .max_inputs = 2,
@@ -45,7 +45,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> cumsum_ops() {
-    return kOps;
+    return kCumsumOps;
 }
 
 }  // namespace leat

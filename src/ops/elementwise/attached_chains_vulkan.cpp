@@ -1,6 +1,6 @@
 #include "ops/elementwise/attached_chains_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "ops/elementwise/chain_types_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "ops/elementwise/chain_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 
@@ -12,8 +12,6 @@
 
 namespace leat::vulkan {
 namespace {
-
-constexpr uint32_t kWorkgroup = 64;
 
 Status check_sizes(const ElementwiseChain& chain, int64_t count) {
     if (count >= kChainCountLimit) {

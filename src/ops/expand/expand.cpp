@@ -71,7 +71,7 @@ bool repeats_give_rows(const ShardArgs& args) {
            broadcasts_to_rows(args.inputs[0], args.parts[0], result);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kExpandOps[] = {
     {.name = "Expand",
      .min_inputs = 2,
      .max_inputs = 2,
@@ -103,7 +103,7 @@ Strides broadcast_strides(const TensorArg& x, const Shape& y) {
 }
 
 std::span<const OpDef> expand_ops() {
-    return kOps;
+    return kExpandOps;
 }
 
 }  // namespace leat

@@ -156,7 +156,7 @@ bool gather_nd_gives_rows(const ShardArgs& args) {
            (has_batch_axes ? are_rows(args, 0) : are_whole(args, 0));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kGatherOps[] = {
     {.name = "Gather",
      .min_inputs = 2,
      .max_inputs = 2,
@@ -183,7 +183,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> gather_ops() {
-    return kOps;
+    return kGatherOps;
 }
 
 }  // namespace leat

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "ops/layer_normalization/layer_normalization.h"

@@ -10,7 +10,7 @@ Status infer_layout(InferContext& context) {
     return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kLayoutOps[] = {
     {.name = "Layout",
      .domain = "leat",
      .infer = infer_layout,
@@ -21,7 +21,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> layout_ops() {
-    return kOps;
+    return kLayoutOps;
 }
 
 }  // namespace leat

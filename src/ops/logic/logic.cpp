@@ -13,7 +13,7 @@ constexpr DTypeSet kBool = dtype_set(DType::kBool);
 constexpr DTypeSet kEqualTypes = kNumericTypes | dtype_set(DType::kBool, DType::kString);
 constexpr DTypeSet kNanTypes = kFloatTypes | (kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1));
 
-constexpr LogicOp kTable[] = {
+constexpr LogicOp kLogicTable[] = {
     {"And", kBool},
     {"Equal", kEqualTypes},
     {"Greater", kNumericTypes},
@@ -28,7 +28,7 @@ constexpr LogicOp kTable[] = {
 };
 
 const LogicOp& row_of(const NodeData& node) {
-    return *std::find_if(std::begin(kTable), std::end(kTable),
+    return *std::find_if(std::begin(kLogicTable), std::end(kLogicTable),
                          [&](const LogicOp& op) { return op.name == node.op_type; });
 }
 
@@ -78,13 +78,13 @@ Status infer_logic(InferContext& context) {
 Status logic_reference(const ReferenceArgs& args);
 
 std::span<const LogicOp> logic_table() {
-    return kTable;
+    return kLogicTable;
 }
 
 std::span<const OpDef> logic_ops() {
     static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
-        for (const LogicOp& op : kTable) {
+        for (const LogicOp& op : kLogicTable) {
             OpDef def;
             def.name = op.name;
             def.min_inputs = op.inputs;

@@ -10,8 +10,6 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-constexpr uint32_t kWorkgroup = 64;
-
 std::string refuse_lrn(const NodeData& node, const KernelTypes& types) {
     std::string reason = epilogue_refusal(node);
     return reason.empty() ? type_refusal(types.inputs[0], kFloatTypes) : reason;

@@ -1,6 +1,6 @@
 #include "ops/matmul/gemm_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -13,8 +13,6 @@
 
 namespace leat::vulkan {
 namespace {
-
-constexpr uint32_t kWorkgroup = 64;
 
 // All but the shader; `parameters` outlive it.
 KernelDispatch base_dispatch(const GemmProblem& problem,

@@ -1,6 +1,6 @@
 #include "ops/matmul/matrix_tile_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -11,11 +11,12 @@
 namespace leat {
 namespace {
 
-constexpr DTypeSet kScaleTypes = dtype_set(DType::kFloat16, DType::kBfloat16, DType::kFloat32);
+constexpr DTypeSet kProductScaleTypes =
+    dtype_set(DType::kFloat16, DType::kBfloat16, DType::kFloat32);
 
 // Whether a parameter can be one for all, [count], or `rank` extents that are 1 or those of the
 // operand but along the axis that is summed.
-bool fits(const TypeInfo& parameter, const TypeInfo& operand, bool is_row) {
+bool parameter_fits(const TypeInfo& parameter, const TypeInfo& operand, bool is_row) {
     if (!parameter.dims || !operand.dims || parameter.rank() == 0) {
         return true;
     }
@@ -43,7 +44,7 @@ bool fits(const TypeInfo& parameter, const TypeInfo& operand, bool is_row) {
 
 Status check_parameter(
     const InferContext& context, int i, const TypeInfo& operand, bool is_row, const char* name) {
-    if (i < 0 || !context.has_input(i) || fits(context.input(i), operand, is_row)) {
+    if (i < 0 || !context.has_input(i) || parameter_fits(context.input(i), operand, is_row)) {
         return {};
     }
     return invalid_argument("{} must have one element, or one for each {} of its matrix", name,
@@ -52,7 +53,7 @@ Status check_parameter(
         .with_needed(is_row ? "[], [m] or [.., m, 1]" : "[], [n] or [.., 1, n]");
 }
 
-Status check_types(const InferContext& context, const QuantizedOperands& operands) {
+Status check_integer_matmul_types(const InferContext& context, const QuantizedOperands& operands) {
     for (const int i : {operands.a, operands.b, operands.y_zero}) {
         if (i >= 0) {
             const char* name = i == operands.a ? "A" : i == operands.b ? "B" : "zero point of Y";
@@ -61,7 +62,7 @@ Status check_types(const InferContext& context, const QuantizedOperands& operand
     }
     for (const int i : {operands.a_scale, operands.b_scale, operands.y_scale}) {
         if (i >= 0) {
-            LEAT_RETURN_IF_ERROR(require_dtype(context, i, kScaleTypes, "scale"));
+            LEAT_RETURN_IF_ERROR(require_dtype(context, i, kProductScaleTypes, "scale"));
         }
     }
     LEAT_RETURN_IF_ERROR(require_same_dtype(context, operands.a, operands.a_zero));
@@ -70,7 +71,7 @@ Status check_types(const InferContext& context, const QuantizedOperands& operand
 
 Status infer_quantized_matmul(InferContext& context) {
     const auto operands = QuantizedOperands::of(context.node());
-    LEAT_RETURN_IF_ERROR(check_types(context, operands));
+    LEAT_RETURN_IF_ERROR(check_integer_matmul_types(context, operands));
     const TypeInfo& a = context.input(operands.a);
     const TypeInfo& b = context.input(operands.b);
     LEAT_ASSIGN_OR_RETURN(auto dims, matmul_dims(a, b));
@@ -117,7 +118,7 @@ bool quantized_matmul_gives_rows(const ShardArgs& args) {
     return matmul_gives_rows({args.node, inputs, args.outputs, parts});
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMatmulIntegerOps[] = {
     {.name = "MatMulInteger",
      .min_inputs = 2,
      .max_inputs = 4,
@@ -180,7 +181,7 @@ ParameterStrides column_parameters(const MatMulGeometry& geometry, const Shape& 
 }
 
 std::span<const OpDef> matmul_integer_ops() {
-    return kOps;
+    return kMatmulIntegerOps;
 }
 
 }  // namespace leat

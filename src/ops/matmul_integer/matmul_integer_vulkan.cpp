@@ -12,7 +12,6 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-constexpr uint32_t kWorkgroup = 64;
 constexpr int64_t kTile = 4;  // rows and columns
 
 std::string refuse_quantized_matmul(const NodeData& node, const KernelTypes& types) {

@@ -1,6 +1,6 @@
 #include "ops/movement/movement_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -90,7 +90,7 @@ bool pad_gives_rows(const ShardArgs& args) {
     return padded.ok() && padded->front().before == 0 && padded->front().after == 0;
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kPadOps[] = {
     {.name = "Pad",
      .min_inputs = 2,
      .max_inputs = 4,
@@ -170,7 +170,7 @@ int64_t pad_source(PadMode mode, int64_t index, int64_t extent) {
 }
 
 std::span<const OpDef> pad_ops() {
-    return kOps;
+    return kPadOps;
 }
 
 }  // namespace leat

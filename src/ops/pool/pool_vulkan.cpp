@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 
@@ -12,8 +12,6 @@
 namespace leat {
 namespace vulkan {
 namespace {
-
-constexpr uint32_t kWorkgroup = 64;
 
 std::string refuse_pool(const NodeData& node, const KernelTypes& types) {
     const DTypeSet allowed =

@@ -191,7 +191,7 @@ Cost quantize_cost(const NodeData& /*node*/,
     return {4.0 * double(outputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizeOps[] = {
     {.name = "QuantizeLinear",
      .min_inputs = 2,
      .max_inputs = 3,
@@ -259,7 +259,7 @@ void store_dynamic_scale(DynamicScale scale, std::span<const TensorArg> outputs)
 }
 
 std::span<const OpDef> quantize_ops() {
-    return kOps;
+    return kQuantizeOps;
 }
 
 }  // namespace leat

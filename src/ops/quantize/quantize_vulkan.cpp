@@ -104,10 +104,6 @@ Status write_dequantize(const KernelNode& node, KernelWriter& writer) {
     return write_quantize_node(node, true, writer);
 }
 
-std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*/) {
-    return {};
-}
-
 // Ranges of invocations, their scale, and then the elements.
 Status write_dynamic_quantize(const KernelNode& node, KernelWriter& writer) {
     const int64_t count = node.inputs[0].shape.element_count();

@@ -1,5 +1,5 @@
 // Conformance cases of the reductions.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 #include "ops/reduce/reduce_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "ops/reduce/row_kernel_vulkan.h"

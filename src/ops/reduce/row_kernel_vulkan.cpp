@@ -1,6 +1,6 @@
 #include "ops/reduce/row_kernel_vulkan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,6 @@
 namespace leat::vulkan {
 namespace {
 
-constexpr uint32_t kWorkgroup = 64;
 constexpr int64_t kElementLimit = int64_t{1} << 31;
 // Shuffles combine floats alone.
 constexpr DTypeSet kLaneTypes =

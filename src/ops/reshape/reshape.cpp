@@ -328,7 +328,7 @@ Status infer_dropout(InferContext& context) {
     return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kReshapeOps[] = {
     {.name = "Reshape",
      .min_inputs = 2,
      .max_inputs = 2,
@@ -374,7 +374,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> reshape_ops() {
-    return kOps;
+    return kReshapeOps;
 }
 
 }  // namespace leat

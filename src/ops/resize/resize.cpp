@@ -1,6 +1,8 @@
 // Inference: extents of the result.
 #include "ops/resize/resize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -145,7 +147,7 @@ bool resize_gives_rows(const ShardArgs& args) {
            axes->front().is_identity();
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kResizeOps[] = {
     {.name = "Resize",
      .min_inputs = 1,
      .max_inputs = 4,
@@ -268,7 +270,7 @@ Result<std::vector<ResizeAxis>> resize_axes(const NodeData& node,
 }
 
 std::span<const OpDef> resize_ops() {
-    return kOps;
+    return kResizeOps;
 }
 
 }  // namespace leat

@@ -102,7 +102,7 @@ bool scatter_elements_gives_rows(const ShardArgs& args) {
                        [](ShardPart part) { return part == ShardPart::kRows; });
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kScatterOps[] = {
     {.name = "ScatterND",
      .min_inputs = 3,
      .max_inputs = 3,
@@ -121,7 +121,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> scatter_ops() {
-    return kOps;
+    return kScatterOps;
 }
 
 }  // namespace leat

@@ -38,7 +38,7 @@ Cost no_cost(const NodeData& /*node*/,
     return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kShapeOfOps[] = {
     {.name = "Shape", .infer = infer_shape, .reference = shape_reference, .cost = no_cost},
     {.name = "Size", .infer = infer_size, .reference = size_reference, .cost = no_cost},
 };
@@ -55,7 +55,7 @@ std::pair<int, int> shape_axis_range(const NodeData& node, int rank) {
 }
 
 std::span<const OpDef> shape_of_ops() {
-    return kOps;
+    return kShapeOfOps;
 }
 
 }  // namespace leat

@@ -7,11 +7,6 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-// No element of the input is read, whatever its type is.
-std::string refuse_nothing(const NodeData& /*node*/, const KernelTypes& /*types*/) {
-    return {};
-}
-
 // Element `index` of output 0, i64.
 Status write_element(KernelWriter& writer, int index, int64_t value) {
     const int64_t offset_bytes = int64_t{8} * index;

@@ -185,7 +185,7 @@ bool slice_gives_rows(const ShardArgs& args) {
            sliced->front().step == 1 && sliced->front().extent == args.inputs[0].shape[0];
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSliceOps[] = {
     {.name = "Slice",
      .min_inputs = 3,
      .max_inputs = 5,
@@ -240,7 +240,7 @@ Result<std::vector<SliceAxis>> slice_axes(std::span<const TensorArg> inputs) {
 }
 
 std::span<const OpDef> slice_ops() {
-    return kOps;
+    return kSliceOps;
 }
 
 }  // namespace leat

@@ -1,5 +1,7 @@
 #include "ops/split/split.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -88,7 +90,7 @@ std::vector<CopiedBox> split_boxes(const NodeData& node,
     return boxes_along(node.attr("axis", int64_t{0}), outputs, /*is_output_whole=*/false);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSplitOps[] = {
     {.name = "Split",
      .max_inputs = 2,
      .max_outputs = -1,
@@ -103,7 +105,7 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> split_ops() {
-    return kOps;
+    return kSplitOps;
 }
 
 }  // namespace leat

@@ -37,7 +37,7 @@ bool transpose_gives_rows(const ShardArgs& args) {
     return rows_of_first_input(args) && permutation.ok() && permutation->front() == 0;
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kTransposeOps[] = {
     {.name = "Transpose",
      .infer = infer_transpose,
      .reference = transpose_reference,
@@ -68,7 +68,7 @@ Result<std::array<int, kMaxRank>> transpose_permutation(const NodeData& node, in
 }
 
 std::span<const OpDef> transpose_ops() {
-    return kOps;
+    return kTransposeOps;
 }
 
 }  // namespace leat

@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kSignedNumbers = kFloatTypes | kSignedTypes;
 
-constexpr UnaryOp kTable[] = {
+constexpr UnaryOp kUnaryTable[] = {
     {"Abs", kNumericTypes},
     {"Acos", kFloatTypes, 20},
     {"Acosh", kFloatTypes, 20},
@@ -82,13 +82,13 @@ Cost unary_cost(const NodeData& node,
 Status unary_reference(const ReferenceArgs& args);
 
 std::span<const UnaryOp> unary_table() {
-    return kTable;
+    return kUnaryTable;
 }
 
 const UnaryOp* find_unary(std::string_view op_type) {
-    const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+    const auto* found = std::find_if(std::begin(kUnaryTable), std::end(kUnaryTable),
                                      [&](const UnaryOp& op) { return op.name == op_type; });
-    return found == std::end(kTable) ? nullptr : found;
+    return found == std::end(kUnaryTable) ? nullptr : found;
 }
 
 UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
@@ -108,7 +108,7 @@ UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
 std::span<const OpDef> unary_ops() {
     static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
-        for (const UnaryOp& op : kTable) {
+        for (const UnaryOp& op : kUnaryTable) {
             OpDef def;
             def.name = op.name;
             def.infer = infer_unary;

@@ -51,12 +51,12 @@ double mish(double x) {
     return std::isinf(x) && x < 0 ? -0.0 : x * std::tanh(softplus(x));
 }
 
-struct Expression {
+struct UnaryExpression {
     std::string_view name;
     double (*f)(double x, Params p);
 };
 
-constexpr Expression kExpressions[] = {
+constexpr UnaryExpression kUnaryExpressions[] = {
     {"Abs", [](double x, Params) { return std::fabs(x); }},
     {"Acos", [](double x, Params) { return std::acos(x); }},
     {"Acosh", [](double x, Params) { return std::acosh(x); }},
@@ -135,8 +135,9 @@ Status unary_reference(const ReferenceArgs& args) {
         }
         return {};
     }
-    const auto* expression = std::find_if(std::begin(kExpressions), std::end(kExpressions),
-                                          [&](const Expression& e) { return e.name == op->name; });
+    const auto* expression =
+        std::find_if(std::begin(kUnaryExpressions), std::end(kUnaryExpressions),
+                     [&](const UnaryExpression& e) { return e.name == op->name; });
     const UnaryParams params = unary_params(*op, args.node.attributes);
     for (int64_t i = 0; i < count; ++i) {
         store_real(y.dtype, y.data, i, expression->f(load_real(x.dtype, x.data, i), params.data()));

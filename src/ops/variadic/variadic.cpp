@@ -21,7 +21,7 @@ struct Row {
     std::string_view name;
     Status (*infer)(InferContext& context);
 };
-constexpr Row kTable[] = {
+constexpr Row kVariadicTable[] = {
     {"Max", infer_variadic<kNumericTypes>},
     {"Mean", infer_variadic<kFloatTypes>},
     {"Min", infer_variadic<kNumericTypes>},
@@ -41,7 +41,7 @@ Status variadic_reference(const ReferenceArgs& args);
 std::span<const OpDef> variadic_ops() {
     static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
-        for (const Row& row : kTable) {
+        for (const Row& row : kVariadicTable) {
             OpDef def;
             def.name = row.name;
             def.max_inputs = -1;

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/custom_operators.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/kernel_tuner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/lazy_device.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

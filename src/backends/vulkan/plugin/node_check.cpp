@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/node_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/node_probe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/pipeline_cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "backends/vulkan/plugin/failure.h"
 #include "base/error.h"

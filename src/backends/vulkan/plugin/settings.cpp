@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/settings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

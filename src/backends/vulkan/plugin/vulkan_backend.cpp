@@ -1,5 +1,5 @@
 // The Vulkan backend as a plugin: devices of the loader that are of a tier (docs/vulkan.md).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/vulkan_executable.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

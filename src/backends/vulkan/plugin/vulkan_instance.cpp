@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/vulkan_instance.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "backends/vulkan/plugin/vulkan_slab.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <utility>
