@@ -18,6 +18,7 @@ ALLOWED = {
     'scheduler': SCHEDULER,
     'memory': MEMORY,
     'graph': GRAPH,
+    'pch': GRAPH,
     'ops': OPS,
     'onnx': OPS | {'onnx'},
     'passes': OPS | {'passes'},

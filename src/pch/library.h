@@ -1,0 +1,28 @@
+// Precompiled for the library's targets: what most of their files include.
+//
+// A file still includes what it uses: some builds, and the linter, read it without this.
+// Nothing of Highway: its headers are read once for each instruction set.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/op_def.h"
