@@ -538,6 +538,17 @@ typedef struct LeatDriverExtension {
     const char* (*driver)(LeatBackend* backend, int32_t device);
 } LeatDriverExtension;
 
+// In the chain of a LeatBackendApi: what the backend can tell of the machine's devices, also of
+// those that it would not use.
+#define LEAT_DEVICE_DESCRIPTION "leat.device_description"
+typedef struct LeatDeviceDescription {
+    LeatChained chained;  // its name is LEAT_DEVICE_DESCRIPTION
+    // Writes a JSON object: "available" says whether there is a device, "reason" why there is none
+    // (else ""), and "devices" has an object for each, with its "name" and whatever else the
+    // backend likes to tell. Needs no backend.
+    LeatCode (*describe)(const LeatHostApi* host, const LeatSink* json, LeatError* error);
+} LeatDeviceDescription;
+
 // ---- The plugin's table. No entry that lies inside struct_bytes is null. ----
 
 typedef struct LeatBackendApi {

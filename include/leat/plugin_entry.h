@@ -386,17 +386,42 @@ struct BackendEntries {
     }
 };
 
+template <class T, class = void>
+inline constexpr bool kDescribesDevices = false;
+template <class T>
+inline constexpr bool kDescribesDevices<T, std::void_t<decltype(T::describe_devices(nullptr))>> =
+    true;
+
 // What depends on the backend's class T, which has
 //   static constexpr const char* kName, *kLibraryVersion;
 //   static void check_available(const LeatHostApi*);          throws an Error with the reason
 //   static const LeatSettingInfo* setting(int32_t index);     null beyond the last
 //   T(const LeatHostApi*, const LeatSettings*);
+// and may have
+//   static std::string describe_devices(const LeatHostApi*);  JSON, as LeatDeviceDescription says
 template <class T>
 struct Plugin {
     static LeatCode is_available(const LeatHostApi* host, LeatError* reason) noexcept {
         return guarded(reason, [&] { T::check_available(host); });
     }
     static const LeatSettingInfo* setting(int32_t index) noexcept { return T::setting(index); }
+    static LeatCode describe(const LeatHostApi* host, const LeatSink* json, LeatError* e) noexcept {
+        return guarded(e, [&] {
+            const LeatSink sink = checked(json, "LeatSink");
+            const std::string text = T::describe_devices(host);
+            const LeatCode code = sink.write(sink.user, text.data(), int64_t(text.size()));
+            if (code != kLeatOk) {
+                throw Error(code, "the host did not take the description");
+            }
+        });
+    }
+    static constexpr const LeatChained* chain() {
+        if constexpr (kDescribesDevices<T>) {
+            return &kDescription.chained;
+        } else {
+            return nullptr;
+        }
+    }
 
     static void check_settings(const LeatSettings& settings) {
         for (int32_t i = 0; i < settings.count; ++i) {
@@ -432,6 +457,7 @@ struct Plugin {
         LeatBackendApi api{};
         api.header.struct_bytes = uint32_t(sizeof(LeatBackendApi));
         api.header.version = LEAT_PLUGIN_VERSION;
+        api.header.next = chain();
         api.min_host_version = 1;
         api.name = T::kName;
         api.library_version = T::kLibraryVersion;
@@ -474,6 +500,10 @@ struct Plugin {
         api.register_kernel = BackendEntries::register_kernel;
         return api;
     }
+    static constexpr LeatDeviceDescription kDescription{
+        {{uint32_t(sizeof(LeatDeviceDescription)), LEAT_PLUGIN_VERSION, nullptr},
+         LEAT_DEVICE_DESCRIPTION},
+        describe};
     static constexpr LeatBackendApi kApi = table();
 };
 

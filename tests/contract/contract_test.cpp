@@ -100,19 +100,23 @@ Check find_check(std::string_view name) {
 
 class Contract : public ::testing::TestWithParam<Check> {};
 
+// What sim does not implement; nothing else may be missing.
+bool is_missing_on_sim(std::string_view check) {
+    return check == "device_description" || check == "export";
+}
+
 TEST_P(Contract, HoldsOnSim) {
     const Report report =
         run_check(GetParam(), sim_target(plugin_file("LEAT_BUILT_BACKENDS", "leat_sim.so")));
-    // What sim does not implement is listed here: nothing else may be missing.
-    const bool may_be_missing = GetParam().name == "export";
-    EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
+    EXPECT_EQ(report.verdict,
+              is_missing_on_sim(GetParam().name) ? Verdict::kUnimplemented : Verdict::kPassed)
         << report.reason;
 }
 
 // In a mode that keeps time the link is the only way to a slab: none is mapped.
 void expect_holds_on_paced_sim(const Check& check, const Target& target) {
     const Report report = run_check(check, target);
-    const bool may_be_missing = check.name == "export" || check.name == "signal_after_fill";
+    const bool may_be_missing = is_missing_on_sim(check.name) || check.name == "signal_after_fill";
     EXPECT_EQ(report.verdict, may_be_missing ? Verdict::kUnimplemented : Verdict::kPassed)
         << report.reason;
 }
@@ -140,13 +144,14 @@ TEST_P(Contract, HoldsOnSimVirtualWithSeveralDevices) {
     expect_holds_on_paced_sim(GetParam(), target);
 }
 
-// What a real device on the host cannot be asked for: faults that only sim plans, and handles of
-// memory that the operating system has not made.
+// What a real device on the host cannot be asked for: faults that only sim plans, handles of memory
+// that the operating system has not made, and what the host knows itself.
 void expect_holds_on_builtin(const Check& check, std::string_view backend) {
     constexpr std::string_view kUnimplemented[] = {
-        "cancel",       // it cannot be made slow, so nothing is there to cancel
-        "device_lost",  // the host is not lost
-        "export",       // its memory has no handle
+        "cancel",              // it cannot be made slow, so nothing is there to cancel
+        "device_description",  // the host describes itself
+        "device_lost",         // the host is not lost
+        "export",              // its memory has no handle
     };
     Target target;
     target.table = find_builtin_plugin(backend);

@@ -1,11 +1,14 @@
-// Lifetimes: memory, threads, shutdown, concurrent calls.
+// Devices and lifetimes: memory, threads, shutdown, concurrent calls.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/json.h"
 #include "contract/compiled.h"
 #include "contract/context.h"
 
@@ -54,6 +57,67 @@ void check_devices(Context& context) {
         to_host |= device.links[i]->to_domain == LEAT_HOST_DOMAIN;
     }
     expect(from_host && to_host, "no link from the host, or none to it");
+}
+
+// Names of the devices that the text describes, as far as it describes them rightly.
+std::vector<std::string> described_names(const std::string& text) {
+    const Result<Json> json = Json::parse(text);
+    expect(json.ok(), json.error().message());
+    const Json& available = (*json)["available"];
+    const Json& reason = (*json)["reason"];
+    const Json& devices = (*json)["devices"];
+    expect(available.is_bool() && reason.is_string() && devices.is_array(),
+           "a description needs 'available', 'reason' and a list of 'devices'");
+    expect(available.boolean() == !devices.items().empty(),
+           fmt::format("'available' is {} with {} devices", available.boolean(),
+                       devices.items().size()));
+    expect(
+        available.boolean() == reason.text().empty(),
+        fmt::format("'available' is {} with the reason '{}'", available.boolean(), reason.text()));
+    std::vector<std::string> names;
+    for (const Json& device : devices.items()) {
+        names.push_back(device["name"].text());
+        expect(!names.back().empty(), "a device without a name is described");
+    }
+    return names;
+}
+
+std::string describe(const Context& context, const LeatDeviceDescription& description) {
+    std::string text;
+    auto sink = plugin::made<LeatSink>();
+    sink.user = &text;
+    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
+        static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
+        return kLeatOk;
+    };
+    PluginError error;
+    Context::expect_ok(description.describe(&context.host_api(), &sink, error.get()), "describe",
+                       error);
+    return text;
+}
+
+void check_device_description(Context& context) {
+    const LeatChained* chained =
+        plugin::find_chained(context.api().header, LEAT_DEVICE_DESCRIPTION);
+    if (chained == nullptr) {
+        throw Unimplemented{"it does not describe its devices"};
+    }
+    const auto description = plugin::read_chained<LeatDeviceDescription>(chained);
+    expect(description.describe != nullptr, "the struct of descriptions is too small, or empty");
+    const std::vector<std::string> names = described_names(describe(context, description));
+    context.start();
+    expect(described_names(describe(context, description)) == names,
+           "other devices are described while a backend runs");
+    for (int32_t i = 0; context.api().device(context.backend(), i) != nullptr; ++i) {
+        const std::string name = context.api().device(context.backend(), i)->name;
+        expect(std::find(names.begin(), names.end(), name) != names.end(),
+               fmt::format("device '{}' is not described", name));
+    }
+    auto full = plugin::made<LeatSink>();
+    full.write = [](void*, const void*, int64_t) -> LeatCode { return kLeatOutOfMemory; };
+    const LeatCode code = description.describe(&context.host_api(), &full, nullptr);
+    expect(code == kLeatOutOfMemory,
+           fmt::format("a host without room for the description got code {}", code));
 }
 
 void check_busy(Context& context) {
@@ -183,6 +247,7 @@ void check_two_backends(Context& context) {
 
 constexpr Check kChecks[] = {
     {"devices", check_devices},
+    {"device_description", check_device_description},
     {"busy", check_busy},
     {"shutdown_joins_threads", check_shutdown_joins_threads},
     {"last_callbacks", check_last_callbacks},

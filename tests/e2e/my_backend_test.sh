@@ -15,7 +15,12 @@ meson setup build >"$work/setup.log" || { tail -30 "$work/setup.log"; exit 1; }
 ninja -C build >"$work/build.log" || { tail -30 "$work/build.log"; exit 1; }
 ! grep -q warning: "$work/build.log" || { grep -A5 warning: "$work/build.log"; exit 1; }
 "$run_contract" build/leat_my.so --need signal_after_execute --need symbolic_dims --need queue_order \
-    --need callback_once --need last_callbacks --need bad_ranges --need busy --need two_backends
+    --need callback_once --need last_callbacks --need bad_ranges --need busy --need two_backends | tee "$work/contract.log"
+# A line for each check and one with the sums.
+for figures in "all $(($(wc -l <"$work/contract.log") - 1)) checks" "$(tail -1 "$work/contract.log")"; do
+    grep -qF "$figures" "$source_root/docs/adding-a-backend.md" ||
+        { echo "docs/adding-a-backend.md does not say: $figures"; exit 1; }
+done
 
 data=/usr/share/libonnx-testdata/data/node
 if [ -z "$graphbench" ] || ! "$graphbench" conformance --help | grep -q -- --backend-path || [ ! -d $data/test_relu ]; then

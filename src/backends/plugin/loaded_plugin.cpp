@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "leat/plugin_backend.h"
@@ -126,6 +127,36 @@ std::string LoadedPlugin::unavailable_reason() const {
     return code == kLeatOk        ? std::string()
            : error.text().empty() ? std::string("it does not say why")
                                   : std::string(error.text());
+}
+
+Result<std::string> LoadedPlugin::describe_devices() const {
+    const LeatChained* chained = plugin::find_chained(api_->header, LEAT_DEVICE_DESCRIPTION);
+    if (chained == nullptr) {
+        return unsupported("backend '{}' does not describe its devices", api_->name)
+            .with_file(file_);
+    }
+    const auto description = plugin::read_chained<LeatDeviceDescription>(chained);
+    if (description.describe == nullptr) {
+        return make_error(StatusCode::kVersionMismatch, "its {} has no function",
+                          LEAT_DEVICE_DESCRIPTION)
+            .with_file(file_)
+            .with_hint("build the plugin with this leat's plugin.h");
+    }
+    std::string text;
+    auto sink = plugin::made<LeatSink>();
+    sink.user = &text;
+    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
+        try {
+            static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
+        } catch (const std::bad_alloc&) {
+            return kLeatOutOfMemory;
+        }
+        return kLeatOk;
+    };
+    PluginError error;
+    const LeatCode code = description.describe(&host_.api(), &sink, error.get());
+    LEAT_RETURN_IF_ERROR(error.status(code, "describe its devices").with_file(file_));
+    return text;
 }
 
 Status LoadedPlugin::start(const BackendSettings& settings) {

@@ -76,6 +76,8 @@ class LoadedPlugin {
     const LeatBackendApi& api() const { return *api_; }
     // Empty if the machine has what the backend needs.
     std::string unavailable_reason() const;
+    // JSON, as LeatDeviceDescription says; needs no start(). kUnsupported: it describes none.
+    Result<std::string> describe_devices() const;
 
     // Creates the backend; once until unload().
     Status start(const BackendSettings& settings);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/lowered/plugin_graph.h"
@@ -11,6 +12,7 @@
 #include "backends/vulkan/driver_cache.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/loader.h"
+#include "backends/vulkan/plugin/device_description.h"
 #include "backends/vulkan/plugin/device_table.h"
 #include "backends/vulkan/plugin/failure.h"
 #include "backends/vulkan/plugin/kernel_tuner.h"
@@ -78,6 +80,9 @@ class VulkanBackend final : public queues::QueuedBackend {
         (void)usable_devices(*value_or_throw(Instance::create(value_or_throw(Loader::open()))));
     }
     static const LeatSettingInfo* setting(int32_t index) { return setting_row(index); }
+    static std::string describe_devices(const LeatHostApi* /*host*/) {
+        return vulkan::describe_devices();
+    }
 
     VulkanBackend(const LeatHostApi* host, const LeatSettings* settings)
         : host_(host), settings_(parse_settings(settings)), cache_(make_cache(settings_, host_)) {
