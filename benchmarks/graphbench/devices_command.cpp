@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "built_backends.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "leat/runtime.h"
@@ -124,7 +125,7 @@ int devices_command(const Options& options) {
         table.add({name, reason.empty() ? "yes" : "no: " + reason});
     }
     json.set("backends", std::move(backends));
-    VulkanReport vulkan = vulkan_report();
+    VulkanReport vulkan = vulkan_report(wanted->backend_path, built_backends());
     json.set("vulkan", std::move(vulkan.json));
     std::string text = host_text(host, json["host"]);
     text.append(table.to_string()).append(nodes_text(host)).append(vulkan.text);

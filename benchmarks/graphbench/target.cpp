@@ -7,6 +7,7 @@
 
 #include "backends/backend.h"
 #include "base/error.h"
+#include "built_backends.h"
 #include "conformance/data_sets.h"
 #include "interruption.h"
 #include "machine.h"
@@ -62,7 +63,7 @@ namespace {
 
 // As given; else where this build has its own, if it has not been moved.
 std::string backend_path(const Options& options) {
-    return options.given("backend-path") ? options.text("backend-path") : LEAT_BUILT_BACKENDS;
+    return options.given("backend-path") ? options.text("backend-path") : built_backends().folder;
 }
 
 Status read_backend_settings(const Options& options, RuntimeOptions& runtime) {

@@ -2,193 +2,113 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
-#include "backends/vulkan/device_choice.h"
-#include "backends/vulkan/device_info.h"
-#include "backends/vulkan/instance.h"
-#include "backends/vulkan/loader.h"
-#include "backends/vulkan/tier.h"
+#include "backends/plugin/find_plugin.h"
+#include "backends/plugin/loaded_plugin.h"
 #include "screen.h"
 
 namespace leat::bench {
 namespace {
 
-using vulkan::DeviceInfo;
+namespace fs = std::filesystem;
 
-std::string hex(const uint8_t* bytes, size_t count) {
-    std::string text;
-    text.reserve(2 * count);
-    for (size_t i = 0; i < count; ++i) {
-        text += fmt::format("{:02x}", bytes[i]);
-    }
-    return text;
+constexpr std::string_view kBackend = "vulkan";
+constexpr std::string_view kFile = "leat_vulkan.so";
+
+// The path may be the file of another backend, which says nothing of where Vulkan's is.
+std::string search_path(const std::string& backend_path, const BuiltBackends& built) {
+    std::error_code ignored;
+    const fs::path path(backend_path);
+    const bool is_other = fs::is_regular_file(path, ignored) && path.filename() != kFile;
+    return is_other ? built.folder : backend_path;
 }
 
-Json identity_json(const DeviceInfo& info) {
-    Json json = Json::object();
-    json.set("api_version", vulkan::version_text(info.properties.apiVersion));
-    json.set("driver", info.driver);
-    json.set("driver_id", int64_t{info.properties12.driverID});
-    json.set("driver_version", int64_t{info.properties.driverVersion});
-    const VkConformanceVersion& conformance = info.properties12.conformanceVersion;
-    json.set("conformance", fmt::format("{}.{}.{}.{}", conformance.major, conformance.minor,
-                                        conformance.subminor, conformance.patch));
-    json.set("vendor_id", int64_t{info.properties.vendorID});
-    json.set("device_id", int64_t{info.properties.deviceID});
-    json.set("device_uuid", hex(info.properties11.deviceUUID, VK_UUID_SIZE));
-    json.set("driver_uuid", hex(info.properties11.driverUUID, VK_UUID_SIZE));
-    json.set("pipeline_cache_uuid", hex(info.properties.pipelineCacheUUID, VK_UUID_SIZE));
-    json.set("pci", fmt::format("{:04x}:{:02x}:{:02x}.{}", info.pci.pciDomain, info.pci.pciBus,
-                                info.pci.pciDevice, info.pci.pciFunction));
+// Why there is no shared object; `error` names the places.
+std::string absence(const Status& error, const BuiltBackends& built) {
+    if (!built.vulkan_missing.empty()) {
+        return "not built: " + built.vulkan_missing;
+    }
+    std::error_code ignored;
+    const bool can_build = fs::exists(fs::path(built.build_folder) / "build.ninja", ignored);
+    return fmt::format("not found: {}{}", error.found(),
+                       can_build ? fmt::format("; this builds it: ninja -C {} {}",
+                                               built.build_folder, built.vulkan_target)
+                                 : "");
+}
+
+// What the shared object says of the devices.
+Result<Json> ask_backend(const std::string& file) {
+    const HostServices host;
+    LEAT_ASSIGN_OR_RETURN(auto plugin, LoadedPlugin::open(file, host));
+    LEAT_ASSIGN_OR_RETURN(const std::string text, plugin->describe_devices());
+    LEAT_ASSIGN_OR_RETURN(Json json, Json::parse(text));
+    if (!json["available"].is_bool() || !json["devices"].is_array()) {
+        return parse_error("the backend describes its devices without 'available' or 'devices'")
+            .with_file(file);
+    }
     return json;
 }
 
-Json memory_json(const DeviceInfo& info) {
-    Json heaps = Json::array();
-    for (uint32_t i = 0; i < info.memory.memoryHeapCount; ++i) {
-        Json heap = Json::object();
-        heap.set("size_bytes", int64_t(info.memory.memoryHeaps[i].size));
-        heap.set("flags", int64_t{info.memory.memoryHeaps[i].flags});
-        if (i < info.heap_budgets_bytes.size()) {
-            heap.set("budget_bytes", int64_t(info.heap_budgets_bytes[i]));
-            heap.set("usage_bytes", int64_t(info.heap_usages_bytes[i]));
-        }
-        heaps.push(std::move(heap));
-    }
-    Json types = Json::array();
-    for (uint32_t i = 0; i < info.memory.memoryTypeCount; ++i) {
-        const VkMemoryPropertyFlags flags = info.memory.memoryTypes[i].propertyFlags;
-        Json type = Json::object();
-        type.set("heap", int64_t{info.memory.memoryTypes[i].heapIndex});
-        type.set("flags", int64_t{flags});
-        type.set("device_local", (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0);
-        type.set("host_visible", (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0);
-        type.set("host_coherent", (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0);
-        type.set("host_cached", (flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0);
-        types.push(std::move(type));
-    }
+Json unavailable(std::string_view reason) {
     Json json = Json::object();
-    json.set("heaps", std::move(heaps)).set("types", std::move(types));
+    json.set("available", false).set("reason", reason).set("devices", Json::array());
     return json;
 }
 
-Json queues_json(const DeviceInfo& info) {
-    Json families = Json::array();
-    for (const VkQueueFamilyProperties& one : info.queue_families) {
-        Json family = Json::object();
-        family.set("queues", int64_t{one.queueCount}).set("flags", int64_t{one.queueFlags});
-        family.set("graphics", (one.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0);
-        family.set("compute", (one.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0);
-        family.set("transfer", (one.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0);
-        family.set("timestamp_bits", int64_t{one.timestampValidBits});
-        families.push(std::move(family));
+Json description(const std::string& backend_path, const BuiltBackends& built) {
+    const Result<std::string> file = find_plugin(kBackend, search_path(backend_path, built));
+    if (!file.ok()) {
+        return unavailable(absence(file.error(), built));
     }
-    return families;
+    Result<Json> answer = ask_backend(*file);
+    return answer.ok() ? std::move(answer).value() : unavailable(answer.error().message());
 }
 
-Json matrices_json(const DeviceInfo& info) {
-    Json shapes = Json::array();
-    for (const vulkan::CooperativeMatrixProperties& one : info.cooperative_matrix_shapes) {
-        Json shape = Json::object();
-        shape.set("m", int64_t{one.m}).set("n", int64_t{one.n}).set("k", int64_t{one.k});
-        shape.set("a_type", int64_t{one.a_type}).set("b_type", int64_t{one.b_type});
-        shape.set("c_type", int64_t{one.c_type}).set("result_type", int64_t{one.result_type});
-        shape.set("saturating", one.saturating_accumulation != VK_FALSE);
-        shape.set("scope", int64_t{one.scope});
-        shapes.push(std::move(shape));
-    }
-    return shapes;
+// A size that is unsigned in the driver's structs.
+std::string size_text(const Json& bytes) {
+    return format_bytes(double(uint64_t(bytes.integer())));
 }
 
-Json device_json(const DeviceInfo& info, const vulkan::DeviceUse& use) {
-    const vulkan::Tier tier = vulkan::tier_of(info);
-    Json json = Json::object();
-    json.set("name", info.name).set("kind", vulkan::name_of(info.kind));
-    json.set("used_by_default", use.is_used).set("reason", use.reason);
-    json.set("tier", tier.level).set("next_tier_needs", tier.missing);
-    json.set("identity", identity_json(info));
-    json.set("timestamp_period_ns", double{info.properties.limits.timestampPeriod});
-    Json limits = Json::object();
-    for (const auto& [name, value] : vulkan::limit_list(info)) {
-        limits.set(name, int64_t(value));
-    }
-    json.set("limits", std::move(limits));
-    Json features = Json::object();
-    for (const auto& [name, value] : vulkan::feature_list(info)) {
-        features.set(name, value);
-    }
-    json.set("features", std::move(features));
-    json.set("memory", memory_json(info)).set("queue_families", queues_json(info));
-    json.set("cooperative_matrices", matrices_json(info));
-    Json extensions = Json::array();
-    for (const VkExtensionProperties& one : info.extensions) {
-        extensions.push(fmt::format("{} {}", one.extensionName, one.specVersion));
-    }
-    json.set("extensions", std::move(extensions));
-    return json;
-}
-
-VulkanReport unavailable(const Status& status) {
-    Json json = Json::object();
-    json.set("available", false).set("reason", status.message()).set("devices", Json::array());
-    return {std::move(json), fmt::format("\nVulkan     {}\n", status.message())};
-}
-
-std::string limits_text(const DeviceInfo& info) {
-    const VkPhysicalDeviceLimits& limits = info.properties.limits;
+std::string limits_text(const Json& device) {
+    const Json& limits = device["limits"];
     return fmt::format(
         "subgroups of {}, {} shared, buffers {} (bound {}), push constants {} B, queues {}",
-        info.properties11.subgroupSize, format_bytes(limits.maxComputeSharedMemorySize),
-        format_bytes(double(info.properties13.maxBufferSize)),
-        format_bytes(limits.maxStorageBufferRange), limits.maxPushConstantsSize,
-        info.queue_families.size());
+        limits["subgroupSize"].integer(), size_text(limits["maxComputeSharedMemorySize"]),
+        size_text(limits["maxBufferSize"]), size_text(limits["maxStorageBufferRange"]),
+        limits["maxPushConstantsSize"].integer(), device["queue_families"].items().size());
 }
 
-Result<std::vector<DeviceInfo>> find_devices() {
-    Result<std::shared_ptr<const vulkan::Loader>> loader = vulkan::Loader::open();
-    if (!loader.ok()) {
-        return loader.error();
+std::string devices_text(const Json::Array& devices) {
+    Table table({"Vulkan device", "name", "kind", "tier", "used", "Vulkan", "driver"});
+    std::string notes;
+    for (size_t i = 0; i < devices.size(); ++i) {
+        const Json& device = devices[i];
+        const int64_t tier = device["tier"].integer();
+        table.add({fmt::format("vulkan:{}", i), device["name"].text(), device["kind"].text(),
+                   tier < 0 ? "none" : fmt::format("{}", tier),
+                   fmt::format("{}: {}", device["used_by_default"].boolean() ? "yes" : "no",
+                               device["reason"].text()),
+                   device["identity"]["api_version"].text(), device["identity"]["driver"].text()});
+        notes += fmt::format("vulkan:{}: {}\n", i, limits_text(device));
+        if (const std::string missing = device["next_tier_needs"].text(); !missing.empty()) {
+            notes += fmt::format("vulkan:{}: tier {} needs {}\n", i, tier + 1, missing);
+        }
     }
-    Result<std::shared_ptr<const vulkan::Instance>> instance = vulkan::Instance::create(*loader);
-    if (!instance.ok()) {
-        return instance.error();
-    }
-    return vulkan::list_devices(**instance);
+    return fmt::format("\n{}{}", table.to_string(), notes);
 }
 
 }  // namespace
 
-VulkanReport vulkan_report() {
-    const Result<std::vector<DeviceInfo>> devices = find_devices();
-    if (!devices.ok()) {
-        return unavailable(devices.error());
-    }
-    const std::vector<vulkan::DeviceUse> uses = vulkan::default_use(*devices);
-    Json list = Json::array();
-    Table table({"Vulkan device", "name", "kind", "tier", "used", "Vulkan", "driver"});
-    std::string notes;
-    for (size_t i = 0; i < devices->size(); ++i) {
-        const DeviceInfo& info = (*devices)[i];
-        const vulkan::Tier tier = vulkan::tier_of(info);
-        list.push(device_json(info, uses[i]));
-        table.add({fmt::format("vulkan:{}", i), info.name, std::string(name_of(info.kind)),
-                   tier.level == vulkan::kNoTier ? "none" : fmt::format("{}", tier.level),
-                   fmt::format("{}: {}", uses[i].is_used ? "yes" : "no", uses[i].reason),
-                   vulkan::version_text(info.properties.apiVersion), info.driver});
-        notes += fmt::format("vulkan:{}: {}\n", i, limits_text(info));
-        if (!tier.missing.empty()) {
-            notes += fmt::format("vulkan:{}: tier {} needs {}\n", i, tier.level + 1, tier.missing);
-        }
-    }
-    Json json = Json::object();
-    json.set("available", !devices->empty());
-    json.set("reason", devices->empty() ? "no Vulkan device was found" : "");
-    json.set("devices", std::move(list));
-    if (devices->empty()) {
-        return {std::move(json), "\nVulkan     no device was found\n"};
-    }
-    return {std::move(json), fmt::format("\n{}{}", table.to_string(), notes)};
+VulkanReport vulkan_report(const std::string& backend_path, const BuiltBackends& built) {
+    Json json = description(backend_path, built);
+    std::string text = json["devices"].items().empty()
+                           ? fmt::format("\nVulkan     {}\n", json["reason"].text())
+                           : devices_text(json["devices"].items());
+    return {std::move(json), std::move(text)};
 }
 
 }  // namespace leat::bench

@@ -619,18 +619,73 @@ class Machine(unittest.TestCase):
         self.assertIn("cpu", [backend["name"] for backend in json.loads(out)["backends"]])
         self.assertIn(call("doctor")[0], (0, 9))
 
-    def test_devices_tell_of_vulkan(self):
-        code, out, _ = call("devices", "--json", "-")
+    def vulkan(self, *options, **environment):
+        """The JSON of Vulkan, and what the text says after the table of memory nodes."""
+        code, out, _ = call("devices", *options, "--json", "-", environment=environment)
         self.assertEqual(code, 0)
-        vulkan = json.loads(out)["vulkan"]
-        if not vulkan["available"]:
-            self.assertNotEqual(vulkan["reason"], "")
-        for device in vulkan["devices"]:
+        code, text, _ = call("devices", *options, environment=environment)
+        self.assertEqual(code, 0)
+        report = json.loads(out)["vulkan"]
+        self.assertEqual(list(report), ["available", "reason", "devices"])
+        return report, text[text.index("\nVulkan ") + 1:]
+
+    def test_devices_tell_of_vulkan(self):
+        report, text = self.vulkan()
+        self.assertEqual(report["available"], report["devices"] != [])
+        self.assertEqual(report["available"], report["reason"] == "")
+        if not report["available"]:
+            self.assertEqual(text, f"Vulkan     {report['reason']}\n")
+        for number, device in enumerate(report["devices"]):
+            self.assertEqual(list(device), [
+                "name", "kind", "used_by_default", "reason", "tier", "next_tier_needs", "identity",
+                "timestamp_period_ns", "limits", "features", "memory", "queue_families", "cooperative_matrices",
+                "extensions"])
+            self.assertEqual(list(device["identity"]), [
+                "api_version", "driver", "driver_id", "driver_version", "conformance", "vendor_id", "device_id",
+                "device_uuid", "driver_uuid", "pipeline_cache_uuid", "pci"])
             self.assertNotEqual(device["reason"], "")
             self.assertGreater(device["limits"]["maxMemoryAllocationSize"], 0)
+            self.assertIn(device["features"]["timelineSemaphore"], (True, False))
             self.assertNotEqual(device["memory"]["types"], [])
             self.assertNotEqual(device["queue_families"], [])
             self.assertEqual(device["used_by_default"] and device["kind"] == "CPU", False)
+            rows = [line for line in text.splitlines() if line.startswith(f"vulkan:{number}")]
+            used = "yes" if device["used_by_default"] else "no"
+            for part in (device["name"], device["kind"], f"{used}: {device['reason']}", device["identity"]["driver"]):
+                self.assertIn(part, rows[0])
+            self.assertRegex(rows[1], rf": subgroups of {device['limits']['subgroupSize']}, .* queues \d+$")
+            missing = device["next_tier_needs"]
+            self.assertEqual(rows[2:], [f"vulkan:{number}: tier {device['tier'] + 1} needs {missing}"] if missing else [])
+
+    def test_devices_without_the_vulkan_backend_say_how_to_build_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report, text = self.vulkan("--backend-path", folder)
+        self.assertEqual((report["available"], report["devices"]), (False, []))
+        self.assertEqual(text, f"Vulkan     {report['reason']}\n")
+        if report["reason"].startswith("not built: "):
+            return  # configured without Vulkan
+        self.assertIn(f"nothing at {folder}/leat_vulkan.so", report["reason"])
+        build, target = re.search(r"; this builds it: ninja -C (\S+) (\S+)$", report["reason"]).groups()
+        self.assertTrue(os.path.realpath(GRAPHBENCH).startswith(os.path.realpath(build) + os.sep))
+        subprocess.run(["ninja", "-C", build, "-t", "query", target], check=True, stdout=subprocess.DEVNULL)
+        # And it is looked for where that builds it.
+        if os.path.exists(os.path.join(build, target)):
+            self.assertNotIn("not found", self.vulkan()[0]["reason"])
+        else:
+            self.assertIn(f"nothing at {os.path.join(build, target)}", self.vulkan()[0]["reason"])
+
+    def test_devices_without_a_vulkan_loader_or_driver_say_so(self):
+        if re.match("not (built|found)", self.vulkan()[0]["reason"]):
+            self.skipTest("there is no Vulkan backend")
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "libvulkan.so.1").write_text("no library", encoding="utf-8")
+            cases = (({"LD_LIBRARY_PATH": folder}, "no Vulkan loader"),
+                     ({"VK_DRIVER_FILES": "/no/driver.json", "VK_ICD_FILENAMES": "/no/driver.json"}, "no Vulkan driver"))
+            for environment, reason in cases:
+                report, text = self.vulkan(**environment)
+                self.assertEqual((report["available"], report["devices"]), (False, []))
+                self.assertIn(reason, report["reason"])
+                self.assertEqual(text, f"Vulkan     {report['reason']}\n")
 
     def test_numa_matrix_has_every_pair_of_nodes(self):
         code, out, _ = call("devices", "--numa-matrix", "--buffer", "8MiB", "--json", "-")
