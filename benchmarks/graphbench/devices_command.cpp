@@ -45,7 +45,7 @@ std::string nodes_text(const HostInfo& host) {
              number_or_unknown(info.bandwidth_mib_per_s), number_or_unknown(info.latency_ns)});
         reasons += fmt::format("budget of node {}: {}\n", info.numa_node, info.budget_reason);
     }
-    return host.memory_nodes.empty() ? "" : "\n" + table.to_string() + reasons;
+    return host.memory_nodes.empty() ? "" : fmt::format("\n{}{}", table.to_string(), reasons);
 }
 
 Json matrix_json(const NumaMatrix& matrix) {

@@ -86,7 +86,7 @@ std::string epilogue_text(const NodeData& node) {
         if (step.operand_input >= 0) {
             text += fmt::format("#{}{}", step.operand_input, step.result_is_rhs ? ", ." : "");
         }
-        text += ")" + attributes_text(step.attributes);
+        text.append(")").append(attributes_text(step.attributes));
     }
     return text;
 }
