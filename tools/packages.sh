@@ -1,6 +1,6 @@
 # Sourced by the commands beside it: installs missing Debian packages, and does nothing if none is missing.
 
-# What building the library and graphbench needs.
+# What building the library, graphbench and the backends needs.
 build_packages=(g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev
                 libvulkan-dev glslang-tools glslang-dev spirv-tools)
 # What the tests need beside it: test data, and what the embedding tests build with.
