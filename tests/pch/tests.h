@@ -20,4 +20,5 @@
 #include <variant>
 #include <vector>
 
-#include "leat/status.h"
+#include "graph/op_def.h"
+#include "leat/runtime.h"
