@@ -42,7 +42,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, double low = -3, double hi
     return tensor;
 }
 
-NodeData node_of(const ChainNode& chain_node) {
+NodeData chain_node_data(const ChainNode& chain_node) {
     NodeData node;
     node.op_type = chain_node.op_type;
     node.def = find_op("", chain_node.op_type);
@@ -116,7 +116,7 @@ void VulkanChains::expect_like_reference(const std::vector<ChainNode>& nodes,
     // A node may take several steps: where the result of each stands.
     std::vector<size_t> last_steps;
     for (const ChainNode& chain_node : nodes) {
-        const NodeData node = node_of(chain_node);
+        const NodeData node = chain_node_data(chain_node);
         std::vector<const Tensor*> operands;
         std::vector<ChainOperand> placed = chain_node.operands;
         std::vector<DType> types;

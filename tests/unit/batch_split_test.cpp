@@ -435,7 +435,9 @@ std::string reason_with_operand(std::vector<DimSpec> operand_dims) {
     NodeData& node = graph.data().nodes.back();
     node.own_input_count = 2;
     node.inputs.push_back(operand);
-    node.epilogue.push_back({.op = find_op("", "Add"), .attributes = {}, .operand_input = 2});
+    EpilogueStep& step = node.epilogue.emplace_back();
+    step.op = find_op("", "Add");
+    step.operand_input = 2;
     return reason(graph);
 }
 

@@ -30,7 +30,7 @@ OperatorSignature signature_in(const Graph& graph, size_t node = 0) {
     std::vector<ValueFact> given;
     given.reserve(data.inputs.size());
     for (const ValueId input : data.inputs) {
-        given.push_back({data.value(input).type});
+        given.emplace_back(data.value(input).type);
     }
     const SharedFacts facts = *infer_graph_again(data, given, {}, {{}, {}});
     const std::optional<NodeOperands> operands = operands_of(data, data.nodes[node], facts);
