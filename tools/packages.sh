@@ -4,7 +4,7 @@
 build_packages=(g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev
                 libvulkan-dev glslang-tools glslang-dev spirv-tools)
 # What the tests need beside it: test data, and what the embedding tests build with.
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata cmake make libprotobuf-dev
+test_packages=(ccache libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata cmake make libprotobuf-dev
                protobuf-compiler git mesa-vulkan-drivers vulkan-validationlayers)
 
 # ensure_packages NAME...: returns when all are installed; ends the script with a message otherwise.
