@@ -1,6 +1,7 @@
 // NumPy's .npy files: magic, version, a Python dictionary as text, then the elements.
 #include "npy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <vector>

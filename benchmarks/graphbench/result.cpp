@@ -1,5 +1,6 @@
 #include "result.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"

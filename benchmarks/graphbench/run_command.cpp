@@ -1,6 +1,7 @@
 // graphbench run and check.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 

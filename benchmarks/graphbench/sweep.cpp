@@ -1,5 +1,7 @@
 #include "sweep.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "options.h"
 

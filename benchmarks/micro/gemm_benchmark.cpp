@@ -2,6 +2,7 @@
 // bandwidth.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <span>

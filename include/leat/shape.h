@@ -1,7 +1,6 @@
 // Shape: the extents of a tensor, rank 0 to kMaxRank, without allocation.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -41,14 +40,14 @@ class LEAT_API Shape {
     int64_t element_count(int begin_axis, int end_axis) const;
 
     friend bool operator==(const Shape& a, const Shape& b) {
-        return a.rank_ == b.rank_ && std::equal(a.begin(), a.end(), b.begin());
+        return a.rank_ == b.rank_ && a.extents_ == b.extents_;
     }
 
     // "1x3x224x224"; "scalar" for rank 0.
     std::string to_string() const;
 
   private:
-    std::array<int64_t, kMaxRank> extents_{};
+    std::array<int64_t, kMaxRank> extents_{};  // 0 from rank_ on, for operator==
     int rank_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // ByteRange: some bytes of a memory, half-open.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -12,7 +11,7 @@ struct ByteRange {
     int64_t end = 0;
 
     bool meets(const ByteRange& other) const {
-        return std::max(begin, other.begin) < std::min(end, other.end);
+        return begin < other.end && other.begin < end && begin < end && other.begin < other.end;
     }
     friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/device_configuration.h"
@@ -199,7 +198,7 @@ class GraphData {
 
     // Names of values[0, indexed_values_), each with the last number that fresh_name() appended to
     // it.
-    std::unordered_map<std::string, int> names_;
+    std::map<std::string, int> names_;
     size_t indexed_values_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "onnx/tensor_reader.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"

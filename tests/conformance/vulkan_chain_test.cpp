@@ -2,6 +2,7 @@
 // elementary functions where the operators' cases do not go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -518,9 +518,10 @@ class FailingAllocationInFiles : public ::testing::Test {
         std::filesystem::create_directories(folder);
         return folder;
     }();
-    const std::filesystem::path large_ = folder_ / "large.onnx";
-    const std::filesystem::path small_ = folder_ / "small.onnx";
-    const std::filesystem::path value_ = folder_ / "value.pb";
+    // Strings, as the calls take them: the conversion of a path would be an allocation of the caller's.
+    const std::string large_ = folder_ / "large.onnx";
+    const std::string small_ = folder_ / "small.onnx";
+    const std::string value_ = folder_ / "value.pb";
 };
 
 TEST_F(FailingAllocationInFiles, InLoad) {

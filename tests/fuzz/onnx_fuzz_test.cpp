@@ -3,6 +3,7 @@
 // Deterministic: a failing mutant is named by its number.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <random>

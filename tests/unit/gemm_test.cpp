@@ -2,6 +2,7 @@
 // loops in double precision; and the promise that no bit depends on how work is cut.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>

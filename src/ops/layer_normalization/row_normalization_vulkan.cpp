@@ -1,5 +1,7 @@
 #include "ops/layer_normalization/row_normalization_vulkan.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/reduce/row_kernel_vulkan.h"
 

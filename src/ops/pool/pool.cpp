@@ -1,5 +1,6 @@
 #include "ops/pool/pool.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ops/shard_rules.h"
