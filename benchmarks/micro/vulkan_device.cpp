@@ -27,12 +27,13 @@ Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> op
         const auto found = std::find_if(options.begin(), options.end(),
                                         [&](const auto& option) { return option.name == name; });
         bool is_good = found != options.end() && !value.empty();
-        if (is_good && std::holds_alternative<int64_t*>(found->value)) {
-            int64_t& number = *std::get<int64_t*>(found->value);
-            const char* end = value.data() + value.size();
-            is_good = std::from_chars(value.data(), end, number).ptr == end && number >= 1;
-        } else if (is_good) {
-            *std::get<std::string_view*>(found->value) = value;
+        if (is_good) {
+            if (const auto* number = std::get_if<int64_t*>(&found->value)) {
+                const char* end = value.data() + value.size();
+                is_good = std::from_chars(value.data(), end, **number).ptr == end && **number >= 1;
+            } else if (const auto* text = std::get_if<std::string_view*>(&found->value)) {
+                **text = value;
+            }
         }
         if (!is_good) {
             return invalid_argument("'{} {}'", name, value)

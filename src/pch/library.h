@@ -2,7 +2,9 @@
 //
 // A file still includes what it uses: some builds, and the linter, read it without this.
 // Nothing of Highway: its headers are read once for each instruction set.
-#pragma once
+// No #pragma once: GCC warns of it in the file that it precompiles.
+#ifndef LEAT_PCH_LIBRARY_H
+#define LEAT_PCH_LIBRARY_H
 
 #include <fmt/core.h>
 
@@ -26,3 +28,5 @@
 
 #include "base/error.h"
 #include "graph/op_def.h"
+
+#endif  // LEAT_PCH_LIBRARY_H

@@ -518,7 +518,8 @@ class FailingAllocationInFiles : public ::testing::Test {
         std::filesystem::create_directories(folder);
         return folder;
     }();
-    // Strings, as the calls take them: the conversion of a path would be an allocation of the caller's.
+    // Strings, as the calls take them: the conversion of a path would be an allocation of the
+    // caller's.
     const std::string large_ = folder_ / "large.onnx";
     const std::string small_ = folder_ / "small.onnx";
     const std::string value_ = folder_ / "value.pb";

@@ -143,7 +143,8 @@ class Linter:
         for option in options:
             folder = folder_of(option)
             if folder is not None:
-                words.append(f'{option[0][:len(option[0]) - len(folder)]} {self.cache.short(real_folder(os.path.join(directory, folder)))}')
+                name = option[0] if len(option) > 1 else option[0][:len(option[0]) - len(folder)]
+                words.append(f'{name} {self.cache.short(real_folder(os.path.join(directory, folder)))}')
             else:
                 words += [word.replace(str(self.build), '<build>').replace(str(self.root), '<root>') for word in option]
         folders = [real_folder(os.path.join(directory, folder)) for folder in map(folder_of, options) if folder is not None]

@@ -4,9 +4,9 @@ import json, pathlib, re, shlex
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # Options whose value is the next word.
 PAIRS = {'-I', '-D', '-U', '-isystem', '-iquote', '-idirafter', '-include', '-imacros', '-x', '-Xclang', '--param'}
-# Those of the compiler that name results, or that clang does not know.
+# Those of the compiler that name results or what clang has precompiled, or that clang-tidy does not know.
 DROPPED = {'-c', '-MD', '-MMD', '-fno-gnu-unique', '-fpch-preprocess'}
-DROPPED_PAIRS = {'-o', '-MF', '-MQ', '-MT'}
+DROPPED_PAIRS = {'-o', '-MF', '-MQ', '-MT', '-include-pch'}
 
 
 def options(command):

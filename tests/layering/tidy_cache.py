@@ -71,13 +71,13 @@ class Cache:
         return self.listings[folder]
 
     def state(self, files, folders, asked):
-        """A hash of the files, and of where the compiler could find their names; None if one is missing.
+        """A hash of the files, and of where the compiler could find their names, and these places; (None, []) if a file is missing.
 
         A new header in a folder that is searched earlier, or beside a file that includes, is read instead of the old one.
         """
         hashes = [self.content(path) for path in files]
         if None in hashes:
-            return None
+            return None, []
         searched = dict.fromkeys([*folders, *(os.path.dirname(path) for path in files if self.short(path) != path)])
         names = set(asked).union(*(self.asked[path] for path in files))
         names.update(path[len(folder) + 1:] for path in files for folder in folders if path.startswith(folder + '/'))
@@ -85,9 +85,11 @@ class Cache:
         for name in names:
             head, _, tail = name.rpartition('/')
             by_folder.setdefault(f'/{head}'.rstrip('/'), set()).add(tail)
-        places = [f'{self.short(folder)} {head}/{tail}' for folder in searched for head, tails in sorted(by_folder.items())
+        places = [(folder, f'{head}/{tail}') for folder in searched for head, tails in sorted(by_folder.items())
                   for tail in sorted(tails & self.listing(folder + head))]
-        return digest(*(f'{self.short(path)} {found}' for path, found in zip(files, hashes)), *places)
+        hashed = digest(*(f'{self.short(path)} {found}' for path, found in zip(files, hashes)),
+                        *(f'{self.short(folder)} {name}' for folder, name in places))
+        return hashed, [folder + name for folder, name in places]
 
     def entries(self, key):
         try:
@@ -105,7 +107,7 @@ class Cache:
         """
         for short, state in self.entries(key):
             files = [self.long(path) for path in short]
-            if self.state(files, folders, asked) == state:
+            if self.state(files, folders, asked)[0] == state:
                 try:
                     os.utime(self.folder / key)
                 except OSError:
@@ -114,14 +116,13 @@ class Cache:
         return None
 
     def keep(self, key, folders, files, asked=()):
-        """Nothing is kept if a header changed since this object was made: what was read of it is not known."""
+        """Nothing is kept if a header changed since this object was made, or one appeared where its name is searched: what was
+        read is not known then."""
         files = sorted(files)
         try:
+            state, places = self.state(files, folders, asked)
             # File systems may round times to a second.
-            if any(max(stat.st_mtime, stat.st_ctime) >= self.started - 1 for stat in map(os.stat, files)):
-                return
-            state = self.state(files, folders, asked)
-            if state is None:
+            if state is None or any(max(stat.st_mtime, stat.st_ctime) >= self.started - 1 for stat in map(os.stat, {*files, *places})):
                 return
             entries = [{'files': [self.short(path) for path in files], 'state': state}]
             entries += [{'files': paths, 'state': other} for paths, other in self.entries(key) if other != state]
@@ -144,4 +145,7 @@ class Cache:
         for used, size, path in sorted(files, reverse=True):
             total += size
             if total > MOST_BYTES or used < time.time() - MOST_DAYS * 86400:
-                path.unlink(missing_ok=True)
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError:
+                    pass  # A folder, or not ours.

@@ -57,6 +57,15 @@ with tempfile.TemporaryDirectory() as everything:
     clone.keep()
     assert clone.knows() and not clone.knows('another key')
 
+    # A header that appears where its name is searched, while the linter runs: nobody knows which one was read.
+    clone, = clones()
+    time.sleep(2.1)
+    cache = clone.cache(0)
+    assert cache.find('key', clone.folders) is None
+    clone.write(clone.root / 'first/a.h', '')
+    cache.keep('key', clone.folders, clone.headers)
+    assert not clone.knows()
+
     # Another clone of the same contents knows it too.
     one, other = clones(2)
     one.keep()

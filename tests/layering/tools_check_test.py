@@ -208,5 +208,17 @@ code, said = told('src/ops/softmax/softmax_cpu.cpp')
 assert code == 0 and 'would run: ops, only */Hardmax_*:*/LogSoftmax_*:*/Softmax_*' in said, said
 code, said = told('src/memory/plan.cpp')
 assert code == 0 and 'would run: memory' in said, said
+# Meson writes scripts and programs in other forms than the tree's paths.
+code, said = told('tests/layering/check_layers.py')
+assert code == 0 and 'would run: layering' in said, said
+code, said = told('tests/e2e/tools_test.py')
+assert code == 0 and 'would run: tools\n' in said, said
+# A script that is given the tree names the file.
+code, said = told('README.md')
+assert code == 0 and ('would run: readme' in said or 'tools=disabled' in said or 'left to .ci/run: 0' not in said), said
+code, said = told('meson_options.txt')
+assert code == 0 and 'meson_options.txt: everything may depend on it; .ci/run decides' in said, said
+done = subprocess.run([ROOT / 'tools/check', '-n', '-C', BUILD / 'none', 'README.md'], capture_output=True, text=True)
+assert done.returncode == 1 and 'is not set up' in done.stderr, done.stderr
 code, said = told('src/no_such_file.cpp')
 assert code == 1 and 'src/no_such_file.cpp is not a tracked file of this tree' in said, said

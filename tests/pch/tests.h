@@ -1,6 +1,8 @@
 // Precompiled for test programs of many files: what most of them include. A file still includes
 // what it uses.
-#pragma once
+// No #pragma once: GCC warns of it in the file that it precompiles.
+#ifndef LEAT_PCH_TESTS_H
+#define LEAT_PCH_TESTS_H
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -22,3 +24,5 @@
 
 #include "graph/op_def.h"
 #include "leat/runtime.h"
+
+#endif  // LEAT_PCH_TESTS_H

@@ -1,5 +1,7 @@
 // Precompiled for graphbench: what most of its files include. A file still includes what it uses.
-#pragma once
+// No #pragma once: GCC warns of it in the file that it precompiles.
+#ifndef LEAT_PCH_GRAPHBENCH_H
+#define LEAT_PCH_GRAPHBENCH_H
 
 #include <fmt/core.h>
 
@@ -16,3 +18,5 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "leat/runtime.h"
+
+#endif  // LEAT_PCH_GRAPHBENCH_H

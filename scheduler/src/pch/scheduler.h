@@ -1,6 +1,8 @@
 // Precompiled for the scheduler: what most of its files include. A file still includes what it
 // uses.
-#pragma once
+// No #pragma once: GCC warns of it in the file that it precompiles.
+#ifndef LEAT_PCH_SCHEDULER_H
+#define LEAT_PCH_SCHEDULER_H
 
 #include <fmt/core.h>
 
@@ -17,3 +19,5 @@
 #include <vector>
 
 #include "leat/status.h"
+
+#endif  // LEAT_PCH_SCHEDULER_H
