@@ -173,12 +173,13 @@ void check_device_lost(Context& context) {
         throw Unimplemented{"its device cannot be lost on purpose"};
     }
     context.start(context.target().losing);
-    LeatSlab* slab = context.slab(kBytes);
+    LeatSlab* slab = context.slab(2 * kBytes);
     std::vector<LeatPoint> points;
     for (uint8_t i = 1; i <= 6; ++i) {
         points.push_back(context.fill(context.compute_queue(), {slab, 0}, kBytes, i));
     }
-    const LeatPoint elsewhere = context.fill(context.other_queue(), {slab, 0}, kBytes, 7);
+    // No point orders the queues, so the other one has bytes of its own.
+    const LeatPoint elsewhere = context.fill(context.other_queue(), {slab, kBytes}, kBytes, 7);
     for (size_t i = 0; i < points.size(); ++i) {
         const LeatCode code = context.wait(points[i]);
         expect(i < 2 || code == kLeatDeviceLost,
@@ -186,7 +187,7 @@ void check_device_lost(Context& context) {
     }
     const LeatCode other_code = context.wait(elsewhere);
     expect(other_code == kLeatDeviceLost || other_code == kLeatOk, "the other queue went wrong");
-    expect_code(context.wait(context.fill(context.other_queue(), {slab, 0}, kBytes, 8)),
+    expect_code(context.wait(context.fill(context.other_queue(), {slab, kBytes}, kBytes, 8)),
                 kLeatDeviceLost, "a submission after the loss");
     context.stop();
     context.start();
