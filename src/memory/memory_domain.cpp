@@ -10,16 +10,6 @@ using scheduler::ComputeDomain;
 using scheduler::MachineTopology;
 using scheduler::MemoryNode;
 
-// Index of a node by its OS number; -1: none.
-int index_of_node(const MachineTopology& machine, int os_node) {
-    for (size_t i = 0; i < machine.nodes.size(); ++i) {
-        if (machine.nodes[i].os_node == os_node) {
-            return int(i);
-        }
-    }
-    return -1;
-}
-
 // The compute domains that are nearest to a node: those it is home to, if there are any.
 std::vector<int> nearest_domains(const MachineTopology& machine,
                                  int node,
@@ -80,6 +70,15 @@ void order_spill(const MachineTopology& machine,
 }
 
 }  // namespace
+
+int index_of_node(const MachineTopology& machine, int os_node) {
+    for (size_t i = 0; i < machine.nodes.size(); ++i) {
+        if (machine.nodes[i].os_node == os_node) {
+            return int(i);
+        }
+    }
+    return -1;
+}
 
 std::vector<MemoryDomain> make_memory_domains(const MachineTopology& machine,
                                               std::span<const ComputeDomain> compute_domains) {

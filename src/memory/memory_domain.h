@@ -31,6 +31,9 @@ struct MemoryDomain {
                                               // here should go
 };
 
+// Index of a node by its OS number; -1: none.
+int index_of_node(const scheduler::MachineTopology& machine, int os_node);
+
 // A domain for every node that this process may use, in the nodes' order; none if no node is known
 // or the topology describes another machine.
 std::vector<MemoryDomain> make_memory_domains(

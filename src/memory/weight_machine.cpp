@@ -20,15 +20,6 @@ constexpr double kUnknownLatencyNs = 81;
 constexpr double kBytesPerMib = 1 << 20;
 constexpr double kNsPerSecond = 1e9;
 
-int node_index(const MachineTopology& machine, int os_node) {
-    for (size_t i = 0; i < machine.nodes.size(); ++i) {
-        if (machine.nodes[i].os_node == os_node) {
-            return int(i);
-        }
-    }
-    return -1;
-}
-
 // Of the CPUs nearest to a node; -1: unknown.
 int package_of(const MachineTopology& machine, int node) {
     const std::vector<int>& local = machine.nodes[size_t(node)].local_cpus;
@@ -47,7 +38,7 @@ class MachineBuilder {
         nodes_.reserve(domains.size());
         packages_.reserve(domains.size());
         for (const MemoryDomain& domain : domains) {
-            const int node = node_index(machine, domain.os_node);
+            const int node = index_of_node(machine, domain.os_node);
             LEAT_CHECK(node >= 0, "memory domain {} is of node {}, which the machine lacks",
                        int(domain.id), domain.os_node);
             nodes_.push_back(node);

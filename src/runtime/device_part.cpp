@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/plugin/text_sink.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
 #include "memory/slab.h"
@@ -75,16 +76,7 @@ uint64_t DevicePart::streamed_inputs_low() const {
 
 Result<std::string> DevicePart::save() const {
     std::string saved;
-    auto sink = plugin::made<LeatSink>();
-    sink.user = &saved;
-    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
-        try {
-            static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
-        } catch (const std::bad_alloc&) {
-            return kLeatOutOfMemory;
-        }
-        return kLeatOk;
-    };
+    const LeatSink sink = text_sink(saved);
     PluginError error;
     const LeatCode code =
         place_.backend->api().save(place_.backend->handle(), executable_, &sink, error.get());

@@ -12,10 +12,6 @@
 namespace leat {
 namespace {
 
-const DeviceKernel& part_of(const PlanStep& step) {
-    return static_cast<const DeviceKernel&>(*step.device);
-}
-
 // Visits the values of a step on a device, as offsets say them.
 template <class Visit>
 void for_each_value(const DeviceUse& use, const Visit& visit) {
@@ -223,6 +219,10 @@ void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
 }
 
 }  // namespace
+
+const DeviceKernel& part_of(const PlanStep& step) {
+    return static_cast<const DeviceKernel&>(*step.device);
+}
 
 std::string DevicePlan::name_of(const GraphData& graph, int32_t value) const {
     if (size_t(value) < graph.values.size()) {

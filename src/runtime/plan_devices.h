@@ -8,6 +8,11 @@
 
 namespace leat {
 
+class DeviceKernel;
+
+// What a step on a device runs there; precondition: it is a part.
+const DeviceKernel& part_of(const PlanStep& step);
+
 // A plan for other sizes: memories may be arranged as in the former one.
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
 

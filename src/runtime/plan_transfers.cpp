@@ -11,6 +11,7 @@
 #include "partition/partition.h"
 #include "runtime/device_kernel.h"
 #include "runtime/moved_values.h"
+#include "runtime/plan_devices.h"
 #include "runtime/step_memory.h"
 #include "runtime/transfer_step.h"
 
@@ -18,10 +19,6 @@ namespace leat {
 namespace {
 
 constexpr int32_t kHost = -1;  // in place of a memory's index
-
-const DeviceKernel& device_part_of(const PlanStep& step) {
-    return static_cast<const DeviceKernel&>(*step.device);
-}
 
 // What a part does inside, in terms of values.
 class InsideWriter {
@@ -137,7 +134,7 @@ class TransferWriter {
         memory_of_node_.assign(graph_.nodes.size(), kHost);
         for (const PlanStep& step : plan_.steps) {
             if (step.device != nullptr) {
-                const int32_t memory = memory_of(device_part_of(step).part());
+                const int32_t memory = memory_of(part_of(step).part());
                 memory_of_node_[size_t(step.node - graph_.nodes.data())] =
                     is_arena(memory) ? kHost : memory;
             }
@@ -272,7 +269,7 @@ class TransferWriter {
         if (is_arena(memory) && is_wanted) {
             return id.index;
         }
-        const int32_t value = add_value(memory, device_part_of(step).outputs()[output].size_bytes,
+        const int32_t value = add_value(memory, part_of(step).outputs()[output].size_bytes,
                                         id.valid() ? std::string_view(graph_.value(id).name) : "");
         if (id.valid()) {
             in_memory(memory, id) = value;
@@ -281,7 +278,7 @@ class TransferWriter {
     }
 
     void add_inside(const PlanStep& step, DeviceUse& use) {
-        const DeviceKernel& kernel = device_part_of(step);
+        const DeviceKernel& kernel = part_of(step);
         use.transients.reserve(kernel.transients().size());
         for (const DeviceKernel::Transient& transient : kernel.transients()) {
             use.transients.push_back(add_value(use.memory, transient.size_bytes, step.node->name));
@@ -314,8 +311,7 @@ class TransferWriter {
         const PlanStep* former = former_.steps.empty()
                                      ? nullptr
                                      : former_.steps[size_t(step.node - graph_.nodes.data())];
-        if (former == nullptr ||
-            device_part_of(*former).inside() != device_part_of(step).inside()) {
+        if (former == nullptr || part_of(*former).inside() != part_of(step).inside()) {
             return nullptr;
         }
         const DeviceUse& before = former_.devices->uses[size_t(former->device_use)];
@@ -326,7 +322,7 @@ class TransferWriter {
     }
 
     void write_part(PlanStep step) {
-        const DeviceKernel& part = device_part_of(step);
+        const DeviceKernel& part = part_of(step);
         const auto index = int32_t(cluster_of(*step.node));
         const int32_t memory = memory_of(part.part());
         DeviceUse use;

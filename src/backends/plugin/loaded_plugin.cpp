@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 
 #include <exception>
-#include <new>
 #include <utility>
 
+#include "backends/plugin/text_sink.h"
 #include "leat/plugin_backend.h"
 
 namespace leat {
@@ -143,16 +143,7 @@ Result<std::string> LoadedPlugin::describe_devices() const {
             .with_hint("build the plugin with this leat's plugin.h");
     }
     std::string text;
-    auto sink = plugin::made<LeatSink>();
-    sink.user = &text;
-    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
-        try {
-            static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
-        } catch (const std::bad_alloc&) {
-            return kLeatOutOfMemory;
-        }
-        return kLeatOk;
-    };
+    const LeatSink sink = text_sink(text);
     PluginError error;
     const LeatCode code = description.describe(&host_.api(), &sink, error.get());
     LEAT_RETURN_IF_ERROR(error.status(code, "describe its devices").with_file(file_));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/round_up.h"
+#include "ops/roofline.h"
 
 namespace leat {
 namespace {
@@ -14,10 +15,6 @@ constexpr int64_t kScratchAlignmentBytes = 64;
 
 int64_t aligned(int64_t bytes) {
     return round_up(bytes, kScratchAlignmentBytes);
-}
-
-int64_t row_major_bytes(const TensorArg& arg) {
-    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
 }
 
 // Copies between two layouts of the same logical tensor, element by element.
@@ -74,13 +71,13 @@ class ReferenceHostKernel final : public HostKernel {
             aligned(int64_t((context.inputs.size() + context.outputs.size()) * sizeof(TensorArg)));
         scratch_bytes = args_bytes_;
         for (const TensorArg& arg : context.inputs) {
-            scratch_bytes += needs_copy(arg) ? aligned(row_major_bytes(arg)) : 0;
+            scratch_bytes += needs_copy(arg) ? aligned(bytes_of(arg)) : 0;
         }
         for (const TensorArg& arg : context.outputs) {
-            scratch_bytes += needs_copy(arg) ? aligned(row_major_bytes(arg)) : 0;
+            scratch_bytes += needs_copy(arg) ? aligned(bytes_of(arg)) : 0;
         }
         if (!steps_.empty()) {
-            scratch_bytes += 2 * aligned(row_major_bytes(context.outputs[0]));
+            scratch_bytes += 2 * aligned(bytes_of(context.outputs[0]));
         }
     }
 
@@ -97,14 +94,14 @@ class ReferenceHostKernel final : public HostKernel {
         for (size_t i = 0; i < inputs.size(); ++i) {
             new (&inputs[i]) TensorArg(args.inputs[i]);
             if (needs_copy(args.inputs[i])) {
-                inputs[i] = as_row_major(args.inputs[i], take(row_major_bytes(args.inputs[i])));
+                inputs[i] = as_row_major(args.inputs[i], take(bytes_of(args.inputs[i])));
                 copy_strided(args.inputs[i], inputs[i], 0, 0, 0);
             }
         }
         for (size_t i = 0; i < outputs.size(); ++i) {
             new (&outputs[i]) TensorArg(args.outputs[i]);
             if (needs_copy(args.outputs[i])) {
-                outputs[i] = as_row_major(args.outputs[i], take(row_major_bytes(args.outputs[i])));
+                outputs[i] = as_row_major(args.outputs[i], take(bytes_of(args.outputs[i])));
             }
         }
         LEAT_RETURN_IF_ERROR(run_with_epilogue(inputs, outputs, scratch));
@@ -127,9 +124,8 @@ class ReferenceHostKernel final : public HostKernel {
         if (steps_.empty()) {
             return run_reference({node_, own, outputs});
         }
-        TensorArg results[2] = {
-            as_row_major(outputs[0], scratch),
-            as_row_major(outputs[0], scratch + aligned(row_major_bytes(outputs[0])))};
+        TensorArg results[2] = {as_row_major(outputs[0], scratch),
+                                as_row_major(outputs[0], scratch + aligned(bytes_of(outputs[0])))};
         LEAT_RETURN_IF_ERROR(run_reference({node_, own, std::span<const TensorArg>(results, 1)}));
         for (size_t i = 0; i < steps_.size(); ++i) {
             const TensorArg& from = results[i % 2];

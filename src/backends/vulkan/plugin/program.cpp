@@ -15,18 +15,15 @@
 #include "ops/attention/attention_vulkan.h"
 #include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
+#include "ops/roofline.h"
 
 namespace leat::vulkan {
 namespace {
 
-int64_t bytes_of_arg(const TensorArg& arg) {
-    return arg.present() ? storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0) : 0;
-}
-
 // From the first element to the end of the last one.
 int64_t spanned_bytes(const TensorArg& arg) {
     if (arg.is_row_major() || arg.shape.element_count() == 0) {
-        return bytes_of_arg(arg);
+        return bytes_of(arg);
     }
     int64_t last = 0;
     for (int axis = 0; axis < arg.shape.rank(); ++axis) {
