@@ -6,6 +6,7 @@
 #include <future>
 #include <limits>
 #include <thread>
+#include <vector>
 
 #include "backends/vulkan/command_pool.h"
 #include "backends/vulkan/queue.h"
@@ -28,6 +29,13 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_wait(VkDevice /*device*/,
                                          const VkSemaphoreWaitInfo* /*info*/,
                                          uint64_t /*timeout*/) {
     return VK_ERROR_DEVICE_LOST;
+}
+
+const Device* device_to_lose = nullptr;
+std::vector<bool> was_lost_when_idle;
+VKAPI_ATTR VkResult VKAPI_CALL note_wait_idle(VkDevice /*device*/) {
+    was_lost_when_idle.push_back(!device_to_lose->lost().ok());
+    return VK_SUCCESS;
 }
 
 TEST(VulkanQueue, CountsSubmitsAsPoints) {
@@ -85,6 +93,23 @@ TEST(VulkanQueue, SaysThatTheDeviceWasLost) {
     EXPECT_EQ((*queue)->submit({}).error().code(), StatusCode::kDeviceLost);
     EXPECT_EQ((*queue)->reached().error().code(), StatusCode::kDeviceLost);
     EXPECT_EQ((*queue)->wait(1, kForever).error().code(), StatusCode::kDeviceLost);
+}
+
+// Else a device that works on reads what its users free when they hear of the loss.
+TEST(VulkanQueue, APlannedLossWaitsForWhatWasSubmitted) {
+    for (const bool uses_fences : {false, true}) {
+        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        const auto queue = Queue::create(device, device->families().compute);
+        ASSERT_TRUE((*queue)->submit({}).ok());
+        ASSERT_TRUE(*(*queue)->wait(1, kForever));
+        device_to_lose = device.get();
+        was_lost_when_idle.clear();
+        device->replaceable_calls().DeviceWaitIdle = note_wait_idle;
+        EXPECT_EQ(device->lose().code(), StatusCode::kDeviceLost);
+        EXPECT_THAT(was_lost_when_idle, testing::ElementsAre(false));
+        EXPECT_EQ((*queue)->submit({}).error().code(), StatusCode::kDeviceLost);
+        EXPECT_EQ((*queue)->submitted(), 1U);
+    }
 }
 
 TEST(VulkanWaiter, CallsBackWhenAPointIsReached) {

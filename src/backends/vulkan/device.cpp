@@ -215,6 +215,12 @@ Status Device::checked(VkResult result, std::string_view call) const noexcept {
     return to_status(result, call);
 }
 
+Status Device::lose() const {
+    const std::lock_guard lock(submit_mutex_);
+    (void)calls_.DeviceWaitIdle(handle_);
+    return checked(VK_ERROR_DEVICE_LOST, "a planned fault");
+}
+
 Status Device::lost() const noexcept {
     if (!is_lost_.load(std::memory_order_acquire)) {
         return Status();

@@ -60,6 +60,10 @@ class Device {
     // kDeviceLost once any call has said so. Nothing more is submitted then.
     Status lost() const noexcept;
 
+    // For tests: kDeviceLost, and lost from here on. What was submitted ends first, since a device
+    // that is not really lost still reads what its users free then.
+    Status lose() const;
+
     // For tests, before other threads use the device: what a failing driver would do.
     DeviceCalls& replaceable_calls() { return calls_; }
 

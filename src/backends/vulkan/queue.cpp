@@ -72,7 +72,6 @@ Result<uint64_t> Queue::submit(std::span<const VkCommandBuffer> buffers,
                 .with_needed("a point that was submitted before");
         }
     }
-    LEAT_RETURN_IF_ERROR(device_->lost());
     const std::lock_guard<std::mutex> lock(mutex_);
     if (device_->options().uses_fences) {
         const bool is_own = std::all_of(waits.begin(), waits.end(),
@@ -118,6 +117,7 @@ Status Queue::submit_with_timeline(std::span<const VkCommandBuffer> buffers,
     info.signalSemaphoreInfoCount = 1;
     info.pSignalSemaphoreInfos = &signal;
     const std::lock_guard<std::mutex> lock(device_->submit_mutex());
+    LEAT_RETURN_IF_ERROR(device_->lost());
     return device_->checked(device_->calls().QueueSubmit2(handle_, 1, &info, nullptr),
                             "QueueSubmit2");
 }
@@ -148,6 +148,7 @@ Status Queue::submit_with_fence(std::span<const VkCommandBuffer> buffers) {
     info.pCommandBuffers = buffers.data();
     {
         const std::lock_guard<std::mutex> lock(device_->submit_mutex());
+        LEAT_RETURN_IF_ERROR(device_->lost());
         LEAT_RETURN_IF_ERROR(device_->checked(
             device_->calls().QueueSubmit(handle_, 1, &info, fence.get()), "QueueSubmit"));
     }

@@ -45,9 +45,7 @@ class SubmittedWork final : public queues::Work {
                                   });
     }
 
-    void lose_device() override {
-        throw_if(device_.open().device->checked(VK_ERROR_DEVICE_LOST, "a planned fault"));
-    }
+    void lose_device() override { throw_if(device_.open().device->lose()); }
 
   private:
     std::unique_ptr<vulkan::Work> work_;
