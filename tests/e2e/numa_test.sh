@@ -63,11 +63,11 @@ run_in_machine() {
         exit $status' sh "$(tests_of "$1")" >"$logs/$1" 2>&1 || status=$?
     echo "$status $(($(milliseconds) - begin))" >"$logs/$1.result"
 }
-# 125: no machine. After the first line of the tests it died while they ran.
+# 125: the machine could not be made, or died; 124: the time is over. After the first line of the tests that is their failure.
 has_no_machine() {
-    grep -q '^125 ' "$logs/$1.result" && ! grep -q '^\[==========\] Running' "$logs/$1"
+    grep -q '^12[45] ' "$logs/$1.result" && ! grep -q '^\[==========\] Running' "$logs/$1"
 }
-# The emulator sometimes dies while the machine starts: a second attempt.
+# The emulator sometimes dies or hangs while the machine starts: a second attempt.
 run_machine() {
     run_in_machine "$1"
     if has_no_machine "$1"; then
@@ -92,22 +92,36 @@ all=$(($(milliseconds) - start))
 
 result=0
 least=
-for machine; do
-    echo "=== machine $machine"
-    cat "$logs/$machine"
-    has_no_machine "$machine" && skip 'the virtual machine cannot be started'
-    read -r status took <"$logs/$machine.result"
-    [ "$status" -eq 0 ] || result=$status
-    tests=$(sed -n 's/^tests took \([0-9]*\) ms.*/\1/p' "$logs/$machine")
+failed=
+tell_machine() {
+    read -r status took <"$logs/$1.result"
+    tests=$(sed -n 's/^tests took \([0-9]*\) ms.*/\1/p' "$logs/$1")
     alone=$((took - ${tests:-0}))
     [ "${least:-$alone}" -lt "$alone" ] || least=$alone
-    echo "=== machine $machine: $took ms, of which $alone ms for its start and end"
+    echo "=== machine $1"
+    cat "$logs/$1"
+    echo "=== machine $1: exit status $status, $took ms, of which $alone ms for its start and end"
+    [ "$status" -eq 0 ] || result=$status
+}
+# What failed is told last, where the end of a long log shows it.
+for machine; do
+    if grep -q '^0 ' "$logs/$machine.result"; then
+        tell_machine "$machine"
+    else
+        failed="$failed $machine"
+    fi
+done
+for machine in $failed; do
+    tell_machine "$machine"
+done
+for machine in $failed; do
+    has_no_machine "$machine" && skip "the virtual machine '$machine' cannot be started"
 done
 
 # What does not depend on the number of nodes.
 first=
 for machine in 1 2 4; do
-    [ -e "$logs/$machine" ] || continue
+    grep -q '^0 ' "$logs/$machine.result" 2>/dev/null || continue
     grep '^across machines' "$logs/$machine" >"$logs/across-$machine"
     if [ -n "$first" ] && ! diff "$logs/across-$first" "$logs/across-$machine"; then
         echo "=== machines $first and $machine differ"
@@ -115,5 +129,6 @@ for machine in 1 2 4; do
     fi
     first=${first:-$machine}
 done
+[ -z "$failed" ] || echo "=== failed:$failed"
 echo "=== all machines: $all ms, $((all * 100 / ($# * least))) % of $# starts and ends of $least ms, the shortest here"
 exit "$result"

@@ -219,7 +219,7 @@ code, said = told('README.md')
 assert code == 0 and ('would run: readme\n' in said or not any(test['name'] == 'readme' for test in tests)), said
 code, said = told('meson_options.txt')
 assert code == 0 and 'meson_options.txt: everything may depend on it; .ci/run decides' in said, said
-done = subprocess.run([ROOT / 'tools/check', '-n', '-C', BUILD / 'none', 'README.md'], capture_output=True, text=True)
+done = subprocess.run([ROOT / 'tools/check', '-n', '-C', BUILD / 'none', 'README.md'], cwd=ROOT, capture_output=True, text=True)
 assert done.returncode == 1 and 'is not set up' in done.stderr, done.stderr
 code, said = told('src/no_such_file.cpp')
 assert code == 1 and 'src/no_such_file.cpp is not a tracked file of this tree' in said, said
