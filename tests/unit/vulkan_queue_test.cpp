@@ -109,6 +109,8 @@ TEST(VulkanQueue, APlannedLossWaitsForWhatWasSubmitted) {
         EXPECT_THAT(was_lost_when_idle, testing::ElementsAre(false));
         EXPECT_EQ((*queue)->submit({}).error().code(), StatusCode::kDeviceLost);
         EXPECT_EQ((*queue)->submitted(), 1U);
+        // Before the driver sees the buffer.
+        EXPECT_EQ(device->bind_sparse(nullptr, {}).code(), StatusCode::kDeviceLost);
     }
 }
 

@@ -198,11 +198,8 @@ Status Device::bind_sparse(VkBuffer buffer, std::span<const VkSparseMemoryBind> 
     info.pBufferBinds = &bound;
     VkQueue queue = nullptr;
     calls_.GetDeviceQueue(handle_, families_.compute, 0, &queue);
-    {
-        const std::lock_guard lock(submit_mutex_);
-        LEAT_RETURN_IF_ERROR(
-            checked(calls_.QueueBindSparse(queue, 1, &info, handle), "QueueBindSparse"));
-    }
+    LEAT_RETURN_IF_ERROR(
+        submit("QueueBindSparse", [&] { return calls_.QueueBindSparse(queue, 1, &info, handle); }));
     return checked(
         calls_.WaitForFences(handle_, 1, &handle, VK_TRUE, std::numeric_limits<uint64_t>::max()),
         "WaitForFences");

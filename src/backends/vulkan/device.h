@@ -6,7 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 
+#include "base/error.h"
 #include "device_info.h"
 #include "entry_points.h"
 #include "instance.h"
@@ -52,8 +54,14 @@ class Device {
     // Binds memory to a sparse buffer and waits until the device has done so, behind the work of
     // the compute queue.
     Status bind_sparse(VkBuffer buffer, std::span<const VkSparseMemoryBind> binds) const;
-    // Held during each submit: a VkQueue is used by one thread at a time.
-    std::mutex& submit_mutex() const { return submit_mutex_; }
+    // The result of a call that submits to a queue, which one thread does at a time; kDeviceLost
+    // without the call if the device is lost.
+    template <class Call>
+    Status submit(std::string_view name, const Call& call) const {
+        const std::lock_guard<std::mutex> lock(submit_mutex_);
+        LEAT_RETURN_IF_ERROR(lost());
+        return checked(call(), name);
+    }
 
     // The result of a call as Status; a lost device is remembered.
     Status checked(VkResult result, std::string_view call) const noexcept;
@@ -78,7 +86,7 @@ class Device {
     QueueFamilies families_;
     DeviceCalls calls_;
     VkDevice handle_ = nullptr;
-    mutable std::mutex submit_mutex_;
+    mutable std::mutex submit_mutex_;  // held during each call that submits
     mutable std::atomic<bool> is_lost_{false};
 };
 

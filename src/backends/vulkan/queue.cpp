@@ -116,10 +116,8 @@ Status Queue::submit_with_timeline(std::span<const VkCommandBuffer> buffers,
     info.pCommandBufferInfos = buffer_infos.data();
     info.signalSemaphoreInfoCount = 1;
     info.pSignalSemaphoreInfos = &signal;
-    const std::lock_guard<std::mutex> lock(device_->submit_mutex());
-    LEAT_RETURN_IF_ERROR(device_->lost());
-    return device_->checked(device_->calls().QueueSubmit2(handle_, 1, &info, nullptr),
-                            "QueueSubmit2");
+    return device_->submit(
+        "QueueSubmit2", [&] { return device_->calls().QueueSubmit2(handle_, 1, &info, nullptr); });
 }
 
 Result<OwnedFence> Queue::take_fence() {
@@ -146,12 +144,9 @@ Status Queue::submit_with_fence(std::span<const VkCommandBuffer> buffers) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = uint32_t(buffers.size());
     info.pCommandBuffers = buffers.data();
-    {
-        const std::lock_guard<std::mutex> lock(device_->submit_mutex());
-        LEAT_RETURN_IF_ERROR(device_->lost());
-        LEAT_RETURN_IF_ERROR(device_->checked(
-            device_->calls().QueueSubmit(handle_, 1, &info, fence.get()), "QueueSubmit"));
-    }
+    LEAT_RETURN_IF_ERROR(device_->submit("QueueSubmit", [&] {
+        return device_->calls().QueueSubmit(handle_, 1, &info, fence.get());
+    }));
     flights_.push_back({submitted_ + 1, std::move(fence)});
     return Status();
 }
