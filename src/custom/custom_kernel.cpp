@@ -8,6 +8,7 @@
 #include "custom/custom_inference.h"
 #include "custom/custom_op_def.h"
 #include "custom/guarded_call.h"
+#include "ops/roofline.h"
 
 namespace leat::custom {
 namespace {
@@ -15,8 +16,7 @@ namespace {
 constexpr int64_t kAlignmentBytes = 64;
 
 int64_t aligned_bytes(const TensorArg& arg) {
-    return round_up(storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0),
-                    kAlignmentBytes);
+    return round_up(bytes_of(arg), kAlignmentBytes);
 }
 
 // How the kernel divides a node's work, as its callbacks say.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/device_kernel.h"
+#include "runtime/plan_devices.h"
 
 namespace leat {
 namespace {
@@ -60,8 +61,7 @@ QueueKey queue_of(const Plan& plan, const PlanStep& step) {
     const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
     const DevicePart& memory_part = *plan.devices.memories[size_t(use.memory)].part;
     return {backend_of(plan, step),
-            step.is_transfer ? memory_part.copy_queue()
-                             : static_cast<const DeviceKernel&>(*step.device).part()->queue()};
+            step.is_transfer ? memory_part.copy_queue() : part_of(step).part()->queue()};
 }
 
 // By step of the host: what only the host waits for is done while devices have something to do.

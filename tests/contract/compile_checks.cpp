@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/plugin/text_sink.h"
 #include "contract/compiled.h"
 #include "contract/context.h"
 
@@ -474,12 +475,7 @@ void check_preprocess(Context& context) {
     context.start();
     const auto graph = relu_graph();
     std::string blob;
-    auto sink = plugin::made<LeatSink>();
-    sink.user = &blob;
-    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
-        static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
-        return kLeatOk;
-    };
+    const LeatSink sink = text_sink(blob);
     PluginError error;
     Context::expect_ok(
         context.api().preprocess(context.backend(), 0, graph->view(), nullptr, &sink, error.get()),

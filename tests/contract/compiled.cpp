@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "backends/plugin/text_sink.h"
+
 namespace leat::contract {
 namespace {
 
@@ -16,11 +18,6 @@ LeatRunShape run_shape(const Shapes& shapes) {
     shape.input_count = int32_t(shapes.host_inputs.size());
     shape.host_inputs = shapes.host_inputs.data();
     return shape;
-}
-
-LeatCode append(void* user, const void* data, int64_t bytes) {
-    static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
-    return kLeatOk;
 }
 
 // By step, the steps that certainly have ended when it begins.
@@ -102,9 +99,7 @@ const LeatExecutableInfo& Compiled::info() const {
 
 std::string Compiled::save() const {
     std::string bytes;
-    auto sink = plugin::made<LeatSink>();
-    sink.user = &bytes;
-    sink.write = append;
+    const LeatSink sink = text_sink(bytes);
     PluginError error;
     Context::expect_ok(context_.api().save(context_.backend(), executable_, &sink, error.get()),
                        "save", error);

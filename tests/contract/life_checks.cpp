@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/plugin/text_sink.h"
 #include "base/json.h"
 #include "contract/compiled.h"
 #include "contract/context.h"
@@ -84,12 +85,7 @@ std::vector<std::string> described_names(const std::string& text) {
 
 std::string describe(const Context& context, const LeatDeviceDescription& description) {
     std::string text;
-    auto sink = plugin::made<LeatSink>();
-    sink.user = &text;
-    sink.write = [](void* user, const void* data, int64_t bytes) -> LeatCode {
-        static_cast<std::string*>(user)->append(static_cast<const char*>(data), size_t(bytes));
-        return kLeatOk;
-    };
+    const LeatSink sink = text_sink(text);
     PluginError error;
     Context::expect_ok(description.describe(&context.host_api(), &sink, error.get()), "describe",
                        error);

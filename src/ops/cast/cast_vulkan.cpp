@@ -1,4 +1,5 @@
 #include "ops/elementwise/node_vulkan.h"
+#include "ops/roofline.h"
 
 namespace leat {
 namespace vulkan {
@@ -22,7 +23,7 @@ Status write_cast(const KernelNode& node, KernelWriter& writer) {
     if (!is_copy(x.dtype, node.outputs[0].dtype)) {
         return write_elementwise_node(node, writer);
     }
-    const int64_t bytes = storage_bytes(x.dtype, x.shape.element_count()).value_or(0);
+    const int64_t bytes = bytes_of(x);
     return bytes == 0 ? Status() : writer.copy(input_ref(0), output_ref(0), bytes);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/gather/gather.h"
 
 #include "ops/movement/extents.h"
+#include "ops/roofline.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
@@ -116,7 +117,7 @@ Cost gather_cost(const NodeData& /*node*/,
                  std::span<const TensorArg> inputs,
                  std::span<const TensorArg> outputs) {
     const TensorArg& y = outputs[0];
-    const int64_t moved = 2 * storage_bytes(y.dtype, y.shape.element_count()).value_or(0);
+    const int64_t moved = 2 * bytes_of(y);
     return {0, moved + inputs[1].shape.element_count() * 8};
 }
 

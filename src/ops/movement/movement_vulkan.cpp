@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "ops/roofline.h"
 
 namespace leat::vulkan {
 namespace {
@@ -182,7 +183,7 @@ Status write_strided_copy(
 
 Status write_whole_copy(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& x = node.inputs[0];
-    const int64_t size_bytes = storage_bytes(x.dtype, x.shape.element_count()).value_or(0);
+    const int64_t size_bytes = bytes_of(x);
     return size_bytes == 0 ? Status() : writer.copy(input_ref(0), output_ref(0), size_bytes);
 }
 
