@@ -156,9 +156,10 @@ Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Te
     node.op_type = std::string(step.op->name);
     node.def = step.op;
     node.attributes = step.attributes;
-    std::vector<Tensor> arguments = {x};
+    std::vector<Tensor> arguments;
+    arguments.push_back(operand != nullptr && step.result_is_rhs ? *operand : x);
     if (operand != nullptr) {
-        arguments.insert(step.result_is_rhs ? arguments.begin() : arguments.end(), *operand);
+        arguments.push_back(step.result_is_rhs ? x : *operand);
     }
     if (step.op->name == "Clip") {
         for (const char* bound : {"min", "max"}) {

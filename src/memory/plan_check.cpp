@@ -94,8 +94,10 @@ std::vector<uint64_t> ended_before_steps(std::span<const std::vector<int32_t>> p
     return ended;
 }
 
+}  // namespace
+
 // Which buffers' users have all ended before those of which others begin. Sizes and places have no
-// part in it.
+// part in it. A member of PlanProof has linkage as it has, or GCC 14 warns where files are joined.
 class UserOrder {
   public:
     UserOrder(std::span<const UsedBuffer> buffers,
@@ -150,6 +152,8 @@ class UserOrder {
     std::vector<int32_t> first_last_user_;           // by buffer, and one more
     std::vector<int32_t> last_users_;                // which no other user of the buffer waits for
 };
+
+namespace {
 
 // That what shares bytes is ordered.
 class SharingCheck {

@@ -25,7 +25,10 @@ Range new_range() {
     return one.extract(one.begin());
 }
 
-// Free ranges of one slab.
+}  // namespace
+
+// Free ranges of one slab. A member of a type with linkage has linkage itself, or GCC 14 warns
+// where files are joined.
 class Chunk {
   public:
     explicit Chunk(std::shared_ptr<Slab> slab) : slab_(std::move(slab)) {
@@ -80,6 +83,8 @@ class Chunk {
     Ranges free_;                // neighbours are merged
     int64_t touched_bytes_ = 0;  // of the slab's beginning: a block was there once
 };
+
+namespace {
 
 // Where blocks of these sizes begin that lie one behind the other, and where the last one ends.
 // Empty: they are more than any slab has.
