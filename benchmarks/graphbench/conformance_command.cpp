@@ -1,14 +1,19 @@
 // graphbench conformance: the strict official rule on folders of tests.
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "commands.h"
+#include "conformance/layout_test.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"
@@ -16,37 +21,162 @@
 #include "progress.h"
 #include "result.h"
 #include "target.h"
+#include "worker.h"
 
 namespace leat::bench {
 namespace {
 
-struct Tally {
-    int64_t passed = 0;
-    int64_t failed = 0;  // with the unsupported ones
-    int64_t unsupported = 0;
-    int64_t without_data = 0;
-    std::set<std::string> passed_names;
-    Json tests = Json::array();
-    std::string report;  // a line for each failing test
+struct NamedTest {
+    std::string name;  // with that of its root, where there are several
+    TestFolder folder;
 };
 
-void count_test(Tally& tally, const std::string& name, const ConformanceTest& test) {
+struct Suite {
+    std::vector<NamedTest> tests;   // those that are run
+    std::set<std::string> present;  // all that can be run
+    int64_t without_data = 0;
+};
+
+// Writes each result where --json says as soon as it is there, and says on standard output which
+// tests did not pass.
+class Results {
+  public:
+    explicit Results(const Options& options)
+        : backends_(backends_of(options)), file_(options.text("json")) {}
+    ~Results() {
+        if (stream_ != nullptr && stream_ != stdout) {
+            std::fclose(stream_);
+        }
+    }
+    Results(const Results&) = delete;
+    Results& operator=(const Results&) = delete;
+
+    void add(const ConformanceTest& test);
+    // Totals; of an interrupted run those so far, if there are any. Errors: the file cannot be
+    // written.
+    Status finish(int64_t without_data, bool is_whole);
+
+    int64_t failed() const { return failed_; }
+    int64_t passed() const { return int64_t(passed_names_.size()); }
+    int64_t total() const { return passed() + failed_ + not_compared_; }
+    const std::set<std::string>& passed_names() const { return passed_names_; }
+
+  private:
+    bool takes_stdout() const { return file_ == "-"; }
+    // Not before there is a result: whoever cannot begin leaves the file as it is.
+    void open() {
+        if (file_.empty() || stream_ != nullptr) {
+            return;
+        }
+        stream_ = takes_stdout() ? stdout : std::fopen(file_.c_str(), "wb");
+        error_ = stream_ == nullptr ? errno : 0;
+        write(fmt::format("{{\n  \"schema\": {},\n  \"backend\": {},\n  \"tests\": [", kSchema,
+                          Json(backends_).dump(-1)));
+    }
+    void write(std::string_view text) {
+        if (stream_ == nullptr || error_ != 0) {
+            return;
+        }
+        std::fwrite(text.data(), 1, text.size(), stream_);
+        if (std::fflush(stream_) != 0) {
+            error_ = errno;
+        }
+    }
+    void write_totals(int64_t without_data, bool is_whole);
+
+    std::string backends_;
+    std::string file_;
+    std::FILE* stream_ = nullptr;
+    int error_ = 0;       // the first of the file
+    int64_t failed_ = 0;  // with the unsupported ones
+    int64_t unsupported_ = 0;
+    int64_t not_compared_ = 0;
+    std::set<std::string> passed_names_;
+};
+
+std::string_view status_of(ConformanceVerdict verdict) {
+    switch (verdict) {
+        case ConformanceVerdict::kPassed:
+            return "passed";
+        case ConformanceVerdict::kUnsupported:
+            return "unsupported";
+        case ConformanceVerdict::kNotCompared:
+            return "not_compared";
+        case ConformanceVerdict::kFailed:
+            break;
+    }
+    return "failed";
+}
+
+std::string_view heading_of(ConformanceVerdict verdict) {
+    switch (verdict) {
+        case ConformanceVerdict::kUnsupported:
+            return "UNSUPPORTED";
+        case ConformanceVerdict::kNotCompared:
+            return "NOT COMPARED";
+        default:
+            return "FAILED";
+    }
+}
+
+void Results::add(const ConformanceTest& test) {
     const bool has_passed = test.verdict == ConformanceVerdict::kPassed;
     const bool is_unsupported = test.verdict == ConformanceVerdict::kUnsupported;
-    const char* status = has_passed ? "passed" : is_unsupported ? "unsupported" : "failed";
     Json entry = Json::object();
-    entry.set("name", name).set("status", status).set("time_ns", test.time_ns);
-    if (has_passed) {
-        ++tally.passed;
-        tally.passed_names.insert(name);
-    } else {
-        ++tally.failed;
-        tally.unsupported += is_unsupported ? 1 : 0;
-        tally.report += fmt::format("{} {}: {}\n", is_unsupported ? "UNSUPPORTED" : "FAILED", name,
-                                    test.reason);
+    entry.set("name", test.name).set("status", status_of(test.verdict));
+    entry.set("time_ns", test.time_ns);
+    if (!has_passed) {
         entry.set("reason", test.reason);
     }
-    tally.tests.push(std::move(entry));
+    open();
+    write((total() == 0 ? "\n    " : ",\n    ") + entry.dump(-1));
+    if (has_passed) {
+        passed_names_.insert(test.name);
+    } else if (test.verdict == ConformanceVerdict::kNotCompared) {
+        ++not_compared_;
+    } else {
+        ++failed_;
+        unsupported_ += is_unsupported ? 1 : 0;
+    }
+    if (!has_passed && !takes_stdout()) {
+        fmt::print("{} {}: {}\n", heading_of(test.verdict), test.name, test.reason);
+        std::fflush(stdout);
+    }
+}
+
+void Results::write_totals(int64_t without_data, bool is_whole) {
+    const std::pair<const char*, int64_t> totals[] = {{"total", total()},
+                                                      {"passed", passed()},
+                                                      {"failed", failed_},
+                                                      {"unsupported", unsupported_},
+                                                      {"not_compared", not_compared_},
+                                                      {"without_data", without_data}};
+    write("\n  ]");
+    for (const auto& [name, count] : totals) {
+        write(fmt::format(",\n  \"{}\": {}", name, count));
+    }
+    write(is_whole ? "\n}\n" : ",\n  \"interrupted\": true\n}\n");
+}
+
+Status Results::finish(int64_t without_data, bool is_whole) {
+    if (total() == 0 && !is_whole) {
+        return {};
+    }
+    open();
+    write_totals(without_data, is_whole);
+    if (!takes_stdout()) {
+        fmt::print("total {}  passed {}  failed {}  (unsupported {} of them)  backend {}\n",
+                   total(), passed(), failed_, unsupported_, backends_);
+        if (not_compared_ > 0) {
+            fmt::print("{} of them ran and are not compared: what is right is said in words\n",
+                       not_compared_);
+        }
+        if (without_data > 0) {
+            fmt::print("{} more are not runnable: no model or no data beside it\n", without_data);
+        }
+    }
+    return error_ == 0 ? Status()
+                       : not_found("cannot write '{}': {}", file_, std::strerror(error_));
 }
 
 // Names in the file of --expected, one a line; '#' begins a comment.
@@ -70,7 +200,7 @@ Result<std::vector<std::string>> read_names(const std::string& file) {
 
 // Exit code by the list of tests that must pass. Listed tests that the folder lacks (another
 // version of the suite) do not count.
-int check_expected(const Tally& tally,
+int check_expected(const std::set<std::string>& passed,
                    const std::set<std::string>& present,
                    const std::string& file) {
     Result<std::vector<std::string>> names = read_names(file);
@@ -82,7 +212,7 @@ int check_expected(const Tally& tally,
     for (const std::string& name : *names) {
         if (present.count(name) == 0) {
             ++absent;
-        } else if (tally.passed_names.count(name) == 0) {
+        } else if (passed.count(name) == 0) {
             ++broken;
             fmt::print(stderr, "graphbench: expected to pass: {}\n", name);
         }
@@ -91,46 +221,16 @@ int check_expected(const Tally& tally,
         stderr,
         "expected {}: {} of them passed, {} failed, {} not in this folder; {} passed beside\n",
         names->size(), int64_t(names->size()) - absent - broken, broken, absent,
-        tally.passed - (int64_t(names->size()) - absent - broken));
+        int64_t(passed.size()) - (int64_t(names->size()) - absent - broken));
     return broken == 0 ? kExitOk : kExitRegression;
 }
 
-Status write_passed(const Tally& tally, const std::string& file) {
+Status write_passed(const std::set<std::string>& passed, const std::string& file) {
     std::string text;
-    for (const std::string& name : tally.passed_names) {
+    for (const std::string& name : passed) {
         text += name + "\n";
     }
     return write_text_file(file, text);
-}
-
-int report_tally(const Tally& tally, const std::set<std::string>& present, const Options& options) {
-    int exit_code = tally.failed == 0 ? kExitOk : kExitRegression;
-    Json json = Json::object();
-    json.set("schema", kSchema);
-    json.set("backend", backends_of(options));
-    json.set("total", tally.passed + tally.failed);
-    json.set("passed", tally.passed).set("failed", tally.failed);
-    json.set("unsupported", tally.unsupported).set("without_data", tally.without_data);
-    json.set("tests", tally.tests);
-    if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", tally.report);
-        fmt::print("total {}  passed {}  failed {}  (unsupported {} of them)  backend {}\n",
-                   tally.passed + tally.failed, tally.passed, tally.failed, tally.unsupported,
-                   backends_of(options));
-        if (tally.without_data > 0) {
-            fmt::print("{} more are not runnable: no model or no data beside it\n",
-                       tally.without_data);
-        }
-    }
-    if (std::string file = options.text("list-passed"); !file.empty()) {
-        if (Status status = write_passed(tally, file); !status.ok()) {
-            return report_error(status);
-        }
-    }
-    if (std::string file = options.text("expected"); !file.empty()) {
-        return check_expected(tally, present, file);
-    }
-    return exit_code;
 }
 
 // Roots may hold tests of the same name: with several, the name of the root comes before.
@@ -142,31 +242,88 @@ std::string prefix_of(const std::string& root, const Options& options) {
     return (stem.has_filename() ? stem : stem.parent_path()).filename().string().append("/");
 }
 
-Status run_folder(const Runtime& runtime,
-                  const std::string& root,
-                  ConformanceOptions conformance,
-                  const Options& options,
-                  Tally& tally,
-                  std::set<std::string>& present) {
+Result<Suite> find_suite(const Options& options) {
+    const std::vector<std::string>& filters = options.list("filter");
+    Suite suite;
+    for (const std::string& root : options.positional()) {
+        LEAT_ASSIGN_OR_RETURN(FoundTests found, find_layout_tests(root));
+        const std::string prefix = prefix_of(root, options);
+        for (TestFolder& test : found.runnable) {
+            const std::string name = prefix + test.name;
+            suite.present.insert(name);
+            if (is_selected(test.name, filters)) {
+                suite.tests.push_back({name, std::move(test)});
+            }
+        }
+        suite.without_data += int64_t(found.without_data.size());
+    }
+    return suite;
+}
+
+std::string to_text(const ConformanceTest& test) {
+    return Json::object()
+        .set("verdict", int64_t(test.verdict))
+        .set("reason", test.reason)
+        .set("time_ns", test.time_ns)
+        .dump(-1);
+}
+
+ConformanceTest test_of(const std::string& name, const JobEnd& end) {
+    ConformanceTest test{name, ConformanceVerdict::kFailed, {}, end.time_ns};
+    if (const Result<Json> json = Json::parse(end.result); json.ok()) {
+        test.verdict = ConformanceVerdict((*json)["verdict"].integer());
+        test.reason = (*json)["reason"].text();
+        test.time_ns = (*json)["time_ns"].integer();
+        if (!end.failure.empty()) {
+            test.reason =
+                fmt::format("{}, after the test, which {}{}{}", end.failure,
+                            status_of(test.verdict), test.reason.empty() ? "" : ": ", test.reason);
+        }
+    } else {
+        test.reason = end.failure;
+    }
+    if (!end.failure.empty()) {
+        test.verdict = ConformanceVerdict::kFailed;
+    }
+    return test;
+}
+
+int run_suite(const Suite& suite,
+              const ConformanceOptions& conformance,
+              const RuntimeOptions& wanted,
+              const Options& options,
+              Results& results) {
     const bool show = options.text("progress") != "never" && !options.flag("quiet");
     Progress progress("conformance", show);
     std::optional<Activity> activity;
-    conformance.on_test = [&](std::string_view name, size_t done, size_t total) {
-        progress.update(double(done) / double(total), std::string(name));
-        activity.reset();
-        activity.emplace(fmt::format("testing '{}', {} of {} done", name, done, total));
+    WorkerJobs jobs;
+    jobs.count = suite.tests.size();
+    jobs.limit_s = options.number("test-timeout");
+    jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
+        const Runtime runtime(wanted);
+        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
+            report_error(status);
+            return kExitDevice;
+        }
+        run_all([&](size_t job) {
+            return to_text(run_conformance_test(runtime, suite.tests[job].folder, conformance));
+        });
+        return kExitOk;
     };
-    LEAT_ASSIGN_OR_RETURN(const ConformanceReport report,
-                          run_conformance(runtime, root, conformance));
-    const std::string prefix = prefix_of(root, options);
-    for (const std::string& name : report.names) {
-        present.insert(prefix + name);
-    }
-    for (const ConformanceTest& test : report.tests) {
-        count_test(tally, prefix + test.name, test);
-    }
-    tally.without_data += int64_t(report.without_data.size());
-    return {};
+    jobs.on_begin = [&](size_t job) {
+        const std::string& name = suite.tests[job].name;
+        progress.update(double(job) / double(jobs.count), name);
+        activity.reset();
+        activity.emplace(fmt::format("testing '{}', {} of {} done", name, job, jobs.count));
+    };
+    jobs.on_end = [&](size_t job, const JobEnd& end) {
+        const ConformanceTest test = test_of(suite.tests[job].name, end);
+        if (test.verdict != ConformanceVerdict::kPassed) {
+            progress.clear();
+        }
+        results.add(test);
+    };
+    return options.text("isolate") == "off" ? run_here(jobs) : run_in_workers(jobs);
 }
 
 }  // namespace
@@ -181,30 +338,38 @@ int conformance_command(const Options& options) {
     if (!wanted.ok() || !compile.ok()) {
         return usage_error(options, wanted.ok() ? compile.error().text() : wanted.error().text());
     }
-    Runtime runtime(*wanted);
-    if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
-        report_error(status);
-        return kExitDevice;
-    }
     ConformanceOptions conformance;
     conformance.compile = *std::move(compile);
-    conformance.filters = options.list("filter");
     if (options.given("rtol")) {
         conformance.relative_tolerance = options.number("rtol", 0);
     }
     if (options.given("atol")) {
         conformance.absolute_tolerance = options.number("atol", 0);
     }
-    Tally tally;
-    std::set<std::string> present;
-    for (const std::string& root : options.positional()) {
-        if (Status status = run_folder(runtime, root, conformance, options, tally, present);
-            !status.ok()) {
-            fmt::print(stderr, "graphbench: {}\n", status.message());
-            return kExitTarget;
+    const Result<Suite> suite = find_suite(options);
+    if (!suite.ok()) {
+        fmt::print(stderr, "graphbench: {}\n", suite.error().message());
+        return kExitTarget;
+    }
+    const InterruptGuard guard;
+    Results results(options);
+    int exit_code = run_suite(*suite, conformance, *wanted, options, results);
+    const bool is_whole = exit_code == kExitOk;
+    if (Status status = results.finish(suite->without_data, is_whole); !status.ok()) {
+        return report_error(status);
+    }
+    if (std::string file = options.text("list-passed"); !file.empty()) {
+        if (Status status = write_passed(results.passed_names(), file); !status.ok()) {
+            return report_error(status);
         }
     }
-    return report_tally(tally, present, options);
+    if (!is_whole) {
+        return exit_code;
+    }
+    if (std::string file = options.text("expected"); !file.empty()) {
+        return check_expected(results.passed_names(), suite->present, file);
+    }
+    return results.failed() == 0 ? kExitOk : kExitRegression;
 }
 
 }  // namespace leat::bench

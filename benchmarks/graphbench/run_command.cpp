@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "commands.h"
@@ -16,6 +18,7 @@
 #include "runtime/compiled_file.h"
 #include "screen.h"
 #include "session.h"
+#include "worker.h"
 
 namespace leat::bench {
 namespace {
@@ -116,32 +119,84 @@ class Checker {
     bool all_match_ = true;
 };
 
+// What a check says that has no table: one that did not pass, or has nothing to compare.
+int report_check(const Options& options, Json passed, const std::string& reason, int exit_code) {
+    Json json = Json::object();
+    json.set("schema", kSchema).set("passed", std::move(passed));
+    json.set("outputs", Json::array()).set("reason", reason);
+    if (!write_json(options, json, &exit_code)) {
+        fmt::print("{}\n", reason);
+    }
+    return exit_code;
+}
+
 int check_stored(const Options& options,
                  const Runtime& runtime,
+                 const CompileOptions& compile,
                  const std::filesystem::path& folder) {
-    Result<CompileOptions> compile = compile_options(options);
-    if (!compile.ok()) {
-        return usage_error(options, compile.error().text());
-    }
     Tolerance tolerance = tolerance_of(folder);
     tolerance.relative = options.number("rtol", tolerance.relative);
     tolerance.absolute = options.number("atol", tolerance.absolute);
-    const Activity activity(fmt::format("checking '{}'", folder.string()));
-    TestOutcome outcome = run_layout_test(runtime, folder, *compile, tolerance);
-    if (!outcome.passed && outcome.outputs.empty()) {
-        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
-        return outcome.unsupported ? kExitTarget : kExitRuntime;
+    TestOutcome outcome = run_layout_test(runtime, folder, compile, tolerance);
+    const bool has_passed = outcome.verdict == ConformanceVerdict::kPassed;
+    if (outcome.verdict == ConformanceVerdict::kNotCompared) {
+        return report_check(options, Json(), "not compared: " + outcome.reason, kExitOk);
     }
     Checker checker(options);
+    if (outcome.expects_error) {
+        checker.add("expected_error.txt", "error", {has_passed, outcome.reason});
+        return checker.finish();
+    }
+    if (!has_passed && outcome.outputs.empty()) {
+        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
+        return outcome.verdict == ConformanceVerdict::kUnsupported ? kExitTarget : kExitRuntime;
+    }
     for (const OutputCheck& check : outcome.outputs) {
         checker.add(check.data_set, check.output, check.difference);
     }
     int exit_code = checker.finish();
-    if (!outcome.passed && exit_code == kExitOk) {  // a later data set could not run
+    if (!has_passed && exit_code == kExitOk) {  // a later data set could not run
         fmt::print(stderr, "graphbench: {}\n", outcome.reason);
         return kExitRuntime;
     }
     return exit_code;
+}
+
+// In a process of its own: one that crashes or hangs is a check that failed.
+int check_in_worker(const Options& options,
+                    const RuntimeOptions& wanted,
+                    const std::filesystem::path& folder) {
+    const Result<CompileOptions> compile = compile_options(options);
+    if (!compile.ok()) {
+        return usage_error(options, compile.error().text());
+    }
+    int exit_code = kExitOk;
+    std::optional<Activity> activity;
+    WorkerJobs jobs;
+    jobs.count = 1;
+    jobs.limit_s = options.number("test-timeout");
+    jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
+        const Runtime runtime(wanted);
+        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
+            report_error(status);
+            return kExitDevice;
+        }
+        run_all([&](size_t) {
+            return std::to_string(check_stored(options, runtime, *compile, folder));
+        });
+        return kExitOk;
+    };
+    jobs.on_begin = [&](size_t) {
+        activity.emplace(fmt::format("checking '{}'", folder.string()));
+    };
+    jobs.on_end = [&](size_t, const JobEnd& end) {
+        exit_code =
+            end.failure.empty()
+                ? int(parse_integer(end.result).value_or(kExitInternal))
+                : report_check(options, false, "FAILED: the check " + end.failure, kExitRegression);
+    };
+    const int ended = options.text("isolate") == "off" ? run_here(jobs) : run_in_workers(jobs);
+    return ended == kExitOk ? exit_code : ended;
 }
 
 int check_against(const Options& options, const Runtime& runtime, const std::string& other) {
@@ -288,24 +343,20 @@ int check_command(const Options& options) {
     if (!wanted.ok()) {
         return usage_error(options, wanted.error().text());
     }
-    Runtime runtime(*wanted);
     if (options.given("against")) {
+        const Runtime runtime(*wanted);
         return check_against(options, runtime, options.text("against"));
     }
-    if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
-        report_error(status);
-        return kExitDevice;
-    }
     std::filesystem::path folder = options.positional()[0];
-    if (data_sets_of(folder).empty()) {
+    if (!is_runnable(folder)) {
         folder = folder.parent_path();
     }
-    if (data_sets_of(folder).empty()) {
+    if (!is_runnable(folder)) {
         return usage_error(options,
-                           "the target has no test_data_set_* beside it; use --against BACKEND or "
-                           "--threads-sweep LIST");
+                           "the target has no test_data_set_* or expected_error.txt beside it; use "
+                           "--against BACKEND or --threads-sweep LIST");
     }
-    return check_stored(options, runtime, folder);
+    return check_in_worker(options, *wanted, folder);
 }
 
 }  // namespace leat::bench

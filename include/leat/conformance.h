@@ -4,6 +4,16 @@
 // A test is a folder with model.onnx and test_data_set_N/{input,output}_N.pb, perhaps with
 // data.json that tells tolerances ("rtol", "atol"). The rule is the official one: every output of
 // every data set within atol + rtol * |expected|, NaN equal to NaN, types and shapes exactly.
+//
+// Beside the model may be, beyond ONNX's layout:
+//   expected_error.txt  An error is right: of the model, or of every data set, whose outputs may be
+//                       missing. Each line is a regular expression (ECMAScript, case ignored) that
+//                       the message has to match, without paths and the folder's name.
+//   expected.txt        Says in words what is right, where no data set has outputs. The data sets
+//                       run, and are not compared.
+//
+// All of it runs in the calling process: a model that crashes it ends the program. The command
+// `graphbench conformance` runs tests in a process of their own.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +38,7 @@ enum class ConformanceVerdict : uint8_t {
     kPassed,
     kFailed,
     kUnsupported,  // the backend refuses a node, or leat the model; counts as failed
+    kNotCompared,  // it has no outputs, only words; neither passed nor failed
 };
 
 struct ConformanceTest {
@@ -47,6 +58,8 @@ struct ConformanceOptions {
     std::optional<double> absolute_tolerance;
     // Before each test: its name, how many were run, and how many there are.
     std::function<void(std::string_view name, size_t done, size_t total)> on_test;
+    // After each test.
+    std::function<void(const ConformanceTest& test)> on_result;
 };
 
 struct ConformanceReport {

@@ -10,36 +10,10 @@
 namespace leat {
 namespace {
 
-bool is_selected(const std::string& name, const std::vector<std::string>& filters) {
-    return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](const auto& filter) {
-               return name.find(filter) != std::string::npos;
-           });
-}
-
-ConformanceTest run_test(const Runtime& runtime,
-                         const TestFolder& test,
-                         const ConformanceOptions& options,
-                         const CompileOptions& compile) {
-    Tolerance tolerance = tolerance_of(test.folder);
-    tolerance.relative = options.relative_tolerance.value_or(tolerance.relative);
-    tolerance.absolute = options.absolute_tolerance.value_or(tolerance.absolute);
-    TestOutcome outcome = run_layout_test(runtime, test.folder, compile, tolerance);
-    const ConformanceVerdict verdict = outcome.passed        ? ConformanceVerdict::kPassed
-                                       : outcome.unsupported ? ConformanceVerdict::kUnsupported
-                                                             : ConformanceVerdict::kFailed;
-    return {test.name, verdict, std::move(outcome.reason), outcome.time_ns};
-}
-
 Result<ConformanceReport> run_all(const Runtime& runtime,
                                   const std::filesystem::path& folder,
                                   const ConformanceOptions& options) {
-    const FoundTests found = find_layout_tests(folder);
-    if (found.runnable.empty()) {
-        return not_found("no folder with model.onnx and test_data_set_* in it")
-            .with_file(folder.string());
-    }
-    CompileOptions compile = options.compile;
-    compile.fallback = Fallback::kForbid;
+    LEAT_ASSIGN_OR_RETURN(const FoundTests found, find_layout_tests(folder));
     ConformanceReport report;
     report.tests.reserve(found.runnable.size());
     report.names.reserve(found.runnable.size());
@@ -52,7 +26,10 @@ Result<ConformanceReport> run_all(const Runtime& runtime,
             if (options.on_test) {
                 options.on_test(test.name, report.names.size(), found.runnable.size());
             }
-            report.tests.push_back(run_test(runtime, test, options, compile));
+            report.tests.push_back(run_conformance_test(runtime, test, options));
+            if (options.on_result) {
+                options.on_result(report.tests.back());
+            }
         }
         report.names.push_back(test.name);
     }

@@ -1,5 +1,5 @@
 // One test in the ONNX layout: a folder with model.onnx, test_data_set_N/{input,output}_N.pb, and
-// perhaps data.json with tolerances.
+// perhaps data.json, expected_error.txt or expected.txt: see leat/conformance.h.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct OutputCheck {
 };
 
 struct TestOutcome {
-    bool passed = false;
-    bool unsupported = false;  // and therefore failed
-    std::string reason;        // empty when passed
+    ConformanceVerdict verdict = ConformanceVerdict::kFailed;
+    std::string reason;          // empty when passed
+    bool expects_error = false;  // expected_error.txt is there
     std::vector<OutputCheck> outputs;
     int64_t time_ns = 0;
 };
@@ -38,6 +38,10 @@ TestOutcome run_layout_test(const Runtime& runtime,
                             const CompileOptions& compile,
                             Tolerance tolerance);
 
+// Whether there is something to run in the folder: a data set, or an error that the model alone has
+// to give.
+bool is_runnable(const std::filesystem::path& folder);
+
 struct TestFolder {
     std::string name;  // path below the folder that was searched
     std::filesystem::path folder;
@@ -46,6 +50,14 @@ struct FoundTests {
     std::vector<TestFolder> runnable;      // sorted by name
     std::vector<TestFolder> without_data;  // a model or its address, but nothing to compare with
 };
-FoundTests find_layout_tests(const std::filesystem::path& root);
+// Whether the name contains one of them, or there is none.
+bool is_selected(const std::string& name, const std::vector<std::string>& filters);
+// The test with the options' tolerances and without fallback.
+ConformanceTest run_conformance_test(const Runtime& runtime,
+                                     const TestFolder& test,
+                                     const ConformanceOptions& options);
+
+// kNotFound: nothing is runnable.
+Result<FoundTests> find_layout_tests(const std::filesystem::path& root);
 
 }  // namespace leat

@@ -113,11 +113,12 @@ std::vector<TestFolder> find_folders(const Command& command) {
             is_suite
                 ? std::filesystem::path(root == nullptr ? "/usr/share/libonnx-testdata/data" : root)
                 : std::filesystem::path(root) / "models" / path;
-        std::vector<TestFolder> below = find_layout_tests(folder).runnable;
-        if (below.empty()) {
+        Result<FoundTests> below = find_layout_tests(folder);
+        if (!below.ok()) {
             fmt::print("no tests in {}: skipped\n", folder.string());
+            continue;
         }
-        for (TestFolder& test : below) {
+        for (TestFolder& test : below->runnable) {
             const bool is_itself = test.folder == folder;
             test.name = is_itself ? path : path + "/" + test.name;
             found.push_back(std::move(test));

@@ -51,7 +51,7 @@ TEST(OperatorLibrary, OfASharedObjectRuns) {
     const Runtime runtime;
     const Status loaded = runtime.load_operators(acme());
     ASSERT_TRUE(loaded.ok()) << loaded.message();
-    EXPECT_THAT(runtime.operators().list(), SizeIs(3));
+    EXPECT_THAT(runtime.operators().list(), SizeIs(4));
     EXPECT_EQ(runtime.operators().list()[0].source, acme().string());
     const Result<CompiledGraph> compiled = runtime.compile(scale_graph());
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();

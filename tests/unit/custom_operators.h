@@ -2,7 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <stdexcept>
+#include <thread>
 
 #include "leat/custom_operator.h"
 
@@ -154,6 +158,35 @@ inline CustomOperator picky_operator() {
         return Status();
     }};
     return picky;
+}
+
+// acme.Fatal: y = x, but the process aborts if x[0] is 1, is killed by a bad address if it is 2,
+// hangs if it is 3, and ends with code 5 if it is 4.
+inline CustomOperator fatal_operator() {
+    CustomOperator fatal;
+    fatal.domain = "acme";
+    fatal.name = "Fatal";
+    fatal.inputs = {{.name = "x"}};
+    fatal.outputs = {{.name = "y"}};
+    fatal.infer = infer_same;
+    fatal.kernels["cpu"] = {.run = [](const KernelCall& call) {
+        const auto x = call.inputs[0].elements<float>();
+        if (x[0] == 1) {
+            std::abort();
+        }
+        if (x[0] == 2) {
+            std::raise(SIGSEGV);
+        }
+        while (x[0] == 3) {
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+        }
+        if (x[0] == 4) {
+            std::_Exit(5);
+        }
+        std::copy(x.begin(), x.end(), call.outputs[0].mutable_elements<float>().begin());
+        return Status();
+    }};
+    return fatal;
 }
 
 }  // namespace leat::testing

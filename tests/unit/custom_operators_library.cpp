@@ -6,7 +6,7 @@ namespace {
 
 leat::Status register_operators(leat::OperatorRegistry& registry) {
     for (auto make : {leat::testing::scale_operator, leat::testing::parts_operator,
-                      leat::testing::picky_operator}) {
+                      leat::testing::picky_operator, leat::testing::fatal_operator}) {
         leat::Status status = registry.add(make());
         if (!status.ok()) {
             return status;

@@ -1,0 +1,280 @@
+#include "worker.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "exit_codes.h"
+#include "interruption.h"
+#include "machine.h"
+
+namespace leat::bench {
+namespace {
+
+// What a worker tells: the job that it begins, or the result of that job, which follows.
+struct Message {
+    uint64_t is_end = 0;
+    uint64_t result_bytes = 0;
+};
+
+void write_all(int pipe, const void* data, size_t bytes) {
+    const char* from = static_cast<const char*>(data);
+    while (bytes > 0) {
+        const ssize_t written = ::write(pipe, from, bytes);
+        if (written < 0 && errno != EINTR) {
+            std::_Exit(kExitInternal);  // nobody listens any more
+        }
+        if (written > 0) {
+            from += written;
+            bytes -= size_t(written);
+        }
+    }
+}
+
+[[noreturn]] void live(const WorkerJobs& jobs, size_t first, int pipe, pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) {
+        std::_Exit(kExitInternal);  // it died before
+    }
+    std::signal(SIGINT, SIG_IGN);  // the parent decides
+    const int code = jobs.work([&](const WorkerJobs::RunJob& run) {
+        for (size_t job = first; job < jobs.count; ++job) {
+            Message message;
+            write_all(pipe, &message, sizeof message);
+            const std::string result = run(job);
+            message = {1, result.size()};
+            write_all(pipe, &message, sizeof message);
+            write_all(pipe, result.data(), result.size());
+        }
+    });
+    std::exit(code);
+}
+
+std::string signal_text(int signal) {
+    const char* name = ::sigabbrev_np(signal);
+    const char* text = ::strsignal(signal);
+    return name == nullptr ? fmt::format("ended by signal {}", signal)
+                           : fmt::format("ended by signal {} (SIG{}, {})", signal, name,
+                                         text == nullptr ? "" : text);
+}
+
+// Empty: by its own will and well.
+std::string end_text(int status) {
+    if (WIFSIGNALED(status)) {
+        return signal_text(WTERMSIG(status));
+    }
+    const int code = WEXITSTATUS(status);
+    return code == 0 ? std::string() : fmt::format("ended with exit code {}", code);
+}
+
+class Worker {
+  public:
+    Worker(const WorkerJobs& jobs, size_t first) : jobs_(jobs), next_(first) {
+        int ends[2] = {-1, -1};
+        if (::pipe(ends) != 0) {
+            return;
+        }
+        std::fflush(nullptr);  // else the worker would write it again
+        const pid_t parent = ::getpid();
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::close(ends[0]);
+            live(jobs, first, ends[1], parent);
+        }
+        ::close(ends[1]);
+        pipe_ = ends[0];
+        begin_ns_ = now_ns();
+    }
+    ~Worker() {
+        if (pipe_ >= 0) {
+            ::close(pipe_);
+        }
+        if (pid_ > 0 && !has_ended_) {
+            ::kill(pid_, SIGKILL);
+            wait();
+        }
+    }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    bool has_started() const { return pid_ > 0; }
+    // The first job that this worker has not ended, after follow().
+    size_t next() const { return next_; }
+    // Of a worker that ended before its first job; 0: it began one.
+    int exit_code() const { return exit_code_; }
+
+    // Until it ends, by itself or by the limit. False: an interruption came.
+    bool follow();
+
+  private:
+    enum class State : uint8_t { kStarting, kInJob, kAfterJob };
+
+    int wait() {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        has_ended_ = true;
+        return status;
+    }
+    bool is_over_limit() const {
+        return jobs_.limit_s > 0 && double(now_ns() - begin_ns_) * 1e-9 > jobs_.limit_s;
+    }
+    bool is_readable(int wait_ms) const {
+        pollfd ready{pipe_, POLLIN, 0};
+        return ::poll(&ready, 1, wait_ms) > 0;
+    }
+    // What there is of messages; false at their end.
+    bool read_some();
+    void take_messages();
+    void end_job(std::string failure);
+    void conclude(int status, std::string failure);
+
+    const WorkerJobs& jobs_;
+    size_t next_;
+    pid_t pid_ = -1;
+    int pipe_ = -1;
+    bool has_ended_ = false;
+    int exit_code_ = 0;
+    State state_ = State::kStarting;
+    int64_t begin_ns_ = 0;  // of the state
+    std::string unread_;
+    JobEnd ended_;  // in kAfterJob: not yet told, as the worker may still die of it
+};
+
+bool Worker::follow() {
+    constexpr int kLookMs = 20;
+    for (;;) {
+        if (interruption() != Interruption::kNone) {
+            if (state_ == State::kAfterJob) {
+                end_job({});
+            }
+            return false;
+        }
+        if (is_readable(kLookMs)) {
+            if (!read_some()) {
+                conclude(wait(), {});
+                return true;
+            }
+            take_messages();
+        } else if (int status = 0; ::waitpid(pid_, &status, WNOHANG) == pid_) {
+            // What it has started keeps the pipe open.
+            has_ended_ = true;
+            while (is_readable(0) && read_some()) {
+                take_messages();
+            }
+            conclude(status, {});
+            return true;
+        } else if (is_over_limit()) {
+            ::kill(pid_, SIGKILL);
+            conclude(wait(),
+                     fmt::format("did not end within {:g} s (--test-timeout)", jobs_.limit_s));
+            return true;
+        }
+    }
+}
+
+bool Worker::read_some() {
+    char buffer[4096];
+    const ssize_t got = ::read(pipe_, buffer, sizeof buffer);
+    if (got > 0) {
+        unread_.append(buffer, size_t(got));
+    }
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+void Worker::take_messages() {
+    Message message;
+    while (unread_.size() >= sizeof message) {
+        std::memcpy(&message, unread_.data(), sizeof message);
+        if (unread_.size() < sizeof message + message.result_bytes) {
+            return;
+        }
+        if (message.is_end != 0) {
+            ended_ = {
+                unread_.substr(sizeof message, message.result_bytes), {}, now_ns() - begin_ns_};
+            state_ = State::kAfterJob;
+        } else {
+            if (state_ == State::kAfterJob) {
+                end_job({});
+            }
+            state_ = State::kInJob;
+            jobs_.on_begin(next_);
+        }
+        begin_ns_ = now_ns();
+        unread_.erase(0, sizeof message + message.result_bytes);
+    }
+}
+
+void Worker::end_job(std::string failure) {
+    ended_.failure = std::move(failure);
+    jobs_.on_end(next_, std::exchange(ended_, {}));
+    ++next_;
+}
+
+void Worker::conclude(int status, std::string failure) {
+    if (failure.empty()) {
+        failure = end_text(status);
+    }
+    switch (state_) {
+        case State::kStarting:
+            exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : kExitRuntime;
+            if (exit_code_ == 0) {
+                exit_code_ = kExitInternal;
+            }
+            if (!WIFEXITED(status)) {
+                fmt::print(stderr, "graphbench: the process that runs the tests {}\n", failure);
+            }
+            return;
+        case State::kInJob:
+            ended_.time_ns = now_ns() - begin_ns_;
+            end_job(failure.empty() ? "ended the process with exit code 0" : failure);
+            return;
+        case State::kAfterJob:
+            end_job(std::move(failure));
+            return;
+    }
+}
+
+}  // namespace
+
+int run_in_workers(const WorkerJobs& jobs) {
+    size_t next = 0;
+    while (next < jobs.count) {
+        Worker worker(jobs, next);
+        if (!worker.has_started()) {
+            fmt::print(stderr, "graphbench: cannot start a process: {}\n", std::strerror(errno));
+            return kExitRuntime;
+        }
+        if (!worker.follow()) {
+            return interruption_exit_code();
+        }
+        if (worker.exit_code() != 0) {
+            return worker.exit_code();
+        }
+        next = worker.next();
+    }
+    return kExitOk;
+}
+
+int run_here(const WorkerJobs& jobs) {
+    const int code = jobs.work([&](const WorkerJobs::RunJob& run) {
+        for (size_t job = 0; job < jobs.count && interruption() == Interruption::kNone; ++job) {
+            jobs.on_begin(job);
+            const int64_t begin_ns = now_ns();
+            std::string result = run(job);
+            jobs.on_end(job, {std::move(result), {}, now_ns() - begin_ns});
+        }
+    });
+    return interruption() == Interruption::kNone ? code : interruption_exit_code();
+}
+
+}  // namespace leat::bench

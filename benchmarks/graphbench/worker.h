@@ -1,0 +1,43 @@
+// Jobs that may crash or hang, run one after the other in a worker: a process that is made anew
+// after each job that ended it.
+//
+// A worker, not a process for each job, because a Runtime and its devices take longer to start than
+// most jobs take to run (docs/measurements/conformance.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace leat::bench {
+
+struct JobEnd {
+    std::string result;   // what the job gave
+    std::string failure;  // how the worker ended in it, or after it; empty: it did not
+    int64_t time_ns = 0;  // from its begin to its end, seen from outside
+};
+
+struct WorkerJobs {
+    using RunJob = std::function<std::string(size_t job)>;
+    using RunAll = std::function<void(const RunJob& run)>;
+
+    size_t count = 0;
+    double limit_s = 0;  // of each job; 0: none
+    // The worker's life: makes what jobs share, calls `run_all` once, and returns 0. Another number
+    // is graphbench's exit code, before any job.
+    std::function<int(const RunAll& run_all)> work;
+    // In this process.
+    std::function<void(size_t job)> on_begin;
+    std::function<void(size_t job, const JobEnd& end)> on_end;
+};
+
+// Runs all jobs in workers; an interruption ends them. The calling process must have no thread that
+// holds a lock. Returns 0, or the exit code of a worker that ended before its first job, or of the
+// interruption.
+int run_in_workers(const WorkerJobs& jobs);
+
+// The same in this process, without limit.
+int run_here(const WorkerJobs& jobs);
+
+}  // namespace leat::bench
