@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,6 +25,7 @@
 namespace leat {
 
 class GraphData;
+struct DimSymbol;
 
 // A value (an edge) of one Graph. The default is "absent", for optional inputs left out.
 struct ValueId {
@@ -32,28 +34,29 @@ struct ValueId {
     friend bool operator==(ValueId, ValueId) = default;
 };
 
-// An extent as written in a model: a number, a name ("batch"), or unknown.
+// An extent as written in a model: a number, a name ("batch"), or unknown. A name may be any text,
+// also "2" or "2*n": it is a name and nothing else. Extents that leat computed have such texts too,
+// and are other extents than those of which a model gives the same text as a name.
 class LEAT_API DimSpec {
   public:
     DimSpec(int64_t extent) : extent_(extent) {}  // NOLINT(google-explicit-constructor)
     DimSpec(int extent) : extent_(extent) {}      // NOLINT(google-explicit-constructor)
-    DimSpec(std::string_view name)                // NOLINT(google-explicit-constructor)
-        : name_(name.empty() ? nullptr : std::make_shared<const std::string>(name)) {}
-    DimSpec(const char* name)  // NOLINT(google-explicit-constructor)
+    DimSpec(std::string_view name);               // NOLINT(google-explicit-constructor)
+    DimSpec(const char* name)                     // NOLINT(google-explicit-constructor)
         : DimSpec(std::string_view(name)) {}
     static DimSpec unknown() { return DimSpec(int64_t{-1}); }
 
     bool is_fixed() const { return extent_ >= 0; }
     int64_t extent() const { return extent_; }  // -1 when not fixed
-    const std::string& name() const {           // empty when fixed or unknown
-        return name_ == nullptr ? no_name() : *name_;
-    }
+    const std::string& name() const;            // empty when fixed or unknown
+
+    // For leat's own modules; null where there is no name.
+    const DimSymbol* symbol() const { return symbol_.get(); }
+    explicit DimSpec(std::shared_ptr<const DimSymbol> symbol) : symbol_(std::move(symbol)) {}
 
   private:
-    static const std::string& no_name();
-
     int64_t extent_ = -1;
-    std::shared_ptr<const std::string> name_;  // null: empty. Inference copies extents all the time
+    std::shared_ptr<const DimSymbol> symbol_;  // shared: inference copies extents all the time
 };
 
 using AttributeValue = std::variant<int64_t,

@@ -13,20 +13,6 @@
 namespace leat::custom {
 namespace {
 
-// Names of extents are shared strings: those of a shared object would outlive its code.
-std::optional<std::vector<DimSpec>> own_dims(const std::optional<std::vector<DimSpec>>& dims) {
-    if (!dims) {
-        return std::nullopt;
-    }
-    std::vector<DimSpec> own;
-    own.reserve(dims->size());
-    for (const DimSpec& dim : *dims) {
-        own.push_back(dim.name().empty() ? DimSpec(dim.extent())
-                                         : DimSpec(std::string_view(dim.name())));
-    }
-    return own;
-}
-
 class InferenceOfCustom final : public OperatorInference {
   public:
     explicit InferenceOfCustom(InferContext& context)
@@ -54,7 +40,7 @@ class InferenceOfCustom final : public OperatorInference {
             return;
         }
         dtypes_[size_t(i)] = dtype;
-        context_.set_output(i, dtype, own_dims(dims));
+        context_.set_output(i, dtype, dims);
     }
 
     // What is wrong with the types that were set.

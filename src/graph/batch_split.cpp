@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "graph/dim_symbol.h"
 #include "graph/inference.h"
 
 namespace leat {
@@ -109,15 +110,15 @@ Status Splitter::check_names() const {
     std::set<std::string_view> divided;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const TypeInfo& declared = graph_.value(graph_.inputs[i]).type;
-        if (is_divided_[i] && declared.dims && !declared.dims->front().name().empty()) {
-            divided.insert(declared.dims->front().name());
+        if (is_divided_[i] && declared.dims && !dim_key(declared.dims->front()).empty()) {
+            divided.insert(dim_key(declared.dims->front()));
         }
     }
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const ValueData& input = graph_.value(graph_.inputs[i]);
         const size_t first = is_divided_[i] ? 1 : 0;
         for (size_t axis = first; input.type.dims && axis < input.type.dims->size(); ++axis) {
-            if (divided.contains((*input.type.dims)[axis].name())) {
+            if (divided.contains(dim_key((*input.type.dims)[axis]))) {
                 return unsupported("axis {} of input '{}' is the batch, too", axis, input.name);
             }
         }

@@ -1,8 +1,7 @@
 // Arithmetic on symbolic extents, broadcasting, axes.
 #include <algorithm>
-#include <charconv>
 
-#include "graph/dim_factors.h"
+#include "graph/dim_symbol.h"
 #include "graph/op_def.h"
 
 namespace leat {
@@ -11,133 +10,119 @@ namespace {
 // Longer expressions say nothing to a reader and grow without end in deep graphs.
 constexpr size_t kMaxNameBytes = 80;
 
-DimSpec named(const std::string& name) {
-    return name.size() > kMaxNameBytes ? DimSpec::unknown() : DimSpec(std::string_view(name));
+bool is_unknown(const DimSpec& dim) {
+    return !dim.is_fixed() && dim.symbol() == nullptr;
 }
 
-bool is_number(std::string_view text, int64_t& number) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    return error == std::errc() && stop == end && !text.empty();
+DimSpec too_large(const DimSpec& a, char operation, const DimSpec& b) {
+    const auto text = [](const DimSpec& dim) {
+        const std::string* const expression = find_overflow(dim);
+        return expression != nullptr ? *expression : std::to_string(dim.extent());
+    };
+    DimSymbol symbol;
+    symbol.kind = DimSymbol::Kind::kOverflow;
+    symbol.text = text(a) + operation + text(b);
+    return DimSpec(std::make_shared<const DimSymbol>(std::move(symbol)));
 }
 
-// "seq+3" is "seq" and 3; a name without a trailing number adds 0.
-std::pair<std::string_view, int64_t> split_trailing_term(std::string_view name) {
-    const size_t plus = name.rfind('+');
-    if (plus == std::string_view::npos || plus == 0) {
-        return {name, 0};
+// As an operand: a sum needs parentheses as a factor, and so does a name that looks like one.
+std::string shown(const DimSpec& dim, bool in_sum) {
+    const std::string& text = dim.symbol()->text;
+    return in_sum || text.find_first_of("+*") == std::string::npos ? text : "(" + text + ")";
+}
+
+// Sorted, so that a+b and b+a are the same extent.
+DimSpec combined(DimSymbol::Kind kind, int64_t number, std::vector<DimSpec> operands) {
+    const bool is_sum = kind == DimSymbol::Kind::kSum;
+    std::sort(operands.begin(), operands.end(), [is_sum](const DimSpec& a, const DimSpec& b) {
+        const int order = shown(a, is_sum).compare(shown(b, is_sum));
+        return order != 0 ? order < 0 : dim_key(a) < dim_key(b);
+    });
+    const char* const sign = is_sum ? "+" : "*";
+    DimSymbol symbol;
+    symbol.kind = kind;
+    symbol.number = number;
+    symbol.text = is_sum || number == 1 ? std::string() : std::to_string(number);
+    symbol.key = is_sum ? "(" : "[";
+    symbol.key += std::to_string(number);
+    for (const DimSpec& operand : operands) {
+        symbol.text.append(symbol.text.empty() ? "" : sign).append(shown(operand, is_sum));
+        symbol.key.append(sign).append(dim_key(operand));
     }
-    int64_t number = 0;
-    if (!is_number(name.substr(plus + 1), number) || number < 0) {
-        return {name, 0};
+    if (is_sum && number > 0) {
+        symbol.text.append(sign).append(std::to_string(number));
     }
-    return {name.substr(0, plus), number};
-}
-
-// A sum needs parentheses as a factor.
-std::string as_factor(const std::string& name) {
-    const bool bare = name.find('+') == std::string::npos || name.front() == '(';
-    return bare ? name : "(" + name + ")";
+    symbol.key += is_sum ? ")" : "]";
+    if (symbol.text.size() > kMaxNameBytes) {
+        return DimSpec::unknown();
+    }
+    symbol.operands = std::move(operands);
+    return DimSpec(std::make_shared<const DimSymbol>(std::move(symbol)));
 }
 
 }  // namespace
 
 DimSpec add_dims(const DimSpec& a, const DimSpec& b) {
-    int64_t fixed = 0;
-    if (a.is_fixed() && b.is_fixed()) {
-        return __builtin_add_overflow(a.extent(), b.extent(), &fixed) ? DimSpec::unknown()
-                                                                      : DimSpec(fixed);
-    }
-    if ((!a.is_fixed() && a.name().empty()) || (!b.is_fixed() && b.name().empty())) {
+    if (is_unknown(a) || is_unknown(b)) {
         return DimSpec::unknown();
     }
-    std::vector<std::string_view> terms;
+    int64_t number = 0;
+    std::vector<DimSpec> terms;
+    bool overflows = false;
     for (const DimSpec* dim : {&a, &b}) {
-        const auto [name, number] = dim->is_fixed()
-                                        ? std::pair<std::string_view, int64_t>("", dim->extent())
-                                        : split_trailing_term(dim->name());
-        if (!name.empty()) {
-            terms.push_back(name);
+        const DimSymbol* symbol = dim->symbol();
+        int64_t term = dim->is_fixed() ? dim->extent() : 0;
+        if (find_overflow(*dim) != nullptr) {
+            overflows = true;
+        } else if (symbol != nullptr && symbol->kind == DimSymbol::Kind::kSum) {
+            terms.insert(terms.end(), symbol->operands.begin(), symbol->operands.end());
+            term = symbol->number;
+        } else if (symbol != nullptr) {
+            terms.push_back(*dim);
         }
-        if (__builtin_add_overflow(fixed, number, &fixed)) {
-            return DimSpec::unknown();
-        }
+        overflows = __builtin_add_overflow(number, term, &number) || overflows;
     }
-    // Sorted, so that a+b and b+a are the same extent.
-    std::sort(terms.begin(), terms.end());
-    std::string sum;
-    for (std::string_view term : terms) {
-        sum.append(sum.empty() ? "" : "+").append(term);
+    if (overflows) {
+        return terms.empty() ? too_large(a, '+', b) : DimSpec::unknown();
     }
-    if (fixed > 0) {
-        sum.append("+").append(std::to_string(fixed));
+    if (terms.empty()) {
+        return DimSpec(number);
     }
-    return named(sum);
-}
-
-std::vector<std::string_view> dim_factors(const DimSpec& dim) {
-    const std::string_view name = dim.name();
-    std::vector<std::string_view> factors;
-    size_t begin = 0;
-    int depth = 0;
-    for (size_t i = 0; i <= name.size() && !name.empty(); ++i) {
-        depth += i < name.size() && name[i] == '(' ? 1 : 0;
-        depth -= i < name.size() && name[i] == ')' ? 1 : 0;
-        if (i == name.size() || (name[i] == '*' && depth == 0)) {
-            factors.push_back(name.substr(begin, i - begin));
-            begin = i + 1;
-        }
-    }
-    // A sum is one factor, with or without parentheses: "a*b+c" is not a product.
-    const bool is_sum = std::any_of(factors.begin(), factors.end(), [](std::string_view factor) {
-        return factor.empty() ||
-               (factor.find('+') != std::string_view::npos && factor.front() != '(');
-    });
-    return is_sum ? std::vector<std::string_view>{name} : factors;
+    return number == 0 && terms.size() == 1
+               ? terms.front()
+               : combined(DimSymbol::Kind::kSum, number, std::move(terms));
 }
 
 DimSpec multiply_dims(const DimSpec& a, const DimSpec& b) {
     if (a.extent() == 0 || b.extent() == 0) {
         return DimSpec(0);
     }
-    int64_t number = 1;
-    std::vector<std::string> names;
-    for (const DimSpec* dim : {&a, &b}) {
-        if (!dim->is_fixed() && dim->name().empty()) {
-            return DimSpec::unknown();
-        }
-        if (dim->is_fixed() && __builtin_mul_overflow(number, dim->extent(), &number)) {
-            return DimSpec::unknown();
-        }
-        for (std::string_view factor : dim_factors(*dim)) {
-            int64_t factor_number = 0;
-            if (!is_number(factor, factor_number)) {
-                names.push_back(as_factor(std::string(factor)));
-            } else if (__builtin_mul_overflow(number, factor_number, &number)) {
-                return DimSpec::unknown();
-            }
-        }
+    DimProduct product;
+    product.multiply(a);
+    product.multiply(b);
+    if (!product.is_known) {
+        return DimSpec::unknown();
     }
-    if (names.empty()) {
-        return DimSpec(number);
+    if (product.overflows) {
+        return product.factors.empty() ? too_large(a, '*', b) : DimSpec::unknown();
     }
-    // Sorted, so that a*b and b*a are the same extent.
-    std::sort(names.begin(), names.end());
-    if (number == 1 && names.size() == 1) {
-        return a.extent() == 1 ? b : a;
+    if (product.factors.empty()) {
+        return DimSpec(product.number);
     }
-    std::string product = number == 1 ? std::string() : std::to_string(number);
-    for (const std::string& name : names) {
-        product += (product.empty() ? "" : "*") + name;
-    }
-    return named(product);
+    return product.number == 1 && product.factors.size() == 1
+               ? product.factors.front()
+               : combined(DimSymbol::Kind::kProduct, product.number, std::move(product.factors));
 }
 
 bool same_dim(const DimSpec& a, const DimSpec& b) {
     if (a.is_fixed() || b.is_fixed()) {
         return a.extent() == b.extent();
     }
-    return !a.name().empty() && a.name() == b.name();
+    if (a.symbol() == nullptr || b.symbol() == nullptr) {
+        return false;
+    }
+    return a.symbol() == b.symbol() ? find_overflow(a) == nullptr
+                                    : !dim_key(a).empty() && dim_key(a) == dim_key(b);
 }
 
 Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, const TypeInfo& b) {

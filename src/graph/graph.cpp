@@ -25,11 +25,6 @@ ValueInfo describe(const std::string& name, const TypeInfo& type) {
 
 }  // namespace
 
-const std::string& DimSpec::no_name() {
-    static const std::string kNone;
-    return kNone;
-}
-
 Graph::Graph(std::string name) : data_(std::make_unique<GraphData>()) {
     data_->name = std::move(name);
 }

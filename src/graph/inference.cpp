@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "graph/dim_symbol.h"
 
 namespace leat {
 namespace {
@@ -176,7 +177,7 @@ void name_open_extents(TypeInfo& type, const std::string& value_name) {
     for (size_t axis = 0; type.dims && axis < type.dims->size(); ++axis) {
         DimSpec& dim = (*type.dims)[axis];
         if (!dim.is_fixed() && dim.name().empty()) {
-            dim = DimSpec(std::string_view(fmt::format("{}.{}", value_name, axis)));
+            dim = axis_dim(value_name, axis);
         }
     }
 }

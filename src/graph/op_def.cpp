@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/dim_symbol.h"
+
 namespace leat {
 namespace {
 
@@ -78,6 +80,13 @@ Status check_outputs(std::span<const ValueFact> outputs) {
             return unsupported("a result has too many axes")
                 .with_found(type.to_string())
                 .with_needed(fmt::format("rank 0 to {}", kMaxRank));
+        }
+        for (const DimSpec& dim : *type.dims) {
+            if (const std::string* const expression = find_overflow(dim)) {
+                return invalid_argument("an extent of a result is too large for 64-bit sizes")
+                    .with_found(*expression)
+                    .with_needed("an extent below 2^63");
+            }
         }
         const bool fixed = std::all_of(type.dims->begin(), type.dims->end(),
                                        [](const DimSpec& dim) { return dim.is_fixed(); });

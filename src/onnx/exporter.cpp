@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "graph/dim_symbol.h"
 #include "graph/inference.h"
 #include "onnx/device_configuration_writer.h"
 #include "onnx/proto.h"
@@ -48,7 +49,8 @@ WireWriter write_shape(const std::vector<DimSpec>& dims) {
         WireWriter extent;
         if (dim.is_fixed()) {
             extent.integer(1, dim.extent());
-        } else if (!dim.name().empty()) {
+        } else if (dim.symbol() != nullptr && dim.symbol()->kind == DimSymbol::Kind::kName) {
+            // No reader would take what leat computed for more than a name.
             extent.text(2, dim.name());
         }
         shape.message(1, std::move(extent));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "graph/dim_symbol.h"
 #include "graph/plugin_attribute.h"
 #include "leat/plugin_backend.h"
 
@@ -60,12 +61,12 @@ void PluginGraph::add_symbols() {
             if (dim.is_fixed()) {
                 continue;
             }
-            const std::string name = dim.name().empty() ? fmt::format("{}.{}", input.name, axis)
-                                                        : std::string(dim.name());
-            const auto [at, is_new] = symbol_of_name_.try_emplace(name, int32_t(symbols_.size()));
+            const DimSpec named = dim.name().empty() ? axis_dim(input.name, size_t(axis)) : dim;
+            const auto [at, is_new] =
+                symbol_of_key_.try_emplace(dim_key(named), int32_t(symbols_.size()));
             if (is_new) {
                 LeatSymbolView* symbol = add_row(symbols_);
-                symbol->name = names_.emplace_back(name).c_str();
+                symbol->name = names_.emplace_back(symbol_name(named.name())).c_str();
                 symbol->max_extent = -1;
                 symbol_rows_.push_back(symbol);
                 sources_.push_back({int32_t(i), axis});
@@ -74,12 +75,22 @@ void PluginGraph::add_symbols() {
     }
 }
 
+// Backends tell symbols apart by their names, and extents that differ may have the same.
+std::string PluginGraph::symbol_name(const std::string& text) const {
+    std::string name = text;
+    const auto is_taken = [&](const LeatSymbolView* symbol) { return name == symbol->name; };
+    while (std::any_of(symbol_rows_.begin(), symbol_rows_.end(), is_taken)) {
+        name.push_back('\'');
+    }
+    return name;
+}
+
 LeatDim PluginGraph::dim_of(const DimSpec& dim) const {
     if (dim.is_fixed()) {
         return {dim.extent(), -1};
     }
-    const auto found = symbol_of_name_.find(dim.name());
-    return {-1, found == symbol_of_name_.end() ? -1 : found->second};
+    const auto found = symbol_of_key_.find(dim_key(dim));
+    return {-1, found == symbol_of_key_.end() ? -1 : found->second};
 }
 
 Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) {
@@ -98,8 +109,7 @@ Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) 
             dims.push_back(dim_of(dim));
             // An open extent of an input has a symbol of the input's own.
             if (!dim.is_fixed() && dim.name().empty()) {
-                dims.back() =
-                    dim_of(DimSpec(std::string_view(fmt::format("{}.{}", value.name, axis))));
+                dims.back() = dim_of(axis_dim(value.name, axis));
             }
         }
         row->dims = dims.data();

@@ -40,6 +40,7 @@ class PluginGraph {
         : graph_(graph), constant_memory_(constants) {}
     Status build(const PluginGraph* outer);
     void add_symbols();
+    std::string symbol_name(const std::string& text) const;
     LeatDim dim_of(const DimSpec& dim) const;
     Status add_value(const ValueData& value, const PluginGraph* outer);
     Status add_node(const NodeData& node);
@@ -52,7 +53,7 @@ class PluginGraph {
     PluginConstants& constant_memory_;
     LeatGraphView view_{};
     std::vector<SymbolSource> sources_;
-    std::map<std::string, int32_t, std::less<>> symbol_of_name_;
+    std::map<std::string, int32_t, std::less<>> symbol_of_key_;  // of dim_key()
     // Deques, because rows point at each other.
     std::deque<std::string> names_;
     std::deque<LeatSymbolView> symbols_;

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/out_of_memory.h"
 #include "base/round_up.h"
+#include "graph/dim_symbol.h"
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
 #include "runtime/compile_input.h"
@@ -59,7 +60,7 @@ Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
 
 Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
     std::map<std::string, std::pair<int64_t, std::string>, std::less<>>
-        extents;  // by dimension name
+        extents;  // by dim_key()
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         const ValueData& value = graph.value(graph.inputs[i]);
         if (!value.type.is_tensor() || !value.type.dims) {
@@ -84,7 +85,7 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
                 continue;
             }
             const auto [at, added] =
-                extents.try_emplace(dim.name(), shapes[i][axis], std::string(value.name));
+                extents.try_emplace(dim_key(dim), shapes[i][axis], std::string(value.name));
             if (!added && at->second.first != shapes[i][axis]) {
                 return invalid_argument("inputs '{}' and '{}' disagree about extent '{}'",
                                         at->second.second, value.name, dim.name())

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/byte_archive.h"
+#include "graph/dim_symbol.h"
 #include "leat/runtime.h"
 #include "runtime/compiled_graph_impl.h"
 #include "runtime/constant_streams.h"
@@ -116,9 +118,11 @@ template <class Archive>
 void fields(Archive& archive, DimSpec& dim) {
     int64_t extent = dim.extent();
     std::string name = dim.name();
-    archive(extent, name);
+    std::string key = dim_key(dim);
+    archive(extent, name, key);
     if constexpr (Archive::kReads) {
-        dim = name.empty() ? DimSpec(std::max<int64_t>(extent, -1)) : DimSpec(name);
+        dim = name.empty() ? DimSpec(std::max<int64_t>(extent, -1))
+                           : stored_dim(std::move(name), std::move(key));
     }
 }
 // Types of elements are nested; nobody nests them deeper.

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "graph/dim_factors.h"
+#include "graph/dim_symbol.h"
 #include "graph/graph_data.h"
 #include "graph/inference.h"
 #include "graph/op_def.h"
@@ -108,15 +108,56 @@ TEST(Dims, SumsAreNamedAndSorted) {
 TEST(Dims, ProductsKeepNamesAndZero) {
     EXPECT_EQ(multiply_dims("batch", "seq").name(), "batch*seq");
     EXPECT_EQ(multiply_dims("seq", "batch").name(), "batch*seq");
-    EXPECT_EQ(multiply_dims("seq+1", 2).name(), "2*(seq+1)");
+    EXPECT_EQ(multiply_dims(add_dims("seq", 1), 2).name(), "2*(seq+1)");
     EXPECT_EQ(multiply_dims(multiply_dims("batch", 12), multiply_dims(2, "seq")).name(),
               "24*batch*seq");
-    EXPECT_EQ(multiply_dims(multiply_dims("seq+1", 2), "a").name(), "2*(seq+1)*a");
-    EXPECT_THAT(dim_factors(DimSpec("12*(a+b)*c")), ElementsAre("12", "(a+b)", "c"));
-    EXPECT_THAT(dim_factors(DimSpec("a*b+c")), ElementsAre("a*b+c"));
+    EXPECT_EQ(multiply_dims(multiply_dims(add_dims("seq", 1), 2), "a").name(), "2*(seq+1)*a");
     EXPECT_EQ(multiply_dims(1, "seq").name(), "seq");
     EXPECT_EQ(multiply_dims(DimSpec::unknown(), 0).extent(), 0);
     EXPECT_FALSE(multiply_dims(int64_t{1} << 62, 4).is_fixed());
+}
+
+TEST(Dims, ANameIsNoExpression) {
+    EXPECT_TRUE(same_dim("2*n", "2*n"));
+    EXPECT_FALSE(same_dim("2*n", multiply_dims(2, "n")));
+    EXPECT_TRUE(same_dim(multiply_dims("n", 2), multiply_dims(2, "n")));
+    EXPECT_FALSE(same_dim("n+1", add_dims("n", 1)));
+    EXPECT_FALSE(same_dim("2", 2));
+    EXPECT_FALSE(same_dim(multiply_dims("2", 3), 6));
+    EXPECT_FALSE(same_dim(add_dims("1", "2"), 3));
+    EXPECT_FALSE(same_dim(add_dims("a+b", "c"), add_dims("a", "b+c")));
+    EXPECT_FALSE(same_dim(multiply_dims("a*b", "c"), multiply_dims("a", "b*c")));
+    EXPECT_FALSE(same_dim(add_dims("n", 12), add_dims("n+1", 2)));
+    EXPECT_FALSE(same_dim(add_dims("\"a", "b\""), add_dims("\"", "a\"b")));
+    EXPECT_FALSE(same_dim("x.0", axis_dim("x", 0)));
+    EXPECT_TRUE(same_dim(axis_dim("x", 0), axis_dim("x", 0)));
+    EXPECT_FALSE(same_dim(axis_dim("x.1", 0), axis_dim("x", 10)));
+}
+
+TEST(Dims, ProductsFallIntoTheirFactors) {
+    DimProduct product;
+    product.multiply(multiply_dims(multiply_dims(12, add_dims("a", "b")), "c"));
+    product.multiply("2*d");
+    EXPECT_EQ(product.number, 12);
+    ASSERT_EQ(product.factors.size(), 3U);
+    EXPECT_EQ(product.factors[0].name(), "a+b");
+    EXPECT_EQ(product.factors[1].name(), "c");
+    EXPECT_EQ(product.factors[2].name(), "2*d");
+}
+
+TEST(Dims, AnOverflowIsNeitherANumberNorUnknown) {
+    const DimSpec large = multiply_dims(int64_t{1} << 62, 4);
+    EXPECT_FALSE(large.is_fixed());
+    EXPECT_EQ(large.name(), "");
+    ASSERT_NE(find_overflow(large), nullptr);
+    EXPECT_EQ(*find_overflow(large), "4611686018427387904*4");
+    EXPECT_EQ(*find_overflow(add_dims(large, 1)), "4611686018427387904*4+1");
+    EXPECT_NE(find_overflow(add_dims(INT64_MAX, 1)), nullptr);
+    EXPECT_EQ(multiply_dims(large, 0).extent(), 0);
+    EXPECT_FALSE(same_dim(large, large));
+    EXPECT_EQ(find_overflow(multiply_dims(large, DimSpec::unknown())), nullptr);
+    // n may be 0.
+    EXPECT_EQ(find_overflow(multiply_dims(multiply_dims(int64_t{1} << 62, "n"), 4)), nullptr);
 }
 
 TEST(Dims, BroadcastNamesBothShapesWhenTheyDoNotFit) {

@@ -320,6 +320,30 @@ TEST(Devices, NamesThatNoDeviceHas) {
                 HasSubstr("no_such_setting"));
 }
 
+//  x[n,2] -- Reshape [-1] -- Relu -- Add(z ["2*n"]) -- y      Relu and Add are one part
+// A device's symbols have names, too: those of 2*n and of the name "2*n" are not one.
+TEST(Devices, TellANameFromAComputedExtentOfTheSameText) {
+    Graph graph("g");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n", 2});
+    const ValueId z = graph.input("z", DType::kFloat32, {"2*n"});
+    const ValueId all =
+        graph.constant("all", *Tensor::from<int64_t>({1}, std::vector<int64_t>{-1}));
+    const ValueId flat = graph.add("Reshape", {x, all}, {}, "flatten");
+    graph.output("y", graph.add("Add", {graph.add("Relu", {flat}), z}));
+    const Runtime runtime(sim_options());
+    CompileOptions options = on("sim,cpu", Fallback::kAllow);
+    options.pins["flatten"] = "cpu";
+    const auto compiled = runtime.compile(graph, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(compiled->report().nodes_per_backend.at("sim"), 2);
+    Request request = *compiled->make_request();
+    const std::vector<float> one = {10};
+    ASSERT_TRUE(request.bind("z", Shape{1}, std::span<const float>(one)).ok());
+    const Status status = run(request, {1, -2, 3, 4});
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(request.get<float>("y"), ElementsAre(11, 10, 13, 14));
+}
+
 // The library call of `graphbench conformance`.
 TEST(Conformance, RunsFoldersOfTestsOnABackend) {
     const char* given = std::getenv("LEAT_ONNX_TESTDATA");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/lowered/failure.h"
+#include "graph/dim_symbol.h"
 
 namespace leat::lowered {
 namespace {
@@ -93,7 +94,9 @@ class Inference {
 
     DimSpec fixed(const DimSpec& dim) const {
         for (size_t i = 0; i < source_.symbols.size(); ++i) {
-            if (!dim.is_fixed() && dim.name() == source_.symbols[i].name) {
+            const DimSymbol* symbol = dim.symbol();
+            if (symbol != nullptr && symbol->kind == DimSymbol::Kind::kName &&
+                symbol->text == source_.symbols[i].name) {
                 return {shape_.symbols[i]};
             }
         }

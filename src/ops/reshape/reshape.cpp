@@ -1,65 +1,33 @@
 #include "ops/reshape/reshape.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/inline_vector.h"
-#include "graph/dim_factors.h"
+#include "graph/dim_symbol.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
 
-// A product of extents: a number times names. Unknown extents make it unknown.
-struct Product {
-    int64_t number = 1;
-    std::vector<std::string> names;
-    bool unknown = false;
-
-    // "12" or "batch".
-    void multiply_factor(std::string_view factor) {
-        int64_t factor_number = 0;
-        const char* end = factor.data() + factor.size();
-        const auto parsed = std::from_chars(factor.data(), end, factor_number);
-        if (parsed.ec != std::errc() || parsed.ptr != end) {
-            names.emplace_back(factor);
-        } else if (__builtin_mul_overflow(number, factor_number, &number)) {
-            unknown = true;
-        }
-    }
-
-    void multiply(const DimSpec& dim) {
-        if (dim.is_fixed()) {
-            if (__builtin_mul_overflow(number, dim.extent(), &number)) {
-                unknown = true;
-            }
-        } else if (dim.name().empty()) {
-            unknown = true;
-        } else {
-            for (std::string_view factor : dim_factors(dim)) {
-                multiply_factor(factor);
-            }
-        }
-    }
-};
-
 // all / part, if it is known for certain.
-DimSpec quotient(const Product& all, const Product& part) {
-    if (all.unknown || part.unknown || part.number == 0 || all.number % part.number != 0) {
+DimSpec quotient(const DimProduct& all, const DimProduct& part) {
+    if (!all.is_known || !part.is_known || part.number == 0 || all.number % part.number != 0) {
         return DimSpec::unknown();
     }
-    std::vector<std::string> names = all.names;
-    for (const std::string& name : part.names) {
-        const auto found = std::find(names.begin(), names.end(), name);
-        if (found == names.end()) {
+    std::vector<DimSpec> factors = all.factors;
+    for (const DimSpec& factor : part.factors) {
+        const auto found = std::find_if(factors.begin(), factors.end(), [&](const DimSpec& other) {
+            return same_dim(factor, other);
+        });
+        if (found == factors.end()) {
             return DimSpec::unknown();
         }
-        names.erase(found);
+        factors.erase(found);
     }
     DimSpec result = DimSpec(all.number / part.number);
-    for (const std::string& name : names) {
-        result = multiply_dims(result, DimSpec(std::string_view(name)));
+    for (const DimSpec& factor : factors) {
+        result = multiply_dims(result, factor);
     }
     return result;
 }
@@ -109,7 +77,7 @@ Result<Requested> read_request(const std::vector<int64_t>& shape,
 }
 
 // Products over the axes of x and of the request, without kept axes, which cancel.
-void products(const Requested& request, const Dims& x, Product* all, Product* part) {
+void products(const Requested& request, const Dims& x, DimProduct* all, DimProduct* part) {
     for (size_t i = 0; i < std::max(x.size(), request.dims.size()); ++i) {
         if (i < request.kept.size() && request.kept[i] != 0) {
             continue;
@@ -138,22 +106,29 @@ Status complete_request(Requested& request, const TypeInfo& x) {
     if (!x.dims) {
         return {};
     }
-    Product all;
-    Product part;
+    DimProduct all;
+    DimProduct part;
     products(request, *x.dims, &all, &part);
-    const bool certain = !all.unknown && !part.unknown && all.names.empty() && part.names.empty();
+    const bool certain =
+        all.is_known && part.is_known && all.factors.empty() && part.factors.empty();
+    if (certain && part.overflows) {
+        return invalid_argument("the shape is too large: the product of its extents overflows")
+            .with_found(dims_text(request.dims))
+            .with_needed("fewer than 2^63 elements");
+    }
     if (request.inferred_axis >= 0) {
-        if (certain && (part.number == 0 || all.number % part.number != 0)) {
+        if (certain && !all.overflows && (part.number == 0 || all.number % part.number != 0)) {
             return invalid_argument(
                        "the extent of -1 cannot be inferred: {} elements do not divide by {}",
                        all.number, part.number)
                 .with_found(dims_text(*x.dims))
                 .with_needed(dims_text(request.dims));
         }
-        request.dims[size_t(request.inferred_axis)] = quotient(all, part);
+        request.dims[size_t(request.inferred_axis)] =
+            all.overflows ? DimSpec::unknown() : quotient(all, part);
         return {};
     }
-    if (certain && all.number != part.number && !keeps_zero(request)) {
+    if (certain && !all.overflows && all.number != part.number && !keeps_zero(request)) {
         return invalid_argument("a reshape keeps the number of elements")
             .with_found(dims_text(*x.dims))
             .with_needed(dims_text(request.dims));
