@@ -217,10 +217,33 @@ class InputMaker {
             LEAT_ASSIGN_OR_RETURN(Value value, make_one(i, infos[i]));
             values.push_back({infos[i].name, std::move(value)});
         }
-        return values;
+        return add_defaults(std::move(values));
     }
 
   private:
+    // Those that are given: the others have their values.
+    Result<std::vector<NamedValue>> add_defaults(std::vector<NamedValue> values) {
+        const std::vector<DefaultInput>& defaults = target_.graph.data().default_inputs;
+        for (size_t i = 0; i < defaults.size(); ++i) {
+            const size_t file = target_.graph.data().inputs.size() + i;
+            const std::string& name = defaults[i].name;
+            if (const auto assigned = assigned_.find(name); assigned != assigned_.end()) {
+                Pattern pattern;
+                if (parse_pattern(assigned->second, pattern)) {
+                    return invalid_argument(
+                        "--input {}={}: the input has a default; needed a file in its place", name,
+                        assigned->second);
+                }
+                LEAT_ASSIGN_OR_RETURN(Value value,
+                                      load_file(assigned->second, kind_of(defaults[i].type)));
+                values.push_back({name, std::move(value)});
+            } else if (file < from_files_.size()) {
+                values.push_back(from_files_[file]);
+            }
+        }
+        return values;
+    }
+
     Status read_data_set() {
         std::filesystem::path folder = options_.text("inputs");
         if (folder.empty() && !target_.folder.empty() && options_.list("shape").empty() &&
@@ -240,6 +263,8 @@ class InputMaker {
 
     Status read_assignments() {
         std::vector<ValueInfo> infos = target_.graph.inputs();
+        const std::vector<ValueInfo> defaults = target_.graph.default_inputs();
+        infos.insert(infos.end(), defaults.begin(), defaults.end());
         std::vector<std::string_view> names;
         names.reserve(infos.size());
         for (const ValueInfo& info : infos) {

@@ -337,7 +337,9 @@ int inspect_command(const Options& options) {
     Json json = Json::object();
     json.set("schema", kSchema).set("target", target->name);
     json.set("compiled", target->is_compiled);
-    json.set("inputs", infos_json(graph.inputs())).set("outputs", infos_json(graph.outputs()));
+    json.set("inputs", infos_json(graph.inputs()));
+    json.set("default_inputs", infos_json(graph.default_inputs()));
+    json.set("outputs", infos_json(graph.outputs()));
     json.set("nodes", graph.node_count()).set("params", graph.parameter_count());
     json.set("parameter_bytes", graph.parameter_bytes());
     Json ops = Json::object();
@@ -354,6 +356,9 @@ int inspect_command(const Options& options) {
                            graph.parameter_count(), format_bytes(double(graph.parameter_bytes())));
         for (const ValueInfo& info : graph.inputs()) {
             text += "input  " + describe_info(info) + "\n";
+        }
+        for (const ValueInfo& info : graph.default_inputs()) {
+            text += "input  " + describe_info(info) + ", a constant unless it is bound\n";
         }
         for (const ValueInfo& info : graph.outputs()) {
             text += "output " + describe_info(info) + "\n";

@@ -108,6 +108,9 @@ class LEAT_API Graph {
     const std::string& name() const;
     std::vector<ValueInfo> inputs() const;
     std::vector<ValueInfo> outputs() const;
+    // Constants that a request may bind another value to (Request::bind): in an ONNX file of IR
+    // version 4 or newer, initializers that are graph inputs too. They are not among inputs().
+    std::vector<ValueInfo> default_inputs() const;
     int node_count() const;
     int64_t parameter_count() const;  // elements of all constants
     int64_t parameter_bytes() const;

@@ -441,6 +441,9 @@ class LEAT_API Request {
     // Binds caller memory to an input, without a copy: it must stay valid and unchanged until the
     // run ends. The shape may differ from call to call; a mismatch with the graph's declaration is
     // an error that names both. Non-tensor inputs (sequences, optionals) take a Value.
+    // A default input (CompiledGraph::default_inputs) that is bound for the first time compiles the
+    // graph again, with this input open; the result is kept for other requests. It can be bound
+    // again, but not be given up.
     Status bind(std::string_view input, const Value& value);
     template <class T>
     Status bind(std::string_view input, const Shape& shape, std::span<const T> values) {
@@ -501,6 +504,8 @@ class LEAT_API Request {
                        std::optional<Shape> shape,
                        const void* data,
                        int64_t count);
+    template <class Bind>
+    Status bind_by_name(std::string_view input, const Bind& bind);
     const Tensor* find_output(std::string_view name, DType dtype) const;
     friend class RequestQueue;
     std::unique_ptr<Impl> impl_;
@@ -514,6 +519,8 @@ class LEAT_API CompiledGraph {
 
     std::vector<ValueInfo> inputs() const;
     std::vector<ValueInfo> outputs() const;
+    // Inputs that have a value already and need none: see Request::bind.
+    std::vector<ValueInfo> default_inputs() const;
     // Makes and caches the plan for these input shapes.
     Status prepare(const InputShapes& shapes) const;
     // All memory for the largest plan cached now is allocated here.

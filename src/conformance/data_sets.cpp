@@ -22,9 +22,13 @@ void reinterpret_bfloat16(Value& value, const TypeInfo& declared) {
     }
 }
 
-Result<std::vector<NamedValue>> load_files(const Graph& graph,
-                                           const std::vector<ValueInfo>& infos,
-                                           const std::vector<ValueId>& ids,
+// What a file is for.
+struct Slot {
+    std::string name;
+    const TypeInfo& type;
+};
+
+Result<std::vector<NamedValue>> load_files(const std::vector<Slot>& slots,
                                            const std::filesystem::path& data_set,
                                            std::string_view stem) {
     std::vector<NamedValue> values;
@@ -34,16 +38,16 @@ Result<std::vector<NamedValue>> load_files(const Graph& graph,
         if (!std::filesystem::exists(file, error)) {
             break;
         }
-        if (i >= infos.size()) {
-            return invalid_argument("{} files for {} {}s of the graph", i + 1, infos.size(), stem)
+        if (i >= slots.size()) {
+            return invalid_argument("{} files for {} {}s of the graph", i + 1, slots.size(), stem)
                 .with_file(file.string());
         }
-        Result<Value> value = load_onnx_value(file, kind_of(graph.data().value(ids[i]).type));
+        Result<Value> value = load_onnx_value(file, kind_of(slots[i].type));
         if (!value.ok()) {
             return value.error().with_file(file.string());
         }
-        reinterpret_bfloat16(*value, graph.data().value(ids[i]).type);
-        values.push_back({infos[i].name, std::move(value).value()});
+        reinterpret_bfloat16(*value, slots[i].type);
+        values.push_back({slots[i].name, std::move(value).value()});
     }
     return values;
 }
@@ -82,12 +86,25 @@ std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& fol
 
 Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
                                             const std::filesystem::path& data_set) {
-    return load_files(graph, graph.inputs(), graph.data().inputs, data_set, "input");
+    const GraphData& data = graph.data();
+    std::vector<Slot> slots;
+    for (const ValueId id : data.inputs) {
+        slots.push_back({data.value(id).name, data.value(id).type});
+    }
+    for (const DefaultInput& input : data.default_inputs) {
+        slots.push_back({input.name, input.type});
+    }
+    return load_files(slots, data_set, "input");
 }
 
 Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
                                              const std::filesystem::path& data_set) {
-    return load_files(graph, graph.outputs(), graph.data().outputs, data_set, "output");
+    const GraphData& data = graph.data();
+    std::vector<Slot> slots;
+    for (size_t i = 0; i < data.outputs.size(); ++i) {
+        slots.push_back({data.output_names[i], data.value(data.outputs[i]).type});
+    }
+    return load_files(slots, data_set, "output");
 }
 
 }  // namespace leat

@@ -114,6 +114,14 @@ std::vector<ValueInfo> Graph::outputs() const {
     return infos;
 }
 
+std::vector<ValueInfo> Graph::default_inputs() const {
+    std::vector<ValueInfo> infos;
+    for (const DefaultInput& input : data_->default_inputs) {
+        infos.push_back(describe(input.name, input.type));
+    }
+    return infos;
+}
+
 int Graph::node_count() const {
     return data_->node_count();
 }

@@ -133,6 +133,13 @@ struct NodeData {
     bool has_attr(std::string_view key) const { return attributes.find(key) != attributes.end(); }
 };
 
+// A constant of this name that a request may bind another value to, of this type. The passes treat
+// the constant as any other: the name outlives the value.
+struct DefaultInput {
+    std::string name;
+    TypeInfo type;
+};
+
 class GraphData {
   public:
     std::string name;
@@ -140,6 +147,7 @@ class GraphData {
     std::vector<NodeData> nodes;
     std::vector<ValueData> values;
     std::vector<ValueId> inputs;
+    std::vector<DefaultInput> default_inputs;
     std::vector<ValueId> outputs;
     std::vector<std::string> output_names;  // names of the outputs; a value may be several outputs
     std::map<std::string, int64_t> opset_imports;

@@ -118,8 +118,14 @@ Status Parser::parse_header() {
 
 Status Parser::parse_input() {
     LEAT_ASSIGN_OR_RETURN(const std::string name, lexer_.name());
+    const bool has_default = lexer_.take("=");
+    LEAT_RETURN_IF_ERROR(has_default ? lexer_.expect("const") : Status());
     LEAT_RETURN_IF_ERROR(lexer_.expect(":"));
     LEAT_ASSIGN_OR_RETURN(TypeInfo type, parse_type());
+    if (has_default) {
+        graph_->default_inputs.push_back({name, std::move(type)});
+        return {};
+    }
     const ValueId id = value_of(name);
     graph_->value(id).type = std::move(type);
     graph_->inputs.push_back(id);

@@ -230,6 +230,10 @@ class Printer {
             const ValueData& value = graph_.value(graph_.inputs[i]);
             out += (i == 0 ? "" : ", ") + as_name(value.name) + ": " + print_type(value.type);
         }
+        for (const DefaultInput& input : graph_.default_inputs) {
+            out += (out.back() == '(' ? "" : ", ") + as_name(input.name) +
+                   " = const: " + print_type(input.type);
+        }
         out += ") -> (";
         for (size_t i = 0; i < graph_.outputs.size(); ++i) {
             const ValueData& value = graph_.value(graph_.outputs[i]);

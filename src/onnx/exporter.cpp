@@ -297,6 +297,15 @@ Result<WireWriter> GraphExporter::run() {
     for (const ValueId id : graph_.inputs) {
         out.message(11, write_value_info(name(id), graph_.value(id).type));
     }
+    for (const DefaultInput& input : graph_.default_inputs) {
+        const auto found = std::find_if(
+            graph_.values.begin(), graph_.values.end(),
+            [&](const ValueData& value) { return value.constant && value.name == input.name; });
+        if (found != graph_.values.end()) {
+            out.message(
+                11, write_value_info(names_[size_t(found - graph_.values.begin())], input.type));
+        }
+    }
     out.append(std::move(outputs));
     return out;
 }

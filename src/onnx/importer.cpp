@@ -83,6 +83,7 @@ class Importer {
     Status import_graph(Scope& scope, const GraphProto& graph);
     Status add_initializers(Scope& scope, const GraphProto& graph);
     Status add_inputs(Scope& scope, const GraphProto& graph);
+    Status add_default_input(Scope& scope, const ValueInfoProto& info);
     Status add_outputs(Scope& scope, const GraphProto& graph);
     Status import_nodes(Scope& scope, const std::vector<NodeProto>& nodes);
     Status declare_outputs(Scope& scope, const std::vector<NodeProto>& nodes);
@@ -280,12 +281,46 @@ Status Importer::add_inputs(Scope& scope, const GraphProto& graph) {
             return duplicate_name(info.name, "graph input");
         }
         if (scope.values.count(info.name) != 0) {
-            constant_inputs_.emplace_back(info.name);
+            LEAT_RETURN_IF_ERROR(add_default_input(scope, info));
             continue;
         }
         LEAT_ASSIGN_OR_RETURN(const ValueId id, add_value(scope, info.name));
         scope.builder.graph().inputs.push_back(id);
     }
+    return {};
+}
+
+// Before IR version 4 every initializer was an input too, and a constant all the same.
+Status Importer::add_default_input(Scope& scope, const ValueInfoProto& info) {
+    constexpr int64_t kFirstIrWithDefaults = 4;
+    if (model_.ir_version < kFirstIrWithDefaults || scope.outer != nullptr) {
+        constant_inputs_.emplace_back(info.name);
+        return {};
+    }
+    const Tensor& value = *scope.builder.graph().value(scope.values[info.name]).constant;
+    const TypeInfo own = TypeInfo::tensor(value.dtype(), value.shape());
+    TypeInfo type = own;
+    if (const auto found = scope.declared.find(info.name); found != scope.declared.end()) {
+        Result<TypeInfo> declared = read_type(*found->second);
+        if (!declared.ok()) {
+            return std::move(declared).error().with_node(fmt::format("value '{}'", info.name));
+        }
+        // Other values may be bound than those of the initializer's shape.
+        if (declared->is_tensor() && declared->dims) {
+            type = *std::move(declared);
+        }
+    }
+    const bool fits = type.dtype == own.dtype && type.rank() == own.rank() &&
+                      std::equal(own.dims->begin(), own.dims->end(), type.dims->begin(),
+                                 [](const DimSpec& extent, const DimSpec& wanted) {
+                                     return !wanted.is_fixed() || same_dim(extent, wanted);
+                                 });
+    if (!fits) {
+        return invalid_argument("the initializer '{}' is no value of the input", info.name)
+            .with_found(own.to_string())
+            .with_needed(type.to_string());
+    }
+    scope.builder.graph().default_inputs.push_back({std::string(info.name), std::move(type)});
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "onnx/upgrade.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -100,6 +101,13 @@ void Upgrade::set_input(size_t i, ValueId value) {
 const Tensor* Upgrade::constant(ValueId id) const {
     const std::optional<Tensor>& tensor = builder_.graph().value(id).constant;
     return tensor ? &*tensor : nullptr;
+}
+
+bool Upgrade::is_default_input(ValueId id) const {
+    const GraphData& graph = builder_.graph();
+    const std::string& name = graph.value(id).name;
+    return std::any_of(graph.default_inputs.begin(), graph.default_inputs.end(),
+                       [&](const DefaultInput& input) { return input.name == name; });
 }
 
 template <class T>

@@ -47,7 +47,8 @@ Result<ValueId> align(Upgrade& upgrade, ValueId a, ValueId b, int64_t axis) {
     if (trailing == 0) {
         return b;
     }
-    if (const Tensor* constant = upgrade.constant(b); constant != nullptr) {
+    if (const Tensor* constant = upgrade.constant(b);
+        constant != nullptr && !upgrade.is_default_input(b)) {
         Shape shape = constant->shape();
         for (int64_t i = 0; i < trailing; ++i) {
             shape.append(1);

@@ -62,7 +62,7 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
 
 Status check_shape_options(const CompiledGraph::Impl& compiled) {
     for (const auto& [name, shape] : compiled.options.shapes) {
-        LEAT_RETURN_IF_ERROR(compiled.find_input(name).error());
+        LEAT_RETURN_IF_ERROR(compiled.check_input_name(name));
     }
     return {};
 }
@@ -168,9 +168,12 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
     return rewritten;
 }
 
-Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtime,
-                                    const Graph& graph,
-                                    const CompileOptions& options) {
+}  // namespace
+
+Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
+    const std::shared_ptr<Runtime::Impl>& runtime,
+    const Graph& graph,
+    const CompileOptions& options) {
     const auto start = Clock::now();
     LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,
                           parse_devices(options.devices, *runtime->backends));
@@ -179,6 +182,7 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     Graph defined = graph;
     LEAT_RETURN_IF_ERROR(define_operators(defined.data(), runtime->operators.source()));
     LEAT_RETURN_IF_ERROR(defined.verify());
+    LEAT_RETURN_IF_ERROR(check_default_inputs(defined.data()));
     LEAT_RETURN_IF_ERROR(check_pins(defined.data(), options.pins, devices));
     LEAT_RETURN_IF_ERROR(check_dim_bounds(defined.data(), options));
 
@@ -225,6 +229,9 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     compiled->parts = std::move(placed.parts);
     compiled->has_host_steps = placed.has_host_steps;
     compiled->options = options;
+    if (!graph.data().default_inputs.empty()) {
+        compiled->given = std::make_shared<const Graph>(graph);
+    }
     compiled->deciding_inputs = std::move(placed.deciding_inputs);
     for (int input : compiled->deciding_inputs) {
         report.shape_deciding_inputs.push_back(
@@ -238,14 +245,15 @@ Result<CompiledGraph> compile_graph(const std::shared_ptr<Runtime::Impl>& runtim
     LEAT_RETURN_IF_ERROR(check_shape_options(*compiled));
     LEAT_RETURN_IF_ERROR(make_first_plan(*compiled));
     compiled->base_report.compile_time_ns = nanoseconds_since(start);
-    return CompiledGraph(std::move(compiled));
+    return compiled;
 }
 
-}  // namespace
-
 Result<CompiledGraph> Runtime::compile(const Graph& graph, const CompileOptions& options) const {
-    return catch_bad_alloc("compile the graph",
-                           [&] { return compile_graph(impl_, graph, options); });
+    return catch_bad_alloc("compile the graph", [&]() -> Result<CompiledGraph> {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> compiled,
+                              compile_graph(impl_, graph, options));
+        return CompiledGraph(std::move(compiled));
+    });
 }
 
 }  // namespace leat

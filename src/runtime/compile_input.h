@@ -1,6 +1,8 @@
 // What compile() and load() both do with a graph and its options before anything else.
 #pragma once
 
+#include <memory>
+
 #include "graph/graph_data.h"
 #include "graph/operator_source.h"
 #include "leat/runtime.h"
@@ -11,6 +13,15 @@ namespace leat {
 // the defaults of their attributes, because backends do not see schemas. An error names the node
 // whose operator there is not.
 Status define_operators(GraphData& graph, const OperatorSource& operators);
+
+// What Runtime::compile does, but for running out of memory.
+Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
+    const std::shared_ptr<Runtime::Impl>& runtime,
+    const Graph& graph,
+    const CompileOptions& options);
+
+// invalid_argument: a default input that is no constant of the graph.
+Status check_default_inputs(const GraphData& graph);
 
 // invalid_argument: a number that no compiled graph can have.
 Status check_options(const CompileOptions& options);

@@ -48,9 +48,26 @@ std::vector<std::byte> deciding_bytes(std::span<const int> deciding,
 
 Result<int> CompiledGraph::Impl::find_input(std::string_view name) const {
     const auto name_at = [this](size_t i) -> const std::string& {
-        return graph.value(graph.inputs[i]).name;
+        return i < graph.inputs.size() ? graph.value(graph.inputs[i]).name
+                                       : graph.default_inputs[i - graph.inputs.size()].name;
     };
-    return find_by_name(graph.inputs.size(), name_at, name, "input");
+    const size_t count = graph.inputs.size() + graph.default_inputs.size();
+    LEAT_ASSIGN_OR_RETURN(const int found, find_by_name(count, name_at, name, "input"));
+    if (size_t(found) >= graph.inputs.size()) {
+        return invalid_argument("input '{}' is the graph's constant until a request binds it", name)
+            .with_file(graph.file)
+            .with_hint("its shape follows from the value that is bound");
+    }
+    return found;
+}
+
+Status CompiledGraph::Impl::check_input_name(std::string_view name) const {
+    return is_default_input(name) ? Status() : find_input(name).error();
+}
+
+bool CompiledGraph::Impl::is_default_input(std::string_view name) const {
+    return std::any_of(graph.default_inputs.begin(), graph.default_inputs.end(),
+                       [name](const DefaultInput& input) { return input.name == name; });
 }
 
 Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
@@ -59,8 +76,7 @@ Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
 }
 
 Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
-    std::map<std::string, std::pair<int64_t, std::string>, std::less<>>
-        extents;  // by dim_key()
+    std::map<std::string, std::pair<int64_t, std::string>, std::less<>> extents;  // by dim_key()
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         const ValueData& value = graph.value(graph.inputs[i]);
         if (!value.type.is_tensor() || !value.type.dims) {
@@ -100,7 +116,7 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
 
 Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShapes& shapes) const {
     for (const auto& [name, shape] : shapes) {
-        LEAT_RETURN_IF_ERROR(find_input(name).error());
+        LEAT_RETURN_IF_ERROR(check_input_name(name));
     }
     std::vector<Shape> complete;
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -376,6 +392,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     again->cost_factors = cost_factors;
     again->weight_targets = weight_targets;
     again->mapped = mapped;
+    again->given = given;
     const GraphData& planned = again->planned_graph();
     again->cost_factors.resize(size_t(planned.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
@@ -416,6 +433,10 @@ std::vector<ValueInfo> CompiledGraph::inputs() const {
 }
 std::vector<ValueInfo> CompiledGraph::outputs() const {
     return impl_->source.outputs();
+}
+
+std::vector<ValueInfo> CompiledGraph::default_inputs() const {
+    return impl_->source.default_inputs();
 }
 
 Status CompiledGraph::prepare(const InputShapes& shapes) const {

@@ -45,14 +45,24 @@ struct CompiledGraph::Impl {
     std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
     // Packed constants in the file that it was loaded from; null: it was compiled.
     std::shared_ptr<const MappedWeights> mapped;
-    CompileReport base_report;          // without plans
+    CompileReport base_report;  // without plans
+    // As compile() got it, for open_defaults(); null: it has no default inputs.
+    std::shared_ptr<const Graph> given;
     std::atomic<int> request_count{0};  // that live
 
     // What plans have steps for.
     const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
 
-    // The input's index; not_found with the names that exist.
+    // The input's index; not_found with the names that exist. One that has a default and is not
+    // open here is an error, too.
     Result<int> find_input(std::string_view name) const;
+    // Default inputs have shapes too, which count where they are open.
+    Status check_input_name(std::string_view name) const;
+    // Of those that are not open here.
+    bool is_default_input(std::string_view name) const;
+    // The graph compiled with these default inputs open (sorted): once for all requests. Its other
+    // default inputs are constants, as here.
+    Result<std::shared_ptr<Impl>> open_defaults(const std::vector<std::string>& names);
     Result<int> find_output(std::string_view name) const;
 
     std::optional<Shape> fixed_input_shape(int input) const {
@@ -107,6 +117,9 @@ struct CompiledGraph::Impl {
                                                     std::span<const ValueFact> facts);
     // An error where memory is strict and that of a request does not fit its domain.
     Status check_room(const Plan& plan) const;
+
+    std::mutex opened_mutex_;
+    std::map<std::vector<std::string>, std::shared_ptr<Impl>> opened_;  // by open default inputs
 
     mutable std::mutex mutex_;
     std::list<std::shared_ptr<const Plan>> plans_;

@@ -81,6 +81,7 @@ struct CompiledRecord {
     std::vector<double> cost_factors;
     CompileReport report;  // without plans and placement
     GraphData graph;
+    GraphData given;  // as compile() got it, where that has default inputs; else empty
     PlacementParts placement;
     std::vector<std::string> executables;  // by part; empty: its backend does not save
     // By part, in the order of its executable's; empty: they are packed again.
@@ -247,9 +248,15 @@ void fields(Archive& archive, NodeData& node) {
     }
 }
 template <class Archive>
+void fields(Archive& archive, DefaultInput& input) {
+    auto& [name, type] = input;
+    archive(name);
+    fields(archive, type);
+}
+template <class Archive>
 void fields(Archive& archive, GraphData& graph) {
-    archive(graph.name, graph.file, graph.nodes, graph.values, graph.inputs, graph.outputs,
-            graph.output_names, graph.opset_imports, graph.warnings);
+    archive(graph.name, graph.file, graph.nodes, graph.values, graph.inputs, graph.default_inputs,
+            graph.outputs, graph.output_names, graph.opset_imports, graph.warnings);
 }
 
 // ---- options and reports ----
@@ -426,9 +433,9 @@ void fields(Archive& archive, PartConstantRecord& record) {
 template <class Archive>
 void fields(Archive& archive, CompiledRecord& record) {
     auto& [machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-           report, graph, placement, executables, part_constants, plans, packed] = record;
+           report, graph, given, placement, executables, part_constants, plans, packed] = record;
     archive(machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-            report, graph, placement, executables, part_constants, plans, packed);
+            report, graph, given, placement, executables, part_constants, plans, packed);
 }
 
 }  // namespace leat

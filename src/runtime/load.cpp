@@ -231,6 +231,15 @@ Result<CompiledRecord> read_record(CompiledFile& file) {
         return parse_error("its record is none of a compiled graph");
     }
     LEAT_RETURN_IF_ERROR(check_graph(record.graph));
+    LEAT_RETURN_IF_ERROR(check_graph(record.given));
+    const auto has_name = [](const DefaultInput& a, const DefaultInput& b) {
+        return a.name == b.name;
+    };
+    const std::vector<DefaultInput>& own = record.graph.default_inputs;
+    const std::vector<DefaultInput>& given = record.given.default_inputs;
+    if (!std::equal(own.begin(), own.end(), given.begin(), given.end(), has_name)) {
+        return parse_error("its default inputs are none of the graph that was compiled");
+    }
     return record;
 }
 
@@ -290,6 +299,10 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     }
     compiled->placement = placement_of(std::move(record.placement), std::move(assumed));
     compiled->has_host_steps = record.has_host_steps;
+    if (!record.given.default_inputs.empty()) {
+        compiled->given =
+            std::make_shared<const Graph>(std::make_unique<GraphData>(std::move(record.given)));
+    }
     compiled->options = std::move(record.options);
     compiled->deciding_inputs = std::move(record.deciding_inputs);
     if (!record.cost_factors.empty()) {

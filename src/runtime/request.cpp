@@ -31,6 +31,7 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace pla
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
       counted_(compiled->request_count),
+      place_(place),
       home_(place.group),
       divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs.empty()),
       active_(1, place.group) {
@@ -95,6 +96,30 @@ Status Request::Impl::bind(int input, Value value) {
     inputs[size_t(input)] = std::move(value);
     bound[size_t(input)] = true;
     return {};
+}
+
+Result<std::unique_ptr<Request::Impl>> Request::Impl::with_open(
+    std::string_view default_input) const {
+    const std::shared_ptr<CompiledGraph::Impl>& original = closed == nullptr ? compiled : closed;
+    std::vector<std::string> names = opened;
+    names.insert(std::lower_bound(names.begin(), names.end(), default_input),
+                 std::string(default_input));
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> graph,
+                          original->open_defaults(names));
+    auto request = std::make_unique<Impl>(std::move(graph), place_);
+    LEAT_RETURN_IF_ERROR(request->check_count());
+    LEAT_RETURN_IF_ERROR(request->reserve());
+    request->closed = original;
+    request->opened = std::move(names);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        const std::string& name = compiled->graph.value(compiled->graph.inputs[i]).name;
+        LEAT_ASSIGN_OR_RETURN(const int same, request->compiled->find_input(name));
+        request->inputs[size_t(same)] = inputs[i];
+        request->bound[size_t(same)] = bound[i];
+    }
+    request->user_outputs = user_outputs;
+    request->results = results;
+    return request;
 }
 
 Status Request::Impl::bind_output(int output, Tensor tensor) {
@@ -323,11 +348,28 @@ Request::~Request() = default;
 Request::Request(Request&&) noexcept = default;
 Request& Request::operator=(Request&&) noexcept = default;
 
+// Calls bind(request, index of the input). Where a default input is bound for the first time, that
+// is a request of another graph, which takes the place of this one's unless binding fails.
+template <class Bind>
+Status Request::bind_by_name(std::string_view input, const Bind& bind) {
+    LEAT_RETURN_IF_ERROR(impl_->check_not_started());
+    std::unique_ptr<Impl> opened;
+    if (impl_->compiled->is_default_input(input)) {
+        LEAT_ASSIGN_OR_RETURN(opened, impl_->with_open(input));
+    }
+    Impl& request = opened == nullptr ? *impl_ : *opened;
+    LEAT_ASSIGN_OR_RETURN(const int index, request.compiled->find_input(input));
+    LEAT_RETURN_IF_ERROR(bind(request, index));
+    if (opened != nullptr) {
+        impl_ = std::move(opened);
+    }
+    return {};
+}
+
 Status Request::bind(std::string_view input, const Value& value) {
     return catch_bad_alloc("bind the input", [&]() -> Status {
-        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
-        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
-        return impl_->bind(index, value);
+        return bind_by_name(input,
+                            [&](Impl& request, int index) { return request.bind(index, value); });
     });
 }
 
@@ -336,27 +378,27 @@ Status Request::bind_memory(std::string_view input,
                             std::optional<Shape> shape,
                             const void* data,
                             int64_t count) {
-    return catch_bad_alloc("bind the input", [&]() -> Status {
-        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
-        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_input(input));
+    const auto bind = [&](Impl& request, int index) -> Status {
         if (!shape) {
-            shape = impl_->compiled->fixed_input_shape(index);
+            shape = request.compiled->fixed_input_shape(index);
         }
+        const std::string& file = request.compiled->graph.file;
         if (!shape) {
             return invalid_argument("input '{}' has no fixed shape", input)
-                .with_file(impl_->compiled->graph.file)
+                .with_file(file)
                 .with_hint("use bind(name, shape, span), or give CompileOptions::shapes");
         }
         if (shape->element_count() != count) {
             return invalid_argument("input '{}': the number of elements does not match the shape",
                                     input)
-                .with_file(impl_->compiled->graph.file)
+                .with_file(file)
                 .with_found(fmt::format("{} elements", count))
                 .with_needed(
                     fmt::format("{} for shape {}", shape->element_count(), shape->to_string()));
         }
-        return impl_->bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
-    });
+        return request.bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
+    };
+    return catch_bad_alloc("bind the input", [&] { return bind_by_name(input, bind); });
 }
 
 Status Request::bind_output(std::string_view output, Tensor tensor) {

@@ -50,7 +50,13 @@ struct Request::Impl {
     PlacementReport placement_report() const;
     void trim();
 
+    // A request of the graph in which the default input is open, too, with all that is bound here.
+    Result<std::unique_ptr<Impl>> with_open(std::string_view default_input) const;
+
     std::shared_ptr<CompiledGraph::Impl> compiled;
+    // Where default inputs are bound: the graph that it was made of, and their names, sorted.
+    std::shared_ptr<CompiledGraph::Impl> closed;
+    std::vector<std::string> opened;
     std::vector<Value> inputs;         // by input
     std::vector<bool> bound;           // by input
     std::vector<Tensor> user_outputs;  // by output; undefined: in the arena
@@ -93,6 +99,7 @@ struct Request::Impl {
     Status collect_results();
     void copy_output(int output, int part, Tensor& target);
 
+    RequestPlace place_;
     int home_;  // part of the calling thread
     bool divides_batches_;
     std::vector<RequestPart> parts_;                         // by thread group

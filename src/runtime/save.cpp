@@ -106,6 +106,9 @@ Status save(const CompiledGraph::Impl& compiled,
     record.cost_factors = compiled.cost_factors;
     record.report = compiled.base_report;
     record.graph = compiled.graph;
+    if (compiled.given != nullptr) {
+        record.given = compiled.given->data();
+    }
     record.placement = record_placement(compiled.placement);
     for (const std::shared_ptr<const DevicePart>& part : compiled.parts) {
         LEAT_ASSIGN_OR_RETURN(std::string executable, part->save());
@@ -116,7 +119,7 @@ Status save(const CompiledGraph::Impl& compiled,
     {
         // Once to find the constants, whose packed copies are part of the record.
         ByteWriter<BlobWriter> first(blobs);
-        first(record.graph);
+        first(record.graph, record.given);
     }
     if (options.saves_packed_weights) {
         record.packed = record_packed(compiled.runtime->weights, blobs);

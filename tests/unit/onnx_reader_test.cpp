@@ -195,17 +195,20 @@ TEST(OnnxReader, SubmessagesThatOccurTwiceMerge) {
     EXPECT_EQ(graph->data().value(graph->data().inputs[0]).type.to_string(), "f32[2,3]");
 }
 
-TEST(OnnxReader, InitializersThatAreInputsAreConstantsWithOneWarning) {
+// From IR version 4 on they are defaults: runtime_default_inputs_test.cpp.
+TEST(OnnxReader, InitializersThatAreInputsAreConstantsWithOneWarningInOldFiles) {
     ModelParts parts = unary_model("Relu");
     parts.nodes = {node("Add", {"x", "w"}, {"h"}), node("Add", {"h", "v"}, {"y"})};
     parts.inputs.push_back(f32_info("w", {2}));
     parts.inputs.push_back(f32_info("v", {2}));
     parts.initializers = {testing::raw_tensor<float>("w", {2}, {1, 2}),
                           testing::raw_tensor<float>("v", {2}, {1, 2})};
+    parts.ir_version = 3;
     TemporaryFolder folder;
     const Result<Graph> graph = folder.load(parts);
     ASSERT_TRUE(graph.ok());
     EXPECT_EQ(graph->inputs().size(), 1U);
+    EXPECT_TRUE(graph->default_inputs().empty());
     ASSERT_EQ(graph->warnings().size(), 1U);
     EXPECT_THAT(graph->warnings()[0], HasSubstr("'w'"));
 }
