@@ -237,6 +237,38 @@ TEST(DropoutInference, RefusesRandomNumbers) {
               StatusCode::kUnsupported);
 }
 
+// Indices as an i64 matrix.
+ValueFact known_rows(int64_t rows, const Ints& values) {
+    const Shape shape{rows, int64_t(values.size()) / rows};
+    ValueFact fact = typed({shape[0], shape[1]}, DType::kInt64);
+    fact.value = Tensor::from<int64_t>(shape, values).value();
+    return fact;
+}
+
+// Of numpy: a[[...]] raises IndexError for each of these.
+TEST(GatherInference, KnowsIndicesThatAreOutOfRange) {
+    const auto fails = [](const Inferred& inferred, const char* range) {
+        EXPECT_THAT(inferred.type(), HasSubstr("an index is out of range"));
+        EXPECT_THAT(inferred.type(), HasSubstr(range));
+    };
+    const Attributes axis_1 = {{"axis", int64_t{1}}};
+    const ValueFact x = typed({2, 5});
+    EXPECT_EQ(infer("Gather", {x, known({4, -5})}, axis_1).type(), "f32[2,2]");
+    fails(infer("Gather", {x, known({4, 5})}, axis_1), "[-5, 5)");
+    fails(infer("Gather", {x, known({-6})}, axis_1), "[-5, 5)");
+    fails(infer("Gather", {x, known_scalar(2)}), "[-2, 2)");
+    EXPECT_EQ(infer("Gather", {typed({"n"}), known({100})}).type(), "f32[1]") << "n may be 101";
+    fails(infer("GatherElements", {x, known_rows(2, {0, 1, 2, 5})}, axis_1), "[-5, 5)");
+    fails(infer("ScatterElements", {x, known_rows(1, {0, 3}), typed({1, 2})}), "[-2, 2)");
+    EXPECT_EQ(infer("GatherND", {x, known_rows(2, {0, 4, -2, -5})}).type(), "f32[2]");
+    fails(infer("GatherND", {x, known_rows(2, {0, 4, 1, 5})}), "[-5, 5)");
+    fails(infer("GatherND", {x, known_rows(2, {0, 4, 2, 0})}), "[-2, 2)");
+    fails(infer("GatherND", {x, known_rows(2, {0, 5})}, {{"batch_dims", int64_t{1}}}), "[-5, 5)");
+    fails(infer("ScatterND", {x, known_rows(1, {1, -6}), typed({1})}), "[-5, 5)");
+    // Positions of no index pick the whole.
+    EXPECT_EQ(infer("GatherND", {x, typed({3, 0}, DType::kInt64)}).type(), "f32[3,2,5]");
+}
+
 TEST(GatherRun, NamesTheIndexThatIsOutOfRange) {
     const Tensor x = Tensor::from<float>({2}, std::vector<float>{1, 2}).value();
     const Tensor index = Tensor::from<int64_t>({1}, Ints{-3}).value();

@@ -29,6 +29,27 @@ void gather_extents(InferContext& context) {
     track_extents(context, 0, context.input(0).dtype, std::move(picked));
 }
 
+}  // namespace
+
+Status check_known_indices(const InferContext& context, int64_t first_axis, int64_t depth) {
+    const Tensor* const indices = context.value(1);
+    const std::optional<Dims>& dims = context.input(0).dims;
+    if (indices == nullptr || !dims) {
+        return {};
+    }
+    const TensorArg elements = arg_of(*indices);
+    const int64_t count = indices->element_count();
+    for (int64_t i = 0; i < count; ++i) {
+        const DimSpec& dim = (*dims)[size_t(first_axis + i % depth)];
+        if (dim.is_fixed() && normalize_index(index_at(elements, i), dim.extent()) < 0) {
+            return index_error(context.node(), index_at(elements, i), dim.extent());
+        }
+    }
+    return {};
+}
+
+namespace {
+
 Status infer_gather(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_index_type(context, 1, "indices"));
     const TypeInfo& x = context.input(0);
@@ -43,6 +64,7 @@ Status infer_gather(InferContext& context) {
     LEAT_ASSIGN_OR_RETURN(const int axis,
                           normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
     LEAT_RETURN_IF_ERROR(check_output_rank(x.rank() - 1 + indices.rank()));
+    LEAT_RETURN_IF_ERROR(check_known_indices(context, axis, 1));
     Dims dims;
     dims.reserve(x.dims->size() - 1 + indices.dims->size());
     dims.assign(x.dims->begin(), x.dims->begin() + axis);
@@ -74,6 +96,7 @@ Status infer_gather_elements(InferContext& context) {
                     .with_needed(fmt::format("at most {}", whole.extent()));
             }
         }
+        LEAT_RETURN_IF_ERROR(check_known_indices(context, axis, 1));
     }
     context.set_output(0, x.dtype, indices.dims);
     return {};
@@ -105,6 +128,7 @@ Status infer_gather_nd(InferContext& context) {
             .with_needed("batch_dims + indices of a position <= rank of the data");
     }
     LEAT_RETURN_IF_ERROR(check_batches(x, indices, batch_dims));
+    LEAT_RETURN_IF_ERROR(check_known_indices(context, batch_dims, depth));
     Dims dims(indices.dims->begin(), indices.dims->end() - 1);
     dims.insert(dims.end(), x.dims->begin() + batch_dims + depth, x.dims->end());
     LEAT_RETURN_IF_ERROR(check_output_rank(int64_t(dims.size())));

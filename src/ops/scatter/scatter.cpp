@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/elementwise/element_access.h"
+#include "ops/gather/gather.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
@@ -60,6 +61,7 @@ Status infer_scatter_nd(InferContext& context) {
             .with_found(fmt::format("{}", depth))
             .with_needed(fmt::format("at most {}", data.rank()));
     }
+    LEAT_RETURN_IF_ERROR(check_known_indices(context, 0, depth));
     Dims needed(indices.dims->begin(), indices.dims->end() - 1);
     needed.insert(needed.end(), data.dims->begin() + depth, data.dims->end());
     return check_updates(updates, needed);
@@ -91,7 +93,7 @@ Status infer_scatter_elements(InferContext& context) {
                 .with_needed(fmt::format("at most {}", whole.extent()));
         }
     }
-    return {};
+    return check_known_indices(context, axis, 1);
 }
 
 bool scatter_elements_gives_rows(const ShardArgs& args) {
