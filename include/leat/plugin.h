@@ -261,7 +261,7 @@ typedef struct LeatNodeView {
     int32_t input_count;
     const int32_t* inputs;  // values; -1: absent
     int32_t output_count;
-    const int32_t* outputs;
+    const int32_t* outputs;  // values; -1: an optional one that the node does not have
     int32_t attribute_count;
     const LeatAttributeView* const* attributes;
     int32_t subgraph_count;

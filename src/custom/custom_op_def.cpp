@@ -22,6 +22,15 @@ int most_operands(const std::vector<OperandSpec>& operands) {
     return is_open ? -1 : int(operands.size());
 }
 
+uint32_t named_output_bits(const CustomOperator& schema) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < schema.outputs.size() && i < 32; ++i) {
+        const OperandSpec& output = schema.outputs[i];
+        bits |= output.is_optional || output.is_variadic ? 0 : 1U << i;
+    }
+    return bits;
+}
+
 uint32_t shape_input_bits(const CustomOperator& schema) {
     uint32_t bits = 0;
     for (size_t i = 0; i < schema.inputs.size() && i < 32; ++i) {
@@ -80,6 +89,7 @@ CustomOpDef::CustomOpDef(CustomOperator described,
     max_inputs = most_operands(schema.inputs);
     min_outputs = leading_required(schema.outputs);
     max_outputs = most_operands(schema.outputs);
+    named_outputs = named_output_bits(schema);
     infer = custom::infer_custom;
     reference = schema.kernels.empty() ? nullptr : custom::run_custom_reference;
     cost = schema.cost ? cost_of_custom : nullptr;

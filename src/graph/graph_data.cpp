@@ -247,6 +247,32 @@ NodeId GraphData::add_node(std::string domain,
     return id;
 }
 
+void drop_absent_outputs(NodeData& node) {
+    if (node.def == nullptr || node.def->max_outputs < 0) {
+        return;
+    }
+    std::vector<ValueId>& outputs = node.outputs;
+    while (!outputs.empty() && !outputs.back().valid() &&
+           !needs_name(*node.def, int(outputs.size()) - 1)) {
+        outputs.pop_back();
+    }
+}
+
+void GraphData::settle_outputs() {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+        NodeData& node = nodes[n];
+        drop_absent_outputs(node);
+        const bool is_variadic = node.def != nullptr && node.def->max_outputs < 0;
+        for (size_t i = 0; is_variadic && i < node.outputs.size(); ++i) {
+            if (!node.outputs[i].valid() && !needs_name(*node.def, int(i))) {
+                node.outputs[i] = add_value(fresh_name(fmt::format("{}.{}", node.name, i)), {});
+                value(node.outputs[i]).producer = {int32_t(n)};
+                value(node.outputs[i]).output_index = int32_t(i);
+            }
+        }
+    }
+}
+
 std::string GraphData::fresh_name(std::string_view stem) {
     for (; indexed_values_ < values.size(); ++indexed_values_) {
         names_.emplace(values[indexed_values_].name, 0);

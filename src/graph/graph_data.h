@@ -140,6 +140,10 @@ struct DefaultInput {
     TypeInfo type;
 };
 
+// Drops optional outputs without a name from the end of the node's list. Unknown operators and
+// variadic lists keep theirs: their number counts.
+void drop_absent_outputs(NodeData& node);
+
 class GraphData {
   public:
     std::string name;
@@ -178,6 +182,9 @@ class GraphData {
                     int output_count,
                     Attributes attributes = {},
                     std::string node_name = {});
+    // Drops optional outputs without a name from the ends of the nodes' lists, and gives values to
+    // nameless parts of variadic lists: by their shapes kernels know where the other parts lie.
+    void settle_outputs();
     // A name that no value has yet, beginning with `stem`.
     std::string fresh_name(std::string_view stem);
 

@@ -9,6 +9,9 @@
 namespace leat {
 namespace {
 
+// OpDef has a bit for each of so many outputs.
+constexpr int kMaxMarkedOutputs = 32;
+
 // Shapes have at most kMaxRank elements, so do lists that describe one per axis twice (Pad).
 constexpr int64_t kMaxExtents = int64_t{4} * kMaxRank;
 
@@ -32,6 +35,26 @@ Status check_count(const char* what, size_t count, int low, int high) {
     return invalid_argument("wrong number of {}", what)
         .with_found(std::to_string(count))
         .with_needed(describe_range(low, high));
+}
+
+Status check_operands(const NodeData& node, std::span<const ValueFact* const> inputs) {
+    const OpDef& def = *node.def;
+    LEAT_RETURN_IF_ERROR(check_count("inputs", node.own_inputs(), def.min_inputs, def.max_inputs));
+    LEAT_RETURN_IF_ERROR(
+        check_count("outputs", node.outputs.size(), def.min_outputs, def.max_outputs));
+    for (int i = 0; i < def.min_inputs; ++i) {
+        if (inputs[size_t(i)] == nullptr) {
+            return invalid_argument("input {} is absent but required", i);
+        }
+    }
+    for (int i = 0; i < kMaxMarkedOutputs; ++i) {
+        const bool has_name = size_t(i) < node.outputs.size() && node.outputs[size_t(i)].valid();
+        if (needs_name(def, i) && !has_name) {
+            return invalid_argument("output {} has no name, and is not optional", i)
+                .with_needed(fmt::format("a name for output {}, whether it is read or not", i));
+        }
+    }
+    return {};
 }
 
 // An epilogue's operand broadcasts to the result and leaves its shape as it is.
@@ -106,18 +129,9 @@ Status infer_checked(const NodeData& node,
         return unsupported("the operator is not implemented")
             .with_hint("compile with another backend, or rewrite the model without it");
     }
-    const size_t own = node.own_inputs();
-    const OpDef& def = *node.def;
-    LEAT_RETURN_IF_ERROR(check_count("inputs", own, def.min_inputs, def.max_inputs));
-    LEAT_RETURN_IF_ERROR(
-        check_count("outputs", node.outputs.size(), def.min_outputs, def.max_outputs));
-    for (int i = 0; i < def.min_inputs; ++i) {
-        if (inputs[size_t(i)] == nullptr) {
-            return invalid_argument("input {} is absent but required", i);
-        }
-    }
-    InferContext context(node, inputs.first(own), outputs);
-    LEAT_RETURN_IF_ERROR(def.infer(context));
+    LEAT_RETURN_IF_ERROR(check_operands(node, inputs));
+    InferContext context(node, inputs.first(node.own_inputs()), outputs);
+    LEAT_RETURN_IF_ERROR(node.def->infer(context));
     if (!node.epilogue.empty()) {
         LEAT_RETURN_IF_ERROR(check_epilogue(node, inputs, outputs[0]));
     }
@@ -351,6 +365,10 @@ bool broadcasts_to_rows(const TensorArg& operand, ShardPart part, const Shape& r
         return has_axis_0 && operand.shape[0] == result[0];
     }
     return part == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
+}
+
+bool needs_name(const OpDef& def, int output) {
+    return output < kMaxMarkedOutputs && (def.named_outputs >> unsigned(output) & 1U) != 0;
 }
 
 Status infer_node(const NodeData& node,

@@ -43,7 +43,7 @@ class InferContext {
     int input_count() const { return int(inputs_.size()); }
     int output_count() const { return int(outputs_.size()); }
     bool has_input(int i) const { return i < input_count() && inputs_[size_t(i)] != nullptr; }
-    // True if output i exists and somebody may use it.
+    // True if the node lists output i, be it without a name.
     bool has_output(int i) const { return i < output_count(); }
     // Precondition: has_input(i).
     const TypeInfo& input(int i) const { return inputs_[size_t(i)]->type; }
@@ -175,6 +175,9 @@ struct OpDef {
     int max_inputs = 1;  // -1: any number
     int min_outputs = 1;
     int max_outputs = 1;  // -1: any number
+    // Bit i: output i is not optional; a node that gives it no name is an error. Parts of a
+    // variadic list may go without names.
+    uint32_t named_outputs = 0b1;
     Status (*infer)(InferContext& context) = nullptr;
     ReferenceKernel reference = nullptr;
     Cost (*cost)(const NodeData& node,
@@ -208,6 +211,9 @@ struct OpDef {
     // Builds the gradient; the slot is filled by a later version.
     void* gradient = nullptr;
 };
+
+// True if a node of the operator has to give output i a name.
+bool needs_name(const OpDef& def, int output);
 
 // The operator, or null. Domains "ai.onnx" and "" are the same. Defined by the generated table of
 // src/ops.

@@ -8,11 +8,11 @@
 //     prob = Identity(y)
 //   }
 //
-// An absent input is "_". "+Op(...)" is an epilogue step; "+Sub(z, .)" has the node's result on the
-// right. The text after "#" is the node's name where it is not that of its first result; "p = y:
-// f32[2]" in the list of outputs names a value's output otherwise than the value. Floats always
-// carry a point, an exponent, "inf" or "nan" among attributes, so that they are not taken for
-// integers.
+// An absent input or output is "_". "+Op(...)" is an epilogue step; "+Sub(z, .)" has the node's
+// result on the right. The text after "#" is the node's name where it is not that of its first
+// result; "p = y: f32[2]" in the list of outputs names a value's output otherwise than the value.
+// Floats always carry a point, an exponent, "inf" or "nan" among attributes, so that they are not
+// taken for integers.
 #pragma once
 
 #include <cstdint>

@@ -139,9 +139,10 @@ void GraphBuilder::infer(NodeData& node) {
             return;
         }
     }
-    std::vector<ValueFact> outputs(node.outputs.size());
     // A custom operator may live shorter than the graph.
     const OpDef* own = std::exchange(node.def, def);
+    drop_absent_outputs(node);
+    std::vector<ValueFact> outputs(node.outputs.size());
     const bool is_inferred = infer_node(node, inputs, outputs).ok();
     node.def = own;
     if (!is_inferred) {

@@ -497,9 +497,8 @@ Status Importer::import_operator(Scope& scope,
     for (const std::string_view name : proto.output) {
         node.outputs.push_back(name.empty() ? ValueId{} : scope.values[name]);
     }
-    while (!node.outputs.empty() && !node.outputs.back().valid()) {
-        node.outputs.pop_back();
-    }
+    node.def = find_op(node.domain, node.op_type);
+    drop_absent_outputs(node);
     LEAT_ASSIGN_OR_RETURN(node.device_configurations, read_device_configurations(model_, proto));
     LEAT_ASSIGN_OR_RETURN(const int64_t opset, opset_of(scope, node.domain));
     return add_upgraded(scope.builder, std::move(node), opset);

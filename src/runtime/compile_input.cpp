@@ -23,6 +23,7 @@ Status define_operators(GraphData& graph, const OperatorSource& operators) {
             custom::add_defaults(node);
         }
     }
+    graph.settle_outputs();
     return {};
 }
 

@@ -10,8 +10,8 @@
 namespace leat {
 
 // Nodes that leat's table does not know get the Runtime's operators, which live as long as it, and
-// the defaults of their attributes, because backends do not see schemas. An error names the node
-// whose operator there is not.
+// the defaults of their attributes, because backends do not see schemas. Outputs without a name are
+// settled then (GraphData::settle_outputs). An error names the node whose operator there is not.
 Status define_operators(GraphData& graph, const OperatorSource& operators);
 
 // What Runtime::compile does, but for running out of memory.

@@ -34,7 +34,8 @@ void infer_on_device(const CustomOpDef& def,
     NodeData node = lowered::import_node(view);
     node.def = &def;
     node.inputs.resize(inputs.size());
-    node.outputs.resize(def.schema.outputs.size());
+    // Any name will do: devices get nodes with all outputs only.
+    node.outputs.assign(def.schema.outputs.size(), ValueId{0});
     std::vector<ValueFact> facts(inputs.size());
     std::vector<const ValueFact*> given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {

@@ -375,6 +375,31 @@ void check_profiling(Context& context) {
     }
 }
 
+// The parts of x: the node does not have the second, and nobody reads the third.
+void check_absent_outputs(Context& context) {
+    context.start();
+    GraphView graph;
+    const int32_t x = graph.input("x", kFloat32, {8});
+    const int32_t first = graph.value("first", kFloat32, {2});
+    const int32_t third = graph.value("third", kFloat32, {2});
+    const int32_t last = graph.value("last", kFloat32, {2});
+    graph.node("Split", {x}, {first, -1, third, last});
+    graph.output(last);
+    graph.output(first);
+    const auto run = [&](Compiled& compiled) {
+        compiled.link({});
+        const LeatBinding y = bind_room(context, 8);
+        const LeatBinding z = bind_room(context, 8);
+        context.wait_ok(compiled.execute({bind(context, {1, 2, 3, 4, 5, 6, 7, 8})}, {y, z}));
+        expect_floats(context, y, {7, 8});
+        expect_floats(context, z, {1, 2});
+    };
+    Compiled compiled(context, graph);
+    run(compiled);
+    Compiled loaded(context, compiled.save());
+    run(loaded);
+}
+
 void check_step_names(Context& context) {
     context.start();
     const auto graph = relu_graph();
@@ -493,6 +518,7 @@ void check_preprocess(Context& context) {
 constexpr Check kChecks[] = {
     {"signal_after_execute", check_signal_after_execute},
     {"views_are_borrowed", check_views_are_borrowed},
+    {"absent_outputs", check_absent_outputs},
     {"arguments_are_read", check_arguments_are_read},
     {"no_memory_in_execute", check_no_memory_in_execute},
     {"symbolic_dims", check_symbolic_dims},

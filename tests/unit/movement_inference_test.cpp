@@ -72,7 +72,9 @@ Inferred infer(const char* op,
     node.op_type = op;
     node.def = find_op("", op);
     node.attributes = std::move(attributes);
-    node.outputs.resize(size_t(output_count));
+    for (int i = 0; i < output_count; ++i) {
+        node.outputs.push_back(ValueId{100 + i});
+    }
     std::vector<const ValueFact*> pointers;
     pointers.reserve(inputs.size());
     for (const ValueFact& input : inputs) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph_data.h"
+#include "graph/op_def.h"
 #include "onnx_bytes.h"
 
 namespace leat {
@@ -254,6 +255,34 @@ TEST(OnnxUpgrade, OtherForms) {
     EXPECT_EQ(Upgraded({"Tile", 1, "", {{2, 3}, {}, {}}}).data().nodes.back().inputs.size(), 2U);
     EXPECT_THAT(Upgraded({"Clip", 6, int_attribute("max", 6)}).error,
                 HasSubstr("node 'n' (Clip): attribute 'max' has the wrong type"));
+}
+
+// Rules look at outputs that a node need not have, or name.
+TEST(OnnxUpgrade, NodesWithoutAFirstOutputAreErrors) {
+    std::vector<std::string> names = {"Upsample", "Scatter"};
+    for (const OpDef* def : all_ops()) {
+        names.emplace_back(def->name);
+    }
+    for (const std::string& op : names) {
+        for (const int64_t opset : {1, 6, 8, 9, 10, 11, 12, 13, 17, 21}) {
+            for (const size_t inputs : {1, 2, 5}) {
+                for (const size_t outputs : {0, 1}) {
+                    ModelParts parts;
+                    parts.opset = opset;
+                    parts.inputs = {f32_info("x", {2, 3, 4, 5})};
+                    parts.outputs = {testing::value_info("y", "")};
+                    parts.nodes = {node(op, std::vector<std::string>(inputs, "x"),
+                                        std::vector<std::string>(outputs), "", "n"),
+                                   node("Identity", {"x"}, {"y"})};
+                    TemporaryFolder folder;
+                    const Result<Graph> graph = folder.load(parts);
+                    const bool may_lack_names = op == "Split" && outputs > 0;
+                    EXPECT_TRUE(may_lack_names || !graph.ok() || !graph->verify().ok())
+                        << op << ", opset " << opset;
+                }
+            }
+        }
+    }
 }
 
 }  // namespace

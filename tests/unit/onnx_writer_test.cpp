@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph_data.h"
+#include "graph/inference.h"
 #include "onnx/exporter.h"
 #include "onnx_bytes.h"
 
@@ -39,6 +40,32 @@ TEST(OnnxWriter, GraphsReadBackEqual) {
     ASSERT_TRUE(save_onnx(*back, folder.path() / "h.onnx").ok());
     EXPECT_EQ(std::filesystem::file_size(folder.path() / "g.onnx"),
               std::filesystem::file_size(folder.path() / "h.onnx"));
+}
+
+// x[6] in three parts, of which only the first has a name.
+TEST(OnnxWriter, PartsWithoutNamesStay) {
+    for (const int64_t opset : {13, 18}) {
+        TemporaryFolder folder;
+        testing::ModelParts parts;
+        parts.opset = opset;
+        parts.inputs = {testing::f32_info("x", {6})};
+        parts.outputs = {testing::value_info("a", "")};
+        parts.nodes = {testing::node("Split", {"x"}, {"a", "", ""},
+                                     opset < 18 ? "" : testing::int_attribute("num_outputs", 3))};
+        Result<Graph> graph = folder.load(parts);
+        for (int written = 0; written < 3; ++written) {
+            ASSERT_TRUE(graph.ok()) << graph.error().message();
+            EXPECT_EQ(graph->data().nodes[0].outputs.size(), 3U) << "opset " << opset;
+            const Result<std::vector<ValueFact>> facts = infer_graph(graph->data(), {}, {});
+            ASSERT_TRUE(facts.ok()) << facts.error().message();
+            const ValueId a = graph->data().outputs[0];
+            EXPECT_EQ((*facts)[size_t(a.index)].type.to_string(), "f32[2]") << "opset " << opset;
+            const Status saved = save_onnx(*graph, folder.path() / "g.onnx");
+            ASSERT_TRUE(saved.ok()) << saved.message();
+            graph =
+                written == 0 ? load_onnx(folder.path() / "g.onnx") : parse_graph(graph->to_text());
+        }
+    }
 }
 
 TEST(OnnxWriter, AFileMayReplaceTheOneItWasReadFrom) {

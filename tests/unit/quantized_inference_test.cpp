@@ -27,7 +27,7 @@ std::string infer(const char* op,
     node.op_type = op;
     node.def = find_op("", op);
     node.attributes = std::move(attributes);
-    node.outputs.resize(1);
+    node.outputs = {ValueId{100}};
     node.inputs.resize(inputs.size());
     std::vector<const ValueFact*> pointers;
     pointers.reserve(inputs.size());

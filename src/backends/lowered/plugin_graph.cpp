@@ -139,6 +139,7 @@ ImportedGraph import_graph(const LeatGraphView& view, int64_t max_kept_bytes) {
     for (const ValueId id : result.graph.outputs) {
         result.graph.output_names.push_back(result.graph.value(id).name);
     }
+    result.graph.settle_outputs();
     result.states.assign(view.states, view.states + view.state_count);
     return result;
 }

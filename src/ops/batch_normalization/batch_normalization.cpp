@@ -1,5 +1,6 @@
 #include "ops/batch_normalization/batch_normalization.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ops/shard_rules.h"
@@ -45,9 +46,12 @@ Status infer_batch_normalization(InferContext& context) {
     }
     context.set_output(0, x);
     const bool training = context.node().attr("training_mode", int64_t{0}) != 0;
-    if (context.output_count() > 1 && !training) {
+    const std::vector<ValueId>& outputs = context.node().outputs;
+    const auto named = std::count_if(outputs.begin(), outputs.end(),
+                                     [](ValueId output) { return output.valid(); });
+    if (named > 1 && !training) {
         return invalid_argument("only training_mode = 1 has running statistics")
-            .with_found(fmt::format("{} outputs and training_mode = 0", context.output_count()))
+            .with_found(fmt::format("{} outputs and training_mode = 0", named))
             .with_needed("1 output");
     }
     for (int i = 1; i < context.output_count(); ++i) {

@@ -167,12 +167,8 @@ Status infer_dynamic_quantize_linear(InferContext& context) {
     type.dtype = DType::kUint8;
     context.set_output(0, std::move(type));
     const std::vector<DimSpec> scalar;
-    if (context.has_output(1)) {
-        context.set_output(1, DType::kFloat32, scalar);
-    }
-    if (context.has_output(2)) {
-        context.set_output(2, DType::kUint8, scalar);
-    }
+    context.set_output(1, DType::kFloat32, scalar);
+    context.set_output(2, DType::kUint8, scalar);
     return {};
 }
 
@@ -209,7 +205,9 @@ constexpr OpDef kQuantizeOps[] = {
      .gives_rows = quantize_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
     {.name = "DynamicQuantizeLinear",
+     .min_outputs = 3,
      .max_outputs = 3,
+     .named_outputs = 0b111,
      .infer = infer_dynamic_quantize_linear,
      .reference = dynamic_quantize_linear_reference,
      .cost = quantize_cost},

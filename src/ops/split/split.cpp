@@ -94,6 +94,7 @@ constexpr OpDef kSplitOps[] = {
     {.name = "Split",
      .max_inputs = 2,
      .max_outputs = -1,
+     .named_outputs = 0,
      .infer = infer_split,
      .reference = split_reference,
      .shape_inputs = 0b10,
