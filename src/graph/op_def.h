@@ -87,7 +87,10 @@ Result<int> normalize_axis(int64_t axis, int rank);
 // A tensor as a kernel sees it. Strides are in elements (packed types: row-major only).
 using Strides = std::array<int64_t, kMaxRank>;
 struct TensorArg {
-    DType dtype = DType::kUndefined;  // kUndefined: an absent optional input or unused output
+    // kUndefined: an absent optional input, or an output that is not to be written, because nobody
+    // reads it or it is known already. Such an output has its shape all the same, unless it is
+    // optional and has no name: it may lie between others.
+    DType dtype = DType::kUndefined;
     Shape shape;
     Strides strides{};
     std::byte* data = nullptr;  // null while planning, unless constant
@@ -188,9 +191,9 @@ struct OpDef {
     uint32_t shape_inputs = 0;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
-    // Set where the operator only copies: its boxes, which cover all outputs; none if some output
-    // is no box (a slice with steps). Constant operands have data. Where a box is contiguous memory
-    // the copy may be saved.
+    // Set where the operator only copies: its boxes, which cover all outputs that are present; none
+    // if some output is no box (a slice with steps). Constant operands have data. Where a box is
+    // contiguous memory the copy may be saved.
     std::vector<CopiedBox> (*copied_boxes)(const NodeData& node,
                                            std::span<const TensorArg> inputs,
                                            std::span<const TensorArg> outputs) = nullptr;

@@ -444,7 +444,10 @@ class PlanBuilder {
         }
         for (ValueId id : node.outputs) {
             const bool is_wanted = id.valid() && (id == node.outputs[0] || has_reader(id));
-            args.push_back(is_wanted && !is_known(id) ? argument(id) : TensorArg{});
+            args.push_back(argument(id));
+            if (!is_wanted || is_known(id)) {
+                args.back().dtype = DType::kUndefined;
+            }
         }
         const std::span<TensorArg> all(args);
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),

@@ -102,17 +102,12 @@ MemoryStep describe_step(const Plan& plan, const PlanStep& step) {
         }
     }
     const std::span<const TensorArg> args = std::span(plan.args).subspan(size_t(step.first_arg));
-    const DType dtype = plan.output_arg(step, 0).dtype;
-    // Elements of less than a byte have no address, strings no bytes here.
-    if (dtype == DType::kString || bits_of(dtype) % 8 != 0) {
-        return described;
-    }
     for (const ContiguousBox& box :
          contiguous_boxes(node, args.subspan(0, size_t(step.input_count)),
                           args.subspan(size_t(step.input_count), size_t(step.output_count)))) {
         const int32_t input = node.inputs[size_t(box.input)].index;
         const int32_t output = node.outputs[size_t(box.output)].index;
-        const int64_t offset = box.element_offset * (bits_of(dtype) / 8);
+        const int64_t offset = box.element_offset * (bits_of(args[size_t(box.input)].dtype) / 8);
         described.views.push_back(box.is_output_whole ? ValueView{input, output, offset}
                                                       : ValueView{output, input, offset});
     }

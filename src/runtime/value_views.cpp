@@ -64,7 +64,10 @@ bool renames_memory(const NodeData& node, const TensorArg& input, const TensorAr
 std::vector<ContiguousBox> contiguous_boxes(const NodeData& node,
                                             std::span<const TensorArg> inputs,
                                             std::span<const TensorArg> outputs) {
-    if (node.def->copied_boxes == nullptr || !node.epilogue.empty()) {
+    // Elements of less than a byte have no address, strings no bytes here.
+    const bool has_addresses =
+        !inputs.empty() && inputs[0].dtype != DType::kString && bits_of(inputs[0].dtype) % 8 == 0;
+    if (node.def->copied_boxes == nullptr || !node.epilogue.empty() || !has_addresses) {
         return {};
     }
     std::vector<ContiguousBox> contiguous;

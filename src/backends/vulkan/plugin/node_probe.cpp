@@ -53,8 +53,8 @@ class DryWriter final : public KernelWriter {
 std::vector<TensorArg> args_of(std::span<const ValueFact> facts) {
     std::vector<TensorArg> args(facts.size());
     for (size_t i = 0; i < facts.size(); ++i) {
-        if (facts[i].type.dtype != DType::kUndefined) {
-            args[i] = row_major_arg(facts[i].type.dtype, *facts[i].type.fixed_shape(),
+        if (const std::optional<Shape> shape = facts[i].type.fixed_shape()) {
+            args[i] = row_major_arg(facts[i].type.dtype, *shape,
                                     facts[i].value ? facts[i].value->bytes() : nullptr);
         }
     }
