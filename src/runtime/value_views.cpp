@@ -47,7 +47,8 @@ bool may_rename_memory(const NodeData& node) {
 }
 
 bool renames_memory(const NodeData& node, const TensorArg& input, const TensorArg& output) {
-    if (!may_rename_memory(node)) {
+    // Strings have no place in the arena that a second value could name.
+    if (!may_rename_memory(node) || input.dtype == DType::kString) {
         return false;
     }
     if (node.def->is_view) {
