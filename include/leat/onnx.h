@@ -23,6 +23,14 @@ LEAT_API Result<Graph> load_onnx(const std::string& file, const OperatorLibrary&
 
 // Writes the graph in canonical form, weights inline, or in `<file>.data` when the file would
 // exceed 2 GiB.
+// A file appears, or replaces another one, when all of it is written. Threads and processes may
+// save to one name at a time: loads see a whole file, and the last one stays. Weights in a file of
+// their own are replaced just before the model. A load between the two sees the old model with the
+// new weights: give large models that are in use new names.
+// A symbolic link stays, and what it leads to is replaced. The new file has the permissions of the
+// old one. Character devices and pipes are written into. Errors: not_found (no such folder),
+// invalid_argument (a folder, a block device, a pipe that nobody reads, a full disk); files are
+// then as they were.
 LEAT_API Status save_onnx(const Graph& graph, const std::string& file);
 
 // One tensor or value file of the ONNX test layout (TensorProto, SequenceProto, OptionalProto).

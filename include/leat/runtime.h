@@ -540,7 +540,8 @@ class LEAT_API CompiledGraph {
     // The graph after the passes, in text form.
     std::string to_text() const;
     // Writes what Runtime::load makes the same compiled graph of: placement, plans of the shapes in
-    // the cache, executables, constants and what was packed of them. Replaces the file as a whole.
+    // the cache, executables, constants and what was packed of them. Replaces the file as a whole,
+    // and treats links, devices and concurrent savers as save_onnx does.
     Status save(const std::string& file, const SaveOptions& options = {}) const;
 
     struct Impl;

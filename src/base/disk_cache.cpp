@@ -1,12 +1,9 @@
 #include "base/disk_cache.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::array<char, 8> kMagic = {'L', 'E', 'A', 'T', 'B', 'L', 'O', 'B'};
 constexpr uint32_t kFormat = 1;
 constexpr std::string_view kExtension = ".leatcache";
-constexpr std::string_view kTemporaryExtension = ".leattmp";
 // A process that still writes is done long before.
 constexpr std::chrono::hours kTemporaryAge{1};
 
@@ -134,7 +130,9 @@ std::optional<std::string> DiskCache::load(std::string_view kind, std::string_vi
     }
     std::optional<std::string> file = OpenTextFile(path).read_all();
     if (!file) {
-        report_unusable(kind, key, "it cannot be read");
+        if (fs::exists(path, error)) {  // else another process has just made room
+            report_unusable(kind, key, "it cannot be read");
+        }
         return std::nullopt;
     }
     const std::string wanted = full_key(kind, key);
@@ -178,27 +176,8 @@ std::string DiskCache::write(const fs::path& file, std::string_view contents) co
     std::error_code error;
     // It fails where another one makes the folder at the same time; opening a file then works.
     fs::create_directories(folder_, error);
-    // A name that nobody else has: neither another process nor another cache in this one.
-    std::string temporary =
-        fmt::format("{}-XXXXXX{}", (folder_ / file.stem()).string(), kTemporaryExtension);
-    const int descriptor =
-        ::mkostemps(temporary.data(), int(kTemporaryExtension.size()), O_CLOEXEC);
-    if (descriptor < 0) {
-        return std::strerror(errno);
-    }
-    const Status written = write_all(descriptor, std::as_bytes(std::span(contents)));
-    std::string fault = written.ok() ? "" : written.message();
-    if (::close(descriptor) != 0 && fault.empty()) {
-        fault = std::strerror(errno);
-    }
-    if (fault.empty()) {
-        fs::rename(temporary, file, error);
-        fault = error ? error.message() : "";
-    }
-    if (!fault.empty()) {
-        fs::remove(temporary, error);
-    }
-    return fault;
+    const Status written = write_whole_file(file, std::as_bytes(std::span(contents)));
+    return written.ok() ? "" : written.message();
 }
 
 // Other processes write too, so the count is only as good as the last look at the folder.

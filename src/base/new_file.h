@@ -1,74 +1,84 @@
 // NewFile: a file that appears under its name only when it is complete: what replaces a file may be
 // views of that very file. write_all: what goes into it.
+//
+// It is written beside its target under a name that nobody else has, and commit() renames it. So
+// threads, and processes of any container, may write one target at a time: readers see one of the
+// whole files, and the last one stays. Where commit() was not called, or failed, nothing is
+// left; a process that is killed leaves its temporary.
+//
+// A symbolic link stays, and the file that it leads to is replaced, in that one's folder. The new
+// file gets the permissions of the one that it replaces, and its owner as far as the system allows.
+// Devices of characters and pipes are written into as they are: there is nothing to rename, and
+// what was written before an error stays. Other things (folders, disks, sockets, pipes that nobody
+// reads) are errors.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <signal.h>
+#include <sys/types.h>
 
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 
-#include "base/error.h"
+#include "base/descriptor.h"
+#include "leat/status.h"
 
 namespace leat {
 
-// Writes all bytes, in as many calls as it takes. An error carries the system's reason.
-inline Status write_all(int descriptor, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return invalid_argument("cannot write the file: {}", std::strerror(errno));
-        }
-        bytes = bytes.subspan(size_t(written));
-    }
-    return {};
-}
+// Ends the names of files that are not complete. Names begin with a dot.
+constexpr std::string_view kTemporaryExtension = ".leattmp";
 
+// Writes all bytes, in as many calls as it takes. An error carries the system's reason.
+Status write_all(int descriptor, std::span<const std::byte> bytes);
+
+// While it lives, a pipe that nobody reads any more is an error of the thread that writes, not the
+// end of the process.
+class PipeGuard {
+  public:
+    PipeGuard();
+    ~PipeGuard();
+    PipeGuard(const PipeGuard&) = delete;
+    PipeGuard& operator=(const PipeGuard&) = delete;
+
+  private:
+    sigset_t before_;  // the thread's mask
+    bool was_pending_ = false;
+};
+
+// Used by one thread. Errors do not name the target: callers do.
 class NewFile {
   public:
-    explicit NewFile(std::filesystem::path target)
-        : target_(std::move(target)),
-          temporary_(target_.string() + fmt::format(".{}.tmp", ::getpid())) {
-        descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    }
-    ~NewFile() {
-        if (descriptor_ >= 0) {
-            ::close(descriptor_);
-            ::unlink(temporary_.c_str());
-        }
-    }
+    explicit NewFile(const std::filesystem::path& target);
+    // `number`: the first that is tried in the temporary's name. Files that begin with the same one
+    // are safe from each other.
+    NewFile(const std::filesystem::path& target, uint64_t number);
+    ~NewFile();
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
 
-    int descriptor() const { return descriptor_; }
-    Status check_open() const {
-        return descriptor_ >= 0
-                   ? Status()
-                   : invalid_argument("cannot create the file: {}", std::strerror(errno));
-    }
-    Status commit() {
-        const bool closed = ::close(descriptor_) == 0;
-        descriptor_ = -1;
-        if (!closed || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
-            const int reason = errno;
-            ::unlink(temporary_.c_str());
-            return invalid_argument("cannot write the file: {}", std::strerror(reason));
-        }
-        return {};
-    }
+    // Why there is no file to write to.
+    const Status& status() const { return status_; }
+    int descriptor() const { return descriptor_.value(); }
+    Status commit();
 
   private:
-    std::filesystem::path target_;
-    std::string temporary_;
-    int descriptor_ = -1;
+    Status open(const std::filesystem::path& target, uint64_t number);
+    Status open_in_place(const std::filesystem::path& target, mode_t mode);
+    Status create_temporary(uint64_t number);
+
+    Descriptor folder_;  // that a relative path leads to also when the process has gone elsewhere
+    std::string name_;   // in the folder
+    std::string temporary_;  // the same; empty: there is none
+    Descriptor descriptor_;
+    std::optional<PipeGuard> guard_;  // where it is written in place
+    Status status_;
 };
+
+// All of a file in one call.
+Status write_whole_file(const std::filesystem::path& target, std::span<const std::byte> bytes);
 
 }  // namespace leat

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace leat {
 
 // An open file for reading; closed at the end.
@@ -20,20 +22,13 @@ class OpenTextFile {
   public:
     explicit OpenTextFile(const std::string& path)
         : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-    ~OpenTextFile() {
-        if (descriptor_ >= 0) {
-            ::close(descriptor_);
-        }
-    }
-    OpenTextFile(const OpenTextFile&) = delete;
-    OpenTextFile& operator=(const OpenTextFile&) = delete;
 
     // Nothing if it cannot be read.
     std::optional<std::string> read_all() const {
         std::string text;
         char block[4096];
         for (;;) {
-            const ssize_t count = ::read(descriptor_, block, sizeof block);
+            const ssize_t count = ::read(descriptor_.value(), block, sizeof block);
             if (count == 0) {
                 return text;
             }
@@ -46,7 +41,7 @@ class OpenTextFile {
     }
 
   private:
-    int descriptor_ = -1;
+    Descriptor descriptor_;
 };
 
 // The parts between separators; nothing after a separator at the end.

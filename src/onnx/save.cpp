@@ -1,3 +1,5 @@
+#include "onnx/save.h"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,51 +14,63 @@
 namespace leat {
 namespace {
 
-// Protobuf readers refuse larger messages.
-constexpr int64_t kMaxModelBytes = (int64_t{1} << 31) - 1;
+Status write_blocks(int descriptor, const onnx::ConstantSink& sink) {
+    for (const auto& [offset, bytes] : sink.blocks) {
+        if (::lseek(descriptor, offset, SEEK_SET) != offset) {
+            return invalid_argument("cannot write the file: {}", std::strerror(errno));
+        }
+        LEAT_RETURN_IF_ERROR(write_all(descriptor, bytes));
+    }
+    return {};
+}
 
-Status write_file(const onnx::WireWriter& writer, const std::filesystem::path& file) {
+Status write_message(const onnx::WireWriter& writer, const std::filesystem::path& file) {
     NewFile out(file);
-    LEAT_RETURN_IF_ERROR(out.check_open());
+    LEAT_RETURN_IF_ERROR(out.status());
     LEAT_RETURN_IF_ERROR(writer.write_to(out.descriptor()));
     return out.commit();
 }
 
-Status write_blocks(const onnx::ConstantSink& sink, const std::filesystem::path& file) {
+// Both are complete before one of them gets its name.
+Status write_model_and_data(const onnx::WireWriter& writer,
+                            const std::filesystem::path& file,
+                            const onnx::ConstantSink& sink,
+                            const std::filesystem::path& data_file) {
+    NewFile data(data_file);
+    LEAT_RETURN_IF_ERROR(data.status());
+    LEAT_RETURN_IF_ERROR(write_blocks(data.descriptor(), sink));
     NewFile out(file);
-    LEAT_RETURN_IF_ERROR(out.check_open());
-    for (const auto& [offset, bytes] : sink.blocks) {
-        if (::lseek(out.descriptor(), offset, SEEK_SET) != offset) {
-            return invalid_argument("cannot write: {}", std::strerror(errno));
-        }
-        LEAT_RETURN_IF_ERROR(write_all(out.descriptor(), bytes));
-    }
+    LEAT_RETURN_IF_ERROR(out.status());
+    LEAT_RETURN_IF_ERROR(writer.write_to(out.descriptor()));
+    LEAT_RETURN_IF_ERROR(data.commit());
     return out.commit();
-}
-
-Status save_model(const GraphData& graph, const std::filesystem::path& file) {
-    onnx::ConstantSink sink;
-    LEAT_ASSIGN_OR_RETURN(onnx::WireWriter writer, export_model(graph, sink));
-    if (writer.byte_count() > kMaxModelBytes) {
-        sink.external = true;
-        const std::filesystem::path data_file = file.string() + ".data";
-        sink.location = data_file.filename().string();
-        LEAT_ASSIGN_OR_RETURN(writer, export_model(graph, sink));
-        LEAT_RETURN_IF_ERROR(write_blocks(sink, data_file));
-    }
-    return write_file(writer, file);
 }
 
 Status save_value(const Value& value, const std::filesystem::path& file) {
     LEAT_ASSIGN_OR_RETURN(const onnx::WireWriter writer, onnx::export_value(value));
-    return write_file(writer, file);
+    return write_message(writer, file);
 }
 
 }  // namespace
 
+Status onnx::save_model(const GraphData& graph,
+                        const std::filesystem::path& file,
+                        int64_t most_model_bytes) {
+    ConstantSink sink;
+    LEAT_ASSIGN_OR_RETURN(WireWriter writer, export_model(graph, sink));
+    if (writer.byte_count() <= most_model_bytes) {
+        return write_message(writer, file);
+    }
+    sink.external = true;
+    const std::filesystem::path data_file = file.string() + ".data";
+    sink.location = data_file.filename().string();
+    LEAT_ASSIGN_OR_RETURN(writer, export_model(graph, sink));
+    return write_model_and_data(writer, file, sink, data_file);
+}
+
 Status save_onnx(const Graph& graph, const std::string& file) {
     return catch_bad_alloc("save the model", [&]() -> Status {
-        return save_model(graph.data(), file).with_file(file);
+        return onnx::save_model(graph.data(), file).with_file(file);
     });
 }
 

@@ -226,7 +226,7 @@ Status write_compiled_file(const std::filesystem::path& file,
 
     const auto write = [&]() -> Status {
         NewFile out(file);
-        LEAT_RETURN_IF_ERROR(out.check_open());
+        LEAT_RETURN_IF_ERROR(out.status());
         LEAT_RETURN_IF_ERROR(write_sections(out.descriptor(), header, body_bytes, blobs));
         return out.commit();
     };

@@ -19,7 +19,7 @@ namespace leat {
 // Grows whenever what is written changes.
 constexpr uint32_t kCompiledFormat = 7;
 
-// Writes beside the file and renames, so that there is never half of one.
+// As a NewFile, so that there is never half of one.
 Status write_compiled_file(const std::filesystem::path& file,
                            std::string_view record,
                            const BlobWriter& blobs);

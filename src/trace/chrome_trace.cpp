@@ -2,13 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <memory>
 
-#include "base/error.h"
+#include "base/new_file.h"
 
 namespace leat {
 namespace {
@@ -146,15 +143,7 @@ std::string ChromeTrace::json() const {
 
 Status ChromeTrace::write(const std::string& path) const {
     const std::string text = json();
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    if (file == nullptr) {
-        return not_found("the trace cannot be written: {}", std::strerror(errno)).with_file(path);
-    }
-    const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) != 0 || !is_written) {
-        return not_found("the trace is incomplete: {}", std::strerror(errno)).with_file(path);
-    }
-    return {};
+    return write_whole_file(path, std::as_bytes(std::span(text))).with_file(path);
 }
 
 }  // namespace leat

@@ -44,7 +44,8 @@ class ChromeTrace {
 
     // The whole file.
     std::string json() const;
-    // Errors: kNotFound where the file cannot be made or written.
+    // Replaces the file as a whole. Errors: kNotFound (no such
+    // folder), kInvalidArgument (it cannot be written).
     Status write(const std::string& path) const;
 
   private:
