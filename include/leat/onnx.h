@@ -11,15 +11,28 @@ namespace leat {
 
 class OperatorLibrary;
 
-// Maps the file and gives a Graph whose constants are views of the mapping (or of external data
-// files beside it, which must lie in the model's folder). Reads no weight bytes. Errors: not_found,
-// parse (with the byte offset), unsupported (every unknown operator is listed).
-LEAT_API Result<Graph> load_onnx(const std::string& file);
+struct LoadOnnxOptions {
+    // False: the file and its external data are mapped, and stay so while anything of the graph
+    // lives. No weight bytes are read before somebody needs them. A mapped file must be replaced by
+    // renaming, as save_onnx does. One that is overwritten in place gives other numbers; where one
+    // became shorter, reading it ends the process with SIGBUS. compile(), make_request() and save()
+    // look at the sizes first and return errors (parse); a file that shrinks later is not noticed.
+    // True: all of the files is read into memory now, and what happens to them afterwards does not
+    // matter. A file that changes while it is read is an error (parse).
+    bool copies = false;
+};
+
+// Gives a Graph whose constants are views of the file, or of external data files beside it, which
+// must lie in the model's folder: see LoadOnnxOptions. Errors: not_found, parse (with the byte
+// offset), unsupported (every unknown operator is listed).
+LEAT_API Result<Graph> load_onnx(const std::string& file, const LoadOnnxOptions& options = {});
 
 // The same, where a file of an opset before 13 uses custom operators: upgrading it needs to know
 // the types of their results. Which operators the nodes are is decided by the Runtime that compiles
 // it.
-LEAT_API Result<Graph> load_onnx(const std::string& file, const OperatorLibrary& operators);
+LEAT_API Result<Graph> load_onnx(const std::string& file,
+                                 const OperatorLibrary& operators,
+                                 const LoadOnnxOptions& options = {});
 
 // Writes the graph in canonical form, weights inline, or in `<file>.data` when the file would
 // exceed 2 GiB.
@@ -35,7 +48,10 @@ LEAT_API Status save_onnx(const Graph& graph, const std::string& file);
 
 // One tensor or value file of the ONNX test layout (TensorProto, SequenceProto, OptionalProto).
 // `expected` says which of the three the file holds: the format itself does not.
-LEAT_API Result<Value> load_onnx_value(const std::string& file, Value::Kind expected);
+// Options and files: as above.
+LEAT_API Result<Value> load_onnx_value(const std::string& file,
+                                       Value::Kind expected,
+                                       const LoadOnnxOptions& options = {});
 LEAT_API Status save_onnx_value(const Value& value, const std::string& file);
 
 }  // namespace leat

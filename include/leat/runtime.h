@@ -352,6 +352,14 @@ struct LoadOptions {
     // else only what is not a constant is compared, and constants in files of the model that were
     // touched.
     bool verifies_weights = false;
+    // False: the file, and those of the model that it refers to, are mapped while anything of the
+    // graph lives. They must be replaced by renaming, as save() does. A file that is overwritten in
+    // place gives other numbers; where one became shorter, reading it ends the process with SIGBUS.
+    // make_request(), plans for new shapes and save() look at the sizes first and return errors
+    // (kParse); a file that shrinks later is not noticed.
+    // True: all of them are read into memory now, and may change afterwards. One that changes while
+    // it is read is an error (kParse).
+    bool copies = false;
 };
 
 struct RequestOptions {
@@ -561,7 +569,7 @@ class LEAT_API Runtime {
 
     Result<CompiledGraph> compile(const Graph& graph, const CompileOptions& options = {}) const;
     // A compiled graph that was saved: nothing is searched for, and constants stay in the file,
-    // which is mapped and must not change while anything of it lives. Custom operators must be
+    // which is mapped unless LoadOptions::copies says otherwise. Custom operators must be
     // registered. kVersionMismatch: it is of another version of leat, machine, number of threads,
     // device or driver; kParse: it is no such file, or damaged.
     Result<CompiledGraph> load(const std::string& file, const LoadOptions& options = {}) const;

@@ -1,9 +1,10 @@
-// MappedFile: a file as read-only memory. Pages come in when somebody reads them, not before.
+// MappedFile: a file as read-only memory. Pages come in when somebody reads them, not before; or
+// all are read at once, for files that others may write in place.
 //
-// The mapping lives as long as any copy of owner(); Tensors that view it hold one. Thread safety: a
+// The memory lives as long as any copy of owner(); Tensors that view it hold one. Thread safety: a
 // value; reads of the memory are safe from any thread. A file that another process truncates while
-// it is mapped makes reads fail with SIGBUS, as with every mapping: replace model files by
-// renaming, not in place.
+// it is mapped makes reads fail with SIGBUS, as with every mapping: check_mapping() notices it
+// before, FileAccess::kCopy makes it impossible.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +14,41 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
 #include "leat/status.h"
 #include "leat/tensor.h"
 
 namespace leat {
 
-// Marks an owner as a mapped file: WeightStore may drop its pages. It is the deleter of the
-// mapping's shared_ptr, which is how drop_source_pages recognises it, and who asks which file the
-// elements of a tensor are in.
+enum class FileAccess : uint8_t {
+    kMap,
+    kCopy,  // into memory of the process; what happens to the file afterwards does not matter
+};
+
+// Marks an owner as a file's memory: WeightStore may drop the pages of one that is mapped. It is
+// the deleter of the memory's shared_ptr, which is how drop_source_pages recognises it, and who
+// asks which file the elements of a tensor are in.
 struct MappedFileDeleter {
     void* address = nullptr;
     size_t length_bytes = 0;
-    std::string path = {};                        // absolute, as it was when it was mapped
-    int64_t modified_ns = 0;                      // the file's time of modification then
+    std::string path = {};    // absolute, as it was when it was mapped or copied
+    int64_t modified_ns = 0;  // the file's time of modification then
+    uint64_t device = 0;      // which file it was, whatever its name is now
+    uint64_t inode = 0;
+    FileAccess access = FileAccess::kMap;
     void operator()(const void*) const noexcept;  // munmap
 };
 
 class MappedFile {
   public:
-    // Errors: not_found (no such file, not readable), invalid_argument (not a regular file).
-    static Result<MappedFile> open(const std::filesystem::path& file);
+    // Errors: not_found (no such file, not readable), invalid_argument (not a regular file), and,
+    // of a copy, parse (it was changed while it was read).
+    static Result<MappedFile> open(const std::filesystem::path& file,
+                                   FileAccess access = FileAccess::kMap);
     // The same for an open descriptor, which stays the caller's. `name` is for messages.
-    static Result<MappedFile> map(int descriptor, const std::string& name);
+    static Result<MappedFile> map(int descriptor,
+                                  const std::string& name,
+                                  FileAccess access = FileAccess::kMap);
 
     // Empty for an empty file.
     std::span<const std::byte> bytes() const { return {data_, size_bytes_}; }
@@ -47,6 +61,13 @@ class MappedFile {
     size_t size_bytes_ = 0;
     std::shared_ptr<const void> owner_;
 };
+
+// For reading by MappedFile::map. not_found: it cannot be opened.
+Result<Descriptor> open_to_read(const std::filesystem::path& file);
+
+// An error if the owner is a mapped file that became shorter: who reads it may be ended by SIGBUS.
+// Costs a system call.
+Status check_mapping(const std::shared_ptr<const void>& owner);
 
 // Gives back the pages that lie wholly inside the tensor's bytes, if its owner is a mapped file.
 // Reading them later brings them in again.

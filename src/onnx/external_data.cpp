@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,26 +12,6 @@
 
 namespace leat::onnx {
 namespace {
-
-class Descriptor {
-  public:
-    explicit Descriptor(int value) : value_(value) {}
-    ~Descriptor() {
-        if (value_ >= 0) {
-            ::close(value_);
-        }
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-    int value() const { return value_; }
-
-  private:
-    int value_;
-};
 
 Status escapes(std::string_view location, const char* why) {
     return invalid_argument("the location of external data is not allowed: {}", why)
@@ -88,12 +67,12 @@ Result<const MappedFile*> ExternalData::open(std::string_view location) {
     const std::string full = (folder_ / std::string(location)).string();
     const char* folder = folder_.empty() ? "." : folder_.c_str();
     Descriptor current(::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (size_t i = 0; i < parts.size() && current.value() >= 0; ++i) {
+    for (size_t i = 0; i < parts.size() && current.is_open(); ++i) {
         const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
         current = Descriptor(
             ::openat(current.value(), parts[i].c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
     }
-    if (current.value() < 0) {
+    if (!current.is_open()) {
         // With O_NOFOLLOW a link gives ELOOP for a file and ENOTDIR for a folder.
         std::error_code ignored;
         std::filesystem::path path = folder_;
@@ -111,7 +90,7 @@ Result<const MappedFile*> ExternalData::open(std::string_view location) {
     if (fstat(current.value(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) {
         return escapes(location, "the file has several hard links, perhaps outside the folder");
     }
-    LEAT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::map(current.value(), full));
+    LEAT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::map(current.value(), full, access_));
     return &files_.emplace(std::string(location), std::move(file)).first->second;
 }
 

@@ -1,4 +1,4 @@
-// ExternalData: the files beside a model that hold its large tensors, each mapped once.
+// ExternalData: the files beside a model that hold its large tensors, each mapped or copied once.
 //
 // A location comes from the model, so it is not trusted: it must be a relative path without "..",
 // and no part of it may be a link, hard or symbolic, so that a model cannot read files outside its
@@ -18,7 +18,8 @@ namespace leat::onnx {
 class ExternalData {
   public:
     // folder: of the model file.
-    explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    ExternalData(std::filesystem::path folder, FileAccess access)
+        : folder_(std::move(folder)), access_(access) {}
 
     // The `needed_bytes` bytes that the entries (location, offset, length) describe, checked
     // against the file's size.
@@ -30,6 +31,7 @@ class ExternalData {
     Result<const MappedFile*> open(std::string_view location);
 
     std::filesystem::path folder_;
+    FileAccess access_;
     std::map<std::string, MappedFile, std::less<>> files_;
 };
 

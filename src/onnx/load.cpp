@@ -20,16 +20,23 @@ constexpr const char* kNotOnnx = "is it an ONNX file?";
 // Smaller files are read through their mapping.
 constexpr size_t kMinSparseBytes = size_t{8} << 20;
 
-Result<std::unique_ptr<GraphData>> load_mapped(const MappedFile& mapped,
-                                               const std::filesystem::path& file,
-                                               const OperatorSource* operators) {
+FileAccess access_of(const LoadOnnxOptions& options) {
+    return options.copies ? FileAccess::kCopy : FileAccess::kMap;
+}
+
+Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file,
+                                               const OperatorSource* operators,
+                                               FileAccess access) {
+    LEAT_ASSIGN_OR_RETURN(const Descriptor descriptor, open_to_read(file));
+    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped,
+                          MappedFile::map(descriptor.value(), file.string(), access));
     if (mapped.bytes().empty()) {
         return parse_error("the file is empty").with_hint(kNotOnnx);
     }
     // The messages are views of the structure, so it lives until the graph is made.
     std::optional<onnx::StructureBytes> structure;
-    if (mapped.bytes().size() >= kMinSparseBytes) {
-        structure.emplace(file, mapped.bytes());
+    if (access == FileAccess::kMap && mapped.bytes().size() >= kMinSparseBytes) {
+        structure.emplace(descriptor.value(), mapped.bytes());
     }
     onnx::ModelProto model;
     const Status parsed =
@@ -37,7 +44,7 @@ Result<std::unique_ptr<GraphData>> load_mapped(const MappedFile& mapped,
     if (!parsed.ok()) {
         return Status(parsed).with_hint(kNotOnnx);
     }
-    onnx::ExternalData external(file.parent_path());
+    onnx::ExternalData external(file.parent_path(), access);
     const onnx::Source source{mapped.owner(), &external};
     return onnx::import_model(model, source, file.string(), operators);
 }
@@ -65,17 +72,20 @@ Result<Value> parse_value(const MappedFile& mapped, Value::Kind expected) {
     return Value(std::move(tensor));
 }
 
-Result<Graph> load_graph(const std::filesystem::path& file, const OperatorSource* operators) {
-    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
-    Result<std::unique_ptr<GraphData>> graph = load_mapped(mapped, file, operators);
+Result<Graph> load_graph(const std::filesystem::path& file,
+                         const OperatorSource* operators,
+                         const LoadOnnxOptions& options) {
+    Result<std::unique_ptr<GraphData>> graph = import_file(file, operators, access_of(options));
     if (!graph.ok()) {
         return std::move(graph).error().with_file(file.string());
     }
     return Graph(std::move(graph).value());
 }
 
-Result<Value> load_value(const std::filesystem::path& file, Value::Kind expected) {
-    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
+Result<Value> load_value(const std::filesystem::path& file,
+                         Value::Kind expected,
+                         const LoadOnnxOptions& options) {
+    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file, access_of(options)));
     Result<Value> value = parse_value(mapped, expected);
     if (!value.ok()) {
         return std::move(value).error().with_file(file.string());
@@ -85,16 +95,21 @@ Result<Value> load_value(const std::filesystem::path& file, Value::Kind expected
 
 }  // namespace
 
-Result<Graph> load_onnx(const std::string& file) {
-    return catch_bad_alloc("load the model", [&] { return load_graph(file, nullptr); });
+Result<Graph> load_onnx(const std::string& file, const LoadOnnxOptions& options) {
+    return catch_bad_alloc("load the model", [&] { return load_graph(file, nullptr, options); });
 }
 
-Result<Graph> load_onnx(const std::string& file, const OperatorLibrary& operators) {
-    return catch_bad_alloc("load the model", [&] { return load_graph(file, &operators.source()); });
+Result<Graph> load_onnx(const std::string& file,
+                        const OperatorLibrary& operators,
+                        const LoadOnnxOptions& options) {
+    return catch_bad_alloc("load the model",
+                           [&] { return load_graph(file, &operators.source(), options); });
 }
 
-Result<Value> load_onnx_value(const std::string& file, Value::Kind expected) {
-    return catch_bad_alloc("load the value", [&] { return load_value(file, expected); });
+Result<Value> load_onnx_value(const std::string& file,
+                              Value::Kind expected,
+                              const LoadOnnxOptions& options) {
+    return catch_bad_alloc("load the value", [&] { return load_value(file, expected, options); });
 }
 
 }  // namespace leat

@@ -1,6 +1,5 @@
 #include "onnx/structure_bytes.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,14 +12,10 @@
 
 namespace leat::onnx {
 
-StructureBytes::StructureBytes(const std::filesystem::path& file, Bytes mapping)
-    : file_(mapping), memory_(mapping) {
-    // First: without memory for it nothing is open or mapped that the destructor would have to end.
+StructureBytes::StructureBytes(int descriptor, Bytes mapping)
+    : descriptor_(descriptor), file_(mapping), memory_(mapping) {
+    // First: without memory for it nothing is mapped that the destructor would have to end.
     std::vector<bool> loaded((mapping.size() + kBlockBytes - 1) / kBlockBytes);
-    descriptor_ = mapping.empty() ? -1 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) {
-        return;
-    }
     void* address = mmap(nullptr, mapping.size(), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) {
@@ -34,9 +29,6 @@ StructureBytes::StructureBytes(const std::filesystem::path& file, Bytes mapping)
 StructureBytes::~StructureBytes() {
     if (!loaded_.empty()) {
         munmap(const_cast<std::byte*>(memory_.data()), memory_.size());
-    }
-    if (descriptor_ >= 0) {
-        ::close(descriptor_);
     }
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -20,9 +19,10 @@ using Bytes = std::span<const std::byte>;
 
 class StructureBytes {
   public:
-    // mapping: of the same file. Used itself if the file cannot be opened again or there is no
-    // address space for a second one.
-    StructureBytes(const std::filesystem::path& file, Bytes mapping);
+    // mapping: of the open file, which stays the caller's and is open as long as this lives: under
+    // its name there may be another one by now. The mapping is used itself if there is no address
+    // space for a second one.
+    StructureBytes(int descriptor, Bytes mapping);
     ~StructureBytes();
     StructureBytes(const StructureBytes&) = delete;
     StructureBytes& operator=(const StructureBytes&) = delete;

@@ -12,6 +12,7 @@
 #include "runtime/calibration.h"
 #include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/constant_files.h"
 #include "runtime/device_annotations.h"
 #include "runtime/device_placement.h"
 #include "runtime/dim_bounds.h"
@@ -179,6 +180,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
                           parse_devices(options.devices, *runtime->backends));
     LEAT_RETURN_IF_ERROR(check_options(options));
     LEAT_RETURN_IF_ERROR(runtime->operators_status);
+    LEAT_RETURN_IF_ERROR(ConstantFiles(graph.data()).check());
     Graph defined = graph;
     LEAT_RETURN_IF_ERROR(define_operators(defined.data(), runtime->operators.source()));
     LEAT_RETURN_IF_ERROR(defined.verify());

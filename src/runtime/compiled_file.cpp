@@ -143,14 +143,17 @@ Result<std::string> sources_of(const std::filesystem::path& file, const BlobWrit
 class Sources {
   public:
     // error: of a source.
-    Status open(const std::filesystem::path& file, std::span<const std::byte> section) {
+    Status open(const std::filesystem::path& file,
+                std::span<const std::byte> section,
+                FileAccess access) {
         ByteReader<Sources> reader(section, *this);
         reader(named_);
         if (!reader.ok() || !reader.is_at_end()) {
             return parse_error("its list of files of the model is none");
         }
         for (const SourceFile& source : named_) {
-            LEAT_ASSIGN_OR_RETURN(OpenedSource opened, open_source(file.parent_path(), source));
+            LEAT_ASSIGN_OR_RETURN(OpenedSource opened,
+                                  open_source(file.parent_path(), source, access));
             opened_.push_back(std::move(opened));
         }
         return {};
@@ -243,8 +246,10 @@ bool is_compiled_file(std::span<const std::byte> contents) {
            std::memcmp(contents.data(), kMagic, sizeof(kMagic)) == 0;
 }
 
-Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs) {
-    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
+Result<CompiledFile> open_compiled_file(const std::filesystem::path& file,
+                                        bool verifies_blobs,
+                                        FileAccess access) {
+    LEAT_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file, access));
     const std::span<const std::byte> bytes = mapped.bytes();
     Header header = {};
     if (bytes.size() < sizeof(header)) {
@@ -262,7 +267,7 @@ Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool 
     const std::span<const std::byte> blobs = bytes.subspan(size_t(header.blobs_offset));
     Sources sources;
     LEAT_RETURN_IF_ERROR(sources.open(
-        file, body.subspan(size_t(header.record_bytes), size_t(header.sources_bytes))));
+        file, body.subspan(size_t(header.record_bytes), size_t(header.sources_bytes)), access));
     std::vector<BlobPlace> places(size_t(header.table_bytes) / sizeof(BlobPlace));
     if (!places.empty()) {
         std::memcpy(places.data(), body.last(size_t(header.table_bytes)).data(),

@@ -36,7 +36,10 @@ struct CompiledFile {
 // kNotFound, kVersionMismatch: a file of the model that it needs is gone, or another one.
 // Blobs are compared with their hashes only if asked for, those in a file of the model also if that
 // was touched.
-Result<CompiledFile> open_compiled_file(const std::filesystem::path& file, bool verifies_blobs);
+// `access` is for the file and those of the model.
+Result<CompiledFile> open_compiled_file(const std::filesystem::path& file,
+                                        bool verifies_blobs,
+                                        FileAccess access);
 
 // The graph after the passes that a compiled graph's file holds, for who does not run it: on any
 // machine, with whatever operators; verify() is the caller's.

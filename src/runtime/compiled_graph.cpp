@@ -242,6 +242,7 @@ std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const Pla
 
 Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
     PlanContext& context, PlanKey key, std::span<const ValueFact> facts) {
+    LEAT_RETURN_IF_ERROR(files.check());
     const std::vector<std::vector<ValueFact>> further = further_facts(context, key);
     context.further_facts = further;
     Result<std::shared_ptr<const Plan>> plan = make_plan(context, std::move(key), facts);
@@ -393,6 +394,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     again->weight_targets = weight_targets;
     again->mapped = mapped;
     again->given = given;
+    again->files = files;
     const GraphData& planned = again->planned_graph();
     again->cost_factors.resize(size_t(planned.node_count()), 1);
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
@@ -458,6 +460,7 @@ Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes
 
 Result<Request> CompiledGraph::make_request(const RequestOptions& options) const {
     return catch_bad_alloc("make a request", [&]() -> Result<Request> {
+        LEAT_RETURN_IF_ERROR(impl_->files.check());
         LEAT_ASSIGN_OR_RETURN(const RequestPlace place, impl_->runtime->place_request(options));
         auto request = std::make_unique<Request::Impl>(impl_, place);
         LEAT_RETURN_IF_ERROR(request->check_count());

@@ -12,6 +12,7 @@
 
 #include "memory/mapped_weights.h"
 #include "memory/weight_store.h"
+#include "runtime/constant_files.h"
 #include "runtime/dim_bounds.h"
 #include "runtime/placement_record.h"
 #include "runtime/plan.h"
@@ -27,11 +28,16 @@ struct RequestRoom {
 
 struct CompiledGraph::Impl {
     Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
-        : runtime(std::move(owner)), source(std::move(optimized)), graph(source.data()) {}
+        : runtime(std::move(owner)),
+          source(std::move(optimized)),
+          graph(source.data()),
+          files(graph) {}
 
     std::shared_ptr<Runtime::Impl> runtime;
     Graph source;            // after the passes, nodes in topological order; never changes
     const GraphData& graph;  // of source
+    // That constants lie in, and, where it was loaded, the file that it was loaded from.
+    ConstantFiles files;
     // With a node for each part, values as in `graph`; null: there are no parts.
     std::shared_ptr<const GraphData> cut;
     const Backend* backend = nullptr;   // the host's, where there is one

@@ -262,7 +262,9 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
                            const std::filesystem::path& path,
                            const LoadOptions& options) {
     const auto start = Clock::now();
-    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, options.verifies_weights));
+    const FileAccess access = options.copies ? FileAccess::kCopy : FileAccess::kMap;
+    LEAT_ASSIGN_OR_RETURN(CompiledFile file,
+                          open_compiled_file(path, options.verifies_weights, access));
     LEAT_ASSIGN_OR_RETURN(CompiledRecord record, read_record(file));
     LEAT_RETURN_IF_ERROR(check_machine(record.machine, *runtime));
     LEAT_RETURN_IF_ERROR(check_placement(record));
@@ -278,6 +280,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
 
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(graph));
     LEAT_ASSIGN_OR_RETURN(compiled->mapped, map_weights(file.blobs, record.packed));
+    compiled->files.add(file.blobs.file());
     LEAT_ASSIGN_OR_RETURN(compiled->backend, find_backend(record.host));
     if (record.is_cut) {
         LEAT_ASSIGN_OR_RETURN(std::vector<std::vector<SavedConstant>> constants,
@@ -324,7 +327,8 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
 Result<Graph> saved_graph_of(const std::filesystem::path& path) {
     return catch_bad_alloc("read the compiled graph", [&]() -> Result<Graph> {
         const auto read = [&]() -> Result<Graph> {
-            LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false));
+            LEAT_ASSIGN_OR_RETURN(CompiledFile file,
+                                  open_compiled_file(path, false, FileAccess::kMap));
             LEAT_ASSIGN_OR_RETURN(CompiledRecord record, read_record(file));
             return Graph(std::make_unique<GraphData>(std::move(record.graph)));
         };

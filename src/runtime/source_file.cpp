@@ -29,8 +29,11 @@ SourceFile named_from(const std::filesystem::path& folder, SourceFile file) {
     return file;
 }
 
-Result<OpenedSource> open_source(const std::filesystem::path& folder, const SourceFile& file) {
-    Result<MappedFile> mapped = MappedFile::open(folder / file.path);  // or the absolute path
+Result<OpenedSource> open_source(const std::filesystem::path& folder,
+                                 const SourceFile& file,
+                                 FileAccess access) {
+    // Or the absolute path.
+    Result<MappedFile> mapped = MappedFile::open(folder / file.path, access);
     if (!mapped.ok()) {
         return make_error(StatusCode::kNotFound, "its constants are in '{}': {}", file.path,
                           mapped.error().text())

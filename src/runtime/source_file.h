@@ -36,7 +36,9 @@ struct OpenedSource {
     bool is_untouched = false;  // modified when the compiled graph says; else its bytes decide
 };
 // kNotFound: it is gone; kVersionMismatch: it has another size.
-Result<OpenedSource> open_source(const std::filesystem::path& folder, const SourceFile& file);
+Result<OpenedSource> open_source(const std::filesystem::path& folder,
+                                 const SourceFile& file,
+                                 FileAccess access);
 
 // A source that is not the file that constants were left in; found and needed say why.
 Status changed_source(const SourceFile& file, std::string found, std::string needed);
