@@ -55,10 +55,18 @@ std::optional<std::vector<float>> known_scales(const InferContext& context) {
     return std::vector<float>(elements.begin(), elements.end());
 }
 
-// floor(dim * scale); unknown if that has no name or the scale is no scale.
+// floor(extent * scale), in f32 as ONNX and its runtimes compute it: there 3 * 2.3333333 is 7.
+double scaled_extent(int64_t extent, float scale) {
+    constexpr int64_t kExactFloats = int64_t{1} << 24;
+    return extent <= kExactFloats ? std::floor(float(extent) * scale)
+                                  : std::floor(double(extent) * double(scale));
+}
+
+// The same of a dim; unknown if that has no name or the scale is no scale.
 DimSpec scaled_dim(const DimSpec& dim, float scale) {
     if (scale > 0 && dim.is_fixed()) {
-        return DimSpec(int64_t(std::floor(float(dim.extent()) * scale)));
+        const double extent = scaled_extent(dim.extent(), scale);
+        return extent < double(kMaxResizeExtent) ? DimSpec(int64_t(extent)) : DimSpec::unknown();
     }
     if (scale > 0 && scale == std::floor(scale) && scale < 1e6F) {
         return multiply_dims(dim, DimSpec(int64_t(scale)));
@@ -158,6 +166,31 @@ constexpr OpDef kResizeOps[] = {
      .layout_rule = LayoutRule::kChannelsLastPreferred},
 };
 
+// The smallest or largest of the axes' scales for all of them. Half elements are rounded up.
+Status apply_one_scale(const std::string& policy,
+                       const std::vector<int>& axes,
+                       std::vector<ResizeAxis>& result) {
+    ResizeScale scale = result[size_t(axes[0])].scale;
+    for (const int axis : axes) {
+        const ResizeScale& own = result[size_t(axis)].scale;
+        scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
+    }
+    for (const int i : axes) {
+        ResizeAxis& axis = result[size_t(i)];
+        const Int128 product = axis.x_extent * scale.numerator;
+        const Int128 rest = product % scale.denominator;
+        const Int128 extent = product / scale.denominator + (2 * rest >= scale.denominator ? 1 : 0);
+        if (extent >= kMaxResizeExtent) {
+            return invalid_argument("axis {} of extent {} cannot be scaled so", i, axis.x_extent)
+                .with_found(fmt::format("{}", scale.value()))
+                .with_needed("a scale that gives less than 2^40 elements");
+        }
+        axis.scale = scale;
+        axis.y_extent = int64_t(extent);
+    }
+    return {};
+}
+
 // Sets extents and scales from sizes.
 Status apply_sizes(const NodeData& node,
                    const std::vector<int>& axes,
@@ -165,29 +198,23 @@ Status apply_sizes(const NodeData& node,
                    std::vector<ResizeAxis>& result) {
     for (size_t i = 0; i < axes.size(); ++i) {
         ResizeAxis& axis = result[size_t(axes[i])];
-        if (sizes[i] < 0 || (axis.x_extent == 0 && sizes[i] > 0)) {
+        const int64_t limit = axis.x_extent == 0 ? 1 : kMaxResizeExtent;
+        if (sizes[i] < 0 || sizes[i] >= limit) {
             return invalid_argument("axis {} of extent {} cannot get this size", axes[i],
                                     axis.x_extent)
                 .with_found(fmt::format("{}", sizes[i]))
-                .with_needed(axis.x_extent == 0 ? "0" : ">= 0");
+                .with_needed(axis.x_extent == 0 ? "0" : "0 to 2^40 - 1");
         }
         axis.y_extent = sizes[i];
-        axis.scale = axis.x_extent == 0 ? 1.0 : double(sizes[i]) / double(axis.x_extent);
+        if (axis.x_extent != 0) {
+            axis.scale = {sizes[i], axis.x_extent};
+        }
     }
     const std::string policy = node.attr("keep_aspect_ratio_policy", "stretch");
     if (policy == "stretch" || axes.empty()) {
         return {};
     }
-    double scale = result[size_t(axes[0])].scale;
-    for (const int axis : axes) {
-        const double own = result[size_t(axis)].scale;
-        scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
-    }
-    for (const int axis : axes) {
-        result[size_t(axis)].scale = scale;
-        result[size_t(axis)].y_extent = std::llround(scale * double(result[size_t(axis)].x_extent));
-    }
-    return {};
+    return apply_one_scale(policy, axes, result);
 }
 
 Status apply_scales(const std::vector<int>& axes,
@@ -195,15 +222,17 @@ Status apply_scales(const std::vector<int>& axes,
                     std::vector<ResizeAxis>& result) {
     for (size_t i = 0; i < axes.size(); ++i) {
         ResizeAxis& axis = result[size_t(axes[i])];
-        const float extent = std::floor(float(axis.x_extent) * scales[i]);
-        if (!(scales[i] > 0) || !(extent < 1e15F)) {
+        const double extent = scaled_extent(axis.x_extent, scales[i]);
+        if (!(scales[i] > 0) || !(extent < double(kMaxResizeExtent))) {
             return invalid_argument("axis {} of extent {} cannot be scaled so", axes[i],
                                     axis.x_extent)
                 .with_found(fmt::format("{}", scales[i]))
-                .with_needed("a finite scale > 0");
+                .with_needed("a scale > 0 that gives less than 2^40 elements");
         }
         axis.y_extent = int64_t(extent);
-        axis.scale = scales[i];
+        if (axis.y_extent > 0) {
+            axis.scale = ResizeScale::of(scales[i]);
+        }
     }
     return {};
 }
@@ -250,7 +279,16 @@ Result<std::vector<ResizeAxis>> resize_axes(const NodeData& node,
     LEAT_ASSIGN_OR_RETURN(const std::vector<int> axes, resized_axes(node, int(x.size())));
     std::vector<ResizeAxis> result;
     for (const int64_t extent : x) {
-        result.push_back({extent, extent});
+        ResizeAxis& axis = result.emplace_back();
+        axis.x_extent = extent;
+        axis.y_extent = extent;
+    }
+    for (const int axis : axes) {
+        if (x[size_t(axis)] >= kMaxResizeExtent) {
+            return unsupported("axis {} is too long to be resized", axis)
+                .with_found(fmt::format("{}", x[size_t(axis)]))
+                .with_needed("less than 2^40 elements");
+        }
     }
     if (operands.scales != nullptr) {
         LEAT_RETURN_IF_ERROR(check_count("scales", operands.scales->size(), axes.size()));

@@ -4,38 +4,29 @@
 //   (integers round to
 //            nearest even and saturate)
 //   roi    : f32 or f64 [2 * count], starts then ends, for tf_crop_and_resize only
-//   scales : f32 [count], > 0; y.extent = floor(x.extent * scale), product in f32
+//   scales : f32 [count], > 0; y.extent = floor(x.extent * scale), product in f32 (in f64 where f32
+//            does not hold x.extent)
 //   sizes  : i64 [count]; scale = size / x.extent, or one scale for all axes by
 //   keep_aspect_ratio_policy count is that of attribute axes, else the rank. Exactly one of scales
 //   and sizes is given; an operand without elements counts as absent.
 // Attributes: mode, coordinate_transformation_mode (7), nearest_mode (4), cubic_coeff_a,
 // exclude_outside, extrapolation_value, antialias, axes, keep_aspect_ratio_policy. Where formulas
-// use the length of the result they mean x.extent * scale before it is rounded down. Samples are
-// computed in f64 (reference) or f32 (kernel). ONNX Resize-19; the importer makes older ones and
-// Upsample of this form.
+// use the length of the result they mean x.extent * scale before it is rounded down. Positions are
+// exact (resize_positions.h): nearest picks what the formulas say. Samples are computed in f64
+// (reference) or f32 (kernel). ONNX Resize-19; the importer makes older ones and Upsample of this
+// form.
 #pragma once
 
 #include <vector>
 
 #include "graph/op_def.h"
+#include "ops/resize/resize_positions.h"
 
 namespace leat {
 
 enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic };
 
 Result<ResizeMode> resize_mode(const NodeData& node);
-
-// One axis: its scale, and the part of x that it samples (tf_crop_and_resize).
-struct ResizeAxis {
-    int64_t x_extent = 1;
-    int64_t y_extent = 1;
-    double scale = 1;
-    double roi_begin = 0;
-    double roi_end = 1;
-
-    // True if y takes x as it is.
-    bool is_identity() const;
-};
 
 // What each index of y along an axis is made of: `count` consecutive indices of x, clamped to the
 // axis, with weights that sum to 1.
@@ -59,7 +50,7 @@ Result<std::vector<ResizeAxis>> resize_axes(const NodeData& node,
 // Axes by attribute, else all.
 Result<std::vector<int>> resized_axes(const NodeData& node, int rank);
 
-// Precondition: x_extent >= 1 or y_extent == 0.
+// Precondition: x_extent >= 1 or y_extent == 0; the axis is one that resize_axes gave.
 ResizeTaps resize_taps(const NodeData& node, ResizeMode mode, const ResizeAxis& axis);
 
 Status resize_reference(const ReferenceArgs& args);

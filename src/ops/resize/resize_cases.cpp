@@ -84,6 +84,19 @@ std::vector<OpCase> resize_cases() {
     for (const char* rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
         shrink(std::string("nearest_") + rounding, {{"nearest_mode", std::string(rounding)}});
     }
+    // Positions that are whole numbers, or half way between two, where the scale is no double.
+    for (const char* coordinates :
+         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+          "tf_half_pixel_for_nn", "tf_crop_and_resize"}) {
+        for (const char* rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+            cases.push_back({fmt::format("Resize/exact_{}_{}", coordinates, rounding),
+                             "Resize",
+                             {random_elements({14, 21, 26}), constant_floats({0, 0, 0, 1, 1, 1}),
+                              absent_input(), constant_ints({18, 49, 65})},
+                             {{"coordinate_transformation_mode", std::string(coordinates)},
+                              {"nearest_mode", std::string(rounding)}}});
+        }
+    }
     for (const DType dtype : types_of_all_sizes()) {
         cases.push_back(
             {"Resize/nearest_type_" + std::string(name_of(dtype)),

@@ -9,57 +9,10 @@
 namespace leat {
 namespace {
 
-// A place between elements of x: base + ratio, 0 < ratio <= 1.
-struct Place {
-    double x = 0;
-    int64_t base = 0;
-    double ratio = 1;
-};
-
-Place place_of(double x) {
-    // Far outside, every tap is clamped to an end anyway. A NaN (of roi) counts as outside.
-    x = std::isnan(x) ? -1 : std::clamp(x, -1e15, 1e15);
-    const double floor = std::floor(x);
-    return floor == x ? Place{x, int64_t(floor) - 1, 1.0} : Place{x, int64_t(floor), x - floor};
-}
-
-double source_coordinate(const std::string& mode, const ResizeAxis& axis, int64_t index) {
-    const auto y = double(index);
-    const auto extent = double(axis.x_extent);
-    const double length = axis.scale * extent;
-    if (mode == "align_corners") {
-        return length == 1 ? 0 : y * (extent - 1) / (length - 1);
-    }
-    if (mode == "asymmetric") {
-        return y / axis.scale;
-    }
-    if (mode == "tf_crop_and_resize") {
-        const double roi = axis.roi_end - axis.roi_begin;
-        const double within =
-            length == 1 ? roi * (extent - 1) / 2 : y * roi * (extent - 1) / (length - 1);
-        return within + axis.roi_begin * (extent - 1);
-    }
-    if (mode == "tf_half_pixel_for_nn") {
-        return (y + 0.5) / axis.scale;
-    }
-    if (mode == "pytorch_half_pixel" && length == 1) {
-        return 0;
-    }
-    const double half_pixel = (y + 0.5) / axis.scale - 0.5;
-    if (mode == "half_pixel_symmetric") {
-        // Centres the result when its length was rounded down.
-        return extent / 2 * (1 - double(axis.y_extent) / length) + half_pixel;
-    }
-    return half_pixel;
-}
-
-int64_t nearest_index(const std::string& mode, const Place& place) {
-    // An exact index has ratio 1 above base.
-    if (place.ratio == 1) {
-        return place.base + 1;
-    }
-    const bool up = mode == "ceil" || (mode == "round_prefer_floor" && place.ratio > 0.5) ||
-                    (mode == "round_prefer_ceil" && place.ratio >= 0.5);
+int64_t nearest_index(const std::string& mode, const ResizePlace& place) {
+    const bool up = place.is_whole || mode == "ceil" ||
+                    (mode == "round_prefer_floor" && place.against_half > 0) ||
+                    (mode == "round_prefer_ceil" && place.against_half >= 0);
     return up ? place.base + 1 : place.base;
 }
 
@@ -84,13 +37,13 @@ class WindowTaps {
           extent_(axis.x_extent) {
         // Shrinking with antialias widens the filter.
         const bool antialias = node.attr("antialias", int64_t{0}) != 0;
-        filter_scale_ = antialias ? std::min(axis.scale, 1.0) : 1.0;
+        filter_scale_ = antialias ? std::min(axis.scale.value(), 1.0) : 1.0;
         first_ = int64_t(std::floor((is_cubic_ ? -2 : -1) / filter_scale_)) + 1;
     }
 
     int count() const { return int(2 - 2 * first_); }
 
-    void append(const Place& place, ResizeTaps& taps) const {
+    void append(const ResizePlace& place, ResizeTaps& taps) const {
         const size_t begin = taps.weights.size();
         double sum = 0;
         for (int64_t i = first_; i < first_ + count(); ++i) {
@@ -120,20 +73,16 @@ class WindowTaps {
 
 }  // namespace
 
-bool ResizeAxis::is_identity() const {
-    return x_extent == y_extent && std::fabs(scale - 1) <= 1e-9 && std::fabs(roi_begin) <= 1e-9 &&
-           std::fabs(roi_end - 1) <= 1e-9;
-}
-
 ResizeTaps resize_taps(const NodeData& node, ResizeMode mode, const ResizeAxis& axis) {
     const std::string coordinates = node.attr("coordinate_transformation_mode", "half_pixel");
     const std::string rounding = node.attr("nearest_mode", "round_prefer_floor");
     const bool crops = coordinates == "tf_crop_and_resize";
+    const ResizePositions positions(coordinates, axis);
     const WindowTaps window(node, mode, axis);
     ResizeTaps taps;
     taps.count = mode == ResizeMode::kNearest ? 1 : window.count();
     for (int64_t i = 0; i < axis.y_extent; ++i) {
-        const Place place = place_of(source_coordinate(coordinates, axis, i));
+        const ResizePlace place = positions.at(i);
         if (mode == ResizeMode::kNearest) {
             const int64_t index = nearest_index(rounding, place);
             taps.indices.push_back(std::clamp<int64_t>(index, 0, axis.x_extent - 1));
@@ -142,7 +91,7 @@ ResizeTaps resize_taps(const NodeData& node, ResizeMode mode, const ResizeAxis& 
             window.append(place, taps);
         }
         if (crops) {
-            taps.extrapolated.push_back(place.x < 0 || place.x > double(axis.x_extent - 1));
+            taps.extrapolated.push_back(uint8_t(place.is_outside));
         }
     }
     return taps;
