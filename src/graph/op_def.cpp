@@ -93,12 +93,28 @@ Status check_epilogue(const NodeData& node,
     return {};
 }
 
+// Extents that stand for a tensor's elements are all of them.
+Status check_extents(const ValueFact& output) {
+    if (!output.extents || !output.type.dims) {
+        return {};
+    }
+    const std::vector<DimSpec>& dims = *output.type.dims;
+    const bool is_open = dims.size() == 1 && !dims[0].is_fixed();
+    const int64_t count = dims.empty() ? 1 : dims.size() == 1 ? dims[0].extent() : -1;
+    if (is_open || count == int64_t(output.extents->size())) {
+        return {};
+    }
+    return internal_error("inference follows {} elements of a result", output.extents->size())
+        .with_found(output.type.to_string());
+}
+
 Status check_outputs(std::span<const ValueFact> outputs) {
     for (const ValueFact& output : outputs) {
         const TypeInfo& type = output.type;
         if (!type.is_tensor() || !type.dims) {
             continue;
         }
+        LEAT_RETURN_IF_ERROR(check_extents(output));
         if (type.dims->size() > size_t(kMaxRank)) {
             return unsupported("a result has too many axes")
                 .with_found(type.to_string())

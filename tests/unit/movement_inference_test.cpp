@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include "graph/op_def.h"
+#include "ops/elementwise/element_access.h"
 
 namespace leat {
 namespace {
@@ -31,6 +34,13 @@ ValueFact known(const Ints& values) {
 ValueFact known_scalar(int64_t value) {
     ValueFact fact = typed({}, DType::kInt64);
     fact.value = Tensor::from<int64_t>({}, Ints{value}).value();
+    return fact;
+}
+
+ValueFact known_condition(bool value) {
+    ValueFact fact = typed({}, DType::kBool);
+    fact.value = Tensor::allocate(DType::kBool, {}).value();
+    fact.value->mutable_bytes()[0] = std::byte(value ? 1 : 0);
     return fact;
 }
 
@@ -284,6 +294,93 @@ TEST(GatherRun, NamesTheIndexThatIsOutOfRange) {
     EXPECT_THAT(status.message(), HasSubstr("pick"));
     EXPECT_THAT(status.message(), HasSubstr("-3"));
     EXPECT_THAT(status.message(), HasSubstr("[-2, 2)"));
+}
+
+// ---- Elements that inference follows ----
+
+struct Followed {
+    const char* op;
+    std::vector<ValueFact> inputs;
+    Attributes attributes = {};
+};
+
+// Operators that follow elements of integer vectors, with n of them.
+std::vector<Followed> followed_operators(int64_t n) {
+    Ints counting;
+    Ints backwards;
+    for (int64_t i = 0; i < n; ++i) {
+        counting.push_back(3 + i);
+        backwards.push_back(n - 1 - i);
+    }
+    ValueFact chosen = typed({n}, DType::kBool);
+    chosen.value = Tensor::allocate(DType::kBool, {n}).value();
+    for (int64_t i = 0; i < n; ++i) {
+        chosen.value->mutable_bytes()[i] = std::byte(i % 3 == 0 ? 1 : 0);
+    }
+    const ValueFact numbers = known(counting);
+    const ValueFact seven = known_scalar(7);
+    const ValueFact two = known({2});
+    const Tensor element = *known({7}).value;
+    return {{"Where", {chosen, numbers, seven}},
+            {"Where", {chosen, seven, two}},
+            {"Where", {known_condition(true), numbers, seven}},
+            {"Equal", {numbers, seven}},
+            {"Add", {numbers, seven}},
+            {"Sub", {numbers, two}},
+            {"Mul", {seven, numbers}},
+            {"Div", {numbers, two}},
+            {"Cast", {numbers}, {{"to", int64_t(DType::kInt32)}}},
+            {"Concat", {numbers, two, numbers}, {{"axis", int64_t{0}}}},
+            {"ConstantOfShape", {known({n})}, {{"value", element}}},
+            {"Expand", {seven, known({n})}},
+            {"Gather", {numbers, known(backwards)}},
+            {"Identity", {numbers}},
+            {"Reshape", {numbers, known({-1})}},
+            {"Slice", {numbers, known({-1}), known({INT64_MIN}), known({0}), known({-2})}},
+            {"Transpose", {numbers}}};
+}
+
+// Of every length, also where there are more than shapes have: as many as there are, and right.
+TEST(FollowedElements, AreThoseThatARunComputes) {
+    for (int64_t n = 1; n <= 70; ++n) {
+        for (const Followed& row : followed_operators(n)) {
+            SCOPED_TRACE(fmt::format("{} of {}", row.op, n));
+            const Inferred inferred = infer(row.op, row.inputs, row.attributes);
+            ASSERT_TRUE(inferred.status.ok()) << inferred.status.message();
+            const auto& extents = inferred.outputs[0].extents;
+            if (!extents) {
+                continue;
+            }
+            NodeData node;
+            node.op_type = row.op;
+            node.def = find_op("", row.op);
+            node.attributes = row.attributes;
+            node.inputs.resize(row.inputs.size());
+            node.outputs.resize(1);
+            std::vector<const Tensor*> values;
+            for (const ValueFact& input : row.inputs) {
+                values.push_back(&*input.value);
+            }
+            const auto results = evaluate_node(node, values, inferred.outputs);
+            ASSERT_TRUE(results.ok()) << results.error().message();
+            const Tensor& result = results->front();
+            ASSERT_EQ(int64_t(extents->size()), result.element_count());
+            for (size_t i = 0; i < extents->size(); ++i) {
+                const int64_t element = load_integer(result.dtype(), result.bytes(), int64_t(i));
+                EXPECT_EQ((*extents)[i].extent(), element) << i;
+            }
+        }
+    }
+}
+
+TEST(FollowedElements, OfALongChoiceAreAllThere) {
+    ValueFact condition = typed({10}, DType::kBool);
+    condition.value = Tensor::allocate(DType::kBool, {10}).value();
+    for (int i = 0; i < 10; ++i) {
+        condition.value->mutable_bytes()[i] = std::byte(i < 8 ? 1 : 0);
+    }
+    EXPECT_EQ(infer("Where", {condition, symbolic({"n"}), known_scalar(5)}).extents(),
+              "n,n,n,n,n,n,n,n,5,5");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
@@ -15,11 +16,12 @@ std::optional<std::vector<DimSpec>> condition_of(const InferContext& context) {
         return context.fact(0).extents;
     }
     const Tensor* value = context.value(0);
-    if (value == nullptr || value->dtype() != DType::kBool) {
+    if (value == nullptr || value->dtype() != DType::kBool ||
+        value->element_count() > int64_t(kMaxTrackedExtents)) {
         return std::nullopt;
     }
     std::vector<DimSpec> elements;
-    for (int64_t i = 0; i < std::min<int64_t>(value->element_count(), kMaxRank); ++i) {
+    for (int64_t i = 0; i < value->element_count(); ++i) {
         elements.emplace_back(load_integer(DType::kBool, value->bytes(), i));
     }
     return elements;
@@ -35,7 +37,7 @@ void propagate_choice(InferContext& context) {
     }
     const size_t count = std::max({condition->size(), a->size(), b->size()});
     for (const auto* operand : {&*condition, &*a, &*b}) {
-        if ((operand->size() != count && operand->size() != 1) || count > size_t(kMaxRank)) {
+        if (operand->size() != count && operand->size() != 1) {
             return;
         }
     }
@@ -50,7 +52,7 @@ void propagate_choice(InferContext& context) {
         const DimSpec either = same_dim(yes, no) ? yes : DimSpec::unknown();
         chosen.push_back(!which.is_fixed() ? either : which.extent() != 0 ? yes : no);
     }
-    context.set_extents(0, std::move(chosen));
+    track_extents(context, 0, context.input(1).dtype, std::move(chosen));
 }
 
 Status infer_where(InferContext& context) {
