@@ -14,14 +14,13 @@
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#include "long_sum.glsl"
 #include "lanes.glsl"
 
 layout(constant_id = 3) const uint kTask = 0;
 const uint kApply = 0;
 const uint kApplyOwn = 1;
 const uint kMoments = 2;
-
-const uint kBlock = 64;  // elements of a short sum
 
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Wides {
     WIDE at[];
@@ -67,26 +66,16 @@ void channel_moments(uint c, WIDE shift, out WIDE first, out WIDE second) {
     const uint plane = push.scalars[2];
     const uint count = push.scalars[0] * plane;
     ElementsIn x = ElementsIn(operand(0u));
-    WIDE total = WIDE(0);
-    WIDE square_total = WIDE(0);
-    WIDE block = WIDE(0);
-    WIDE square_block = WIDE(0);
-    uint in_block = 0u;
+    LongSum sum = empty_sum();
+    LongSum squares = empty_sum();
     for (uint j = lane(); j < count; j += lane_count()) {
         const uint at = (j / plane * push.scalars[1] + c) * plane + j % plane;
         const WIDE delta = widen(x.at[at]) - shift;
-        block += delta;
-        square_block += delta * delta;
-        if (++in_block == kBlock) {
-            total += block;
-            square_total += square_block;
-            block = WIDE(0);
-            square_block = WIDE(0);
-            in_block = 0u;
-        }
+        add_to(sum, delta);
+        add_to(squares, delta * delta);
     }
-    first = over_row(total + block) / WIDE(count);
-    second = over_row(square_total + square_block) / WIDE(count);
+    first = over_row(value_of(sum)) / WIDE(count);
+    second = over_row(value_of(squares)) / WIDE(count);
 }
 
 void write_running(uint index, uint c, WIDE old, WIDE current) {

@@ -11,6 +11,7 @@
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#include "long_sum.glsl"
 #include "real_math.glsl"
 
 void main() {
@@ -26,11 +27,11 @@ void main() {
         const uint c = i / plane % channels;
         const uint before = min(c, push.scalars[3]);
         const uint after = min(channels - 1u - c, push.scalars[4]);
-        WIDE sum = WIDE(0);
+        LongSum sum = empty_sum();
         for (uint k = 0u; k <= before + after; ++k) {
             const WIDE value = widen(x.at[i - before * plane + k * plane]);
-            sum += value * value;
+            add_to(sum, value * value);
         }
-        y.at[i] = narrow(widen(x.at[i]) * real_pow(bias + alpha * sum, -beta));
+        y.at[i] = narrow(widen(x.at[i]) * real_pow(bias + alpha * value_of(sum), -beta));
     }
 }

@@ -1,17 +1,21 @@
 // MaxPool and AveragePool over x [planes, d, h, w]; an invocation computes whole elements of y.
 //   operands   0: x, 1: y, 2: index of each maximum, i64 (any address where not wanted)
 //   scalars    0: planes, 1: 1 where indices are wanted, 2: 1 where positions of the padding count for
-//              an average, 3: strides of an index along d, h and w, in elements (3 to 5)
+//              an average, 3: strides of an index along d, h and w, in elements (3 to 5), 6: bits of the
+//              f32 that scales an average's elements, a power of two, so that no sum is infinite
 //   parameters the window
 //   constants  0: workgroup size, 1: 0 for the maximum, 1 for the average
-// Of equal elements the first is the maximum; of no element it is the lowest, its index -1. Any
-// number of workgroups in x does.
+// Of equal elements the first is the maximum, a NaN exceeds every number; of no element it is the
+// lowest, its index -1. Any number of workgroups in x does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#ifndef ELEMENT_IS_INTEGER
+#include "long_sum.glsl"
+#endif
 #include "window.glsl"
 
 layout(constant_id = 1) const uint kIsAverage = 0;
@@ -28,6 +32,13 @@ WIDE lowest() {
     return LOWEST;
 #else
     return WIDE(uintBitsToFloat(0xff800000u));
+#endif
+}
+bool is_no_number(WIDE x) {
+#ifdef ELEMENT_IS_INTEGER
+    return false;
+#else
+    return isnan(x);
 #endif
 }
 
@@ -70,13 +81,17 @@ uint divisor(Window window, Taps taps, uvec3 at) {
 }
 
 struct Pooled {
-    WIDE value;  // the maximum, or the sum
+    WIDE value;  // the maximum, or the scaled sum
     int number;  // of the maximum, row-major in the plane; -1: none
 };
 Pooled pool(Window window, Taps taps, ivec3 origin, ElementsIn x, uint base) {
     const ivec3 dilation = ivec3(window.dilation);
     const ivec3 extents = ivec3(window.x_extents);
-    Pooled pooled = Pooled(kIsAverage != 0u ? WIDE(0) : lowest(), -1);
+    Pooled pooled = Pooled(lowest(), -1);
+#ifndef ELEMENT_IS_INTEGER
+    const WIDE scale = WIDE(uintBitsToFloat(push.scalars[6]));
+    LongSum sum = empty_sum();
+#endif
     for (int d = taps.of[0].x; d < taps.of[0].y; ++d) {
         for (int h = taps.of[1].x; h < taps.of[1].y; ++h) {
             const ivec2 outer = origin.xy + ivec2(d, h) * dilation.xy;
@@ -84,14 +99,24 @@ Pooled pool(Window window, Taps taps, ivec3 origin, ElementsIn x, uint base) {
             for (int w = taps.of[2].x; w < taps.of[2].y; ++w) {
                 const int number = row + w * dilation.z;
                 const WIDE value = widen(x.at[base + uint(number)]);
+#ifndef ELEMENT_IS_INTEGER
                 if (kIsAverage != 0u) {
-                    pooled.value += value;
-                } else if (pooled.number < 0 || value > pooled.value) {
+                    add_to(sum, value * scale);
+                    continue;
+                }
+#endif
+                if (pooled.number < 0 || value > pooled.value ||
+                    (is_no_number(value) && !is_no_number(pooled.value))) {
                     pooled = Pooled(value, number);
                 }
             }
         }
     }
+#ifndef ELEMENT_IS_INTEGER
+    if (kIsAverage != 0u) {
+        pooled.value = value_of(sum);
+    }
+#endif
     return pooled;
 }
 
@@ -117,9 +142,12 @@ void main() {
         const Taps taps = taps_of(window, origin);
         const uint base = i / plane * volume(window.x_extents);
         Pooled pooled = pool(window, taps, origin, x, base);
+#ifndef ELEMENT_IS_INTEGER
         if (kIsAverage != 0u) {
             pooled.value /= WIDE(divisor(window, taps, at));
+            pooled.value /= WIDE(uintBitsToFloat(push.scalars[6]));
         }
+#endif
         y.at[i] = narrow(pooled.value);
         if (kIsAverage == 0u && push.scalars[1] != 0u) {
             store_index(i, base, pooled.number, window.x_extents);

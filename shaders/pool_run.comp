@@ -4,11 +4,11 @@
 // positions in a row, STRIDE apart and without dilation: then all that a run reads of a row of x is
 // read once, as whole texels.
 //   operands   0: x, a window of single floats, with STRIDE of four; 1: y
-//   scalars    0: planes, 1: 1 where positions of the padding count for an average
+//   scalars    0: planes, 1: 1 where positions of the padding count for an average, 2: bits of the f32
+//              that scales an average's elements, a power of two, so that no sum is infinite
 //   parameters the window
 //   constants  0: workgroup size, 1: 0 for the maximum, 1 for the average
-// As pool.comp: of no element the maximum is the lowest; a first element that is no number stays, a
-// later one is left out. Any number of workgroups in x does.
+// As pool.comp: of no element the maximum is the lowest; a NaN stays. Any number of workgroups in x does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
@@ -19,6 +19,7 @@ layout(local_size_x_id = 0) in;
 #include "shifted_texels.glsl"
 
 layout(constant_id = 1) const uint kIsAverage = 0;
+const uint kShortSum = 256;  // taps
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer Parameters {
     Window window;
@@ -32,7 +33,8 @@ SHIFTED_TEXELS(span_of_x, x_window, kSpan)
 
 // By element of the run.
 struct Run {
-    float values[COLUMNS];  // the maximum, or the sum
+    float values[COLUMNS];  // the maximum, or a short sum
+    float totals[COLUMNS];  // of the short sums
     int counts[COLUMNS];    // of the positions that were taken into it
     int divisors[COLUMNS];  // what an average is divided by
 };
@@ -49,11 +51,22 @@ void take(Window window, Row row, int column, float value, uint j, inout Run run
     const bool counts_padding = push.scalars[1] != 0u;
     const int padded = int(window.x_extents.z) + window.pad_end.z;
     const bool is_inside = row.is_inside && uint(column) < window.x_extents.z;
-    const bool is_better = run.counts[j] == 0 || value > run.values[j];
-    const float next = kIsAverage != 0u ? run.values[j] + value : is_better ? value : run.values[j];
+    const bool is_better = run.counts[j] == 0 || value > run.values[j] || isnan(value);
+    const float scaled = value * uintBitsToFloat(push.scalars[2]);
+    const float next = kIsAverage != 0u ? run.values[j] + scaled : is_better ? value : run.values[j];
     run.values[j] = is_inside ? next : run.values[j];
     run.counts[j] += int(is_inside);
     run.divisors[j] += int(counts_padding ? row.is_padded && column < padded : is_inside);
+}
+
+// Ends a short sum, so that errors grow slowly.
+void close_sums(inout Run run) {
+    if (kIsAverage != 0u) {
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
+            run.totals[j] += run.values[j];
+            run.values[j] = 0.0;
+        }
+    }
 }
 
 // `first`: the column of the first element's tap 0.
@@ -79,6 +92,9 @@ void take_row(Window window, Row row, int first, inout Run run) {
             const int at = is_inside ? int(row.begin) + column : 0;
             take(window, row, column, texelFetch(x_window, at).x, j, run);
         }
+        if (w % kShortSum == kShortSum - 1u) {
+            close_sums(run);
+        }
     }
 }
 #endif
@@ -90,6 +106,7 @@ Run pool(Window window, uvec3 at, uint base) {
     Run run;
     [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
         run.values[j] = kIsAverage != 0u ? 0.0 : uintBitsToFloat(0xff800000u);
+        run.totals[j] = 0.0;
         run.counts[j] = 0;
         run.divisors[j] = 0;
     }
@@ -101,6 +118,7 @@ Run pool(Window window, uvec3 at, uint base) {
             const bool is_padded = all(lessThan(outer, padded.xy));
             const Row row = Row(base + number * window.x_extents.z, is_inside, is_padded);
             take_row(window, row, origin.z, run);
+            close_sums(run);
         }
     }
     return run;
@@ -122,8 +140,9 @@ void main() {
         const uint begin = row * window.y_extents.z + column;
         [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
             if (column + j < window.y_extents.z) {
-                y.at[begin + j] =
-                    kIsAverage != 0u ? run.values[j] / float(run.divisors[j]) : run.values[j];
+                const float average = run.totals[j] / float(run.divisors[j]);
+                y.at[begin + j] = kIsAverage != 0u ? average / uintBitsToFloat(push.scalars[2])
+                                                   : run.values[j];
             }
         }
     }

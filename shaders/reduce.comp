@@ -6,13 +6,17 @@
 //              bools: the extreme of none is 0 or 1; extents and strides of the kept axes, then of the
 //              reduced ones, four of each, in elements, outermost first
 //   constants  0 to 2: see lanes.glsl, 3: f, a kReduce... below, as leat::ReduceKind
-// Sums of floats are sums of short sums, so that errors grow slowly. Any number of workgroups does.
+// Errors of sums of floats do not grow with the count. Where a float does not hold a sum, but may hold
+// its mean, root or logarithm, the elements are scaled and summed again. Any number of workgroups does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#ifndef ELEMENT_IS_INTEGER
+#include "long_sum.glsl"
+#endif
 #include "real_math.glsl"
 #include "lanes.glsl"
 #include "prologue.glsl"
@@ -29,8 +33,6 @@ const uint kReduceL2 = 6;
 const uint kReduceLogSum = 7;
 const uint kReduceLogSumExp = 8;
 const uint kReduceSumSquare = 9;
-
-const uint kBlock = 64;  // elements of a short sum
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer ReduceProblem {
     uint results;
@@ -58,14 +60,14 @@ uint offset_of(uint left, uint axes, uvec4 extents, uvec4 strides) {
 WIDE over_row(uint how, WIDE value) {
     return value;  // never with lanes
 }
+bool is_no_number(WIDE x) {
+    return false;
+}
 WIDE lowest() {
     return LOWEST;
 }
 WIDE highest() {
     return HIGHEST;
-}
-bool is_no_number(WIDE x) {
-    return false;
 }
 #else
 #ifdef ELEMENT_F64
@@ -77,14 +79,14 @@ float over_row(uint how, float value) {
     return over_lanes(how, value);
 }
 #endif
+bool is_no_number(WIDE x) {
+    return isnan(x);
+}
 WIDE lowest() {
     return -INFINITY;
 }
 WIDE highest() {
     return INFINITY;
-}
-bool is_no_number(WIDE x) {
-    return isnan(x);
 }
 #endif
 
@@ -119,64 +121,81 @@ WIDE product(Row row) {
     return over_row(kCombineProduct, result);
 }
 
-// Of integers only sums that wrap.
-WIDE exact_term(WIDE x) {
-    if (kKind == kReduceL1) {
-        return x < WIDE(0) ? -x : x;
+// What is summed; `shift` of LogSumExp alone.
+REAL real_term(REAL x, REAL shift) {
+    switch (kKind) {
+        case kReduceLogSumExp:
+            return real_exp(x - shift);
+        case kReduceL1:
+            return abs(x);
+        case kReduceL2:
+        case kReduceSumSquare:
+            return x * x;
+        default:
+            return x;
     }
-    return kKind == kReduceSumSquare ? x * x : x;
 }
+
+#ifdef ELEMENT_IS_INTEGER
+// Sums wrap.
 WIDE exact_sum(Row row) {
     WIDE total = WIDE(0);
-    WIDE block = WIDE(0);
-    uint in_block = 0u;
     for (uint j = lane(); j < row.count; j += lane_count()) {
-        block += exact_term(element(row, j));
-        if (++in_block == kBlock) {
-            total += block;
-            block = WIDE(0);
-            in_block = 0u;
-        }
+        const WIDE x = element(row, j);
+        total += kKind == kReduceL1 && x < WIDE(0) ? -x : kKind == kReduceSumSquare ? x * x : x;
     }
-    return over_row(kCombineSum, total + block);
+    return over_row(kCombineSum, total);
 }
-
-REAL over_real_row(REAL value) {
-#ifdef REAL_IS_DOUBLE
-    return value;
-#else
-    return over_lanes(kCombineSum, value);
-#endif
-}
-REAL real_term(REAL x, REAL shift) {
-    if (kKind == kReduceLogSumExp) {
-        return real_exp(x - shift);
-    }
-    return kKind == kReduceL2 ? x * x : x;
-}
+// Doubles need no short sums.
 REAL real_sum(Row row, REAL shift) {
     REAL total = REAL(0);
-    REAL block = REAL(0);
-    uint in_block = 0u;
     for (uint j = lane(); j < row.count; j += lane_count()) {
-        block += real_term(REAL(element(row, j)), shift);
-        if (++in_block == kBlock) {
-            total += block;
-            block = REAL(0);
-            in_block = 0u;
-        }
+        total += real_term(REAL(element(row, j)), shift);
     }
-    return over_real_row(total + block);
+    return total;
+}
+#else
+REAL scaled_sum(Row row, REAL shift, REAL scale) {
+    LongSum sum = empty_sum();
+    for (uint j = lane(); j < row.count; j += lane_count()) {
+        add_to(sum, real_term(element(row, j) * scale, shift));
+    }
+    return over_row(kCombineSum, value_of(sum));
+}
+REAL real_sum(Row row, REAL shift) {
+    return scaled_sum(row, shift, REAL(1));
 }
 
-WIDE mean(Row row) {
-    const WIDE sum = exact_sum(row);
-#ifdef ELEMENT_IS_INTEGER
-    return row.count == 0u ? WIDE(0) : sum / WIDE(row.count);
-#else
-    return sum / WIDE(row.count);
-#endif
+// What the sum of elements times `scale` becomes.
+REAL finished(REAL sum, REAL scale, uint count) {
+    switch (kKind) {
+        case kReduceMean:
+            return sum / REAL(count) / scale;
+        case kReduceL2:
+            return sqrt(sum) / scale;
+        case kReduceLogSum:
+            return scale == REAL(1) ? real_log(sum) : real_log(sum) - real_log(scale);
+        case kReduceSumSquare:
+            return sum / scale / scale;
+        default:
+            return sum / scale;
+    }
 }
+REAL finished_sum(Row row) {
+    REAL scale = REAL(1);
+    REAL sum = real_sum(row, REAL(0));
+#ifndef REAL_IS_DOUBLE
+    // 2^-80, and 2^80 for squares that floats round to nothing.
+    const float small = uintBitsToFloat(0x17800000u);
+    const bool is_beyond = isinf(sum) || isnan(sum);
+    if (is_beyond || (kKind == kReduceL2 && sum < small)) {
+        scale = is_beyond ? small : 1.0 / small;
+        sum = scaled_sum(row, REAL(0), scale);
+    }
+#endif
+    return finished(sum, scale, row.count);
+}
+#endif
 
 // A real result as an element; integers saturate.
 STORED from_real(REAL x) {
@@ -197,12 +216,6 @@ STORED reduce_row(Row row) {
             return narrow(extreme(row, kKind == kReduceMax));
         case kReduceProd:
             return narrow(product(row));
-        case kReduceMean:
-            return narrow(mean(row));
-        case kReduceL2:
-            return from_real(sqrt(real_sum(row, REAL(0))));
-        case kReduceLogSum:
-            return from_real(real_log(real_sum(row, REAL(0))));
         case kReduceLogSumExp: {
             // No sum overflows once the maximum is taken out; of none or an infinite one nothing is.
             const REAL largest = row.count == 0u ? -INFINITY : REAL(extreme(row, true));
@@ -210,8 +223,22 @@ STORED reduce_row(Row row) {
             return from_real(real_log(real_sum(row, shift)) + shift);
         }
         default:
+            break;
+    }
+#ifdef ELEMENT_IS_INTEGER
+    switch (kKind) {
+        case kReduceMean:
+            return row.count == 0u ? STORED(0) : narrow(exact_sum(row) / WIDE(row.count));
+        case kReduceL2:
+            return from_real(sqrt(real_sum(row, REAL(0))));
+        case kReduceLogSum:
+            return from_real(real_log(real_sum(row, REAL(0))));
+        default:
             return narrow(exact_sum(row));
     }
+#else
+    return narrow(finished_sum(row));
+#endif
 }
 
 void main() {

@@ -15,12 +15,12 @@
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#include "long_sum.glsl"
 #include "lanes.glsl"
 #include "prologue.glsl"
 #include "epilogue.glsl"
 
 const uint kMaxRank = 8;
-const uint kBlock = 64;  // elements of a short sum
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer NormalizationProblem {
     uint rows;
@@ -45,41 +45,24 @@ float over_row(float value) {
 #endif
 
 WIDE rough_mean(ElementsIn x, uint base, uint columns) {
-    WIDE total = WIDE(0);
-    WIDE block = WIDE(0);
-    uint in_block = 0u;
+    LongSum sum = empty_sum();
     for (uint j = lane(); j < columns; j += lane_count()) {
-        block += loaded(x, base + j);
-        if (++in_block == kBlock) {
-            total += block;
-            block = WIDE(0);
-            in_block = 0u;
-        }
+        add_to(sum, loaded(x, base + j));
     }
-    return over_row(total + block) / WIDE(columns);
+    return over_row(value_of(sum)) / WIDE(columns);
 }
 
 // Means of d and d^2, d = x - shift.
 void moments(ElementsIn x, uint base, uint columns, WIDE shift, out WIDE first, out WIDE second) {
-    WIDE total = WIDE(0);
-    WIDE square_total = WIDE(0);
-    WIDE block = WIDE(0);
-    WIDE square_block = WIDE(0);
-    uint in_block = 0u;
+    LongSum sum = empty_sum();
+    LongSum squares = empty_sum();
     for (uint j = lane(); j < columns; j += lane_count()) {
         const WIDE delta = reloaded(x, base + j) - shift;
-        block += delta;
-        square_block += delta * delta;
-        if (++in_block == kBlock) {
-            total += block;
-            square_total += square_block;
-            block = WIDE(0);
-            square_block = WIDE(0);
-            in_block = 0u;
-        }
+        add_to(sum, delta);
+        add_to(squares, delta * delta);
     }
-    first = over_row(total + block) / WIDE(columns);
-    second = over_row(square_total + square_block) / WIDE(columns);
+    first = over_row(value_of(sum)) / WIDE(columns);
+    second = over_row(value_of(squares)) / WIDE(columns);
 }
 
 // Where scale and bias of a row and column lie.

@@ -9,6 +9,7 @@
 layout(local_size_x_id = 0) in;
 #include "push_block.glsl"
 #include "accumulate.glsl"
+#include "long_sum.glsl"
 #include "real_math.glsl"
 #include "lanes.glsl"
 #include "prologue.glsl"
@@ -24,8 +25,6 @@ layout(constant_id = 3) const uint kKind = 0;
 const uint kSoftmax = 0;
 const uint kLogSoftmax = 1;
 const uint kHardmax = 2;
-
-const uint kBlock = 64;  // elements of a short sum
 
 #ifdef ELEMENT_F64
 double over_row(uint how, double value) {
@@ -48,18 +47,11 @@ WIDE largest_of(ElementsIn x, uint base, uint extent, uint stride) {
 }
 
 WIDE sum_of_exp(ElementsIn x, uint base, uint extent, uint stride, WIDE largest) {
-    WIDE total = WIDE(0);
-    WIDE block = WIDE(0);
-    uint in_block = 0u;
+    LongSum sum = empty_sum();
     for (uint j = lane(); j < extent; j += lane_count()) {
-        block += real_exp(reloaded(x, base + j * stride) - largest);
-        if (++in_block == kBlock) {
-            total += block;
-            block = WIDE(0);
-            in_block = 0u;
-        }
+        add_to(sum, real_exp(reloaded(x, base + j * stride) - largest));
     }
-    return over_row(kCombineSum, total + block);
+    return over_row(kCombineSum, value_of(sum));
 }
 
 // The first element that no later one exceeds; a NaN is exceeded by none and exceeds none. Only with

@@ -50,6 +50,16 @@ auto comparable(T x) {
     }
 }
 
+// Of comparable ones: a NaN exceeds, and is below, every number; nothing exceeds or is below a NaN.
+template <class Comparable>
+bool exceeds(Comparable x, Comparable y) {
+    return x > y || (x != x && y == y);
+}
+template <class Comparable>
+bool is_below(Comparable x, Comparable y) {
+    return x < y || (x != x && y == y);
+}
+
 template <class T>
 struct ElementType {
     using type = T;

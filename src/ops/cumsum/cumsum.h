@@ -1,8 +1,7 @@
 // CumSum: y[.., k, ..] = sum of x[.., i, ..] for i <= k along an axis.
 //   x, y : f16, bf16, f32, f64, i32, i64, u32, u64; row-major. axis: i32 or i64, one element.
 //   Attributes: exclusive=1 leaves out i = k; reverse=1 sums from the end.
-// Floating-point sums are kept in f64, but in f32 by the f32 kernel along other axes than the last;
-// integers wrap around. ONNX CumSum-14.
+// Floating-point sums are kept in f64; integers wrap around. ONNX CumSum-14.
 #pragma once
 
 #include "graph/op_def.h"

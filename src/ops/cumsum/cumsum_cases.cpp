@@ -22,6 +22,13 @@ std::vector<OpCase> cumsum_cases() {
         add(name + "_reverse", random_elements({3, 7}, dtype), 1, 0, 1);
         add(name + "_both", random_elements({4, 3}, dtype), 0, 1, 1);
     }
+    // Equal elements: every rounding of a running sum goes one way.
+    const std::vector<float> equal(size_t{60'000} * 2, 0.1F);
+    add("long_axis0", given_input<float>({60'000, 2}, equal), 0, 0, 0);
+    add("long_axis0_exclusive", given_input<float>({60'000, 2}, equal), 0, 1, 1);
+    add("long_line", given_input<float>({2, 60'000}, equal), 1, 0, 0);
+    add("wide_rows", random_elements({3, 20, 1100}), 1, 0, 0);
+    add("wide_rows_both", random_elements({3, 20, 1100}), 1, 1, 1);
     add("empty", random_elements({3, 0}), 0, 0, 0);
     add("large", random_elements({90, 500}, DType::kInt32), 1, 0, 0);
     return cases;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "backends/cpu/cpu_kernel.h"
 #include "base/parts.h"
@@ -9,8 +10,10 @@ namespace cpu {
 namespace {
 
 constexpr int64_t kTileElements = int64_t{16} * 1024;
+constexpr int64_t kBlockColumns = 512;
 
-// Tiles are groups of outer indices, so they share nothing.
+// Tiles are groups of outer indices, so they share nothing. Floats are summed in double along any
+// axis.
 template <class T, class Sum>
 class CumSumKernel final : public CpuKernel {
   public:
@@ -52,21 +55,22 @@ class CumSumKernel final : public CpuKernel {
         }
     }
 
-    // Row k of y is row k - 1 plus a row of x.
+    // Blocks of columns, whose sums stay in the first cache.
     void sum_rows(const T* x, T* y) const {
-        const int64_t inner = loop_.inner;
+        for (int64_t begin = 0; begin < loop_.inner; begin += kBlockColumns) {
+            sum_columns(x + begin, y + begin, std::min(kBlockColumns, loop_.inner - begin));
+        }
+    }
+    void sum_columns(const T* x, T* y, int64_t columns) const {
+        std::array<Sum, kBlockColumns> sums{};
         for (int64_t k = 0; k < loop_.extent; ++k) {
-            T* row = y + place(k) * inner;
-            if (k == 0 && exclusive_) {
-                std::fill_n(row, inner, T(0));
-            } else if (k == 0) {
-                std::copy_n(x + place(k) * inner, inner, row);
-            } else {
-                const T* added = x + place(exclusive_ ? k - 1 : k) * inner;
-                const T* last = y + place(k - 1) * inner;
-                for (int64_t i = 0; i < inner; ++i) {
-                    row[i] = last[i] + added[i];
-                }
+            const T* from = x + place(k) * loop_.inner;
+            T* to = y + place(k) * loop_.inner;
+            for (int64_t i = 0; i < columns; ++i) {
+                Sum& sum = sums[size_t(i)];
+                const Sum before = sum;
+                sum += Sum(from[i]);
+                to[i] = T(exclusive_ ? before : sum);
             }
         }
     }

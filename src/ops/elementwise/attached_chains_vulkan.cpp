@@ -28,6 +28,7 @@
 #include "gemm_store.glsl.h"
 #include "gemm_subgroup_tile.comp.h"
 #include "lanes.glsl.h"
+#include "long_sum.glsl.h"
 #include "matrix.glsl.h"
 #include "matrix_tile.glsl.h"
 #include "ops/elementwise/attached_text_vulkan.h"
@@ -75,6 +76,7 @@ constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
                                    {"gemm_problem.glsl", glsl::gemm_problem},
                                    {"gemm_store.glsl", glsl::gemm_store},
                                    {"lanes.glsl", glsl::lanes},
+                                   {"long_sum.glsl", glsl::long_sum},
                                    {"matrix.glsl", glsl::matrix},
                                    {"matrix_tile.glsl", glsl::matrix_tile},
                                    {"prologue.glsl", glsl::prologue},

@@ -34,6 +34,16 @@ std::vector<OpCase> instance_normalization_cases() {
     far.inputs[0].low = 999;
     far.inputs[0].high = 1001;
     cases.push_back(std::move(far));
+    // Nearly equal elements: every rounding of a running sum goes one way.
+    std::vector<float> ramp(size_t{3} * 300 * 301);
+    for (size_t i = 0; i < ramp.size(); ++i) {
+        ramp[i] = 0.1F + 1e-6F * float(i % 1000);
+    }
+    OpCase large = normalization("long_plane", {1, 3, 300, 301});
+    large.inputs[0] = given_input<float>({1, 3, 300, 301}, ramp);
+    large.attributes = {{"epsilon", 1e-12F}};
+    large.rtol = 1e-4;  // of elements that are near to the mean
+    cases.push_back(std::move(large));
     OpCase epsilon = normalization("epsilon", {2, 3, 4, 5});
     epsilon.attributes = {{"epsilon", 0.02F}};
     cases.push_back(std::move(epsilon));

@@ -56,12 +56,12 @@ void normalize_planes(const InstanceNormalizationParams& params,
 // Sums term[v](x) down the columns.
 template <class Term, int kVectors>
 struct SumFold {
+    static constexpr bool kSums = true;
     Term term[kVectors];
     HWY_INLINE FloatVec initial() const { return hn::Zero(kFloats); }
     HWY_INLINE FloatVec step(FloatVec total, FloatVec x, int v) const {
         return hn::Add(total, term[v](x));
     }
-    HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
 };
 
 // One image, channels innermost.

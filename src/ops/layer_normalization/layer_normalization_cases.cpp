@@ -42,6 +42,16 @@ std::vector<OpCase> layer_normalization_cases() {
         "statistics", {random_input({5, 6, 40}), random_input({40}), random_input({40})});
     statistics.output_count = 3;
     cases.push_back(std::move(statistics));
+    // Nearly equal elements: every rounding of a running sum goes one way.
+    std::vector<float> ramp(100'001);
+    for (size_t i = 0; i < ramp.size(); ++i) {
+        ramp[i] = 0.1F + 1e-6F * float(i % 1000);
+    }
+    cases.push_back(normalization(
+        "long_row", {given_input<float>({1, 100'001}, ramp), random_input({100'001})}));
+    cases.back().attributes = {{"epsilon", 1e-12F}};
+    cases.back().output_count = 3;
+    cases.back().rtol = 1e-4;  // of elements that are near to the mean
     for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
         const std::string name(name_of(dtype));
         OpCase half =

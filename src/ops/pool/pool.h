@@ -3,9 +3,10 @@
 //
 // MaxPool-22: optional second output, i64: the flat index in x of each maximum (storage_order = 1:
 // spatial
-//   axes counted column-major). Of equal elements the first wins. AveragePool-22: count_include_pad
-//   = 0 divides by the elements of x in the window, 1 by the positions inside the padded input. The
-//   global ones give [n, c, 1...]. 1 to 3 spatial axes; windows: ops/window.h.
+//   axes counted column-major). Of equal elements the first wins; the maximum of a window with a
+//   NaN is NaN, and its index that of the first. AveragePool-22: count_include_pad = 0 divides by
+//   the elements of x in the window, 1 by the positions inside the padded input. The global ones
+//   give [n, c, 1...]. 1 to 3 spatial axes; windows: ops/window.h.
 // Types: f16, bf16, f32, f64; MaxPool also i8, u8. The reference accumulates in double.
 #pragma once
 

@@ -1,4 +1,8 @@
 // Conformance cases of the pooling operators.
+#include <fmt/core.h>
+
+#include <limits>
+
 #include "conformance/case_inputs.h"
 
 namespace leat::testing {
@@ -83,6 +87,66 @@ void add_global_cases(std::vector<OpCase>& cases, const std::string& op) {
     cases.push_back(std::move(f64));
 }
 
+// A NaN at the place `at` of each image's first channels, which has to be in every window there.
+CaseInput with_nan(const Shape& shape, int64_t at, float filling) {
+    std::vector<float> values(size_t(shape.element_count()));
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = filling * float(i % 13);
+    }
+    values[size_t(at)] = std::numeric_limits<float>::quiet_NaN();
+    values[values.size() - 2] = -std::numeric_limits<float>::infinity();
+    values[values.size() - 3] = std::numeric_limits<float>::infinity();
+    return given_input<float>(shape, values);
+}
+
+// NaN at the first, a middle and the last place of a window.
+void add_nan_cases(std::vector<OpCase>& cases) {
+    const Attributes three{{"kernel_shape", Ints{3, 3}}};
+    for (const int64_t at : {0, 1, 4, 7, 8}) {
+        const int64_t place = at / 3 * 7 + at % 3;
+        for (const float sign : {1.0F, -1.0F}) {
+            const CaseInput x = with_nan({1, 35, 7, 7}, place, sign);
+            const std::string name = fmt::format("nan_{}{}", at, sign < 0 ? "_negative" : "");
+            for (const char* op : {"MaxPool", "AveragePool"}) {
+                cases.push_back({fmt::format("{}/{}", op, name), op, {x}, three});
+            }
+            cases.push_back({"MaxPool/" + name + "_indices", "MaxPool", {x}, three});
+            cases.back().output_count = 2;
+            cases.push_back({"GlobalMaxPool/" + name, "GlobalMaxPool", {x}});
+            cases.push_back({"GlobalAveragePool/" + name, "GlobalAveragePool", {x}});
+        }
+    }
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    cases.push_back({"MaxPool/nan_only",
+                     "MaxPool",
+                     {given_input<float>({1, 1, 2, 2}, {nan, nan, nan, nan})},
+                     {{"kernel_shape", Ints{2, 2}}}});
+}
+
+// Windows of many taps, of equal elements, so that every rounding of a running sum goes one way,
+// and of elements whose sum f32 does not hold.
+void add_long_sums(std::vector<OpCase>& cases) {
+    const auto add = [&](const std::string& op, const std::string& name, const Shape& shape,
+                         float element, Attributes attributes) {
+        std::vector<float> values(size_t(shape.element_count()), element);
+        cases.push_back({op + "/" + name, op, {given_input<float>(shape, values)}, attributes});
+        cases.back().atol = 0;
+    };
+    const Ints wide{120, 130};
+    add("AveragePool", "large_window", {1, 9, 121, 130}, 0.1F, {{"kernel_shape", wide}});
+    add("AveragePool", "large_window_dilated", {1, 2, 121, 260}, 0.1F,
+        {{"kernel_shape", wide}, {"dilations", Ints{1, 2}}});
+    add("AveragePool", "long_line", {1, 3, 40'000}, 0.1F, {{"kernel_shape", Ints{39'999}}});
+    add("GlobalAveragePool", "large", {1, 9, 200, 201}, 0.1F, {});
+    for (const float element : {3e38F, -3e38F}) {
+        const std::string name = element > 0 ? "near_largest" : "near_lowest";
+        add("AveragePool", name, {2, 35, 6, 7}, element, {{"kernel_shape", Ints{3, 3}}});
+        add("AveragePool", name + "_large_window", {1, 3, 20, 21}, element,
+            {{"kernel_shape", Ints{19, 20}}});
+        add("GlobalAveragePool", name, {2, 35, 6, 7}, element, {});
+    }
+}
+
 }  // namespace
 
 std::vector<OpCase> pool_cases() {
@@ -108,6 +172,8 @@ std::vector<OpCase> pool_cases() {
     add_type_cases(cases, "AveragePool", {DType::kFloat64, DType::kFloat16, DType::kBfloat16});
     add_global_cases(cases, "GlobalMaxPool");
     add_global_cases(cases, "GlobalAveragePool");
+    add_nan_cases(cases);
+    add_long_sums(cases);
     return cases;
 }
 

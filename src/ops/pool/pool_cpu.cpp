@@ -2,6 +2,7 @@
 // over all taps. Row-major: a row of results over shifted rows of x. Global pooling reduces rows or
 // columns.
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct PoolParams {
 #include "backends/cpu/simd.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "ops/pool/windows-inl.h"
 #include "ops/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,77 +37,64 @@ namespace {
 using cpu::KernelArgs;
 using cpu::PoolParams;
 
-struct MaxOp {
-    static constexpr float kInitial = -std::numeric_limits<float>::infinity();
-    static constexpr bool kAverages = false;
-    // A NaN in x is passed over.
-    static HWY_INLINE FloatVec combine(FloatVec total, FloatVec x) { return hn::Max(x, total); }
-    static HWY_INLINE float combine(float total, float x) { return x > total ? x : total; }
-};
-struct SumOp {
-    static constexpr float kInitial = 0;
-    static constexpr bool kAverages = true;
-    static HWY_INLINE FloatVec combine(FloatVec total, FloatVec x) { return hn::Add(total, x); }
-    static HWY_INLINE float combine(float total, float x) { return total + x; }
-};
-
-// The taps of one window inside x: a grid of counts, with strides in elements.
-struct TapGrid {
-    const float* origin;
-    Extents count;
-    Extents stride;
-};
-
-template <class Op>
-struct OpFold {
-    HWY_INLINE FloatVec initial() const { return hn::Set(kFloats, Op::kInitial); }
-    HWY_INLINE FloatVec step(FloatVec total, FloatVec x, int /*v*/) const {
-        return Op::combine(total, x);
-    }
-    HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return Op::combine(a, b); }
-};
-
-// Folds the taps of one row into the totals. `lanes` counts only where there is one vector.
-template <class Op, int kVectors>
-HWY_INLINE void add_tap_row(
-    const float* x, int64_t count, int64_t stride, int64_t lanes, FloatVec (&total)[kVectors]) {
-    const FloatVec initial = hn::Set(kFloats, Op::kInitial);
-    for (int64_t w = 0; w < count; ++w, x += stride) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-            total[v] = Op::combine(total[v], load_column<kVectors>(x, v, lanes, initial));
-        }
-    }
-}
-
 // One window; the columns are its channels.
 template <class Op>
 struct WindowColumns {
     const TapGrid& grid;
     float* y;
-    float factor;  // of averages
+    float divisor;  // of averages
+    float factor;   // 1 / divisor
 
     template <int kVectors>
     HWY_INLINE void run(int64_t c, int64_t lanes) const {
         FloatVec total[kVectors];
+        if constexpr (Op::kSums) {
+            sum_of_window(grid, c, lanes, total);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-            total[v] = hn::Set(kFloats, Op::kInitial);
-        }
-        for (int64_t d = 0; d < grid.count[0]; ++d) {
-            for (int64_t h = 0; h < grid.count[1]; ++h) {
-                const float* x = grid.origin + d * grid.stride[0] + h * grid.stride[1] + c;
-                add_tap_row<Op>(x, grid.count[2], grid.stride[2], lanes, total);
+            for (int v = 0; v < kVectors; ++v) {
+                total[v] = hn::Mul(total[v], hn::Set(kFloats, factor));
             }
-        }
+            store_averages(
+                total, double(divisor), lanes,
+                [&](int64_t column) { return grid.sum_in_double(c + column); }, y + c);
+        } else {
+            max_of_window<Op>(grid, c, lanes, total);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-            const FloatVec result =
-                Op::kAverages ? hn::Mul(total[v], hn::Set(kFloats, factor)) : total[v];
-            store_column<kVectors>(result, y + c, v, lanes);
+            for (int v = 0; v < kVectors; ++v) {
+                store_column<kVectors>(total[v], y + c, v, lanes);
+            }
         }
     }
 };
+
+// Elements of a row of x, channels innermost, that windows read: the first one and their number.
+IndexRange elements_read(const PoolParams& params) {
+    const WindowGeometry& g = params.pool.window;
+    IndexRange read{g.input[2], 0};
+    for (int64_t w = 0; w < g.output[2]; ++w) {
+        const IndexRange taps = params.columns[size_t(w)];
+        if (taps.count() > 0) {
+            read.begin = std::min(read.begin, g.origin(2, w) + taps.begin * g.dilation[2]);
+            read.end = std::max(read.end, g.origin(2, w) + (taps.end - 1) * g.dilation[2] + 1);
+        }
+    }
+    return {read.begin * params.pool.channels, read.end * params.pool.channels};
+}
+
+// A row of results. `grid`: the taps of its windows, of which those along the row are to be set.
+template <class Op>
+HWY_INLINE void pool_row_channels_last(
+    const PoolParams& params, TapGrid grid, const float* row, float row_divisor, float* y) {
+    const WindowGeometry& g = params.pool.window;
+    const int64_t channels = params.pool.channels;
+    for (int64_t w = 0; w < g.output[2]; ++w, y += channels) {
+        const IndexRange wide = params.columns[size_t(w)];
+        grid.origin = row + (g.origin(2, w) + wide.begin * g.dilation[2]) * channels;
+        grid.count[2] = wide.count();
+        const float divisor = row_divisor * params.column_divisors[size_t(w)];
+        for_each_column_group(0, channels, WindowColumns<Op>{grid, y, divisor, 1.0F / divisor});
+    }
+}
 
 // Channels innermost; a unit is one output row (image, d, h).
 template <class Op>
@@ -115,9 +104,10 @@ void pool_rows_channels_last(const PoolParams& params,
                              int64_t end) {
     const PoolGeometry& pool = params.pool;
     const WindowGeometry& g = pool.window;
-    const int64_t channels = pool.channels;
-    const int64_t row_elements = g.input[2] * channels;
-    const int64_t plane_elements = g.input[1] * row_elements;
+    const int64_t row_elements = g.input[2] * pool.channels;
+    const float* x = args.inputs[0].as<const float>();
+    const IndexRange read = elements_read(params);
+    NanRows nan_rows(x, read.begin, read.count(), row_elements);
     for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t h = unit % g.output[1];
         const int64_t d = unit / g.output[1] % g.output[0];
@@ -127,19 +117,23 @@ void pool_rows_channels_last(const PoolParams& params,
         const auto row_divisor = float(pool.axis_divisor(0, d)) * float(pool.axis_divisor(1, h));
         const int64_t first_d = g.origin(0, d) + deep.begin * g.dilation[0];
         const int64_t first_h = g.origin(1, h) + high.begin * g.dilation[1];
-        const float* row = args.inputs[0].as<const float>() +
-                           (image * g.input[0] + first_d) * plane_elements + first_h * row_elements;
-        float* y = args.outputs[0].as<float>() + unit * g.output[2] * channels;
-        for (int64_t w = 0; w < g.output[2]; ++w, y += channels) {
-            const IndexRange wide = params.columns[size_t(w)];
-            const int64_t first_w = g.origin(2, w) + wide.begin * g.dilation[2];
-            const TapGrid grid{row + first_w * channels,
-                               {deep.count(), high.count(), wide.count()},
-                               {g.dilation[0] * plane_elements, g.dilation[1] * row_elements,
-                                g.dilation[2] * channels}};
-            const float divisor = row_divisor * params.column_divisors[size_t(w)];
-            for_each_column_group(0, channels, WindowColumns<Op>{grid, y, 1.0F / divisor});
+        const int64_t first_row = (image * g.input[0] + first_d) * g.input[1] + first_h;
+        const float* row = x + first_row * row_elements;
+        float* y = args.outputs[0].as<float>() + unit * g.output[2] * pool.channels;
+        const TapGrid grid{row,
+                           {deep.count(), high.count(), 0},
+                           {g.dilation[0] * g.input[1] * row_elements, g.dilation[1] * row_elements,
+                            g.dilation[2] * pool.channels}};
+        if constexpr (!Op::kSums) {
+            const bool is_empty = deep.count() == 0 || high.count() == 0;
+            const int64_t last_row = first_row + (deep.count() - 1) * g.dilation[0] * g.input[1] +
+                                     (high.count() - 1) * g.dilation[1];
+            if (is_empty || !nan_rows.may_be_in(first_row, last_row + 1)) {
+                pool_row_channels_last<MaxOfNumbersOp>(params, grid, row, row_divisor, y);
+                continue;
+            }
         }
+        pool_row_channels_last<Op>(params, grid, row, row_divisor, y);
     }
 }
 
@@ -173,25 +167,78 @@ HWY_INLINE void add_input_row(const WindowGeometry& g, const float* row, float* 
     }
 }
 
+// The average of a window of rows of x, in which taps of a row follow each other or not.
+HWY_INLINE float average_of_grid(const TapGrid& grid, double divisor) {
+    double total = 0;
+    grid.for_each_row([&](const float* x, int64_t n, int64_t stride) HWY_ATTR {
+        total +=
+            stride == 1 ? sum_terms(x, n, SameTerm()) : sum_in_double(x, n, stride, SameTerm());
+    });
+    return float((std::isfinite(total) ? total : grid.sum_in_double(0)) / divisor);
+}
+
+// The taps of window (d, h, w) of a row-major plane x.
+TapGrid grid_of(const PoolParams& params, const float* x, int64_t d, int64_t h, int64_t w) {
+    const WindowGeometry& g = params.pool.window;
+    const IndexRange deep = params.pool.taps(0, d);
+    const IndexRange high = params.pool.taps(1, h);
+    const IndexRange wide = params.columns[size_t(w)];
+    const int64_t first_d = g.origin(0, d) + deep.begin * g.dilation[0];
+    const int64_t first_h = g.origin(1, h) + high.begin * g.dilation[1];
+    const int64_t first_w = g.origin(2, w) + wide.begin * g.dilation[2];
+    return {x + (first_d * g.input[1] + first_h) * g.input[2] + first_w,
+            {deep.count(), high.count(), wide.count()},
+            {g.dilation[0] * g.input[1] * g.input[2], g.dilation[1] * g.input[2], g.dilation[2]}};
+}
+
+// Sums of a row of windows become averages. Sums of large windows, and those that floats do not
+// hold, are computed by average_of_grid.
+void finish_averages(const PoolParams& params, const float* x, int64_t d, int64_t h, float* y) {
+    const WindowGeometry& g = params.pool.window;
+    const auto row_divisor =
+        float(params.pool.axis_divisor(0, d)) * float(params.pool.axis_divisor(1, h));
+    const bool is_large = g.kernel_count() > kColumnChunk;
+    const float* divisors = params.column_divisors.data();
+    for (int64_t w = 0; w < g.output[2]; ++w) {
+        y[w] /= row_divisor * divisors[w];
+    }
+    if (!is_large && all_are_finite(y, g.output[2])) {
+        return;
+    }
+    for (int64_t w = 0; w < g.output[2]; ++w) {
+        if (is_large || !std::isfinite(y[w])) {
+            const double divisor = double(row_divisor) * double(divisors[w]);
+            y[w] = average_of_grid(grid_of(params, x, d, h, w), divisor);
+        }
+    }
+}
+
 // One output row of a row-major plane x.
 template <class Op>
 void pool_row(const PoolParams& params, const float* x, int64_t d, int64_t h, float* y) {
     const WindowGeometry& g = params.pool.window;
     const IndexRange deep = params.pool.taps(0, d);
     const IndexRange high = params.pool.taps(1, h);
+    const bool is_summed_later = Op::kSums && g.kernel_count() > kColumnChunk;
     std::fill_n(y, g.output[2], Op::kInitial);
-    for (int64_t kd = deep.begin; kd < deep.end; ++kd) {
+    for (int64_t kd = deep.begin; !is_summed_later && kd < deep.end; ++kd) {
         for (int64_t kh = high.begin; kh < high.end; ++kh) {
             const int64_t in_d = g.origin(0, d) + kd * g.dilation[0];
             const int64_t in_h = g.origin(1, h) + kh * g.dilation[1];
             add_input_row<Op>(g, x + (in_d * g.input[1] + in_h) * g.input[2], y);
         }
     }
-    if constexpr (Op::kAverages) {
-        const auto row_divisor =
-            float(params.pool.axis_divisor(0, d)) * float(params.pool.axis_divisor(1, h));
-        for (int64_t w = 0; w < g.output[2]; ++w) {
-            y[w] /= row_divisor * params.column_divisors[size_t(w)];
+    if constexpr (Op::kSums) {
+        finish_averages(params, x, d, h, y);
+    }
+}
+
+template <class Op>
+void pool_plane(const PoolParams& params, const float* x, float* y) {
+    const WindowGeometry& g = params.pool.window;
+    for (int64_t d = 0; d < g.output[0]; ++d) {
+        for (int64_t h = 0; h < g.output[1]; ++h, y += g.output[2]) {
+            pool_row<Op>(params, x, d, h, y);
         }
     }
 }
@@ -203,11 +250,14 @@ void pool_planes(const PoolParams& params, const KernelArgs& args, int64_t begin
     for (int64_t plane = begin; plane < end; ++plane) {
         const float* x = args.inputs[0].as<const float>() + plane * g.input_count();
         float* y = args.outputs[0].as<float>() + plane * g.output_count();
-        for (int64_t d = 0; d < g.output[0]; ++d) {
-            for (int64_t h = 0; h < g.output[1]; ++h, y += g.output[2]) {
-                pool_row<Op>(params, x, d, h, y);
+        if constexpr (!Op::kSums) {
+            // The sum of a plane is NaN where an element is, or where infinities have both signs.
+            if (!std::isnan(sum_terms(x, g.input_count(), SameTerm()))) {
+                pool_plane<MaxOfNumbersOp>(params, x, y);
+                continue;
             }
         }
+        pool_plane<Op>(params, x, y);
     }
 }
 
@@ -221,13 +271,25 @@ struct ImageColumns {
 
     template <int kVectors>
     HWY_INLINE void run(int64_t c, int64_t lanes) const {
-        const FloatVec count = hn::Set(kFloats, float(positions));
         FloatVec total[kVectors];
         fold_columns(x + c, positions, stride, lanes, OpFold<Op>(), total);
+        if constexpr (Op::kSums) {
+            const FloatVec count = hn::Set(kFloats, float(positions));
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-            const FloatVec result = Op::kAverages ? hn::Div(total[v], count) : total[v];
-            store_column<kVectors>(result, y + c, v, lanes);
+            for (int v = 0; v < kVectors; ++v) {
+                total[v] = hn::Div(total[v], count);
+            }
+            store_averages(
+                total, double(positions), lanes,
+                [&](int64_t column) {
+                    return sum_in_double(x + c + column, positions, stride, SameTerm());
+                },
+                y + c);
+        } else {
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) {
+                store_column<kVectors>(total[v], y + c, v, lanes);
+            }
         }
     }
 };
@@ -256,7 +318,8 @@ float row_max(const float* x, int64_t n) {
     for (int64_t i = 0; i < n; i += kFloatLanes) {
         total = MaxOp::combine(total, load_up_to(x + i, n - i, initial));
     }
-    return hn::GetLane(hn::MaxOfLanes(kFloats, total));
+    return hn::AllFalse(kFloats, hn::IsNaN(total)) ? hn::GetLane(hn::MaxOfLanes(kFloats, total))
+                                                   : std::numeric_limits<float>::quiet_NaN();
 }
 
 // Global, row-major; a unit is one plane.
@@ -265,8 +328,7 @@ void global_planes(const PoolParams& params, const KernelArgs& args, int64_t beg
     const int64_t n = params.pool.window.input[2];
     for (int64_t plane = begin; plane < end; ++plane) {
         const float* x = args.inputs[0].as<const float>() + plane * n;
-        args.outputs[0].as<float>()[plane] =
-            Op::kAverages ? sum_terms(x, n, SameTerm()) / float(n) : row_max(x, n);
+        args.outputs[0].as<float>()[plane] = Op::kSums ? mean_of_row(x, n) : row_max(x, n);
     }
 }
 

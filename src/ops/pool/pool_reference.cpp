@@ -76,7 +76,7 @@ Maximum<T> max_of_window(const PoolGeometry& pool,
     Maximum<T> best;
     visit(g, WindowTaps(pool, position), [&](int64_t d, int64_t h, int64_t w) {
         const T value = x[(d * g.input[1] + h) * g.input[2] + w];
-        if (best.index < 0 || comparable(value) > comparable(best.value)) {
+        if (best.index < 0 || exceeds(comparable(value), comparable(best.value))) {
             best = {value, d * strides[0] + h * strides[1] + w * strides[2]};
         }
     });

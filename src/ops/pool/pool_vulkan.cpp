@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <bit>
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
@@ -42,6 +44,13 @@ PoolRun run_of(const WindowParameters& window) {
     return {kColumns, has_texels ? window.stride[2] : 0};
 }
 
+// Elements near the largest float have a sum that is none: as many of them as a window has taps are
+// scaled by a power of two to what is less than one of them.
+uint32_t average_scale_bits(const WindowGeometry& window) {
+    return std::bit_cast<uint32_t>(
+        std::ldexp(1.0F, -int(std::bit_width(uint64_t(window.kernel_count())))));
+}
+
 // Devices that are CPUs read texels faster (docs/measurements/vulkan.md). None where the kernel
 // does not take the pool.
 std::optional<KernelDispatch> runs_of(const TensorArg& x,
@@ -71,7 +80,8 @@ std::optional<KernelDispatch> runs_of(const TensorArg& x,
     dispatch.groups = *groups;
     dispatch.reads = {input_ref(0)};
     dispatch.writes = {output_ref(0)};
-    dispatch.scalars = {uint32_t(planes), pool.count_include_pad ? 1U : 0U};
+    dispatch.scalars = {uint32_t(planes), pool.count_include_pad ? 1U : 0U,
+                        average_scale_bits(pool.window)};
     dispatch.parameters = std::as_bytes(std::span(&window, 1));
     return dispatch;
 }
@@ -129,7 +139,8 @@ Status write_pool(const KernelNode& node, KernelWriter& writer) {
                         pool.count_include_pad ? 1U : 0U,
                         uint32_t(strides[0]),
                         uint32_t(strides[1]),
-                        uint32_t(strides[2])};
+                        uint32_t(strides[2]),
+                        average_scale_bits(pool.window)};
     dispatch.parameters = std::as_bytes(std::span(&window, 1));
     return writer.dispatch(dispatch);
 }

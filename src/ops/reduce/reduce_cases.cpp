@@ -135,6 +135,39 @@ void add_sum_cases(std::vector<OpCase>& cases) {
     cases.push_back(logs);
 }
 
+// Equal elements: every rounding of a running sum goes one way.
+void add_long_axes(std::vector<OpCase>& cases, const std::string& op) {
+    const std::vector<float> equal(size_t{3} * 70'001, 0.1F);
+    const auto add = [&](const std::string& name, const Shape& shape, const std::vector<float>& x,
+                         int64_t axis) {
+        cases.push_back(reduce(op, name, given_input<float>(shape, x)));
+        cases.back().inputs.push_back(constant_ints({axis}));
+    };
+    add("long_rows", {3, 70'001}, equal, 1);
+    add("long_columns", {70'001, 3}, equal, 0);
+    add("long_column", {210'003, 1}, equal, 0);
+}
+
+// Sums that f32 does not hold, though it holds their means, roots and logarithms; by rows, by
+// columns of whole vectors and others.
+void add_sums_beyond_floats(std::vector<OpCase>& cases, const std::string& op) {
+    for (const float element : {3e38F, -3e38F, 1e-25F, 4e30F}) {
+        if (element < 0 && op == "ReduceLogSum") {
+            continue;
+        }
+        std::vector<float> values(size_t{5} * 21, element);
+        values[30] /= 2;
+        values[31] = 0;
+        for (const int64_t axis : {0, 1}) {
+            OpCase op_case = reduce(op, fmt::format("near_{}_axis{}", element, axis),
+                                    given_input<float>({5, 21}, values));
+            op_case.inputs.push_back(constant_ints({axis}));
+            op_case.atol = 0;
+            cases.push_back(op_case);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<OpCase> reduce_cases() {
@@ -146,6 +179,13 @@ std::vector<OpCase> reduce_cases() {
     add_extreme_cases(cases, "ReduceMax");
     add_extreme_cases(cases, "ReduceMin");
     add_sum_cases(cases);
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceLogSum",
+                           "ReduceLogSumExp", "ReduceSumSquare"}) {
+        add_long_axes(cases, op);
+    }
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceL2", "ReduceLogSum"}) {
+        add_sums_beyond_floats(cases, op);
+    }
     return cases;
 }
 

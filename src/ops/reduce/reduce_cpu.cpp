@@ -36,55 +36,84 @@ using cpu::KernelArgs;
 using cpu::ReduceParams;
 
 // A reduction: combine() folds term(x) into a total that begins with kInitial; result() ends it.
+// Sums that floats do not hold, infinite ones and those below kLeast, are computed again in double.
 struct AddFold {
+    static constexpr float kLeast = -std::numeric_limits<float>::infinity();
+    static constexpr bool kSums = true;
     static constexpr float kInitial = 0;
     static HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) { return hn::Add(a, b); }
 };
 struct SumOp : AddFold {
-    static HWY_INLINE FloatVec term(FloatVec x) { return x; }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
+    template <class V>
+    static HWY_INLINE V term(V x) {
+        return x;
+    }
+    static double result(double total, int64_t /*n*/) { return total; }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t /*n*/) { return total; }
 };
-struct MeanOp : AddFold {
-    static HWY_INLINE FloatVec term(FloatVec x) { return x; }
-    static HWY_INLINE float result(float total, int64_t n) { return total / float(n); }
+struct MeanOp : SumOp {
+    static double result(double total, int64_t n) { return total / double(n); }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t n) {
+        return hn::Div(total, hn::Set(kFloats, float(n)));
+    }
 };
 struct L1Op : AddFold {
     static HWY_INLINE FloatVec term(FloatVec x) { return hn::Abs(x); }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
+    static double term(double x) { return std::fabs(x); }
+    static double result(double total, int64_t /*n*/) { return total; }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t /*n*/) { return total; }
 };
 struct SumSquareOp : AddFold {
     static HWY_INLINE FloatVec term(FloatVec x) { return hn::Mul(x, x); }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
+    static double term(double x) { return x * x; }
+    static double result(double total, int64_t /*n*/) { return total; }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t /*n*/) { return total; }
 };
 struct L2Op : SumSquareOp {
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return std::sqrt(total); }
+    // Below this, squares that floats round to nothing count.
+    static constexpr float kLeast = 0x1p-80F;
+    static double result(double total, int64_t /*n*/) { return std::sqrt(total); }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t /*n*/) { return hn::Sqrt(total); }
 };
 struct LogSumOp : SumOp {
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return std::log(total); }
+    static double result(double total, int64_t /*n*/) { return std::log(total); }
+    static HWY_INLINE FloatVec result(FloatVec total, int64_t /*n*/) {
+        return log_f32(kFloats, total);
+    }
 };
 struct ProdOp {
+    static constexpr bool kSums = false;
     static constexpr float kInitial = 1;
     static HWY_INLINE FloatVec term(FloatVec x) { return x; }
     static HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) { return hn::Mul(a, b); }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
 };
 // The extremes keep a NaN of either side.
 struct MaxOp {
+    static constexpr bool kSums = false;
     static constexpr float kInitial = -std::numeric_limits<float>::infinity();
     static HWY_INLINE FloatVec term(FloatVec x) { return x; }
-    static HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) {
-        return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
-    }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
+    static HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) { return max_or_nan(a, b); }
 };
 struct MinOp {
+    static constexpr bool kSums = false;
     static constexpr float kInitial = std::numeric_limits<float>::infinity();
     static HWY_INLINE FloatVec term(FloatVec x) { return x; }
     static HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) {
         return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
     }
-    static HWY_INLINE float result(float total, int64_t /*n*/) { return total; }
 };
+
+// Terms as sum_terms and sum_in_double take them.
+template <class Op>
+struct OpTerm {
+    HWY_INLINE FloatVec operator()(FloatVec x) const { return Op::term(x); }
+    double operator()(double x) const { return Op::term(x); }
+};
+// The result of elements `stride` apart whose sum floats do not hold.
+template <class Op>
+float result_in_double(const float* x, int64_t n, int64_t stride) {
+    return float(Op::result(sum_in_double(x, n, stride, OpTerm<Op>()), n));
+}
 
 // Vectors of a chain between two roundings to a running total.
 constexpr int64_t kChunk = 256;
@@ -100,7 +129,8 @@ float fold_lanes(FloatVec v) {
     return hn::GetLane(total);
 }
 
-// Four chains within a chunk, then chunk by chunk: the order depends on n only.
+// Extremes and products: four chains within a chunk, then chunk by chunk: the order depends on n
+// only.
 template <class Op>
 float reduce_row(const float* x, int64_t n) {
     const FloatVec initial = hn::Set(kFloats, Op::kInitial);
@@ -127,27 +157,18 @@ float reduce_row(const float* x, int64_t n) {
         const FloatVec last = Op::term(load_partial(x + i, n - i, initial));
         total = Op::combine(total, hn::IfThenElse(mask, last, initial));
     }
-    return Op::result(fold_lanes<Op>(total), n);
+    return fold_lanes<Op>(total);
 }
 
 template <class Op>
 struct OpFold {
+    static constexpr bool kSums = Op::kSums;
     HWY_INLINE FloatVec initial() const { return hn::Set(kFloats, Op::kInitial); }
     HWY_INLINE FloatVec step(FloatVec total, FloatVec x, int /*v*/) const {
         return Op::combine(total, Op::term(x));
     }
     HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return Op::combine(a, b); }
 };
-
-// Writes result(lane) of up to `lanes` lanes.
-template <class Op>
-HWY_INLINE void store_results(FloatVec total, int64_t n, float* y, int64_t lanes) {
-    HWY_ALIGN float results[hn::MaxLanes(kFloats)];
-    hn::Store(total, kFloats, results);
-    for (int64_t lane = 0; lane < std::min(lanes, kFloatLanes); ++lane) {
-        y[lane] = Op::result(results[lane], n);
-    }
-}
 
 struct ShiftedExpTerm {
     FloatVec shift;
@@ -161,19 +182,19 @@ HWY_INLINE float finite_shift(float max) {
 
 template <int kVectors>
 struct ShiftedExpFold {
+    static constexpr bool kSums = true;
     FloatVec shift[kVectors];
     HWY_INLINE FloatVec initial() const { return hn::Zero(kFloats); }
     HWY_INLINE FloatVec step(FloatVec total, FloatVec x, int v) const {
         return hn::Add(total, exp_f32(kFloats, hn::Sub(x, shift[v])));
     }
-    HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
 };
 
 struct LogSumExp {
     static float row(const float* x, int64_t n) {
         const float shift = finite_shift(reduce_row<MaxOp>(x, n));
         const ShiftedExpTerm term{hn::Set(kFloats, shift)};
-        return std::log(sum_terms(x, n, term)) + shift;
+        return std::log(float(sum_terms(x, n, term))) + shift;
     }
     template <int kVectors>
     static void columns(const float* x, float* y, int64_t n, int64_t stride, int64_t lanes) {
@@ -192,13 +213,43 @@ struct LogSumExp {
 };
 template <class Op>
 struct Fold {
-    static float row(const float* x, int64_t n) { return reduce_row<Op>(x, n); }
+    static float row(const float* x, int64_t n) {
+        if constexpr (Op::kSums) {
+            const double total = sum_terms(x, n, OpTerm<Op>());
+            const bool is_held = std::isfinite(total) && total >= double(Op::kLeast);
+            return is_held ? float(Op::result(total, n)) : result_in_double<Op>(x, n, 1);
+        } else {
+            return reduce_row<Op>(x, n);
+        }
+    }
     template <int kVectors>
     static void columns(const float* x, float* y, int64_t n, int64_t stride, int64_t lanes) {
         FloatVec total[kVectors];
         fold_columns(x, n, stride, lanes, OpFold<Op>(), total);
         for (int v = 0; v < kVectors; ++v) {
-            store_results<Op>(total[v], n, y + v * kFloatLanes, lanes);
+            store_results(total[v], x + v * kFloatLanes, y + v * kFloatLanes, n, stride, lanes);
+        }
+    }
+
+  private:
+    // Up to `lanes` of them.
+    static HWY_INLINE void store_results(
+        FloatVec total, const float* x, float* y, int64_t n, int64_t stride, int64_t lanes) {
+        if constexpr (Op::kSums) {
+            store_up_to(Op::result(total, n), y, lanes);
+            if (all_are_finite(total) &&
+                hn::AllTrue(kFloats, hn::Ge(total, hn::Set(kFloats, Op::kLeast)))) {
+                return;
+            }
+            HWY_ALIGN float totals[hn::MaxLanes(kFloats)];
+            hn::Store(total, kFloats, totals);
+            for (int64_t lane = 0; lane < std::min(lanes, kFloatLanes); ++lane) {
+                if (!(std::isfinite(totals[lane]) && totals[lane] >= Op::kLeast)) {
+                    y[lane] = result_in_double<Op>(x + lane, n, stride);
+                }
+            }
+        } else {
+            store_up_to(total, y, lanes);
         }
     }
 };

@@ -31,6 +31,15 @@ void add_cases(std::vector<OpCase>& cases, const std::string& op) {
         masked[i] = -std::numeric_limits<float>::infinity();
     }
     add("masked", given_input<float>({2, 20}, masked), -1);
+    if (op != "Hardmax") {
+        // Equal but for one: every rounding of a running sum goes one way.
+        std::vector<float> equal(100'003, -2.3025851F);
+        equal[77] = 0;
+        add("long_row", given_input<float>({1, 100'003}, equal), -1).atol = 0;
+        add("long_column", given_input<float>({100'003, 1}, equal), 0).atol = 0;
+        equal.resize(size_t{33'000} * 3, -2.3025851F);
+        add("long_columns", given_input<float>({33'000, 3}, equal), 0).atol = 0;
+    }
     add("f64", random_input({4, 33}, DType::kFloat64), -1);
     OpCase& f16 = add("f16", random_input({4, 33}, DType::kFloat16), -1);
     f16.rtol = f16.atol = 1e-2;

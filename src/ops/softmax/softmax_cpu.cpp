@@ -73,8 +73,8 @@ struct ExpTerm {
     HWY_INLINE FloatVec operator()(FloatVec v) const { return exp_nonpositive(hn::Sub(v, max)); }
 };
 
-// y = e^(x - max); the result is their sum.
-float store_exponentials(const float* x, float* y, int64_t n, const ExpTerm& term) {
+// y = e^(x - max) of up to kSumBlock elements; the result is their sum.
+HWY_INLINE float store_block(const float* x, float* y, int64_t n, const ExpTerm& term) {
     FloatVec s0 = hn::Zero(kFloats);
     FloatVec s1 = s0;
     int64_t i = 0;
@@ -94,18 +94,28 @@ float store_exponentials(const float* x, float* y, int64_t n, const ExpTerm& ter
     }
     return sum_of_lanes(hn::Add(s0, s1));
 }
+// The same of longer rows.
+HWY_NOINLINE double store_blocks(const float* x, float* y, int64_t n, const ExpTerm& term) {
+    double total = 0;
+    for (int64_t i = 0; i < n; i += kSumBlock) {
+        total += double(store_block(x + i, y + i, std::min(n - i, kSumBlock), term));
+    }
+    return total;
+}
 
 template <bool kLog>
 void softmax_row(const float* x, float* y, int64_t n) {
     const float max = row_max(x, n);
     const ExpTerm term{hn::Set(kFloats, max)};
     if constexpr (kLog) {
-        const FloatVec log_sum = hn::Set(kFloats, std::log(sum_terms(x, n, term)));
+        const FloatVec log_sum = hn::Set(kFloats, std::log(float(sum_terms(x, n, term))));
         for_each_vector(n, [&](int64_t i, auto at) HWY_ATTR {
             at.store(hn::Sub(hn::Sub(at.load(x + i), term.max), log_sum), y + i);
         });
     } else {
-        const FloatVec factor = hn::Set(kFloats, 1.0F / store_exponentials(x, y, n, term));
+        const float sum =
+            n <= kSumBlock ? store_block(x, y, n, term) : float(store_blocks(x, y, n, term));
+        const auto factor = hn::Set(kFloats, 1.0F / sum);
         for_each_vector(n, [&](int64_t i, auto at)
                                HWY_ATTR { at.store(hn::Mul(at.load(y + i), factor), y + i); });
     }
@@ -122,6 +132,7 @@ void softmax_rows(const SoftmaxParams& params, const KernelArgs& args, int64_t b
 }
 
 struct MaxFold {
+    static constexpr bool kSums = false;
     HWY_INLINE FloatVec initial() const {
         return hn::Set(kFloats, -std::numeric_limits<float>::infinity());
     }
@@ -154,22 +165,7 @@ struct SoftmaxColumns {
         FloatVec max[kVectors];
         FloatVec sum[kVectors];
         fold_columns(x + c, extent, stride, lanes, MaxFold(), max);
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-            sum[v] = zero;
-        }
-        for (int64_t i = 0; i < extent; ++i) {
-            const float* from = x + c + i * stride;
-#pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) {
-                const FloatVec value = load_column<kVectors>(from, v, lanes, zero);
-                const FloatVec e = exp_nonpositive(hn::Sub(value, max[v]));
-                sum[v] = hn::Add(sum[v], e);
-                if constexpr (!kLog) {
-                    store_column<kVectors>(e, y + c + i * stride, v, lanes);
-                }
-            }
-        }
+        store_exponentials(c, lanes, max, sum);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
             sum[v] = kLog ? log_of_lanes(sum[v]) : hn::Div(hn::Set(kFloats, 1.0F), sum[v]);
@@ -183,6 +179,44 @@ struct SoftmaxColumns {
                     kLog ? hn::Sub(hn::Sub(value, max[v]), sum[v]) : hn::Mul(value, sum[v]);
                 store_column<kVectors>(result, y + c + i * stride, v, lanes);
             }
+        }
+    }
+
+  private:
+    // The sums of e^(x - max), which stand in y afterwards, but for logarithms.
+    template <int kVectors>
+    HWY_INLINE void store_exponentials(int64_t c,
+                                       int64_t lanes,
+                                       const FloatVec (&max)[kVectors],
+                                       FloatVec (&sum)[kVectors]) const {
+        const FloatVec zero = hn::Zero(kFloats);
+        LongSum sums[kVectors];
+        for (LongSum& total : sums) {
+            total = LongSum::zero();
+        }
+        for (int64_t i = 0; i < extent;) {
+            FloatVec chunk[kVectors];
+            for (FloatVec& total : chunk) {
+                total = zero;
+            }
+            for (const int64_t end = std::min(extent, i + kColumnChunk); i < end; ++i) {
+                const float* from = x + c + i * stride;
+#pragma GCC unroll 4
+                for (int v = 0; v < kVectors; ++v) {
+                    const FloatVec value = load_column<kVectors>(from, v, lanes, zero);
+                    const FloatVec e = exp_nonpositive(hn::Sub(value, max[v]));
+                    chunk[v] = hn::Add(chunk[v], e);
+                    if constexpr (!kLog) {
+                        store_column<kVectors>(e, y + c + i * stride, v, lanes);
+                    }
+                }
+            }
+            for (int v = 0; v < kVectors; ++v) {
+                sums[v].add(chunk[v]);
+            }
+        }
+        for (int v = 0; v < kVectors; ++v) {
+            sum[v] = sums[v].value();
         }
     }
 };
