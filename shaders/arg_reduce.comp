@@ -6,8 +6,8 @@
 //              product of the extents behind the axis); 3: parts of a line; 4: candidates of a part
 //              5: 1 for the largest; 6: 1 if of equal ones the last wins; 7: 1 in the second round
 //   constants  0: workgroup size, 1: type (leat's DType)
-// WIDE=0 takes f32, f16, bf16 and integers of 8 and 16 bits, WIDE=1 all types. A number wins over a
-// NaN, a NaN over nothing. Any number of workgroups in x does.
+// WIDE=0 takes f32, f16, bf16 and integers of 8 and 16 bits, WIDE=1 all types. A NaN wins over every
+// number. Any number of workgroups in x does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
@@ -56,7 +56,8 @@ bool wins(uvec2 x, uint candidate, uint best) {
 #endif
     const REAL a = load_real(x, candidate);
     const REAL b = load_real(x, best);
-    return (is_max ? a > b : a < b) || (is_last && a == b) || (!isnan(a) && isnan(b));
+    return (is_max ? a > b : a < b) || (isnan(a) && !isnan(b)) ||
+           (is_last && (a == b || (isnan(a) && isnan(b))));
 }
 
 void main() {

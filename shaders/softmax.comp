@@ -54,14 +54,14 @@ WIDE sum_of_exp(ElementsIn x, uint base, uint extent, uint stride, WIDE largest)
     return over_row(kCombineSum, value_of(sum));
 }
 
-// The first element that no later one exceeds; a NaN is exceeded by none and exceeds none. Only with
-// one invocation a row.
+// The first element that no later one exceeds; a NaN exceeds every number. Only with one invocation a
+// row.
 uint first_largest(ElementsIn x, uint base, uint extent, uint stride) {
     uint best = 0u;
     WIDE largest = loaded(x, base);
     for (uint j = 1u; j < extent; ++j) {
         const WIDE value = loaded(x, base + j * stride);
-        if (value > largest) {
+        if (value > largest || (isnan(value) && !isnan(largest))) {
             best = j;
             largest = value;
         }

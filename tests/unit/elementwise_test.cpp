@@ -155,6 +155,34 @@ TEST(Variadic, MaxKeepsNan) {
     EXPECT_TRUE(std::isnan(y[1]) && std::isnan(y[2]));
 }
 
+// As numpy has it: a NaN is above and below every number, and the first of several comes first.
+TEST(Nan, IsFoundWhereverItStands) {
+    const auto row = vec<float>({1, -kInfinity, kNan, kInfinity, kNan, 3});
+    const Attributes last{{"select_last_index", int64_t{1}}};
+    EXPECT_THAT(result<int64_t>("ArgMax", {row}), ElementsAre(2));
+    EXPECT_THAT(result<int64_t>("ArgMin", {row}), ElementsAre(2));
+    EXPECT_THAT(result<int64_t>("ArgMax", {row}, last), ElementsAre(4));
+    EXPECT_THAT(result<int64_t>("ArgMin", {row}, last), ElementsAre(4));
+    EXPECT_THAT(result<float>("Hardmax", {row}), ElementsAre(0, 0, 1, 0, 0, 0));
+    for (const char* op : {"ReduceMax", "ReduceMin"}) {
+        EXPECT_TRUE(std::isnan(result<float>(op, {row})[0])) << op;
+    }
+}
+
+TEST(Nan, StaysInWindowsOfMaxPool) {
+    const Tensor image = vec<float>({1, kNan, 3, 4,          //
+                                     5, 6, 7, 8,             //
+                                     9, 10, -kInfinity, 12,  //
+                                     13, 14, 15, kNan})
+                             .reshaped({1, 1, 4, 4});
+    const auto y =
+        result<float>("MaxPool", {image}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+    EXPECT_THAT(std::vector<float>(y.begin() + 2, y.begin() + 8),
+                ElementsAre(8, 10, 10, 12, 14, 15));
+    EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]) && std::isnan(y[8]));
+    EXPECT_TRUE(std::isnan(result<float>("GlobalMaxPool", {image})[0]));
+}
+
 TEST(Clip, CrossedBoundsGiveTheUpperOne) {
     EXPECT_THAT(result<float>("Clip", {vec<float>({-2, 0, 6}), vec<float>({2}).reshaped({}),
                                        vec<float>({1}).reshaped({})}),

@@ -30,6 +30,29 @@ void add_long_lines(std::vector<OpCase>& cases, const std::string& op) {
     }
 }
 
+// NaN at every place of a row and of a column, among numbers and infinities.
+void add_nans(std::vector<OpCase>& cases, const std::string& op) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float infinity = std::numeric_limits<float>::infinity();
+    constexpr int64_t kExtent = 19;
+    for (const float filling : {1.0F, infinity, -infinity}) {
+        std::vector<float> values(size_t(kExtent * kExtent), filling);
+        for (int64_t i = 0; i < kExtent; ++i) {
+            values[size_t(i * kExtent + i)] = nan;
+        }
+        values[size_t(kExtent - 1)] = nan;  // a second one in the first row and the last column
+        for (const int64_t axis : {0, 1}) {
+            for (const int64_t last : {0, 1}) {
+                cases.push_back({fmt::format("{}/nan_in_{}_axis{}{}", op, filling, axis,
+                                             last != 0 ? "_last" : "_first"),
+                                 op,
+                                 {given_input<float>({kExtent, kExtent}, values)},
+                                 {{"axis", axis}, {"select_last_index", last}}});
+            }
+        }
+    }
+}
+
 void add_cases(std::vector<OpCase>& cases, const std::string& op) {
     const auto add = [&](const char* name, CaseInput x, Attributes attributes) {
         cases.push_back({op + "/" + name, op, {std::move(x)}, std::move(attributes)});
@@ -64,6 +87,7 @@ void add_cases(std::vector<OpCase>& cases, const std::string& op) {
             {{"axis", yes}});
     }
     add_long_lines(cases, op);
+    add_nans(cases, op);
 }
 
 }  // namespace

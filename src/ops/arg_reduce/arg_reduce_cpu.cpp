@@ -1,5 +1,6 @@
 // ArgMax and ArgMin of f32: rows of the last axis, or columns of an inner axis in vectors.
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "backends/cpu/unit_kernel.h"
@@ -33,21 +34,28 @@ using Ints = hn::RebindToSigned<Floats>;
 using IntVec = hn::Vec<Ints>;
 constexpr Ints kInts;
 
-// Lanes of the best value so far and where it was. Values start at the worst, so NaN never wins.
+// Lanes of the best value so far and where it was. Values start at the worst. NaNs are passed over;
+// the sum of all values, which costs less than looking at each, is NaN where there was one.
 template <bool kMax, bool kLast>
 struct Best {
     static constexpr float kWorst =
         kMax ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
     FloatVec value;
     IntVec index;
+    FloatVec sum;
 
-    static HWY_INLINE Best none() { return {hn::Set(kFloats, kWorst), hn::Zero(kInts)}; }
+    static HWY_INLINE Best none() {
+        return {hn::Set(kFloats, kWorst), hn::Zero(kInts), hn::Zero(kFloats)};
+    }
 
     HWY_INLINE void offer(FloatVec x, IntVec at) {
         const auto better = wins(x, value);
         value = hn::IfThenElse(better, x, value);
         index = hn::IfThenElse(hn::RebindMask(kInts, better), at, index);
+        sum = hn::Add(sum, x);
     }
+    // False also where infinities of both signs were offered.
+    HWY_INLINE bool saw_numbers() const { return hn::AllFalse(kFloats, hn::IsNaN(sum)); }
     static HWY_INLINE hn::Mask<Floats> wins(FloatVec x, FloatVec over) {
         if constexpr (kMax) {
             return kLast ? hn::Ge(x, over) : hn::Gt(x, over);
@@ -56,6 +64,22 @@ struct Best {
         }
     }
 };
+
+// Of elements `stride` apart; a NaN wins over every number.
+template <bool kMax, bool kLast>
+int64_t best_with_nan(const float* x, int64_t n, int64_t stride) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i) {
+        const float value = x[i * stride];
+        const float over = x[best * stride];
+        const bool is_better = kMax ? value > over : value < over;
+        const bool is_equal = value == over || (std::isnan(value) && std::isnan(over));
+        if (is_better || (std::isnan(value) && !std::isnan(over)) || (kLast && is_equal)) {
+            best = i;
+        }
+    }
+    return best;
+}
 
 template <bool kMax, bool kLast>
 int64_t best_of_row(const float* x, int64_t n) {
@@ -82,14 +106,16 @@ int64_t best_of_row(const float* x, int64_t n) {
             index = indices[lane];
         }
     }
+    bool has_nan = !best.saw_numbers();
     for (; i < n; ++i) {
         const bool better = kMax ? x[i] > value : x[i] < value;
         if (better || (kLast && x[i] == value)) {
             value = x[i];
             index = i;
         }
+        has_nan |= std::isnan(x[i]);
     }
-    return index;
+    return has_nan ? best_with_nan<kMax, kLast>(x, n, 1) : index;
 }
 
 template <bool kMax, bool kLast>
@@ -118,13 +144,16 @@ void arg_reduce_blocks(const ArgReduceParams& params,
         auto* y = args.outputs[0].as<int64_t>() + outer * split.inner;
         const int64_t last = params.columns.end(block);
         for (int64_t c = params.columns.begin(block); c < last; c += kFloatLanes) {
+            const int64_t lanes = std::min(kFloatLanes, last - c);
             auto best = Best<kMax, kLast>::none();
             for (int64_t i = 0; i < split.extent; ++i) {
-                best.offer(load_up_to(x + i * split.inner + c, last - c),
-                           hn::Set(kInts, int32_t(i)));
+                best.offer(load_up_to(x + i * split.inner + c, lanes), hn::Set(kInts, int32_t(i)));
             }
             hn::Store(best.index, kInts, indices);
-            std::copy_n(indices, std::min(kFloatLanes, last - c), y + c);
+            std::copy_n(indices, lanes, y + c);
+            for (int64_t lane = 0; !best.saw_numbers() && lane < lanes; ++lane) {
+                y[c + lane] = best_with_nan<kMax, kLast>(x + c + lane, split.extent, split.inner);
+            }
         }
     }
 }

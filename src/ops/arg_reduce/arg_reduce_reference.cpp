@@ -6,13 +6,13 @@ namespace leat {
 
 namespace {
 
-// A number wins over a NaN, a NaN over nothing.
+// A NaN wins over every number.
 template <class T>
 bool wins(T candidate, T best, bool is_max, bool last) {
     const auto x = comparable(candidate);
     const auto y = comparable(best);
-    const bool better = is_max ? x > y : x < y;
-    return better || (last && x == y) || (x == x && y != y);
+    const bool better = is_max ? exceeds(x, y) : is_below(x, y);
+    return better || (last && (x == y || (x != x && y != y)));
 }
 
 template <class T>

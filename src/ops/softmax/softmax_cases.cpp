@@ -40,6 +40,11 @@ void add_cases(std::vector<OpCase>& cases, const std::string& op) {
         equal.resize(size_t{33'000} * 3, -2.3025851F);
         add("long_columns", given_input<float>({33'000, 3}, equal), 0).atol = 0;
     }
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float infinity = std::numeric_limits<float>::infinity();
+    add("nan",
+        given_input<float>({4, 3}, {nan, 1, infinity, 1, nan, nan, -infinity, 2, nan, 3, 2, 1}),
+        -1);
     add("f64", random_input({4, 33}, DType::kFloat64), -1);
     OpCase& f16 = add("f16", random_input({4, 33}, DType::kFloat16), -1);
     f16.rtol = f16.atol = 1e-2;

@@ -14,7 +14,7 @@ using Row = std::vector<double>;
 size_t first_largest(const Row& row) {
     size_t best = 0;
     for (size_t i = 1; i < row.size(); ++i) {
-        best = row[i] > row[best] ? i : best;
+        best = exceeds(row[i], row[best]) ? i : best;
     }
     return best;
 }
