@@ -231,6 +231,13 @@ T Pow(T x, T y) {
     return power;
 }
 #endif
+// Shifts by a negative number, or by the width of T or more, leave the sign alone.
+#ifdef USES_ShiftLeft
+T ShiftLeft(T x, T y) { return y < T(0) || y >= T(T_BITS) ? T(0) : x << y; }
+#endif
+#ifdef USES_ShiftRight
+T ShiftRight(T x, T y) { return x >> (y < T(0) || y >= T(T_BITS) ? T(T_BITS - 1) : y); }
+#endif
 #else
 #ifdef USES_Abs
 T Abs(T x) { return x; }

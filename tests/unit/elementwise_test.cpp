@@ -144,6 +144,17 @@ TEST(Binary, ShiftsBeyondTheWidthGiveZero) {
         ElementsAre(32, 16, 0, 240));
 }
 
+// The values of onnx's reference evaluator.
+TEST(Binary, ShiftsOfSignedNumbersKeepTheSign) {
+    const Tensor amounts = vec<int8_t>({1, 3, 1, 8, -1, 7});
+    EXPECT_THAT(result<int8_t>("BitShift", {vec<int8_t>({-8, -1, 7, -128, -3, 127}), amounts},
+                               {{"direction", std::string("RIGHT")}}),
+                ElementsAre(-4, -1, 3, -1, -1, 0));
+    EXPECT_THAT(result<int8_t>("BitShift", {vec<int8_t>({64, -1, 127, -128, 5, 3}), amounts},
+                               {{"direction", std::string("LEFT")}}),
+                ElementsAre(-128, -8, -2, 0, 0, -128));
+}
+
 TEST(Binary, ShapesThatDoNotBroadcastAreNamed) {
     const Status status = Evaluation("Add", {vec<float>({1, 2, 3}), vec<float>({1, 2})}).infer();
     EXPECT_THAT(status.message(), HasSubstr("f32[3] and f32[2]"));

@@ -12,7 +12,7 @@ constexpr DTypeSet kPReluTypes = kFloatTypes | kWideIntTypes;
 
 constexpr BinaryOp kBinaryTable[] = {
     {"Add", kNumericTypes, true, 1, add_dims},
-    {"BitShift", kUnsignedTypes},
+    {"BitShift", kIntTypes},
     {"BitwiseAnd", kIntTypes},
     {"BitwiseOr", kIntTypes},
     {"BitwiseXor", kIntTypes},

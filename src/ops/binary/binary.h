@@ -3,10 +3,10 @@
 //
 //   x, y : one type (Pow's exponent may have another); any layout.
 // Integers wrap; Div truncates toward zero; division and remainder by zero give 0. Mod has the sign
-// of y, or of x with fmod = 1. Shifts by the width or more give 0. Integer Pow with a negative
-// exponent truncates toward zero (0 unless the base is 1 or -1). PRelu: x < 0 ? y x : x, y
-// broadcasts to x. ONNX: newest versions (Add-14, Pow-15, Mod-13, BitShift-11, BitwiseAnd-18,
-// PRelu-16).
+// of y, or of x with fmod = 1. Shifts by a negative number, or by the width or more, give 0, but -1
+// where a negative number is shifted right. Integer Pow with a negative exponent truncates toward
+// zero (0 unless the base is 1 or -1). PRelu: x < 0 ? y x : x, y broadcasts to x. ONNX: newest
+// versions (Add-14, Pow-15, Mod-13, BitShift-28, BitwiseAnd-18, PRelu-16).
 #pragma once
 
 #include <span>

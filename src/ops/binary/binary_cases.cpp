@@ -88,6 +88,18 @@ void add_special_values(std::vector<OpCase>& cases) {
         "BitShift", "right",
         {random_input({40}, DType::kUint32, 0, 4e9), random_input({40}, DType::kUint32, 0, 40)},
         {{"direction", std::string("RIGHT")}}));
+    for (const char* direction : {"LEFT", "RIGHT"}) {
+        const Attributes attributes = {{"direction", std::string(direction)}};
+        cases.push_back(
+            make_case("BitShift", fmt::format("i8_edges_{}", direction),
+                      {given_input<int8_t>({10}, {-128, -1, 127, -5, 5, 64, -64, -128, 1, -2}),
+                       given_input<int8_t>({10}, {7, 8, 9, -1, -1, 1, 1, 127, 7, 6})},
+                      attributes));
+        cases.push_back(make_case("BitShift", fmt::format("i64_edges_{}", direction),
+                                  {given_input<int64_t>({9}, a),
+                                   given_input<int64_t>({9}, {63, 64, 65, -1, 0, 62, kLow, 1, 1})},
+                                  attributes));
+    }
     for (const auto& [base, exponent] :
          {std::pair(DType::kFloat32, DType::kInt64), std::pair(DType::kInt64, DType::kFloat32),
           std::pair(DType::kInt32, DType::kUint8), std::pair(DType::kFloat16, DType::kInt32)}) {

@@ -73,6 +73,14 @@ uint64_t shift_right(uint64_t x, uint64_t y) {
     return y >= 64 ? 0 : x >> y;
 }
 
+// Of signed numbers; what is shifted in from above are copies of the sign.
+int64_t shift_left_signed(int64_t x, int64_t y) {
+    return wrapped(shift_left(uint64_t(x), uint64_t(y)));
+}
+int64_t shift_right_signed(int64_t x, int64_t y) {
+    return x >> (y < 0 || y > 63 ? 63 : y);
+}
+
 using Real = double;
 using Int = int64_t;
 using Nat = uint64_t;
@@ -92,8 +100,8 @@ constexpr BinaryExpression kBinaryExpressions[] = {
      [](Int x, Int y) { return x < 0 ? wrapped(Nat(x) * Nat(y)) : x; },
      [](Nat x, Nat) { return x; }},
     {"Pow", [](Real x, Real y) { return std::pow(x, y); }, power, power_natural},
-    {"ShiftLeft", nullptr, nullptr, shift_left},
-    {"ShiftRight", nullptr, nullptr, shift_right},
+    {"ShiftLeft", nullptr, shift_left_signed, shift_left},
+    {"ShiftRight", nullptr, shift_right_signed, shift_right},
     {"Sub", [](Real x, Real y) { return x - y; },
      [](Int x, Int y) { return wrapped(Nat(x) - Nat(y)); }, [](Nat x, Nat y) { return x - y; }},
 };
