@@ -22,6 +22,7 @@ class Upgrade {
     bool has_input(size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
     bool has_output(size_t i) const { return i < node.outputs.size() && node.outputs[i].valid(); }
     void set_input(size_t i, ValueId value);
+    const TypeInfo& type(ValueId id) const { return builder_.type_of(id); }
     int rank(ValueId id) const { return builder_.type_of(id).rank(); }  // -1: unknown
     DType dtype(ValueId id) const { return builder_.type_of(id).dtype; }
     // The elements' shape and memory of a constant, else null.

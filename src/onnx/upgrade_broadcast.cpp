@@ -77,10 +77,39 @@ Status upgrade_binary(Upgrade& upgrade) {
     return {};
 }
 
-// C broadcasts by numpy rules in every version.
+// An extent of a matrix, or nothing where it is not known.
+std::optional<int64_t> known_extent(const TypeInfo& type, int axis) {
+    if (type.rank() != 2 || !(*type.dims)[size_t(axis)].is_fixed()) {
+        return std::nullopt;
+    }
+    return (*type.dims)[size_t(axis)].extent();
+}
+
+// With broadcast=1 C broadcasts by numpy's rules, as later, else it has the result's shape. What is
+// not known before the run broadcasts.
 Status upgrade_gemm(Upgrade& upgrade) {
-    upgrade.drop("broadcast");
-    return {};
+    std::optional<int64_t> broadcast;
+    LEAT_RETURN_IF_ERROR(upgrade.take("broadcast", broadcast));
+    if (broadcast.value_or(0) != 0 || !upgrade.has_input(0) || !upgrade.has_input(1) ||
+        !upgrade.has_input(2)) {
+        return {};
+    }
+    const NodeData& node = upgrade.node;
+    const TypeInfo c = upgrade.type(node.inputs[2]);
+    const auto m =
+        known_extent(upgrade.type(node.inputs[0]), node.attr("transA", int64_t{0}) != 0 ? 1 : 0);
+    const auto n =
+        known_extent(upgrade.type(node.inputs[1]), node.attr("transB", int64_t{0}) != 0 ? 0 : 1);
+    const bool fits_rows = !m || known_extent(c, 0).value_or(*m) == *m;
+    const bool fits_columns = !n || known_extent(c, 1).value_or(*n) == *n;
+    if (c.rank() < 0 || (c.rank() == 2 && fits_rows && fits_columns)) {
+        return {};
+    }
+    return invalid_argument("without the attribute broadcast, C has to have the result's shape")
+        .with_found(c.to_string())
+        .with_needed(
+            fmt::format("{} x {}", m ? std::to_string(*m) : "M", n ? std::to_string(*n) : "N"))
+        .with_hint("set broadcast = 1, or save the model with opset 7 or later");
 }
 
 // A slope of one element for each channel; channels are axis 1.

@@ -283,6 +283,8 @@ TEST(SmallFloat, HasTheDocumentedLimits) {
     EXPECT_EQ(decode_small_float(DType::kFloat8E5M2, 0x7b), 57344);
     EXPECT_EQ(decode_small_float(DType::kFloat8E5M2FNUZ, 0x7f), 57344);
     EXPECT_EQ(decode_small_float(DType::kFloat8E4M3FN, 0x01), 0x1p-9);
+    EXPECT_EQ(encode_small_float(DType::kFloat4E2M1, kNan), 0x08);
+    EXPECT_EQ(encode_small_float(DType::kFloat4E2M1, kInfinity), 0x07);
     EXPECT_EQ(decode_small_float(DType::kFloat4E2M1, 0x0f), -6);
     EXPECT_EQ(decode_small_float(DType::kFloat8E8M0, 0), 0x1p-127);
 }

@@ -135,6 +135,38 @@ TEST(OnnxUpgrade, PReluSlopeGetsTheAxesOfImages) {
                      .has_attr("broadcast"));
 }
 
+TEST(OnnxUpgrade, OldGemmsBroadcastCOnlyWhereTheySaySo) {
+    const std::string trans_b = int_attribute("transB", 1);
+    for (const int64_t opset : {1, 6}) {
+        EXPECT_EQ(Upgraded({"Gemm", opset, "", {{2, 3}, {3, 4}, {2, 4}}}).error, "ok");
+        EXPECT_EQ(Upgraded({"Gemm", opset, trans_b, {{2, 3}, {4, 3}, {2, 4}}}).error, "ok");
+        for (const std::vector<int64_t>& c :
+             std::vector<std::vector<int64_t>>{{4}, {1}, {}, {1, 4}, {2, 1}}) {
+            EXPECT_THAT(Upgraded({"Gemm", opset, "", {{2, 3}, {3, 4}, c}}).error,
+                        HasSubstr("needed 2 x 4"));
+            EXPECT_EQ(
+                Upgraded({"Gemm", opset, int_attribute("broadcast", 1), {{2, 3}, {3, 4}, c}}).error,
+                "ok");
+        }
+    }
+    OldNode unknown{"Gemm", 6, "", {{2, 3}, {3, 4}, {4}}};
+    unknown.known_rank = false;
+    EXPECT_EQ(Upgraded(unknown).error, "ok");
+    EXPECT_EQ(Upgraded({"Gemm", 7, "", {{2, 3}, {3, 4}, {4}}}).error, "ok");
+}
+
+// Of a number beyond the type the low bits stay, as in casts of integers.
+TEST(OnnxUpgrade, CastsToPackedIntegersWrapSinceOpset25) {
+    const std::string to_int4 = int_attribute("to", int64_t(DType::kInt4));
+    EXPECT_THAT(Upgraded({"Cast", 24, to_int4}).ops(), ElementsAre("Cast"));
+    const Upgraded wraps({"Cast", 25, to_int4});
+    EXPECT_THAT(wraps.ops(), ElementsAre("Cast", "Cast"));
+    EXPECT_EQ(wraps.data().nodes[0].attr("to", int64_t{0}), int64_t(DType::kInt64));
+    EXPECT_EQ(wraps.data().nodes[1].attr("to", int64_t{0}), int64_t(DType::kInt4));
+    const std::string to_small_float = int_attribute("to", int64_t(DType::kFloat4E2M1));
+    EXPECT_THAT(Upgraded({"Cast", 28, to_small_float}).ops(), ElementsAre("Cast"));
+}
+
 TEST(OnnxUpgrade, AttributesThatBecameInputs) {
     const Upgraded slice({"Slice", 1,
                           ints_attribute("axes", {1}) + ints_attribute("starts", {0}) +

@@ -31,8 +31,9 @@ SmallFormat format_of(DType dtype) {
             return {2, 15, 0x80, 0x7b, 0x7c, 0x7e, false};
         case DType::kFloat8E5M2FNUZ:
             return {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
-        default:  // kFloat4E2M1 has neither infinity nor NaN: both become the largest value
-            return {1, 1, 0x08, 0x07, 0x07, 0x07, false};
+        default:  // kFloat4E2M1 has neither infinity, which becomes the largest value, nor NaN,
+                  // which becomes -0 as in ONNX's own tests
+            return {1, 1, 0x08, 0x07, 0x07, 0x08, false};
     }
 }
 
