@@ -165,7 +165,7 @@ Result<Program> Program::Impl::recompile(std::span<const double> times_ns) const
                 .with_needed("a finite time");
         }
         if (times_ns[task] >= 0) {
-            impl->dag.costs_ns[task] = float(times_ns[task]);
+            impl->dag.costs_ns[task] = TaskDag::kept_cost_ns(times_ns[task]);
         }
     }
     CompileOptions again = options;

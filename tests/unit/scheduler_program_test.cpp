@@ -64,6 +64,9 @@ TEST(Program, RejectsWhatCannotRun) {
     EXPECT_THAT(error_of({{1, std::numeric_limits<double>::quiet_NaN(), {}}}),
                 HasSubstr("task 0 has cost nan ns"));
     EXPECT_THAT(error_of({{1, -3, {}}}), HasSubstr("task 0 has cost -3 ns"));
+    EXPECT_THAT(error_of({{1, std::numeric_limits<double>::infinity(), {}}}),
+                HasSubstr("task 0 has cost inf ns"));
+    EXPECT_TRUE(compile_steps({{1, 1e300, {}}, {4, 1e300, {0}}}, 2).ok()) << "it is finite";
     EXPECT_THAT(compile_steps({{1, 0, {}}}, 0).error().message(), HasSubstr("for 0 workers"));
     EXPECT_TRUE(compile_steps({}, 1).ok());
 }

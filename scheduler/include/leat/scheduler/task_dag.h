@@ -5,7 +5,10 @@
 // Thread safety: a value; not to be changed by two threads at once.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,8 +61,13 @@ class LEAT_API TaskDag {
         int64_t value;
     };
 
+    // As costs are kept. What is finite stays finite.
+    static float kept_cost_ns(double cost_ns) {
+        constexpr double kMost = std::numeric_limits<float>::max();
+        return std::isfinite(cost_ns) ? float(std::clamp(cost_ns, -kMost, kMost)) : float(cost_ns);
+    }
     TaskId add(const Task& task) {
-        costs_ns_.push_back(float(task.cost_ns));
+        costs_ns_.push_back(kept_cost_ns(task.cost_ns));
         if (task.tile_count != 1 || task.priority != Priority::kNormal ||
             task.affinity != Affinity::kAny || task.domain != Task::kAnyDomain) {
             special_.emplace_back(TaskId(costs_ns_.size() - 1), task);
