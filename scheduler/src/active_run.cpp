@@ -1,8 +1,11 @@
 #include "active_run.h"
 
-#include <algorithm>
-#include <new>
+#include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
+#include "base/caught_exception.h"
 #include "base/monotonic_clock.h"
 #include "crew.h"
 
@@ -55,18 +58,14 @@ void ActiveRun::cancel_without_error(TaskId task) {
     }
 }
 
+void ActiveRun::cancel_with_exception(std::string_view what) noexcept {
+    cancel(caught_exception(what));
+}
+
 void ActiveRun::cancel_with_exception(TaskId task) noexcept {
-    try {
-        throw;
-    } catch (const std::bad_alloc&) {
-        cancel(out_of_memory("no memory left to run task {}", int32_t(task)));
-    } catch (const std::exception& error) {
-        cancel(make_error(StatusCode::kUserException, "task {} threw: {}", int32_t(task),
-                          error.what()));
-    } catch (...) {
-        cancel(make_error(StatusCode::kUserException, "task {} threw something unknown",
-                          int32_t(task)));
-    }
+    std::array<char, 32> name;
+    const auto end = fmt::format_to_n(name.data(), name.size(), "task {}", int32_t(task));
+    cancel_with_exception(std::string_view(name.data(), end.size));
 }
 
 void ActiveRun::recruit(int most) {

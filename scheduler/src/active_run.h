@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -72,7 +72,8 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
     void cancel(Status reason) { cancel_.set(std::move(reason)); }
     // For a body that returned false.
     void cancel_without_error(TaskId task);
-    // For a catch block.
+    // For a catch block. `what` threw, for example "task 3".
+    void cancel_with_exception(std::string_view what) noexcept;
     void cancel_with_exception(TaskId task) noexcept;
     bool is_interruptible() const { return is_interruptible_; }
     // Most that a worker may sleep before it looks at is_cancelled() again.

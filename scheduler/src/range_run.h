@@ -1,7 +1,10 @@
 // RangeRun: a parallel loop over [0, count), without a program.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -53,7 +56,11 @@ class RangeRun final : public ActiveRun {
                 cancel(std::move(status));
             }
         } catch (...) {
-            cancel_with_exception(TaskId{0});
+            std::array<char, 64> name;
+            const auto end =
+                fmt::format_to_n(name.data(), name.size(), "the body of parallel_for, in [{}, {}),",
+                                 range.begin, range.end);
+            cancel_with_exception({name.data(), std::min(end.size, name.size())});
         }
     }
 

@@ -1,11 +1,9 @@
 // Where exceptions of a program's callbacks end.
 #pragma once
 
-#include <exception>
-#include <new>
 #include <utility>
 
-#include "base/error.h"
+#include "base/caught_exception.h"
 
 namespace leat::custom {
 
@@ -14,13 +12,8 @@ template <class Callback>
 Status guarded(const char* what, Callback&& callback) {
     try {
         return std::forward<Callback>(callback)();
-    } catch (const std::bad_alloc&) {
-        return out_of_memory("{} found no memory left", what);
-    } catch (const std::exception& failure) {
-        return make_error(StatusCode::kUserException, "{} threw: {}", what, failure.what());
     } catch (...) {
-        return make_error(StatusCode::kUserException,
-                          "{} threw something that is no std::exception", what);
+        return caught_exception(what);
     }
 }
 

@@ -429,7 +429,8 @@ TEST(ParallelFor, ReturnsTheFirstError) {
     const RangeFunction throws = [](void*, int64_t, int64_t, int) -> Status {
         throw std::runtime_error("thrown");
     };
-    EXPECT_THAT(executor.parallel_for(10, 1, throws, nullptr).message(), HasSubstr("thrown"));
+    EXPECT_THAT(executor.parallel_for(10, 10, throws, nullptr).message(),
+                HasSubstr("the body of parallel_for, in [0, 10), threw: thrown"));
     const RangeFunction starves = [](void*, int64_t, int64_t, int) -> Status {
         throw std::bad_alloc();
     };
