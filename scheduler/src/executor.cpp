@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "compiled_run.h"
 #include "crew.h"
 #include "dynamic_run.h"
@@ -32,8 +33,8 @@ class OpenRun {
           state_(state.impl()),
           begin_(Clock::now()),
           helpers_(std::min(helpers, crew.report().threads - 1)) {
-        state_.points.set_outer(control.bell);
         make_run(function, control);
+        state_.points.set_outer(control.bell);
         if (state_.record.keeps_times()) {
             state_.record.begin_trace(run_->trace_begin_ns());
         }
@@ -47,8 +48,11 @@ class OpenRun {
     OpenRun(const OpenRun&) = delete;
     OpenRun& operator=(const OpenRun&) = delete;
 
-    // Helpers may join from now on.
+    // Helpers may join from now on, unless the run has ended before it began.
     void open() {
+        if (run_->is_cancelled()) {
+            return;
+        }
         shared_ = crew_.open(*run_, helpers_);
         if (state_.points.count() > 0) {
             state_.set_shared(&crew_, shared_);
@@ -62,11 +66,11 @@ class OpenRun {
     // The calling thread takes part as worker 0 while there is something to do; true: to the end.
     bool work() {
         const InsideRun inside(*run_);
-        return run_->work_while_ready();
+        return run_->is_stopping() || run_->work_while_ready();
     }
     // The calling thread takes part as worker 0 until the run has ended.
     Status finish() {
-        {
+        if (!run_->is_stopping()) {
             const InsideRun inside(*run_);
             run_->work(0);
         }
@@ -133,9 +137,11 @@ Status run_program(Crew& crew,
     if (program.stats.gear == Gear::kInline) {
         return run_inline(crew, program.lists, impl.record, function, control);
     }
-    OpenRun run(crew, state, function, control, program.stats.workers - 1);
-    run.open();
-    return run.finish();
+    return catch_bad_alloc("run a program", [&]() -> Status {
+        OpenRun run(crew, state, function, control, program.stats.workers - 1);
+        run.open();
+        return run.finish();
+    });
 }
 
 Status run_range(Crew& crew,

@@ -48,6 +48,9 @@ Status run_inline(Crew& crew,
                   TaskFunction function,
                   const RunControl& control) {
     InlineRun run(crew, program, record, function, control);
+    if (run.is_interruptible() && run.is_cancelled()) [[unlikely]] {
+        return run.take_status();  // before it began
+    }
     const InsideRun inside(run);
     if (!record.keeps_times()) {
         run.go_through(0);

@@ -224,6 +224,60 @@ TEST_P(RunTest, ANestedRunEndsWithTheRunAroundIt) {
     EXPECT_THAT(inner_status.message(), HasSubstr("part of"));
 }
 
+TEST_P(RunTest, NothingRunsWhereAStopOrADeadlineCameBefore) {
+    std::stop_source stop;
+    stop.request_stop();
+    RunControl stopped;
+    stopped.stop = stop.get_token();
+    RunControl late;
+    late.deadline = std::chrono::steady_clock::now() - milliseconds(1);
+    for (const int threads : {1, 4}) {
+        Executor executor(std_threads(threads));
+        // No edges: every worker could begin at once.
+        ProgramState state(
+            *compile_steps(std::vector<Step>(100, {1, 1'000, {}}), threads, GetParam()));
+        std::atomic<int> ran{0};
+        const TaskBody body = [&](int32_t, TaskScope&) {
+            ++ran;
+            return true;
+        };
+        for (int round = 0; round < 20; ++round) {
+            EXPECT_EQ(executor.run(state, call_tasks(body), stopped).code(),
+                      StatusCode::kCancelled);
+            EXPECT_EQ(executor.run(state, call_tasks(body), late).code(), StatusCode::kTimeout);
+            RunHandle handle = executor.start(state, call_tasks(body), stopped);
+            EXPECT_TRUE(handle.work());
+            EXPECT_EQ(handle.wait().code(), StatusCode::kCancelled);
+            EXPECT_EQ(executor.start(state, call_tasks(body), late).wait().code(),
+                      StatusCode::kTimeout);
+        }
+        EXPECT_EQ(ran, 0);
+        ASSERT_TRUE(executor.run(state, call_tasks(body)).ok());
+        EXPECT_EQ(ran, 100);
+    }
+}
+
+// The body of the task goes on after its run was stopped.
+TEST_P(RunTest, NothingRunsInsideOfARunThatWasStopped) {
+    Executor executor(std_threads(2));
+    ProgramState outer(chain_of(1, GetParam()));
+    ProgramState inner(chain_of(10, GetParam()));
+    std::stop_source stop;
+    RunControl control;
+    control.stop = stop.get_token();
+    int ran = 0;
+    const TaskBody inner_body = [&](int32_t, TaskScope&) { return ++ran > 0; };
+    StatusCode inner_code = StatusCode::kOk;
+    const TaskBody body = [&](int32_t, TaskScope& scope) {
+        stop.request_stop();
+        inner_code = scope.run(inner, call_tasks(inner_body)).code();
+        return true;
+    };
+    (void)executor.run(outer, call_tasks(body), control);
+    EXPECT_EQ(inner_code, StatusCode::kCancelled);
+    EXPECT_EQ(ran, 0);
+}
+
 TEST_P(RunTest, TasksOfTheCallerRunOnItsThread) {
     TaskDag dag;
     std::vector<TaskId> tasks;

@@ -261,7 +261,8 @@ class LEAT_API Executor {
     int worker_count() const { return report().threads; }
 
     // Blocks until every task ran, or until what was running when an error, the deadline or a stop
-    // came has drained. Allocates nothing.
+    // came has drained; nothing runs where one of the two came before. Allocates nothing from the
+    // second run of a state on.
     Status run(ProgramState& state, TaskFunction function, const RunControl& control = {});
     // The same without blocking. A task with Affinity::kCaller runs in RunHandle::wait. `state` and
     // what `function` needs must outlive the handle.
