@@ -88,6 +88,9 @@ class ActiveRun {  // NOLINT(clang-analyzer-optin.performance.Padding)
 
     // The run whose task the calling thread is in; null outside.
     static ActiveRun* innermost() { return t_innermost; }
+    // The run whose task has begun this one; null: no task has.
+    const ActiveRun* parent() const { return parent_; }
+    const TaskFunction& function() const { return function_; }
 
     static void set_tiles(TaskScope& scope, int64_t begin, int64_t end) {
         scope.tile_begin_ = begin;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "base/error.h"
 
@@ -21,10 +22,14 @@ BlockingPool::~BlockingPool() {
 }
 
 Status BlockingPool::add_thread() {
+    // Where there are threads, the job waits for one of them.
     try {
         threads_.emplace_back([this] { live(); });
+    } catch (const std::bad_alloc&) {
+        if (threads_.empty()) {
+            return out_of_memory("no memory left for a thread of the blocking pool");
+        }
     } catch (const std::exception& error) {
-        // With threads, the job waits for one of them.
         if (threads_.empty()) {
             return make_error(StatusCode::kBusy, "no thread for the blocking pool: {}",
                               error.what());

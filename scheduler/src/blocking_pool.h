@@ -42,9 +42,9 @@ class BlockingPool {
     BlockingPool(const BlockingPool&) = delete;
     BlockingPool& operator=(const BlockingPool&) = delete;
 
-    // Errors: kBusy if the system gives not even one thread; the job is not posted then. Memory
-    // ordering: what the caller wrote is visible to the job, and what jobs of a group wrote to who
-    // has waited for it.
+    // Errors: kBusy if the system gives not even one thread, kOutOfMemory if there is no memory for
+    // one; the job is not posted then. Memory ordering: what the caller wrote is visible to the
+    // job, and what jobs of a group wrote to who has waited for it.
     Status post(BlockingJob& job, BlockingGroup& group);
     // Until all jobs of the group have ended.
     void wait(BlockingGroup& group);

@@ -1,6 +1,7 @@
 // TaskGraph: building. Mistakes are kept in the graph; the plan finds the rest.
 #include "leat/scheduler/task_graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -25,17 +26,18 @@ std::string_view NodeRef::name() const {
     return graph_ == nullptr ? std::string_view() : graph_->nodes[size_t(index_)].name;
 }
 
+std::string NodeRef::foreign_name() const {
+    return graph_ == nullptr ? std::string("an empty handle")
+                             : fmt::format("node '{}' of another graph", name());
+}
+
 void NodeRef::add_after(const NodeRef& other) const {
     if (graph_ == nullptr) {
         return;  // nobody to tell; the empty handle itself is an error where it is used
     }
     ++graph_->version;
     if (other.graph_ != graph_) {
-        graph_->fail(invalid_argument("after() names {}",
-                                      other.graph_ == nullptr
-                                          ? std::string("an empty handle")
-                                          : fmt::format("node '{}' of another graph", other.name()))
-                         .with_node(name()));
+        graph_->fail(invalid_argument("after() names {}", other.foreign_name()).with_node(name()));
         return;
     }
     graph_->order.push_back({other.index_, index_});
@@ -92,49 +94,59 @@ TaskGraph::~TaskGraph() = default;
 TaskGraph::TaskGraph(TaskGraph&&) noexcept = default;
 TaskGraph& TaskGraph::operator=(TaskGraph&&) noexcept = default;
 
+namespace {
+
+Status moved_from() {
+    return invalid_argument("a graph that was moved from");
+}
+
+}  // namespace
+
+// Where it throws the graph is as before.
 NodeRef TaskGraph::add_node(std::string_view name,
                             std::unique_ptr<detail::NodeBody> body,
                             const detail::ValueType& type,
                             InputList inputs) {
+    if (data_ == nullptr) {
+        return {};  // an error where it is used
+    }
     GraphData& data = *data_;
-    ++data.version;
-    const NodeRef node(&data, data.node_count());
-    NodeRecord& record = data.nodes.emplace_back();
+    NodeRecord record;
     record.name = name;
     record.body = std::move(body);
     record.type = type;
     record.first_input = int32_t(data.inputs.size());
-    record.input_count = int32_t(inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        const NodeRef& input = inputs[i].node;
-        if (input.graph_ != &data) {
+    for (const InputRef& input : inputs) {
+        if (input.node.graph_ != &data) {
             data.fail(
-                invalid_argument("input {} is {}", i,
-                                 input.graph_ == nullptr
-                                     ? std::string("an empty handle")
-                                     : fmt::format("node '{}' of another graph", input.name()))
+                invalid_argument("input {} is {}", record.input_count, input.node.foreign_name())
                     .with_node(name));
-            record.input_count = int32_t(i);
             break;
         }
-        data.inputs.push_back({input.index_, inputs[i].needs_only_consumer});
+        data.inputs.push_back({input.node.index_, input.needs_only_consumer});
+        ++record.input_count;
     }
-    return node;
+    data.nodes.push_back(std::move(record));
+    ++data.version;
+    return {&data, data.node_count() - 1};
 }
 
 void TaskGraph::keep(const NodeRef& node) {
+    if (data_ == nullptr) {
+        return;
+    }
     ++data_->version;
     if (node.graph_ != data_.get()) {
-        data_->fail(invalid_argument("sink() names {}",
-                                     node.graph_ == nullptr
-                                         ? std::string("an empty handle")
-                                         : fmt::format("node '{}' of another graph", node.name())));
+        data_->fail(invalid_argument("sink() names {}", node.foreign_name()));
         return;
     }
     data_->nodes[size_t(node.index_)].is_sink = true;
 }
 
 Resource TaskGraph::resource(std::string_view name) {
+    if (data_ == nullptr) {
+        return {};
+    }
     data_->resources.emplace_back(name);
     return {data_.get(), int32_t(data_->resources.size()) - 1};
 }
@@ -174,27 +186,47 @@ Status check_sources(const detail::SubgraphPart& part) {
 
 }  // namespace
 
+// Fills `part` in, and marks its result to be kept.
+Status TaskGraph::ControlSpec::Part::check_into(detail::SubgraphPart& part, bool has_value) const {
+    if (graph.data_ == nullptr) {
+        return invalid_argument("a sub-graph that was moved from")
+            .with_found("one that another node has, or whose graph was moved away")
+            .with_hint("each node needs a Subgraph, and a graph, of its own");
+    }
+    GraphData& data = *graph.data_;
+    for (size_t i = 0; i < sources.size(); ++i) {
+        if (sources[i].graph_ != &data) {
+            return invalid_argument("source {} of the sub-graph is {}", i,
+                                    sources[i].foreign_name());
+        }
+        part.sources.push_back(sources[i].index_);
+    }
+    if (has_value && result.graph_ != &data) {
+        return invalid_argument("the result of the sub-graph is {}", result.foreign_name());
+    }
+    if (data.nested_graphs >= detail::kMostNestedGraphs) {
+        return invalid_argument("sub-graphs inside of one another")
+            .with_found(fmt::format("more than {} graphs", detail::kMostNestedGraphs))
+            .with_needed(fmt::format("at most {}", detail::kMostNestedGraphs));
+    }
+    if (has_value) {
+        part.result = result.index_;
+        data.nodes[size_t(part.result)].is_sink = true;
+    }
+    part.graph = graph.data_;
+    return check_sources(part);
+}
+
+// A node with sub-graphs that are wrong has none: the graph has an error and never runs.
 NodeRef TaskGraph::add_control(std::string_view name, ControlSpec spec, InputList inputs) {
+    if (data_ == nullptr) {
+        return {};
+    }
     std::vector<detail::SubgraphPart> parts;
+    parts.reserve(spec.parts.size());
     Status status;
-    for (ControlSpec::Part& from : spec.parts) {
-        detail::SubgraphPart& part = parts.emplace_back();
-        part.graph = std::move(from.graph.data_);
-        bool is_known = spec.type.bytes == 0 || from.result.graph_ == part.graph.get();
-        for (const NodeRef& source : from.sources) {
-            is_known = is_known && source.graph_ == part.graph.get();
-            part.sources.push_back(source.index_);
-        }
-        if (!is_known) {
-            status =
-                invalid_argument("a source or the result of the sub-graph is not one of its nodes");
-            continue;
-        }
-        if (spec.type.bytes != 0) {
-            part.result = from.result.index_;
-            part.graph->nodes[size_t(part.result)].is_sink = true;
-        }
-        Status checked = check_sources(part);
+    for (const ControlSpec::Part& from : spec.parts) {
+        Status checked = from.check_into(parts.emplace_back(), spec.type.bytes != 0);
         if (!checked.ok()) {
             status = std::move(checked);
         }
@@ -204,8 +236,12 @@ NodeRef TaskGraph::add_control(std::string_view name, ControlSpec spec, InputLis
     }
     if (!status.ok()) {
         data_->fail(std::move(status).with_node(name));
+        parts.clear();
     }
-    std::unique_ptr<detail::NodeBody> body;
+    for (const detail::SubgraphPart& part : parts) {
+        data_->nested_graphs = std::max(data_->nested_graphs, part.graph->nested_graphs + 1);
+    }
+    std::unique_ptr<detail::ControlBody> body;
     switch (spec.control) {
         case Control::kSubgraph:
             body = std::make_unique<detail::SubgraphBody>(std::move(parts), spec.type);
@@ -220,79 +256,125 @@ NodeRef TaskGraph::add_control(std::string_view name, ControlSpec spec, InputLis
                 std::move(parts), spec.type, std::move(spec.condition), spec.count, spec.copy);
             break;
     }
-    return add_node(name, std::move(body), spec.type, std::move(inputs));
+    const detail::ControlBody* const control = body.get();
+    const NodeRef node = add_node(name, std::move(body), spec.type, std::move(inputs));
+    data_->nodes[size_t(node.index_)].control = control;
+    return node;
 }
 
 // --- running ---
 
+namespace {
+
+Status busy_to_compile() {
+    return make_error(StatusCode::kBusy, "a graph cannot be compiled while it runs");
+}
+
+Status compile_in_turn(detail::InstanceData& own,
+                       const std::shared_ptr<GraphData>& data,
+                       const Executor& executor) {
+    LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data, executor.report()));
+    own.attach(std::move(plan));
+    return {};
+}
+
+bool is_current(const detail::GraphPlan* plan, const GraphData& data, const Executor& executor) {
+    return plan != nullptr && plan->version == data.version &&
+           plan->worker_domains == executor.report().worker_domains;
+}
+
+}  // namespace
+
 Status TaskGraph::compile(const Executor& executor) {
-    if (own_.data_->is_running()) {
-        return make_error(StatusCode::kBusy, "a graph cannot be compiled while it runs");
-    }
     return catch_bad_alloc("compile a task graph", [&]() -> Status {
-        LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data_, executor.report()));
-        own_.data_->attach(std::move(plan));
-        return {};
+        if (data_ == nullptr) {
+            return moved_from();
+        }
+        const detail::UseScope turn = detail::UseScope::run(own_.data_->use());
+        return turn ? compile_in_turn(*own_.data_, data_, executor) : busy_to_compile();
     });
 }
 
 Status TaskGraph::recompile() {
-    if (own_.data_->is_running()) {
-        return make_error(StatusCode::kBusy, "a graph cannot be compiled while it runs");
-    }
-    const detail::GraphPlan* plan = own_.data_->plan();
-    if (plan == nullptr || !plan->is_traced) {
-        return invalid_argument("nothing was measured")
-            .with_needed("runs of a traced graph")
-            .with_hint("set GraphOptions::is_traced");
-    }
     return catch_bad_alloc("compile a task graph", [&]() -> Status {
+        if (data_ == nullptr) {
+            return moved_from();
+        }
+        const detail::UseScope turn = detail::UseScope::run(own_.data_->use());
+        if (!turn) {
+            return busy_to_compile();
+        }
+        const detail::GraphPlan* plan = own_.data_->plan();
+        if (plan == nullptr || !plan->is_traced) {
+            return invalid_argument("nothing was measured")
+                .with_needed("runs of a traced graph")
+                .with_hint("set GraphOptions::is_traced");
+        }
         auto next = std::make_shared<detail::GraphPlan>(*plan);
         LEAT_ASSIGN_OR_RETURN(next->program, plan->program.recompile(own_.data_->task_times_ns()));
-        next->report.program = next->program.stats();
+        detail::write_program_report(*next);
         own_.data_->attach(std::move(next));
         return {};
     });
 }
 
-Status TaskGraph::ensure_compiled(const Executor& executor) {
-    const detail::GraphPlan* plan = own_.data_->plan();
-    const bool is_current = plan != nullptr && plan->version == data_->version &&
-                            plan->worker_domains == executor.report().worker_domains;
-    return is_current ? Status() : compile(executor);
-}
-
 const GraphReport& TaskGraph::report() const {
-    const detail::GraphPlan* plan = own_.data_->plan();
-    return plan != nullptr ? plan->report : data_->empty_report;
+    static const GraphReport kNone;
+    const detail::GraphPlan* plan = own_.data_ != nullptr ? own_.data_->plan() : nullptr;
+    return plan != nullptr ? plan->report : kNone;
 }
 
 Result<GraphInstance> TaskGraph::make_instance(const Executor& executor) {
-    return catch_bad_alloc("make an instance", [&] { return make_own_instance(executor); });
+    return catch_bad_alloc("make an instance", [&]() -> Result<GraphInstance> {
+        if (data_ == nullptr) {
+            return moved_from();
+        }
+        // The graph may be running.
+        std::shared_ptr<const detail::GraphPlan> plan = own_.data_->shared_plan();
+        if (!is_current(plan.get(), *data_, executor)) {
+            LEAT_ASSIGN_OR_RETURN(plan, detail::compile_graph(data_, executor.report()));
+        }
+        auto instance = std::make_shared<detail::InstanceData>(data_);
+        instance->attach(std::move(plan));
+        return GraphInstance(std::move(instance));
+    });
 }
 
-Result<GraphInstance> TaskGraph::make_own_instance(const Executor& executor) {
-    const detail::GraphPlan* own = own_.data_->plan();
-    std::shared_ptr<const detail::GraphPlan> plan;
-    if (own != nullptr && own->version == data_->version &&
-        own->worker_domains == executor.report().worker_domains) {
-        plan = own_.data_->shared_plan();
-    } else {
-        LEAT_ASSIGN_OR_RETURN(plan, detail::compile_graph(data_, executor.report()));
-    }
-    auto instance = std::make_shared<detail::InstanceData>(data_);
-    instance->attach(std::move(plan));
-    return GraphInstance(std::move(instance));
+// The caller has the turn.
+Status TaskGraph::ensure_compiled(const Executor& executor) {
+    return is_current(own_.data_->plan(), *data_, executor)
+               ? Status()
+               : compile_in_turn(*own_.data_, data_, executor);
 }
 
 Status TaskGraph::run(Executor& executor, const RunControl& control) {
-    LEAT_RETURN_IF_ERROR(ensure_compiled(executor));
-    return own_.run(executor, control);
+    return catch_bad_alloc("run a task graph", [&]() -> Status {
+        if (data_ == nullptr) {
+            return moved_from();
+        }
+        const detail::UseScope turn = detail::UseScope::run(own_.data_->use());
+        if (!turn) {
+            return detail::busy();
+        }
+        LEAT_RETURN_IF_ERROR(ensure_compiled(executor));
+        return own_.data_->run(executor, control);
+    });
 }
 
 GraphRun TaskGraph::start(Executor& executor, const RunControl& control) {
-    Status status = ensure_compiled(executor);
-    return status.ok() ? own_.start(executor, control) : GraphRun(nullptr, 0, std::move(status));
+    std::shared_ptr<detail::InstanceData> own = own_.data_;
+    Result<int64_t> number = catch_bad_alloc("start a task graph", [&]() -> Result<int64_t> {
+        if (own == nullptr) {
+            return moved_from();
+        }
+        detail::UseScope turn = detail::UseScope::run(own->use());
+        if (!turn) {
+            return detail::busy();
+        }
+        LEAT_RETURN_IF_ERROR(ensure_compiled(executor));
+        return own->start(turn, executor, control);
+    });
+    return GraphInstance::handle_of(std::move(own), std::move(number));
 }
 
 }  // namespace leat::scheduler

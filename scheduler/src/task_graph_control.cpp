@@ -1,5 +1,7 @@
 #include "task_graph_control.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "task_graph_instance.h"
 
@@ -13,11 +15,28 @@ Status ControlBody::run_child(const NodeCall& call, int32_t part) const {
     return child(call, part).run_nested(InstanceData::task_of(call.scope));
 }
 
+namespace {
+
+// Destroys a result at the end of the scope, also where moving it throws.
+class ResultGuard {
+  public:
+    ResultGuard(InstanceData& instance, int32_t node) : instance_(instance), node_(node) {}
+    ~ResultGuard() { instance_.drop(node_); }
+    ResultGuard(const ResultGuard&) = delete;
+    ResultGuard& operator=(const ResultGuard&) = delete;
+
+  private:
+    InstanceData& instance_;
+    const int32_t node_;
+};
+
+}  // namespace
+
 void ControlBody::move_result(const NodeCall& call, int32_t part, void* output) const {
     InstanceData& instance = child(call, part);
     const int32_t result = parts_[size_t(part)].result;
-    type_.move(output, instance.find_result(result));
-    instance.drop(result);
+    const ResultGuard guard(instance, result);
+    type_.move(output, instance.value_of(result));
 }
 
 Status ControlBody::run_part(const NodeCall& call, int32_t part, void* output) const {
@@ -35,22 +54,30 @@ Status ControlBody::run_part(const NodeCall& call, int32_t part, void* output) c
 
 namespace {
 
-// Destroys the state of a loop that ends early: the node has no value then.
-class StateGuard {
+// The state of a loop, which there is not while the next one is moved there. Destroyed when the
+// loop ends early: the node has no value then.
+class LoopState {
   public:
-    StateGuard(const ValueType& type, void* state) : type_(type), state_(state) {}
-    ~StateGuard() {
-        if (state_ != nullptr) {
-            type_.destroy(state_);
+    // There is one.
+    LoopState(const ValueType& type, void* place) : type_(type), place_(place) {}
+    ~LoopState() { destroy(); }
+    LoopState(const LoopState&) = delete;
+    LoopState& operator=(const LoopState&) = delete;
+
+    void destroy() {
+        if (std::exchange(is_there_, false)) {
+            type_.destroy(place_);
         }
     }
-    StateGuard(const StateGuard&) = delete;
-    StateGuard& operator=(const StateGuard&) = delete;
-    void release() { state_ = nullptr; }
+    // What the owner has moved there.
+    void is_made() { is_there_ = true; }
+    // It is the node's value from now on.
+    void release() { is_there_ = false; }
 
   private:
     const ValueType& type_;
-    void* state_;
+    void* const place_;
+    bool is_there_ = true;
 };
 
 }  // namespace
@@ -62,15 +89,20 @@ Status LoopBody::call(const NodeCall& call) {
     } else {
         copy_(call.output, initial.address);
     }
-    StateGuard guard(type(), call.output);
+    LoopState state(type(), call.output);
     for (int64_t iteration = 0;; ++iteration) {
         LEAT_ASSIGN_OR_RETURN(const bool is_wanted, goes_on(call, iteration));
         if (!is_wanted) {
             break;
         }
-        LEAT_RETURN_IF_ERROR(step(call));
+        // The part takes the state and makes the next one.
+        child(call, 0).borrow_source(parts()[0].sources[0], call.output, true);
+        LEAT_RETURN_IF_ERROR(run_child(call, 0));
+        state.destroy();
+        move_result(call, 0, call.output);
+        state.is_made();
     }
-    guard.release();
+    state.release();
     return {};
 }
 
@@ -84,15 +116,6 @@ Result<bool> LoopBody::goes_on(const NodeCall& call, int64_t iteration) {
     bool answer = false;
     LEAT_RETURN_IF_ERROR(condition_->call({call.scope, {&state, &index}, &answer}));
     return answer;
-}
-
-// The part takes the state and makes the next one.
-Status LoopBody::step(const NodeCall& call) {
-    child(call, 0).borrow_source(parts()[0].sources[0], call.output, true);
-    LEAT_RETURN_IF_ERROR(run_child(call, 0));
-    type().destroy(call.output);
-    move_result(call, 0, call.output);
-    return {};
 }
 
 }  // namespace leat::scheduler::detail

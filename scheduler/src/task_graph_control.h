@@ -79,7 +79,6 @@ class LoopBody final : public ControlBody {
 
   private:
     Result<bool> goes_on(const NodeCall& call, int64_t iteration);
-    Status step(const NodeCall& call);
 
     std::unique_ptr<NodeBody> condition_;
     int64_t count_;

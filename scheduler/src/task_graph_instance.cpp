@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/caught_exception.h"
 #include "base/error.h"
+#include "base/out_of_memory.h"
 
 namespace leat::scheduler {
 namespace detail {
@@ -62,81 +64,116 @@ void InstanceData::destroy(ValueSlot& slot, int32_t node) {
 
 void InstanceData::attach(std::shared_ptr<const GraphPlan> plan) {
     grow(int32_t(plan->nodes.size()));
+    std::optional<ProgramState> state(std::in_place, plan->program);
+    auto jobs = make_jobs(*plan);
+    auto children = make_children(*plan);
+    auto job_trace = plan->is_traced && !jobs.empty()
+                         ? std::make_unique<TraceBuffer>(graph_->options.trace_events_per_worker)
+                         : nullptr;
+    // Nothing below throws.
     for (int32_t node = 0; node < slot_count_; ++node) {
         if (!graph_->nodes[size_t(node)].is_source()) {
             destroy(slots_[node], node);
         }
     }
-    plan_ = std::move(plan);
-    try {
-        make_parts();
-    } catch (...) {
-        plan_ = nullptr;  // not compiled
-        throw;
+    for (size_t node = 0; node < plan->nodes.size(); ++node) {
+        slots_[node].may_move = plan->nodes[node].may_move();
     }
+    {
+        const std::lock_guard lock(mutex_);
+        plan_.swap(plan);  // the former one is destroyed after what refers to it
+    }
+    state_ = std::move(state);
+    jobs_ = std::move(jobs);
+    children_ = std::move(children);
+    job_trace_ = std::move(job_trace);
 }
 
-// What the plan needs besides slots.
-void InstanceData::make_parts() {
-    state_.emplace(plan_->program);
-    for (size_t node = 0; node < plan_->nodes.size(); ++node) {
-        slots_[node].may_move = plan_->nodes[node].may_move();
+std::vector<std::unique_ptr<InstanceData::NodeJob>> InstanceData::make_jobs(const GraphPlan& plan) {
+    std::vector<std::unique_ptr<NodeJob>> jobs;
+    for (const JobPlan& job : plan.jobs) {
+        jobs.push_back(std::make_unique<NodeJob>(*this, job));
     }
-    jobs_.clear();
-    for (const JobPlan& job : plan_->jobs) {
-        jobs_.push_back(std::make_unique<NodeJob>(*this, job));
-    }
-    make_children();
-    const bool traces_jobs = plan_->is_traced && !jobs_.empty();
-    job_trace_ = traces_jobs
-                     ? std::make_unique<TraceBuffer>(graph_->options.trace_events_per_worker)
-                     : nullptr;
+    return jobs;
 }
 
-void InstanceData::make_children() {
-    children_.clear();
-    for (size_t node = 0; node < plan_->nodes.size(); ++node) {
-        const int32_t first = plan_->nodes[node].first_child;
-        if (first < 0) {
-            continue;
-        }
-        // The children of a node follow each other, and nodes come in order.
-        const auto* control = dynamic_cast<const ControlBody*>(plan_->nodes[node].body);
-        for (size_t part = 0; part < control->parts().size(); ++part) {
-            const auto& plan = plan_->children[size_t(first) + part];
-            auto child = std::make_unique<InstanceData>(plan->graph);
+// The children of a node follow each other, and nodes come in order.
+std::vector<std::unique_ptr<InstanceData>> InstanceData::make_children(const GraphPlan& plan) {
+    std::vector<std::unique_ptr<InstanceData>> children;
+    for (size_t node = 0; node < plan.nodes.size(); ++node) {
+        const int32_t first = plan.nodes[node].first_child;
+        const size_t parts = first < 0 ? 0 : graph_->nodes[node].control->parts().size();
+        for (size_t part = 0; part < parts; ++part) {
+            const auto& child_plan = plan.children[size_t(first) + part];
+            auto child = std::make_unique<InstanceData>(child_plan->graph);
             child->parent_ = this;
             child->root_ = root_;
             child->parent_node_ = int32_t(node);
-            child->attach(plan);
-            children_.push_back(std::move(child));
+            child->attach(child_plan);
+            children.push_back(std::move(child));
         }
     }
+    return children;
+}
+
+std::shared_ptr<const GraphPlan> InstanceData::shared_plan() const {
+    const std::lock_guard lock(mutex_);
+    return plan_;
 }
 
 Result<void*> InstanceData::claim_source(int32_t node) {
-    if (is_running()) {
-        return make_error(StatusCode::kBusy, "the value of a source cannot change during a run")
-            .with_node(name_of(node));
-    }
     if (!graph_->nodes[size_t(node)].is_source()) {
         return invalid_argument("set() is for sources; this node makes its value itself")
             .with_node(name_of(node));
     }
+    UseScope moment = UseScope::moment(use_);
+    if (!moment) {
+        return make_error(StatusCode::kBusy, "the value of a source cannot change during a run")
+            .with_node(name_of(node));
+    }
     grow(graph_->node_count());
     destroy(slots_[node], node);
+    moment.keep();
     return slots_[node].address;
 }
 
-void* InstanceData::find_result(int32_t node) const {
-    const bool is_there = node < slot_count_ && slots_[node].is_alive && !is_running();
-    return is_there ? slots_[node].address : nullptr;
+Status InstanceData::finish_source(int32_t node, Status status) {
+    slots_[node].is_alive = status.ok();
+    use_.end();
+    return at(node, std::move(status));
 }
 
-Status InstanceData::no_result(int32_t node) const {
-    if (is_running()) {
+Result<void*> InstanceData::claim_result(int32_t node) {
+    UseScope moment = UseScope::moment(use_);
+    if (!moment) {
         return make_error(StatusCode::kBusy, "no result during a run").with_node(name_of(node));
     }
+    void* const place = value_of(node);
+    if (place == nullptr) {
+        return no_result(node);
+    }
+    moment.keep();
+    return place;
+}
+
+void InstanceData::finish_result(int32_t node, bool is_taken) {
+    if (is_taken) {
+        drop(node);
+    }
+    use_.end();
+}
+
+const void* InstanceData::find_result(int32_t node) {
+    const UseScope moment = UseScope::moment(use_);
+    return moment ? value_of(node) : nullptr;
+}
+
+void* InstanceData::value_of(int32_t node) const {
+    return node < slot_count_ && slots_[node].is_alive ? slots_[node].address : nullptr;
+}
+
+// By whoever uses the instance.
+Status InstanceData::no_result(int32_t node) const {
     const bool is_consumed = plan_ != nullptr && size_t(node) < plan_->nodes.size() &&
                              !plan_->nodes[size_t(node)].is_kept;
     if (is_consumed) {
@@ -147,16 +184,20 @@ Status InstanceData::no_result(int32_t node) const {
     return not_found("no result: the last run made none, or it was taken").with_node(name_of(node));
 }
 
-void InstanceData::drop(int32_t node) {
-    destroy(slots_[node], node);
-}
-
 void InstanceData::borrow_source(int32_t node, void* value, bool may_move) {
     ValueSlot& slot = slots_[node];
     slot.address = value;
     slot.is_borrowed = true;
     slot.is_alive = true;
     slot.may_move = may_move && plan_->nodes[size_t(node)].may_move();
+}
+
+Status InstanceData::at(int32_t node, Status status) const noexcept {
+    try {
+        return status.ok() ? Status() : std::move(status).with_node(path_of(node));
+    } catch (const std::bad_alloc&) {
+        return status;
+    }
 }
 
 std::string InstanceData::path_of(int32_t node) const {
@@ -188,9 +229,7 @@ Status NodeScope::parallel_for_erased(int64_t count,
                                       int64_t grain,
                                       RangeFunction body,
                                       void* context) {
-    return task_ != nullptr
-               ? task_->parallel_for(count, grain, body, context)
-               : executor().parallel_for(count, grain, body, context, instance_.control());
+    return instance_.parallel_for(*this, count, grain, body, context);
 }
 
 // --- GraphRun ---
@@ -212,8 +251,7 @@ GraphRun::~GraphRun() {
 }
 void GraphRun::end() {
     if (instance_ != nullptr) {
-        instance_->cancel(number_);
-        (void)instance_->wait(number_);
+        instance_->cancel_and_wait(number_);
     }
 }
 void GraphRun::cancel() {
@@ -222,7 +260,7 @@ void GraphRun::cancel() {
     }
 }
 Status GraphRun::wait() {
-    return instance_ != nullptr ? instance_->wait(number_) : early_;
+    return instance_ != nullptr ? instance_->wait(number_) : copy_or_bare(early_);
 }
 
 // --- GraphInstance ---
@@ -241,11 +279,22 @@ GraphInstance::~GraphInstance() {
 }
 void GraphInstance::end() {
     if (data_ != nullptr) {
-        data_->cancel_and_wait();
+        data_->close();
     }
 }
 
+namespace {
+
+Status moved_from() {
+    return invalid_argument("an instance that was moved from");
+}
+
+}  // namespace
+
 Status GraphInstance::check_node(const NodeRef& node) const {
+    if (data_ == nullptr) {
+        return moved_from();
+    }
     if (node.graph_ == &data_->graph()) {
         return {};
     }
@@ -254,36 +303,63 @@ Status GraphInstance::check_node(const NodeRef& node) const {
                                                            : fmt::format("node '{}'", node.name()));
 }
 Result<void*> GraphInstance::claim_source(const NodeRef& source) {
-    LEAT_RETURN_IF_ERROR(check_node(source));
-    return data_->claim_source(source.index_);
+    return catch_bad_alloc("set the value of a source", [&]() -> Result<void*> {
+        LEAT_RETURN_IF_ERROR(check_node(source));
+        return data_->claim_source(source.index_);
+    });
+}
+Status GraphInstance::finish_source(const NodeRef& source, Status status) {
+    return data_->finish_source(source.index_, std::move(status));
 }
 Result<void*> GraphInstance::claim_result(const NodeRef& node) {
-    LEAT_RETURN_IF_ERROR(check_node(node));
-    void* const place = data_->find_result(node.index_);
-    if (place == nullptr) {
-        return data_->no_result(node.index_);
-    }
-    return place;
+    return catch_bad_alloc("take a result", [&]() -> Result<void*> {
+        LEAT_RETURN_IF_ERROR(check_node(node));
+        return data_->claim_result(node.index_);
+    });
 }
-void GraphInstance::mark_alive(const NodeRef& source) {
-    data_->mark_alive(source.index_);
-}
-void GraphInstance::drop(const NodeRef& node) {
-    data_->drop(node.index_);
+void GraphInstance::finish_result(const NodeRef& node, bool is_taken) {
+    data_->finish_result(node.index_, is_taken);
 }
 const void* GraphInstance::find_result(const NodeRef& node) const {
-    return check_node(node).ok() ? data_->find_result(node.index_) : nullptr;
+    const bool is_of_this_graph = data_ != nullptr && node.graph_ == &data_->graph();
+    return is_of_this_graph ? data_->find_result(node.index_) : nullptr;
 }
 Status GraphInstance::run(Executor& executor, const RunControl& control) {
-    return data_->run(executor, control);
+    return catch_bad_alloc("run a task graph", [&]() -> Status {
+        if (data_ == nullptr) {
+            return moved_from();
+        }
+        const detail::UseScope turn = detail::UseScope::run(data_->use());
+        return turn ? data_->run(executor, control) : detail::busy();
+    });
 }
 GraphRun GraphInstance::start(Executor& executor, const RunControl& control) {
-    Status status = data_->start(executor, control);
-    return status.ok() ? GraphRun(data_, data_->number(), {})
-                       : GraphRun(nullptr, 0, std::move(status));
+    std::shared_ptr<detail::InstanceData> data = data_;
+    Result<int64_t> number = catch_bad_alloc("start a task graph", [&]() -> Result<int64_t> {
+        if (data == nullptr) {
+            return moved_from();
+        }
+        detail::UseScope turn = detail::UseScope::run(data->use());
+        if (!turn) {
+            return detail::busy();
+        }
+        return data->start(turn, executor, control);
+    });
+    return handle_of(std::move(data), std::move(number));
+}
+GraphRun GraphInstance::handle_of(std::shared_ptr<detail::InstanceData> data,
+                                  Result<int64_t> number) {
+    return number.ok() ? GraphRun(std::move(data), *number, {})
+                       : GraphRun(nullptr, 0, std::move(number).error());
 }
 std::string GraphInstance::trace_json() const {
-    return data_->trace_json();
+    return data_ != nullptr ? data_->trace_json() : std::string();
 }
+
+namespace detail {
+Status caught_by_caller() noexcept {
+    return caught_exception("moving the value");
+}
+}  // namespace detail
 
 }  // namespace leat::scheduler

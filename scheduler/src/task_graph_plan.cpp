@@ -94,7 +94,7 @@ class PlanBuilder {
     // Compiles the sub-graphs of a node.
     Status compile_parts(int32_t node) {
         domains_.push_back(record(node).domain);
-        const auto* control = dynamic_cast<const ControlBody*>(planned(node).body);
+        const ControlBody* control = record(node).control;
         if (control == nullptr) {
             return {};
         }
@@ -135,7 +135,7 @@ class PlanBuilder {
         }
         domain_indices_[size_t(node)] =
             known.empty() ? Task::kAnyDomain : int32_t(found - known.begin());
-        ++numa_hints_;
+        ++plan_->numa_hints;
         return {};
     }
 
@@ -145,7 +145,7 @@ class PlanBuilder {
         if (data_.inputs[size_t(from.first_input) + size_t(index)].needs_only_consumer) {
             return true;
         }
-        const auto* control = dynamic_cast<const ControlBody*>(from.body.get());
+        const ControlBody* control = from.control;
         if (control == nullptr || control->owns_arguments() || index < control->leading_inputs()) {
             return false;
         }
@@ -321,22 +321,11 @@ class PlanBuilder {
         for (const NodeRecord& node : data_.nodes) {
             report.value_bytes += int64_t(node.type.bytes);
         }
-        report.program = plan_->program.stats();
-        if (numa_hints_ > 0) {
-            const char* effect =
-                shared_.executor->domains.size() < 2 ? "no effect, the executor has one"
-                : report.program.gear == Gear::kCompiled
-                    ? "placed there, unless its workers are late"
-                : report.program.gear == Gear::kDynamic ? "run there, unless its workers are busy"
-                                                        : "no effect, one thread runs everything";
-            report.notes.push_back(
-                fmt::format("{} nodes ask for a NUMA node: {}", numa_hints_, effect));
-        }
         for (const auto& child : plan_->children) {
             report.value_bytes += child->report.value_bytes;
-            report.notes.insert(report.notes.end(), child->report.notes.begin(),
-                                child->report.notes.end());
         }
+        plan_->domains = shared_.executor->domains.size();
+        write_program_report(*plan_);
     }
 
     std::shared_ptr<GraphPlan> plan_;
@@ -346,10 +335,68 @@ class PlanBuilder {
     std::vector<TaskPair> tasks_;          // by node
     std::vector<Domain> domains_;          // by node: of its own, or what its sub-graphs need
     std::vector<int32_t> domain_indices_;  // by node: of the executor's domains
-    int numa_hints_ = 0;
 };
 
+// Nodes with another priority than kNormal; 0 where all have the same.
+int64_t count_priorities(const GraphData& graph) {
+    int64_t others = 0;
+    bool differ = false;
+    const NodeRecord* first = nullptr;
+    for (const NodeRecord& node : graph.nodes) {
+        if (node.is_source()) {
+            continue;
+        }
+        first = first == nullptr ? &node : first;
+        differ = differ || node.priority != first->priority;
+        others += node.priority != Priority::kNormal ? 1 : 0;
+    }
+    return differ ? others : 0;
+}
+
+const char* effect_of_numa_hints(size_t domains, Gear gear) {
+    if (domains < 2) {
+        return "no effect, the executor has one";
+    }
+    switch (gear) {
+        case Gear::kCompiled:
+            return "placed there, unless its workers are late";
+        case Gear::kDynamic:
+            return "run there, unless its workers are busy";
+        default:
+            return "no effect, one thread runs everything";
+    }
+}
+
 }  // namespace
+
+void write_program_report(GraphPlan& plan) {
+    GraphReport& report = plan.report;
+    report.program = plan.program.stats();
+    report.notes.clear();
+    const Gear gear = report.program.gear;
+    if (plan.numa_hints > 0) {
+        report.notes.push_back(fmt::format("{} nodes ask for a NUMA node: {}", plan.numa_hints,
+                                           effect_of_numa_hints(plan.domains, gear)));
+    }
+    const int64_t priorities = count_priorities(*plan.graph);
+    if (priorities > 0 && gear != Gear::kDynamic) {
+        report.notes.push_back(fmt::format(
+            "{} nodes have a priority: {}; GraphOptions::gear = Gear::kDynamic goes by it",
+            priorities,
+            gear == Gear::kInline
+                ? "no effect, one thread runs everything in an order that is fixed"
+                : "little effect, it orders only what is equally far from the graph's begin"));
+    }
+    for (size_t node = 0; node < plan.nodes.size(); ++node) {
+        const int32_t first = plan.nodes[node].first_child;
+        const NodeRecord& record = plan.graph->nodes[node];
+        for (size_t part = 0; first >= 0 && part < record.control->parts().size(); ++part) {
+            for (const std::string& note : plan.children[size_t(first) + part]->report.notes) {
+                report.notes.push_back(fmt::format("{}: {}", record.name, note));
+            }
+        }
+    }
+}
 
 Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const GraphData> graph,
                                                        const ExecutorReport& executor) {

@@ -56,8 +56,13 @@ struct GraphPlan {
     std::vector<bool> takes_source;  // by node: a consumer takes a source's value away
     std::vector<std::shared_ptr<const GraphPlan>> children;
     std::shared_ptr<BlockingPool> pool;  // null: no node needs it
+    size_t domains = 0;                  // of the executors that it is for
+    int64_t numa_hints = 0;              // nodes with one
     GraphReport report;
 };
+
+// What the report says of the program and what has no effect in it, as the program is now.
+void write_program_report(GraphPlan& plan);
 
 // Of a graph that is no part of another, for executors with such workers.
 // Errors: see TaskGraph::compile.

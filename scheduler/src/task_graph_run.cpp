@@ -1,12 +1,11 @@
 // Runs of an instance.
 #include <chrono>
-#include <exception>
-#include <new>
 #include <utility>
 
+#include "base/caught_exception.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
-#include "program_impl.h"
+#include "base/out_of_memory.h"
 #include "task_graph_instance.h"
 
 namespace leat::scheduler::detail {
@@ -15,16 +14,17 @@ namespace {
 Status call_body(NodeBody& body, const NodeCall& call) {
     try {
         return body.call(call);
-    } catch (const std::bad_alloc&) {
-        return out_of_memory("no memory left to run the node");
-    } catch (const std::exception& error) {
-        return make_error(StatusCode::kUserException, "threw: {}", error.what());
     } catch (...) {
-        return make_error(StatusCode::kUserException, "threw something unknown");
+        return caught_exception("");
     }
 }
 
 }  // namespace
+
+Status busy() {
+    return make_error(StatusCode::kBusy, "this graph or instance is already running")
+        .with_hint("make_instance() gives values of their own to runs at the same time");
+}
 
 // --- tasks ---
 
@@ -35,7 +35,10 @@ Status InstanceData::stop_reason() const {
         }
     }
     if (root_->is_cancelled_.load(std::memory_order_relaxed)) {
-        return make_error(StatusCode::kCancelled, "the run was cancelled by its handle");
+        return make_error(StatusCode::kCancelled, "the run was cancelled by {}",
+                          root_->use_.is_closed()    ? "the end of its graph or instance"
+                          : root_->outer_ != nullptr ? "its handle, or with the run around it"
+                                                     : "its handle");
     }
     if (control().stop.stop_requested()) {
         return make_error(StatusCode::kCancelled, "the run was cancelled by its stop token");
@@ -54,7 +57,7 @@ Status InstanceData::call_node(int32_t node, TaskScope* scope) {
     Status status =
         call_body(*plan.body, {node_scope, inputs, plan.has_value ? slot.address : nullptr});
     if (!status.ok()) {
-        return std::move(status).with_node(path_of(node));
+        return at(node, std::move(status));
     }
     if (node_scope.was_told_) [[unlikely]] {
         if (plan.has_value) {
@@ -117,13 +120,14 @@ void InstanceData::run_job(NodeJob& job) noexcept {
     job.was_skipped = !job.status.ok();
     if (!job.was_skipped) {
         const int64_t begin_ns = job_trace_ != nullptr ? monotonic_ns() : 0;
+        const InsideNode inside(*this);
         job.status = call_node(node, nullptr);
         const std::lock_guard lock(job_mutex_);
         if (job_trace_ != nullptr) {
             job_trace_->record(node, begin_ns, monotonic_ns());
         }
         if (!job.status.ok() && job_error_.ok()) {
-            job_error_ = job.status;
+            job_error_ = copy_or_bare(job.status);
             is_failed_.store(true, std::memory_order_relaxed);
         }
     }
@@ -135,7 +139,7 @@ Status InstanceData::finish_job(NodeJob& job) {
     if (job.was_skipped) {
         const std::lock_guard lock(job_mutex_);
         if (!job_error_.ok()) {
-            return job_error_;
+            return copy_or_bare(job_error_);
         }
     }
     return std::move(job.status);
@@ -148,17 +152,11 @@ TaskFunction InstanceData::task_function() {
 }
 
 Status InstanceData::begin() {
-    if (is_running_.exchange(true, std::memory_order_acquire)) {
-        return make_error(StatusCode::kBusy, "this graph or instance is already running")
-            .with_hint("make_instance() gives values of their own to runs at the same time");
-    }
     for (const int32_t source : plan_->sources) {
         ValueSlot& slot = slots_[source];
         if (!slot.is_alive) {
-            is_running_.store(false, std::memory_order_release);
-            return invalid_argument("a source without a value")
-                .with_node(path_of(source))
-                .with_hint("set(source, value) before each run");
+            return at(source, invalid_argument("a source without a value")
+                                  .with_hint("set(source, value) before each run"));
         }
         slot.readers_left.store(plan_->nodes[size_t(source)].readers, std::memory_order_relaxed);
     }
@@ -170,13 +168,15 @@ Status InstanceData::begin() {
     return {};
 }
 
-void InstanceData::begin_root(Executor& executor, const RunControl& control) {
+Status InstanceData::begin_root(Executor& executor, const RunControl& control) {
+    LEAT_RETURN_IF_ERROR(begin());
     executor_ = &executor;
     control_ = control;
-    is_cancelled_.store(false, std::memory_order_relaxed);
     if (plan_->is_traced) {
         clear_job_trace();
     }
+    enter_outer();
+    return {};
 }
 
 Status InstanceData::end(Status status) {
@@ -190,7 +190,14 @@ Status InstanceData::end(Status status) {
     if (!status.ok()) {
         destroy_after_failure();
     }
-    is_running_.store(false, std::memory_order_release);
+    return status;
+}
+
+// Before the turn is given back: who cancels what has ended must not meet the next run.
+Status InstanceData::end_root(Status status) {
+    status = end(std::move(status));
+    leave_outer();
+    is_cancelled_.store(false, std::memory_order_relaxed);
     return status;
 }
 
@@ -205,9 +212,8 @@ void InstanceData::destroy_after_failure() {
 }
 
 Status InstanceData::run(Executor& executor, const RunControl& control) {
-    LEAT_RETURN_IF_ERROR(begin());
-    begin_root(executor, control);
-    return end(executor.run(*state_, task_function(), control_));
+    LEAT_RETURN_IF_ERROR(begin_root(executor, control));
+    return end_root(executor.run(*state_, task_function(), control_));
 }
 
 Status InstanceData::run_nested(TaskScope& task) {
@@ -215,52 +221,94 @@ Status InstanceData::run_nested(TaskScope& task) {
     return end(task.run(*state_, task_function()));
 }
 
-Status InstanceData::start(Executor& executor, const RunControl& control) {
-    LEAT_RETURN_IF_ERROR(begin());
-    begin_root(executor, control);
-    number_.fetch_add(1, std::memory_order_relaxed);
-    is_started_.store(true, std::memory_order_release);
-    const std::lock_guard lock(handle_mutex_);
-    handle_.emplace(executor.start(*state_, task_function(), control_));
-    return {};
+Result<int64_t> InstanceData::start(UseScope& turn, Executor& executor, const RunControl& control) {
+    LEAT_RETURN_IF_ERROR(begin_root(executor, control));
+    std::optional<RunHandle> handle;
+    Status status = catch_bad_alloc("start a task graph", [&]() -> Status {
+        handle = executor.start(*state_, task_function(), control_);
+        return {};
+    });
+    if (!status.ok()) {
+        return end_root(std::move(status));
+    }
+    turn.keep();
+    const std::lock_guard lock(mutex_);
+    handle_ = std::move(handle);
+    return ++number_;
 }
 
 void InstanceData::cancel(int64_t number) {
-    if (this->number() != number || !is_started_.load(std::memory_order_acquire)) {
-        return;
+    const std::lock_guard lock(mutex_);
+    if (handle_ && number_ == number) {
+        stop_while_locked();
     }
+}
+
+void InstanceData::stop() {
+    const std::lock_guard lock(mutex_);
+    stop_while_locked();
+}
+
+void InstanceData::stop_while_locked() {
     is_cancelled_.store(true, std::memory_order_relaxed);
-    const std::lock_guard lock(handle_mutex_);
     if (handle_) {
         handle_->cancel();
     }
+    for (InstanceData* run = first_inner_; run != nullptr; run = run->next_inner_) {
+        run->stop();
+    }
 }
 
+// The handle stays until the run has ended: it may be cancelled meanwhile.
 Status InstanceData::finish() {
-    std::optional<RunHandle> handle;
+    Status status = handle_->wait();
     {
-        const std::lock_guard lock(handle_mutex_);
-        handle.swap(handle_);
+        const std::lock_guard lock(mutex_);
+        handle_.reset();
     }
-    last_status_ = end(handle->wait());
-    is_started_.store(false, std::memory_order_release);
-    return last_status_;
+    last_status_ = end_root(std::move(status));
+    use_.end();
+    return copy_or_bare(last_status_);
 }
 
 Status InstanceData::wait(int64_t number) {
-    const std::lock_guard lock(finish_mutex_);
-    if (this->number() != number) {
-        return not_found("this run has ended, and another one has begun since");
+    if (is_inside()) {
+        return invalid_argument("a node waits for the end of the run that it is in");
     }
-    return is_started_.load(std::memory_order_acquire) ? finish() : last_status_;
+    const std::lock_guard lock(finish_mutex_);
+    bool is_started = false;
+    {
+        const std::lock_guard inner_lock(mutex_);
+        if (number_ != number) {
+            return not_found("this run has ended, and another one has begun since");
+        }
+        is_started = handle_.has_value();
+    }
+    return is_started ? finish() : copy_or_bare(last_status_);
 }
 
-void InstanceData::cancel_and_wait() {
-    cancel(number());
-    const std::lock_guard lock(finish_mutex_);
-    if (is_started_.load(std::memory_order_acquire)) {
-        (void)finish();
+void InstanceData::cancel_and_wait(int64_t number) {
+    check_outside();
+    cancel(number);
+    (void)wait(number);
+}
+
+void InstanceData::close() {
+    check_outside();
+    use_.close();
+    stop();
+    {
+        const std::lock_guard lock(finish_mutex_);
+        bool is_started = false;
+        {
+            const std::lock_guard inner_lock(mutex_);
+            is_started = handle_.has_value();
+        }
+        if (is_started) {
+            (void)finish();
+        }
     }
+    use_.wait_until_free();
 }
 
 }  // namespace leat::scheduler::detail

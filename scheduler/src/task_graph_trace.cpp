@@ -62,9 +62,10 @@ void InstanceData::add_events(GraphTrace& trace) const {
     }
 }
 
-std::string InstanceData::trace_json() const {
+std::string InstanceData::trace_json() {
     GraphTrace trace;
-    if (plan_ != nullptr && plan_->is_traced && !is_running()) {
+    const UseScope moment = UseScope::moment(use_);
+    if (moment && plan_ != nullptr && plan_->is_traced) {
         trace.begin_ns = state_->trace().begin_ns;
         add_events(trace);
         for (const auto& [row, name] : trace.rows) {

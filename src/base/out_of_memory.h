@@ -21,4 +21,13 @@ std::invoke_result_t<Function> catch_bad_alloc(const char* action, Function&& fu
     }
 }
 
+// A copy; a bare one of its code where there is no memory for more.
+inline Status copy_or_bare(const Status& status) noexcept {
+    try {
+        return status;
+    } catch (const std::bad_alloc&) {
+        return Status::bare(status.code());
+    }
+}
+
 }  // namespace leat

@@ -6,7 +6,8 @@ way=$1 source_root=$2 build_root=$3 graphbench=$(realpath "$4")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/consumer"
-cp "$source_root"/tests/consumers/* "$source_root"/docs/examples/ten_lines.cpp "$work/consumer/"
+cp "$source_root"/tests/consumers/* "$source_root"/docs/examples/ten_lines.cpp \
+    "$source_root"/tests/unit/task_graph_no_rtti.cpp "$work/consumer/"
 cd "$work/consumer"
 
 has_protobuf() { pkg-config --exists protobuf && pkg-config --exists tbb; }
@@ -54,6 +55,7 @@ pkgconfig)
     g++ -std=c++20 ten_lines.cpp $scheduler_flags -o build/task_graph_alone
     g++ -std=c++20 own_libraries.cpp $flags $(pkg-config --cflags --libs tbb protobuf) \
         -Wl,-rpath,"$lib" -o build/own_libraries
+    g++ -std=c++20 -fno-rtti task_graph_no_rtti.cpp $flags -Wl,-rpath,"$lib" -o build/task_graph_no_rtti
     for name in task_graph task_graph_alone; do
         [ ! -x build/$name ] || build/$name
     done
@@ -72,3 +74,4 @@ esac
 build/load_and_run model.onnx
 build/build_and_run
 build/own_libraries
+build/task_graph_no_rtti

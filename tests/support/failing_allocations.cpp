@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -23,8 +24,32 @@ struct ThreadState {
 };
 constinit thread_local ThreadState t_state;
 
+// Of a FaultOfAll. Atomic: a thread may allocate while one begins or ends.
+struct SharedState {
+    std::atomic<bool> is_armed{false};
+    std::atomic<bool> goes_on{false};  // Reach::kAllFrom
+    std::atomic<int64_t> k{0};
+    std::atomic<int64_t> seen{0};
+    std::atomic<int64_t> failed{0};
+    std::atomic<int64_t> null{0};
+};
+constinit SharedState all;
+
+bool fails_in_all() {
+    if (!all.is_armed) {
+        return false;
+    }
+    const int64_t number = ++all.seen;
+    const bool is_meant = number == all.k || (all.goes_on && number > all.k);
+    all.failed += is_meant ? 1 : 0;
+    return is_meant;
+}
+
 bool fails(Allocation kind) {
     ThreadState& here = t_state;
+    if (kind == Allocation::kNew && fails_in_all()) {
+        return true;
+    }
     if (!here.is_armed || here.kind != kind) {
         return false;
     }
@@ -58,6 +83,27 @@ Fault::Armed::~Armed() {
     t_state.is_armed = false;
     owner.failed_ += t_state.failed;
     owner.null_ += t_state.null;
+}
+
+FaultOfAll::FaultOfAll(Reach reach, int64_t k) {
+    all.goes_on = reach == Reach::kAllFrom;
+    all.k = k;
+    all.seen = 0;
+    all.failed = 0;
+    all.null = 0;
+    all.is_armed = true;
+}
+
+FaultOfAll::~FaultOfAll() {
+    all.is_armed = false;
+}
+
+bool FaultOfAll::has_struck() {
+    return all.failed > 0;
+}
+
+bool FaultOfAll::may_be_harmless() {
+    return all.failed > 0 && all.failed == all.null;
 }
 
 }  // namespace leat::testing_support
@@ -136,6 +182,7 @@ void* allocate_or_throw(size_t bytes, size_t alignment) {
 void* allocate_or_null(size_t bytes, size_t alignment) {
     void* memory = allocate(bytes, alignment);
     t_state.null += memory == nullptr ? 1 : 0;
+    leat::testing_support::all.null += memory == nullptr ? 1 : 0;
     return memory;
 }
 

@@ -1,9 +1,10 @@
-// Makes chosen allocations of the calling thread fail, and counts what it holds. A program that
-// links failing_allocations.cpp has its operator new replaced, in all forms and also for shared
-// libraries, and needs the linker's --wrap for mmap, mmap64, munmap, aligned_alloc and free, which
-// then covers the calls of the program's own object files.
+// Makes chosen allocations of the calling thread, or of all threads, fail, and counts what it
+// holds. A program that links failing_allocations.cpp has its operator new replaced, in all forms
+// and also for shared libraries, and needs the linker's --wrap for mmap, mmap64, munmap,
+// aligned_alloc and free, which then covers the calls of the program's own object files.
 //
-// Thread safety: every thread has its own counts and faults.
+// Thread safety: every thread has its own counts and faults; a FaultOfAll is the only one of its
+// time.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,20 @@ class Fault {
     int64_t k_;
     int64_t failed_ = 0;
     int64_t null_ = 0;
+};
+
+// The k-th operator new of all threads together, counted from 1, until the end of the scope.
+class FaultOfAll {
+  public:
+    FaultOfAll(Reach reach, int64_t k);
+    ~FaultOfAll();
+    FaultOfAll(const FaultOfAll&) = delete;
+    FaultOfAll& operator=(const FaultOfAll&) = delete;
+
+    // Some allocation failed.
+    static bool has_struck();
+    // As Fault::may_be_harmless().
+    static bool may_be_harmless();
 };
 
 }  // namespace leat::testing_support

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "leat/scheduler/task_graph.h"
@@ -20,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using testing_support::Counted;
 
@@ -183,6 +186,56 @@ TEST_P(TaskGraphRunTest, StopTokensAndDeadlinesEndARun) {
     EXPECT_EQ(graph.run(executor_, {.deadline = deadline}).code(), StatusCode::kTimeout);
     EXPECT_EQ(ran, 0);
     EXPECT_EQ(Counted::live(), 0);
+}
+
+//  first --> pool --> last, and an inner graph
+TEST_P(TaskGraphRunTest, NothingRunsWithAStopOrADeadlineThatCameBefore) {
+    std::stop_source stop;
+    stop.request_stop();
+    const auto past = std::chrono::steady_clock::now() - 1h;
+    for (const int threads : {1, 4}) {
+        Executor executor({.threads = threads, .pin = false});
+        std::atomic<int> ran{0};
+        TaskGraph inner(options());
+        inner.add("inner", [&] { ++ran; });
+        TaskGraph graph(options());
+        for (int i = 0; i < 100; ++i) {
+            const auto first = graph.add("first", [&] { return ++ran; });
+            const auto pool = graph
+                                  .add(
+                                      "pool", [&](int) { return ++ran; }, first)
+                                  .on(Domain::blocking());
+            graph.add(
+                "last", [&](int) { ++ran; }, pool);
+        }
+        graph.add_subgraph("sub", Subgraph(std::move(inner), Sources<>()));
+        for (const RunControl& control :
+             {RunControl{.stop = stop.get_token()}, RunControl{.deadline = past}}) {
+            const StatusCode code =
+                control.deadline ? StatusCode::kTimeout : StatusCode::kCancelled;
+            EXPECT_EQ(graph.run(executor, control).code(), code);
+            EXPECT_EQ(graph.start(executor, control).wait().code(), code);
+            EXPECT_EQ(ran, 0);
+        }
+        ASSERT_TRUE(graph.run(executor).ok());
+        EXPECT_EQ(ran, 301);
+    }
+}
+
+TEST_P(TaskGraphRunTest, ARunInsideOfACancelledOneRunsNothing) {
+    std::atomic<int> ran{0};
+    TaskGraph inner(options());
+    inner.add("inner", [&] { ++ran; });
+    TaskGraph graph(options());
+    Status inner_status;
+    graph.add("node", [&](NodeScope& scope) {
+        wait_for_cancel(scope);
+        inner_status = inner.run(scope.executor());
+    });
+    GraphRun run = graph.start(executor_);
+    run.cancel();
+    EXPECT_EQ(run.wait().code(), StatusCode::kCancelled);
+    EXPECT_EQ(ran, 0);
 }
 
 TEST_P(TaskGraphRunTest, ADeadlineReachesTheBlockingPool) {
@@ -377,7 +430,33 @@ TEST_P(TaskGraphRunTest, ParallelForReturnsTheFirstError) {
     kind = 1;
     status = graph.run(executor_);
     EXPECT_EQ(status.code(), StatusCode::kUserException);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("loop"), HasSubstr("tile")));
+    EXPECT_EQ(status.node(), "loop");
+    EXPECT_THAT(status.text(), MatchesRegex("the body of parallel_for, in \\[[0-9]+, [0-9]+\\), "
+                                            "threw: tile"));
+}
+
+// Also where the node looks at it and goes on, on a worker and in the pool.
+TEST_P(TaskGraphRunTest, AnErrorOfParallelForNamesItsNode) {
+    for (const bool is_in_pool : {false, true}) {
+        TaskGraph inner(options());
+        std::vector<Status> errors;
+        const auto loop = inner.add("loop", [&](NodeScope& scope) {
+            errors.push_back(scope.parallel_for(
+                10, 1, [](int64_t, int64_t) { return Status(StatusCode::kParse, "bad"); }));
+            errors.push_back(scope.parallel_for(10, 10, [](int64_t, int64_t) { throw 42; }));
+        });
+        if (is_in_pool) {
+            loop.on(Domain::blocking());
+        }
+        TaskGraph graph(options());
+        graph.add_subgraph("sub", Subgraph(std::move(inner), Sources<>()));
+        ASSERT_TRUE(graph.run(executor_).ok());
+        ASSERT_EQ(errors.size(), 2U);
+        EXPECT_EQ(errors[0].message(), "parse: sub/loop: bad");
+        EXPECT_EQ(errors[1].message(),
+                  "user_exception: sub/loop: the body of parallel_for, in [0, 10), threw something "
+                  "that is no std::exception");
+    }
 }
 
 // --- traces ---

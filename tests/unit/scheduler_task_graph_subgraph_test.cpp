@@ -17,6 +17,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing_support::Counted;
 
+// Graphs inside of one another, as task_graph.h says.
+constexpr int kMostNested = 400;
+
 class SubgraphTest : public ::testing::TestWithParam<Gear> {
   protected:
     void TearDown() override { EXPECT_EQ(Counted::live(), 0) << "values leaked"; }
@@ -264,6 +267,154 @@ TEST_P(SubgraphTest, NestsDeeper) {
         graph.add_repeat("outer", 4, Subgraph(std::move(middle), Sources(m), doubled), x);
     ASSERT_TRUE(graph.run(executor_).ok());
     EXPECT_EQ(*graph.result(y), 25);
+}
+
+// --- sub-graphs that are wrong ---
+
+TEST_P(SubgraphTest, CanBeGivenToOneNodeOnly) {
+    const auto error_of = [this](TaskGraph& graph) { return graph.run(executor_).message(); };
+    const auto explains = AllOf(HasSubstr("second: "), HasSubstr("was moved from"),
+                                HasSubstr("a Subgraph, and a graph, of its own"));
+    {
+        TaskGraph graph(options());
+        const auto x = graph.add("x", [] { return 1; });
+        Subgraph<int(int)> step = adding(1);
+        graph.add_subgraph("first", std::move(step), x);
+        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        const auto second = graph.add_repeat("second", 2, std::move(step), x);
+        graph.add(
+            "user", [](int) {}, second);
+        EXPECT_THAT(error_of(graph), explains);
+    }
+    {
+        TaskGraph inner(options());
+        inner.add("hello", [] {});
+        Subgraph<void()> step(std::move(inner), Sources<>());
+        TaskGraph graph(options());
+        graph.add_subgraph("first", std::move(step));
+        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        graph.add_subgraph("second", std::move(step));
+        EXPECT_THAT(error_of(graph), explains);
+    }
+    {
+        TaskGraph graph(options());
+        const auto is_small = graph.add("is_small", [] { return true; });
+        const auto x = graph.add("x", [] { return 1; });
+        Subgraph<int(int)> step = adding(1);
+        Subgraph<int(int)> other = std::move(step);
+        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        graph.add_if("second", is_small, std::move(other), std::move(step), x);
+        EXPECT_THAT(error_of(graph), explains);
+    }
+}
+
+TEST_P(SubgraphTest, ItsSourcesAndItsResultAreItsOwnNodes) {
+    TaskGraph other(options());
+    const auto foreign = other.source<int>("foreign");
+    const auto error_with = [&](const auto& make) {
+        TaskGraph inner(options());
+        const auto x = inner.source<int>("x");
+        TaskGraph graph(options());
+        const auto one = graph.add("one", [] { return 1; });
+        graph.add_subgraph("inner", make(inner, x), one);
+        return graph.run(executor_).message();
+    };
+    EXPECT_THAT(error_with([&](TaskGraph& inner, const Node<int>& x) {
+                    const auto y = inner.add(
+                        "y", [](int v) { return v; }, x);
+                    return Subgraph(std::move(inner), Sources(foreign), y);
+                }),
+                AllOf(HasSubstr("inner: "), HasSubstr("source 0"),
+                      HasSubstr("'foreign' of another graph")));
+    EXPECT_THAT(error_with([&](TaskGraph& inner, const Node<int>& x) {
+                    return Subgraph(std::move(inner), Sources(x), foreign);
+                }),
+                AllOf(HasSubstr("result"), HasSubstr("'foreign' of another graph")));
+    EXPECT_THAT(error_with([&](TaskGraph& inner, const Node<int>& x) {
+                    return Subgraph(std::move(inner), Sources(x), Node<int>());
+                }),
+                AllOf(HasSubstr("result"), HasSubstr("an empty handle")));
+}
+
+TEST_P(SubgraphTest, AGraphThatWasMovedFromHasErrorsAndEmptyHandles) {
+    TaskGraph from(options());
+    const auto x = from.source<int>("x");
+    TaskGraph graph(std::move(from));
+    // NOLINTBEGIN(bugprone-use-after-move): what this is about
+    EXPECT_THAT(from.run(executor_).message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.start(executor_).wait().message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.compile(executor_).message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.recompile().message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.make_instance(executor_).error().message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.set(x, 1).message(), HasSubstr("moved from"));
+    EXPECT_THAT(from.take(x).error().message(), HasSubstr("moved from"));
+    EXPECT_EQ(from.result(x), nullptr);
+    EXPECT_EQ(from.add("a", [] { return 1; }).name(), "");
+    EXPECT_EQ(from.add_subgraph("b", adding(1), x).name(), "");
+    from.sink(x);
+    from.resource("r");
+    // NOLINTEND(bugprone-use-after-move)
+    ASSERT_TRUE(graph.set(x, 1).ok());
+    EXPECT_TRUE(graph.run(executor_).ok());
+}
+
+// A graph cannot be inside of itself.
+TEST_P(SubgraphTest, OfTheGraphItselfIsAnErrorWhereTheNodeIsUsed) {
+    TaskGraph graph(options());
+    const auto y = graph.add("y", [] { return 1; });
+    const auto node = graph.add_subgraph("self", Subgraph(std::move(graph), Sources<>(), y));
+    EXPECT_EQ(node.name(), "");
+}
+
+// --- many levels ---
+
+// The value of the innermost source, through `levels` graphs that each add 1.
+Subgraph<int(int)> nested(int levels, const GraphOptions& options) {
+    Subgraph<int(int)> body = [&] {
+        TaskGraph graph(options);
+        const auto x = graph.source<int>("x");
+        const auto y = graph.add(
+            "add", [](int v) { return v + 1; }, x);
+        return Subgraph(std::move(graph), Sources(x), y);
+    }();
+    for (int level = 1; level < levels; ++level) {
+        TaskGraph graph(options);
+        const auto x = graph.source<int>("x");
+        const auto z = level % 2 == 0 ? graph.add_subgraph("s", std::move(body), x)
+                                      : graph.add_repeat("r", 1, std::move(body), x);
+        const auto y = graph.add(
+            "add", [](int v) { return v + 1; }, z);
+        body = Subgraph(std::move(graph), Sources(x), y);
+    }
+    return body;
+}
+
+TEST_P(SubgraphTest, AsManyLevelsAsThereMayBe) {
+    GraphOptions traced = options();
+    traced.is_traced = true;
+    traced.trace_events_per_worker = 4;  // each level has room for so many
+    TaskGraph graph(traced);
+    const auto x = graph.add("x", [] { return 0; });
+    const auto y = graph.add_subgraph("top", nested(kMostNested - 1, traced), x);
+    for (int run = 0; run < 2; ++run) {
+        const Status status = graph.run(executor_);
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(*graph.result(y), kMostNested - 1);
+    }
+    EXPECT_NE(graph.trace_json().find("top/s/r/s/r"), std::string::npos);
+}
+
+TEST_P(SubgraphTest, MoreLevelsAreAnError) {
+    for (const int levels : {kMostNested, kMostNested + 1, 20'000}) {
+        TaskGraph graph(options());
+        const auto x = graph.add("x", [] { return 0; });
+        graph.add_subgraph("top", nested(levels, options()), x);
+        const Status status = graph.run(executor_);
+        EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+        EXPECT_THAT(status.message(), HasSubstr("sub-graphs inside of one another; found more "
+                                                "than 400 graphs; needed at most 400"));
+        EXPECT_FALSE(status.node().empty());
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Gears,

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -284,6 +286,65 @@ TEST_P(TaskGraphTest, ReportsACostThatMakesNoSense) {
     TaskGraph graph(options());
     graph.add("a", [] {}).cost_ns(-1);
     EXPECT_THAT(graph.compile(executor_).message(), AllOf(HasSubstr(" a: "), HasSubstr("-1")));
+}
+
+// Costs are kept as float: what is finite is not made infinite by that.
+TEST_P(TaskGraphTest, TakesAnyFiniteCostAndNamesTheNodeOfOthers) {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (const double cost_ns : {1e300, std::numeric_limits<double>::max(), 5e-324, 0.0}) {
+        TaskGraph graph(options());
+        const auto a = graph.add("a", [] { return 1; }).cost_ns(cost_ns);
+        const auto b = graph
+                           .add(
+                               "b", [](int v) { return v + 1; }, a)
+                           .cost_ns(cost_ns);
+        graph.add("c", [] {}).cost_ns(1);
+        const Status status = graph.run(executor_);
+        ASSERT_TRUE(status.ok()) << cost_ns << ": " << status.message();
+        EXPECT_EQ(*graph.result(b), 2);
+    }
+    for (const double cost_ns : {kInfinite, -kInfinite, kNan, -5e-324}) {
+        TaskGraph graph(options());
+        graph.add("a", [] {}).cost_ns(cost_ns);
+        EXPECT_EQ(graph.run(executor_).node(), "a") << cost_ns;
+    }
+}
+
+// In the dynamic gear they hold, and where all are alike there is nothing to hold.
+TEST_P(TaskGraphTest, ReportsPrioritiesThatHaveNoEffect) {
+    TaskGraph inner(options());
+    inner.add("high", [] {}).priority(Priority::kHigh);
+    inner.add("low", [] {}).priority(Priority::kLow);
+    TaskGraph graph(GraphOptions{.gear = GetParam(), .is_traced = true});
+    const auto a = graph.add("a", [] {});
+    std::vector<Node<void>> nodes;
+    for (int i = 0; i < 20; ++i) {
+        nodes.push_back(graph.add("n", [] {}).after(a));
+    }
+    ASSERT_TRUE(graph.run(executor_).ok());
+    EXPECT_TRUE(graph.report().notes.empty());
+    nodes[3].priority(Priority::kHigh);
+    nodes[5].priority(Priority::kLow);
+    graph.add_subgraph("sub", Subgraph(std::move(inner), Sources<>()));
+    for (const bool is_again : {false, true}) {
+        ASSERT_TRUE(graph.run(executor_).ok());
+        if (is_again) {
+            ASSERT_TRUE(graph.recompile().ok());  // the gear may be another one then
+        }
+        const Gear gear = graph.report().program.gear;
+        const std::vector<std::string>& notes = graph.report().notes;
+        const auto is_of_graph = [](const std::string& note) {
+            return note.find("2 nodes have a priority") == 0;
+        };
+        EXPECT_EQ(std::count_if(notes.begin(), notes.end(), is_of_graph),
+                  gear == Gear::kDynamic ? 0 : 1);
+        EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
+                                [](const std::string& note) {
+                                    return note.find("sub: 2 nodes have a priority") == 0;
+                                }),
+                  GetParam() == Gear::kDynamic ? 0 : 1);
+    }
 }
 
 TEST_P(TaskGraphTest, OnlySourcesCanBeSet) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -22,6 +23,7 @@ class Node;
 
 namespace detail {
 struct GraphData;
+struct SubgraphPart;
 class InstanceData;
 }  // namespace detail
 
@@ -87,6 +89,8 @@ class LEAT_API NodeRef {
     friend class GraphInstance;
     friend class TaskGraph;
     NodeRef(detail::GraphData* graph, int32_t index) : graph_(graph), index_(index) {}
+    // For the error of a graph that it is not of.
+    std::string foreign_name() const;
     detail::GraphData* graph_ = nullptr;
     int32_t index_ = -1;
 };
@@ -105,6 +109,8 @@ class Node : public NodeRef {
         return *this;
     }
     Node on(Domain domain) const { return set_domain(domain), *this; }
+    // Of nodes that could start, the more important ones do. Where the program's gear has an order
+    // of its own, GraphReport::notes says so.
     Node priority(Priority priority) const { return set_priority(priority), *this; }
     // Estimated time of one call; without it the scheduler measures nothing and assumes nothing.
     Node cost_ns(double cost_ns) const { return set_cost_ns(cost_ns), *this; }

@@ -22,7 +22,7 @@
 // of a run cancels what has not started.
 //
 // Thread safety: a graph is built by one thread at a time, and not while it or one of its instances
-// runs. Two runs of one graph or instance at once: the second gets kBusy; make_instance() gives
+// runs. Two runs of one graph or instance at once: one of them gets kBusy; make_instance() gives
 // values of their own to runs at the same time.
 // Ownership: a graph owns its callables and values; a sub-graph belongs to the graph it is part of.
 #pragma once
@@ -50,12 +50,12 @@ class Subgraph;
 template <class... Ts>
 struct Sources;
 
-// Builds a graph, and holds one instance of it. One that was moved from may only be assigned to or
-// destroyed.
+// Builds a graph, and holds one instance of it. One that was moved from has empty handles for
+// nodes, and an error for who compiles or runs it.
 class LEAT_API TaskGraph {
   public:
     explicit TaskGraph(const GraphOptions& options = {});
-    // Ends a run as GraphRun does.
+    // Ends a run as GraphRun does, also one that another thread is in.
     ~TaskGraph();
     TaskGraph(TaskGraph&&) noexcept;
     TaskGraph& operator=(TaskGraph&&) noexcept;
@@ -86,7 +86,8 @@ class LEAT_API TaskGraph {
 
     // --- control flow ---
     // A graph as a node. Its inner nodes run on the same threads, with the priority of the run. Of
-    // its options only the gear counts.
+    // its options only the gear counts. Errors: a sub-graph that was given to a node before, or was
+    // moved from; more than 400 graphs inside of one another.
     template <class R, class... Ts>
     Node<R> add_subgraph(std::string_view name,
                          Subgraph<R(Ts...)> body,
@@ -130,7 +131,7 @@ class LEAT_API TaskGraph {
     GraphRun start(Executor& executor, const RunControl& control = {});
     template <class T>
     Status set(const Node<T>& source, std::type_identity_t<T> value) {
-        return own_.set(source, std::move(value));
+        return own_.set_from(source, value);
     }
     template <class T>
     const T* result(const Node<T>& node) const {
@@ -179,7 +180,6 @@ class LEAT_API TaskGraph {
     NodeRef add_control(std::string_view name, ControlSpec spec, InputList inputs);
     void keep(const NodeRef& node);
     Status ensure_compiled(const Executor& executor);
-    Result<GraphInstance> make_own_instance(const Executor& executor);
 
     std::shared_ptr<detail::GraphData> data_;
     GraphInstance own_;
@@ -219,6 +219,8 @@ Subgraph(TaskGraph, Sources<Ts...>, Node<R>) -> Subgraph<R(Ts...)>;
 // What a node of control flow is made of.
 struct TaskGraph::ControlSpec {
     struct Part {
+        Status check_into(detail::SubgraphPart& part, bool has_value) const;
+
         TaskGraph graph;
         std::vector<NodeRef> sources;
         NodeRef result;

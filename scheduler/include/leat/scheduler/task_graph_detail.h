@@ -50,6 +50,24 @@ struct NodeCall {
     void* output = nullptr;  // uninitialised memory for the value; null for none
 };
 
+// For a catch block: that moving a value threw, and what.
+LEAT_API Status caught_by_caller() noexcept;
+
+// What `make`, which moves a value, returns; what it threw becomes a Status. In a program without
+// exceptions nothing throws.
+template <class Make>
+std::invoke_result_t<Make> guarded(const Make& make) {
+#if defined(__cpp_exceptions)
+    try {
+        return make();
+    } catch (...) {
+        return caught_by_caller();
+    }
+#else
+    return make();
+#endif
+}
+
 // What one node does.
 class LEAT_API NodeBody {
   public:
