@@ -117,7 +117,8 @@ class LEAT_API Graph {
     // Non-fatal remarks of the loader, for example an initializer that is also an input.
     std::span<const std::string> warnings() const;
 
-    // Checks structure, types and shapes; lists every unknown operator at once.
+    // Checks structure, attributes, types and shapes; lists every unknown operator at once, and
+    // every node that has an attribute which its operator does not know or has with another type.
     Status verify() const;
 
     // Text form: parse_graph(to_text()) gives an equal graph.

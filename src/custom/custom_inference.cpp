@@ -8,7 +8,6 @@
 
 #include "custom/custom_op_def.h"
 #include "custom/guarded_call.h"
-#include "custom/operator_schema.h"
 
 namespace leat::custom {
 namespace {
@@ -149,7 +148,8 @@ ValueFact fact_of(const TensorArg& arg) {
 
 Status infer_custom(InferContext& context) {
     const CustomOpDef& def = custom_of(context.node());
-    LEAT_RETURN_IF_ERROR(check_attributes(def.schema, context.node().attributes));
+    LEAT_RETURN_IF_ERROR(check_attributes(def.label(), def.attributes, kCanonicalOpset,
+                                          given_attributes(context.node().attributes)));
     TypeCheck types;
     LEAT_RETURN_IF_ERROR(check_inputs(context, types));
     InferenceOfCustom inference(context);

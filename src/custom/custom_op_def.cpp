@@ -90,6 +90,11 @@ CustomOpDef::CustomOpDef(CustomOperator described,
     min_outputs = leading_required(schema.outputs);
     max_outputs = most_operands(schema.outputs);
     named_outputs = named_output_bits(schema);
+    for (const AttributeSpec& spec : schema.attributes) {
+        attribute_schemas.push_back(
+            {.name = spec.name, .kind = AttributeKind(spec.type), .is_required = spec.is_required});
+    }
+    attributes = attribute_schemas;
     infer = custom::infer_custom;
     reference = schema.kernels.empty() ? nullptr : custom::run_custom_reference;
     cost = schema.cost ? cost_of_custom : nullptr;

@@ -25,7 +25,8 @@ struct CustomOpDef : OpDef {
     // Goes last: the code of the callbacks is in it.
     std::shared_ptr<const void> library;
     CustomOperator schema;
-    std::string source;  // "the program", or the shared object's file
+    std::vector<AttributeSchema> attribute_schemas;  // what OpDef::attributes shows
+    std::string source;                              // "the program", or the shared object's file
 
     // "acme.Scale version 2"
     std::string label() const;

@@ -14,12 +14,6 @@ namespace {
 // OpDef has a bit for each of so many inputs.
 constexpr size_t kMaxMarkedInputs = 32;
 
-std::string_view name_of_type(size_t alternative) {
-    constexpr std::string_view kNames[] = {"int",  "float",  "string", "tensor",
-                                           "ints", "floats", "strings"};
-    return kNames[alternative];
-}
-
 bool is_reserved(std::string_view domain) {
     return domain.empty() || domain == "leat" || domain == "ai.onnx" ||
            domain.starts_with("ai.onnx.");
@@ -96,8 +90,8 @@ Status check_declared(const std::vector<AttributeSpec>& attributes) {
         }
         if (spec.default_value->index() != size_t(spec.type)) {
             return invalid_argument("the default of attribute '{}' is of another type", spec.name)
-                .with_found(std::string(name_of_type(spec.default_value->index())))
-                .with_needed(std::string(name_of_type(size_t(spec.type))));
+                .with_found(std::string(name_of(AttributeKind(spec.default_value->index()))))
+                .with_needed(std::string(name_of(AttributeKind(spec.type))));
         }
         if (spec.is_required) {
             return invalid_argument("attribute '{}' is required and has a default", spec.name)
@@ -129,11 +123,6 @@ Status check_kernels(const CustomOperator& described) {
     return {};
 }
 
-auto find_spec(const std::vector<AttributeSpec>& specs, const std::string& name) {
-    return std::find_if(specs.begin(), specs.end(),
-                        [&name](const AttributeSpec& spec) { return spec.name == name; });
-}
-
 Status check_all(const CustomOperator& described) {
     LEAT_RETURN_IF_ERROR(check_identity(described));
     if (described.outputs.empty()) {
@@ -153,35 +142,6 @@ Status check_schema(const CustomOperator& described) {
     return status.ok() ? Status()
                        : std::move(status).with_node(fmt::format("custom operator {}.{}",
                                                                  described.domain, described.name));
-}
-
-Status check_attributes(const CustomOperator& described, const Attributes& attributes) {
-    const std::vector<AttributeSpec>& specs = described.attributes;
-    for (const auto& [name, value] : attributes) {
-        const auto spec = find_spec(specs, name);
-        if (spec == specs.end()) {
-            std::vector<std::string_view> names;
-            names.reserve(specs.size());
-            for (const AttributeSpec& each : specs) {
-                names.emplace_back(each.name);
-            }
-            return invalid_argument("the operator has no attribute '{}'", name)
-                .with_needed(names.empty() ? "none"
-                                           : fmt::format("one of: {}", fmt::join(names, ", ")));
-        }
-        if (value.index() != size_t(spec->type)) {
-            return invalid_argument("attribute '{}' is of another type", name)
-                .with_found(std::string(name_of_type(value.index())))
-                .with_needed(std::string(name_of_type(size_t(spec->type))));
-        }
-    }
-    for (const AttributeSpec& spec : specs) {
-        if (spec.is_required && attributes.find(spec.name) == attributes.end()) {
-            return invalid_argument("attribute '{}' is missing", spec.name)
-                .with_needed(fmt::format("a value ({})", name_of_type(size_t(spec.type))));
-        }
-    }
-    return {};
 }
 
 }  // namespace leat::custom

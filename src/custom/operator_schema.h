@@ -1,4 +1,4 @@
-// What a CustomOperator must be, and what its nodes' attributes must be.
+// What a CustomOperator must be.
 #pragma once
 
 #include <string>
@@ -10,8 +10,5 @@ namespace leat::custom {
 
 // invalid_argument that names the operator and the first contradiction in its description.
 Status check_schema(const CustomOperator& described);
-
-// A node's attributes are declared, of their types, and none that is required is missing.
-Status check_attributes(const CustomOperator& described, const Attributes& attributes);
 
 }  // namespace leat::custom

@@ -121,7 +121,7 @@ struct NodeData {
     size_t own_inputs() const {
         return own_input_count < 0 ? inputs.size() : size_t(own_input_count);
     }
-    // Attribute access with a default.
+    // Attribute access with a default, also in place of another type: verify() refuses those.
     int64_t attr(std::string_view key, int64_t fallback) const;
     float attr(std::string_view key, float fallback) const;
     std::string attr(std::string_view key, const char* fallback) const;

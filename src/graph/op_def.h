@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "graph/attribute_schema.h"
 #include "graph/graph_data.h"
 
 namespace leat {
@@ -181,6 +182,9 @@ struct OpDef {
     // Bit i: output i is not optional; a node that gives it no name is an error. Parts of a
     // variadic list may go without names.
     uint32_t named_outputs = 0b1;
+    // What a node may have, in every opset. An operator of another domain than ONNX's that lists
+    // none is not checked.
+    std::span<const AttributeSchema> attributes = {};
     Status (*infer)(InferContext& context) = nullptr;
     ReferenceKernel reference = nullptr;
     Cost (*cost)(const NodeData& node,

@@ -328,7 +328,10 @@ Result<Attributes> Parser::parse_attributes() {
         LEAT_ASSIGN_OR_RETURN(std::string key, lexer_.name());
         LEAT_RETURN_IF_ERROR(lexer_.expect("="));
         LEAT_ASSIGN_OR_RETURN(AttributeValue value, parse_attribute());
-        attributes.insert_or_assign(std::move(key), std::move(value));
+        if (attributes.count(key) != 0) {
+            return lexer_.error(fmt::format("one value of attribute '{}'", key));
+        }
+        attributes.emplace(std::move(key), std::move(value));
         return {};
     }));
     return attributes;

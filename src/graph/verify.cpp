@@ -16,6 +16,9 @@ constexpr size_t kMaxProblems = 20;
 // Shapes and indices are known; weights computed in the graph are left to constant folding.
 constexpr int64_t kMaxShapeElements = 1024;
 
+// Bounds of Clip are attributes of an epilogue's step, as in this opset.
+constexpr int32_t kLastClipWithBounds = 10;
+
 using Problems = std::vector<Status>;
 
 // One problem as it is; several in one message with the code of the first.
@@ -214,6 +217,36 @@ Status check_operators(const GraphData& graph) {
                                  : "");
 }
 
+Status check_node_attributes(const OpDef& def,
+                             const Attributes& attributes,
+                             int32_t opset = kCanonicalOpset) {
+    if (!def.domain.empty() && def.attributes.empty()) {
+        return {};
+    }
+    const std::string op =
+        def.domain.empty() ? std::string(def.name) : fmt::format("{}.{}", def.domain, def.name);
+    return check_attributes(op, def.attributes, opset, given_attributes(attributes));
+}
+
+// In the canonical form; the operators are known.
+void check_attributes(const GraphData& graph, Problems& problems) {
+    for (const NodeData& node : graph.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        Status status = check_node_attributes(*node.def, node.attributes);
+        for (size_t i = 0; status.ok() && i < node.epilogue.size(); ++i) {
+            const EpilogueStep& step = node.epilogue[i];
+            const bool has_bounds = step.op->name == "Clip";
+            status = check_node_attributes(*step.op, step.attributes,
+                                           has_bounds ? kLastClipWithBounds : kCanonicalOpset);
+        }
+        if (!status.ok()) {
+            problems.push_back(std::move(status).with_node(node.label()));
+        }
+    }
+}
+
 // Inference of the graph as it is declared; its nodes may be in any order.
 Status check_types(const GraphData& graph, const std::vector<NodeId>& order) {
     const bool sorted = std::is_sorted(order.begin(), order.end(),
@@ -257,6 +290,10 @@ Status verify_graph(const GraphData& graph) {
     }
     LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
     LEAT_RETURN_IF_ERROR(check_operators(graph));
+    check_attributes(graph, problems);
+    if (!problems.empty()) {
+        return join(std::move(problems), graph);
+    }
     return check_types(graph, order);
 }
 

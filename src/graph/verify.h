@@ -6,7 +6,8 @@
 namespace leat {
 
 // Structure first (names, ids, cycles), then unknown operators (all at once, unsupported), then
-// input counts, types and shapes. A graph that passes may be compiled.
+// attributes by the operators' schemas, then input counts, types and shapes. A graph that passes
+// may be compiled.
 Status verify_graph(const GraphData& graph);
 
 }  // namespace leat

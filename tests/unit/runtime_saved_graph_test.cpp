@@ -12,6 +12,7 @@
 namespace leat {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
@@ -313,6 +314,22 @@ TEST_F(SavedGraph, NoticesChangedConstantsIfAskedTo) {
     const auto verified = runtime_.load(file_, {.verifies_weights = true});
     ASSERT_FALSE(verified.ok());
     EXPECT_EQ(verified.error().code(), StatusCode::kParse);
+}
+
+TEST_F(SavedGraph, IsAnErrorWhereANodeHasAnAttributeThatItsOperatorLacks) {
+    save_network();
+    std::string bytes = contents_of(file_);
+    const size_t end = testing_support::kHeaderBytes + testing_support::body_bytes(bytes);
+    const std::string_view known = "pads";
+    ASSERT_LT(bytes.find(known), end);
+    for (size_t at = 0; (at = bytes.find(known, at)) < end;) {
+        bytes[at] = 'b';
+    }
+    seal(bytes);
+    write_contents(file_, bytes);
+    EXPECT_THAT(runtime_.load(file_).error().message(),
+                AllOf(HasSubstr("(Conv)"), HasSubstr("Conv has no attribute 'bads'"),
+                      HasSubstr("one of: auto_pad (string)")));
 }
 
 // Hashes say nothing about whoever writes a file on purpose: then an error comes, or a graph that

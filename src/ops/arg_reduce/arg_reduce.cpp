@@ -42,6 +42,12 @@ Cost arg_reduce_cost(const NodeData& /*node*/,
     return {double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kArgReduceAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+    {.name = "keepdims", .kind = AttributeKind::kInt},
+    {.name = "select_last_index", .kind = AttributeKind::kInt, .since = 12},
+};
+
 }  // namespace
 
 std::span<const OpDef> arg_reduce_ops() {
@@ -50,6 +56,7 @@ std::span<const OpDef> arg_reduce_ops() {
         table[0].name = "ArgMax";
         table[1].name = "ArgMin";
         for (OpDef& op : table) {
+            op.attributes = kArgReduceAttributes;
             op.infer = infer_arg_reduce;
             op.reference = arg_reduce_reference;
             op.cost = arg_reduce_cost;

@@ -71,6 +71,14 @@ bool batch_normalization_gives_rows(const ShardArgs& args) {
     return !training && rows_of_first_input(args);
 }
 
+constexpr AttributeSchema kBatchNormalizationAttributes[] = {
+    {.name = "epsilon", .kind = AttributeKind::kFloat},
+    {.name = "is_test", .kind = AttributeKind::kInt, .before = 7},
+    {.name = "momentum", .kind = AttributeKind::kFloat},
+    {.name = "spatial", .kind = AttributeKind::kInt, .before = 9},
+    {.name = "training_mode", .kind = AttributeKind::kInt, .since = 14},
+};
+
 }  // namespace
 
 std::span<const OpDef> batch_normalization_ops() {
@@ -81,6 +89,7 @@ std::span<const OpDef> batch_normalization_ops() {
         op.min_inputs = 5;
         op.max_inputs = 5;
         op.max_outputs = 3;
+        op.attributes = kBatchNormalizationAttributes;
         op.infer = infer_batch_normalization;
         op.reference = batch_normalization_reference;
         op.cost = batch_normalization_cost;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/elementwise/element_access.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
@@ -10,18 +11,26 @@ namespace {
 
 constexpr DTypeSet kPReluTypes = kFloatTypes | kWideIntTypes;
 
+constexpr AttributeSchema kBitShiftAttributes[] = {
+    {.name = "direction", .kind = AttributeKind::kString, .is_required = true},
+};
+
+constexpr AttributeSchema kModAttributes[] = {
+    {.name = "fmod", .kind = AttributeKind::kInt},
+};
+
 constexpr BinaryOp kBinaryTable[] = {
-    {"Add", kNumericTypes, true, 1, add_dims},
-    {"BitShift", kIntTypes},
+    {"Add", kNumericTypes, true, 1, add_dims, kOldBroadcastAttributes},
+    {"BitShift", kIntTypes, false, 1, nullptr, kBitShiftAttributes},
     {"BitwiseAnd", kIntTypes},
     {"BitwiseOr", kIntTypes},
     {"BitwiseXor", kIntTypes},
-    {"Div", kNumericTypes, true, 4, divide_dims},
-    {"Mod", kNumericTypes, false, 20},
-    {"Mul", kNumericTypes, true, 1, multiply_dims},
+    {"Div", kNumericTypes, true, 4, divide_dims, kOldBroadcastAttributes},
+    {"Mod", kNumericTypes, false, 20, nullptr, kModAttributes},
+    {"Mul", kNumericTypes, true, 1, multiply_dims, kOldBroadcastAttributes},
     {"PRelu", kPReluTypes, true, 2},
-    {"Pow", kNumericTypes, false, 40},
-    {"Sub", kNumericTypes, true, 1, subtract_dims},
+    {"Pow", kNumericTypes, false, 40, nullptr, kOldBroadcastAttributes},
+    {"Sub", kNumericTypes, true, 1, subtract_dims, kOldBroadcastAttributes},
 };
 
 Status check_prelu_shape(const TypeInfo& x, const TypeInfo& slope) {
@@ -110,6 +119,7 @@ std::span<const OpDef> binary_ops() {
             def.name = op.name;
             def.min_inputs = 2;
             def.max_inputs = 2;
+            def.attributes = op.attributes;
             def.infer = infer_binary;
             def.reference = binary_reference;
             def.cost = binary_cost;

@@ -24,6 +24,7 @@ struct BinaryOp {
     bool fusible = false;
     double flops = 1;
     ExtentFunction extents = nullptr;  // shape arithmetic
+    std::span<const AttributeSchema> attributes = {};
 };
 
 std::span<const BinaryOp> binary_table();

@@ -34,6 +34,13 @@ Status infer_cast(InferContext& context) {
     return {};
 }
 
+constexpr AttributeSchema kCastAttributes[] = {
+    {.name = "round_mode", .kind = AttributeKind::kString, .since = 24},
+    {.name = "saturate", .kind = AttributeKind::kInt, .since = 19},
+    {.name = "to", .kind = AttributeKind::kString, .before = 6, .is_required = true},
+    {.name = "to", .kind = AttributeKind::kInt, .since = 6, .is_required = true},
+};
+
 }  // namespace
 
 Status cast_reference(const ReferenceArgs& args);
@@ -64,6 +71,7 @@ std::span<const OpDef> cast_ops() {
     static const std::vector<OpDef> kOps = [] {
         OpDef def;
         def.name = "Cast";
+        def.attributes = kCastAttributes;
         def.infer = infer_cast;
         def.reference = cast_reference;
         def.in_place_inputs = 1;  // to the same type

@@ -31,6 +31,11 @@ Cost clip_cost(const NodeData& /*node*/,
     return elementwise_cost(2, inputs, outputs);
 }
 
+constexpr AttributeSchema kClipAttributes[] = {
+    {.name = "max", .kind = AttributeKind::kFloat, .before = 11},
+    {.name = "min", .kind = AttributeKind::kFloat, .before = 11},
+};
+
 }  // namespace
 
 Status clip_reference(const ReferenceArgs& args);
@@ -40,6 +45,7 @@ std::span<const OpDef> clip_ops() {
         OpDef def;
         def.name = "Clip";
         def.max_inputs = 3;
+        def.attributes = kClipAttributes;
         def.infer = infer_clip;
         def.reference = clip_reference;
         def.cost = clip_cost;

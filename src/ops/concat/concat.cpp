@@ -109,9 +109,15 @@ bool concat_gives_rows(const ShardArgs& args) {
                        [](ShardPart part) { return part == ShardPart::kRows; });
 }
 
+constexpr AttributeSchema kConcatAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt, .before = 4},
+    {.name = "axis", .kind = AttributeKind::kInt, .since = 4, .is_required = true},
+};
+
 constexpr OpDef kConcatOps[] = {
     {.name = "Concat",
      .max_inputs = -1,
+     .attributes = kConcatAttributes,
      .infer = infer_concat,
      .reference = concat_reference,
      .copied_boxes = concat_boxes,

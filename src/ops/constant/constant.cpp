@@ -154,13 +154,38 @@ bool constant_of_shape_gives_rows(const ShardArgs& args) {
     return args.parts[0] == ShardPart::kOwn;
 }
 
+constexpr AttributeSchema kConstantAttributes[] = {
+    {.name = "sparse_value",
+     .kind = AttributeKind::kSparseTensor,
+     .since = 11,
+     .before = kCanonicalOpset},
+    {.name = "value", .kind = AttributeKind::kTensor, .before = 11, .is_required = true},
+    {.name = "value", .kind = AttributeKind::kTensor, .since = 11},
+    {.name = "value_float", .kind = AttributeKind::kFloat, .since = 12},
+    {.name = "value_floats", .kind = AttributeKind::kFloats, .since = 12},
+    {.name = "value_int", .kind = AttributeKind::kInt, .since = 12},
+    {.name = "value_ints", .kind = AttributeKind::kInts, .since = 12},
+    {.name = "value_string", .kind = AttributeKind::kString, .since = 12},
+    {.name = "value_strings", .kind = AttributeKind::kStrings, .since = 12},
+};
+
+constexpr AttributeSchema kConstantOfShapeAttributes[] = {
+    {.name = "value", .kind = AttributeKind::kTensor},
+};
+
+constexpr AttributeSchema kRangeAttributes[] = {
+    {.name = "stash_type", .kind = AttributeKind::kInt, .since = 27},
+};
+
 constexpr OpDef kConstantOps[] = {
     {.name = "Constant",
      .min_inputs = 0,
      .max_inputs = 0,
+     .attributes = kConstantAttributes,
      .infer = infer_constant,
      .reference = constant_reference},
     {.name = "ConstantOfShape",
+     .attributes = kConstantOfShapeAttributes,
      .infer = infer_constant_of_shape,
      .reference = constant_of_shape_reference,
      .shape_inputs = 0b1,
@@ -168,6 +193,7 @@ constexpr OpDef kConstantOps[] = {
     {.name = "Range",
      .min_inputs = 3,
      .max_inputs = 3,
+     .attributes = kRangeAttributes,
      .infer = infer_range,
      .reference = range_reference,
      .shape_inputs = 0b111},

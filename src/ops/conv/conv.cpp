@@ -92,6 +92,16 @@ Cost cost_of_conv(const NodeData& /*node*/,
     return conv_cost(inputs[1], inputs, outputs);
 }
 
+constexpr AttributeSchema kConvAttributes[] = {
+    {.name = "auto_pad", .kind = AttributeKind::kString},
+    {.name = "dilations", .kind = AttributeKind::kInts},
+    {.name = "group", .kind = AttributeKind::kInt},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts},
+    {.name = kWeightScale, .kind = AttributeKind::kFloats, .since = kCanonicalOpset},
+    {.name = "pads", .kind = AttributeKind::kInts},
+    {.name = "strides", .kind = AttributeKind::kInts},
+};
+
 }  // namespace
 
 Result<std::optional<std::vector<DimSpec>>> conv_dims(const NodeData& node,
@@ -179,6 +189,7 @@ std::span<const OpDef> conv_ops() {
         conv.name = "Conv";
         conv.min_inputs = 2;
         conv.max_inputs = 3;
+        conv.attributes = kConvAttributes;
         conv.infer = infer_conv;
         conv.reference = conv_reference;
         conv.cost = cost_of_conv;

@@ -76,10 +76,20 @@ Cost quantized_conv_cost(const NodeData& node,
     return conv_cost(inputs[size_t(QuantizedConvOperands::of(node).w)], inputs, outputs);
 }
 
+constexpr AttributeSchema kConvIntegerAttributes[] = {
+    {.name = "auto_pad", .kind = AttributeKind::kString},
+    {.name = "dilations", .kind = AttributeKind::kInts},
+    {.name = "group", .kind = AttributeKind::kInt},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts},
+    {.name = "pads", .kind = AttributeKind::kInts},
+    {.name = "strides", .kind = AttributeKind::kInts},
+};
+
 constexpr OpDef kConvIntegerOps[] = {
     {.name = "ConvInteger",
      .min_inputs = 2,
      .max_inputs = 4,
+     .attributes = kConvIntegerAttributes,
      .infer = infer_quantized_conv,
      .reference = conv_integer_reference,
      .cost = quantized_conv_cost,
@@ -87,6 +97,7 @@ constexpr OpDef kConvIntegerOps[] = {
     {.name = "QLinearConv",
      .min_inputs = 8,
      .max_inputs = 9,
+     .attributes = kConvIntegerAttributes,
      .infer = infer_quantized_conv,
      .reference = conv_integer_reference,
      .cost = quantized_conv_cost,

@@ -33,10 +33,16 @@ bool cumsum_gives_rows(const ShardArgs& args) {
     return axis.ok() && *axis != 0;
 }
 
+constexpr AttributeSchema kCumsumAttributes[] = {
+    {.name = "exclusive", .kind = AttributeKind::kInt},
+    {.name = "reverse", .kind = AttributeKind::kInt},
+};
+
 constexpr OpDef kCumsumOps[] = {
     {.name = "CumSum",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kCumsumAttributes,
      .infer = infer_cumsum,
      .reference = cumsum_reference,
      .gives_rows = cumsum_gives_rows},

@@ -61,14 +61,8 @@ DimSpec divide_dims(const DimSpec& a, const DimSpec& b) {
 
 float float_attribute(const Attributes& attributes, std::string_view key, float fallback) {
     const auto found = attributes.find(key);
-    if (found == attributes.end()) {
-        return fallback;
-    }
-    if (const float* value = std::get_if<float>(&found->second)) {
-        return *value;
-    }
-    const int64_t* integer = std::get_if<int64_t>(&found->second);
-    return integer != nullptr ? float(*integer) : fallback;
+    const float* value = found == attributes.end() ? nullptr : std::get_if<float>(&found->second);
+    return value == nullptr ? fallback : *value;
 }
 
 Cost elementwise_cost(double flops,

@@ -23,7 +23,13 @@ void propagate_extents(InferContext& context, ExtentFunction f);
 DimSpec subtract_dims(const DimSpec& a, const DimSpec& b);
 DimSpec divide_dims(const DimSpec& a, const DimSpec& b);
 
-// A float attribute of a map; integers convert.
+// Of binary operators that ONNX had before opset 7, when broadcasting was asked for.
+inline constexpr AttributeSchema kOldBroadcastAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt, .before = 7},
+    {.name = "broadcast", .kind = AttributeKind::kInt, .before = 7},
+};
+
+// A float attribute of a map.
 float float_attribute(const Attributes& attributes, std::string_view key, float fallback);
 
 // Element operations of `flops` each on the output, and every operand's bytes.

@@ -181,10 +181,19 @@ bool gather_nd_gives_rows(const ShardArgs& args) {
            (has_batch_axes ? are_rows(args, 0) : are_whole(args, 0));
 }
 
+constexpr AttributeSchema kGatherAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+};
+
+constexpr AttributeSchema kGatherNdAttributes[] = {
+    {.name = "batch_dims", .kind = AttributeKind::kInt, .since = 12},
+};
+
 constexpr OpDef kGatherOps[] = {
     {.name = "Gather",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kGatherAttributes,
      .infer = infer_gather,
      .reference = gather_reference,
      .cost = gather_cost,
@@ -192,6 +201,7 @@ constexpr OpDef kGatherOps[] = {
     {.name = "GatherElements",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kGatherAttributes,
      .infer = infer_gather_elements,
      .reference = gather_elements_reference,
      .cost = gather_cost,
@@ -199,6 +209,7 @@ constexpr OpDef kGatherOps[] = {
     {.name = "GatherND",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kGatherNdAttributes,
      .infer = infer_gather_nd,
      .reference = gather_nd_reference,
      .cost = gather_cost,

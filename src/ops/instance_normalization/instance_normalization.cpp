@@ -49,6 +49,10 @@ Cost instance_normalization_cost(const NodeData& /*node*/,
     return {6.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kInstanceNormalizationAttributes[] = {
+    {.name = "epsilon", .kind = AttributeKind::kFloat},
+};
+
 }  // namespace
 
 std::span<const OpDef> instance_normalization_ops() {
@@ -58,6 +62,7 @@ std::span<const OpDef> instance_normalization_ops() {
         op.name = "InstanceNormalization";
         op.min_inputs = 3;
         op.max_inputs = 3;
+        op.attributes = kInstanceNormalizationAttributes;
         op.infer = infer_instance_normalization;
         op.reference = instance_normalization_reference;
         op.cost = instance_normalization_cost;

@@ -72,6 +72,12 @@ Cost layer_normalization_cost(const NodeData& /*node*/,
     return {8.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kLayerNormalizationAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+    {.name = "epsilon", .kind = AttributeKind::kFloat},
+    {.name = "stash_type", .kind = AttributeKind::kInt},
+};
+
 }  // namespace
 
 Result<LayerNormalizationGeometry> LayerNormalizationGeometry::make(const NodeData& node,
@@ -92,6 +98,7 @@ std::span<const OpDef> layer_normalization_ops() {
         op.min_inputs = 2;
         op.max_inputs = 3;
         op.max_outputs = 3;
+        op.attributes = kLayerNormalizationAttributes;
         op.infer = infer_layer_normalization;
         op.reference = layer_normalization_reference;
         op.cost = layer_normalization_cost;

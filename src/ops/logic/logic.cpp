@@ -13,18 +13,23 @@ constexpr DTypeSet kBool = dtype_set(DType::kBool);
 constexpr DTypeSet kEqualTypes = kNumericTypes | dtype_set(DType::kBool, DType::kString);
 constexpr DTypeSet kNanTypes = kFloatTypes | (kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1));
 
+constexpr AttributeSchema kIsInfAttributes[] = {
+    {.name = "detect_negative", .kind = AttributeKind::kInt},
+    {.name = "detect_positive", .kind = AttributeKind::kInt},
+};
+
 constexpr LogicOp kLogicTable[] = {
-    {"And", kBool},
-    {"Equal", kEqualTypes},
-    {"Greater", kNumericTypes},
+    {"And", kBool, 2, kOldBroadcastAttributes},
+    {"Equal", kEqualTypes, 2, kOldBroadcastAttributes},
+    {"Greater", kNumericTypes, 2, kOldBroadcastAttributes},
     {"GreaterOrEqual", kNumericTypes},
-    {"IsInf", kNanTypes, 1},
+    {"IsInf", kNanTypes, 1, kIsInfAttributes},
     {"IsNaN", kNanTypes, 1},
-    {"Less", kNumericTypes},
+    {"Less", kNumericTypes, 2, kOldBroadcastAttributes},
     {"LessOrEqual", kNumericTypes},
     {"Not", kBool, 1},
-    {"Or", kBool},
-    {"Xor", kBool},
+    {"Or", kBool, 2, kOldBroadcastAttributes},
+    {"Xor", kBool, 2, kOldBroadcastAttributes},
 };
 
 const LogicOp& row_of(const NodeData& node) {
@@ -89,6 +94,7 @@ std::span<const OpDef> logic_ops() {
             def.name = op.name;
             def.min_inputs = op.inputs;
             def.max_inputs = op.inputs;
+            def.attributes = op.attributes;
             def.infer = infer_logic;
             def.reference = logic_reference;
             def.in_place_inputs = op.inputs == 1 ? 1 : 3;  // where the inputs are bool

@@ -19,6 +19,7 @@ struct LogicOp {
     std::string_view name;
     DTypeSet dtypes = 0;
     int inputs = 2;
+    std::span<const AttributeSchema> attributes = {};
 };
 
 std::span<const LogicOp> logic_table();

@@ -35,6 +35,13 @@ Cost lrn_cost(const NodeData& /*node*/,
     return {12.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kLrnAttributes[] = {
+    {.name = "alpha", .kind = AttributeKind::kFloat},
+    {.name = "beta", .kind = AttributeKind::kFloat},
+    {.name = "bias", .kind = AttributeKind::kFloat},
+    {.name = "size", .kind = AttributeKind::kInt, .is_required = true},
+};
+
 }  // namespace
 
 std::span<const OpDef> lrn_ops() {
@@ -42,6 +49,7 @@ std::span<const OpDef> lrn_ops() {
         std::array<OpDef, 1> table{};
         OpDef& op = table[0];
         op.name = "LRN";
+        op.attributes = kLrnAttributes;
         op.infer = infer_lrn;
         op.reference = lrn_reference;
         op.cost = lrn_cost;

@@ -162,6 +162,14 @@ Strides batch_strides(const Shape& operand, const Shape& batch) {
     return strides;
 }
 
+constexpr AttributeSchema kGemmAttributes[] = {
+    {.name = "alpha", .kind = AttributeKind::kFloat},
+    {.name = "beta", .kind = AttributeKind::kFloat},
+    {.name = "broadcast", .kind = AttributeKind::kInt, .before = 7},
+    {.name = "transA", .kind = AttributeKind::kInt},
+    {.name = "transB", .kind = AttributeKind::kInt},
+};
+
 }  // namespace
 
 Result<std::optional<std::vector<DimSpec>>> matmul_dims(const TypeInfo& a, const TypeInfo& b) {
@@ -268,6 +276,7 @@ std::span<const OpDef> matmul_ops() {
         gemm.name = "Gemm";
         gemm.min_inputs = 2;
         gemm.max_inputs = 3;
+        gemm.attributes = kGemmAttributes;
         gemm.infer = infer_gemm;
         gemm.reference = gemm_reference;
         gemm.cost = gemm_cost;

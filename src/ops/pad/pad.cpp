@@ -90,10 +90,18 @@ bool pad_gives_rows(const ShardArgs& args) {
     return padded.ok() && padded->front().before == 0 && padded->front().after == 0;
 }
 
+constexpr AttributeSchema kPadAttributes[] = {
+    {.name = "mode", .kind = AttributeKind::kString},
+    {.name = "paddings", .kind = AttributeKind::kInts, .before = 2, .is_required = true},
+    {.name = "pads", .kind = AttributeKind::kInts, .since = 2, .before = 11, .is_required = true},
+    {.name = "value", .kind = AttributeKind::kFloat, .before = 11},
+};
+
 constexpr OpDef kPadOps[] = {
     {.name = "Pad",
      .min_inputs = 2,
      .max_inputs = 4,
+     .attributes = kPadAttributes,
      .infer = infer_pad,
      .reference = pad_reference,
      .shape_inputs = 0b1010,

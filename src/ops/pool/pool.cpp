@@ -75,6 +75,26 @@ bool pool_gives_rows(const ShardArgs& args) {
     return !has_indices && rows_of_first_input(args);
 }
 
+constexpr AttributeSchema kMaxPoolAttributes[] = {
+    {.name = "auto_pad", .kind = AttributeKind::kString},
+    {.name = "ceil_mode", .kind = AttributeKind::kInt, .since = 10},
+    {.name = "dilations", .kind = AttributeKind::kInts, .since = 10},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts, .is_required = true},
+    {.name = "pads", .kind = AttributeKind::kInts},
+    {.name = "storage_order", .kind = AttributeKind::kInt, .since = 8},
+    {.name = "strides", .kind = AttributeKind::kInts},
+};
+
+constexpr AttributeSchema kAveragePoolAttributes[] = {
+    {.name = "auto_pad", .kind = AttributeKind::kString},
+    {.name = "ceil_mode", .kind = AttributeKind::kInt, .since = 10},
+    {.name = "count_include_pad", .kind = AttributeKind::kInt, .since = 7},
+    {.name = "dilations", .kind = AttributeKind::kInts, .since = 19},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts, .is_required = true},
+    {.name = "pads", .kind = AttributeKind::kInts},
+    {.name = "strides", .kind = AttributeKind::kInts},
+};
+
 }  // namespace
 
 Result<PoolGeometry> PoolGeometry::make(const NodeData& node, const Shape& x, const Shape& y) {
@@ -107,7 +127,9 @@ std::span<const OpDef> pool_ops() {
         std::array<OpDef, 4> table{};
         table[0].name = "MaxPool";
         table[0].max_outputs = 2;
+        table[0].attributes = kMaxPoolAttributes;
         table[1].name = "AveragePool";
+        table[1].attributes = kAveragePoolAttributes;
         table[2].name = "GlobalMaxPool";
         table[3].name = "GlobalAveragePool";
         for (OpDef& op : table) {

@@ -187,10 +187,25 @@ Cost quantize_cost(const NodeData& /*node*/,
     return {4.0 * double(outputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kQuantizeLinearAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt, .since = 13},
+    {.name = "block_size", .kind = AttributeKind::kInt, .since = 21},
+    {.name = "output_dtype", .kind = AttributeKind::kInt, .since = 21},
+    {.name = "precision", .kind = AttributeKind::kInt, .since = 23},
+    {.name = "saturate", .kind = AttributeKind::kInt, .since = 19},
+};
+
+constexpr AttributeSchema kDequantizeLinearAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt, .since = 13},
+    {.name = "block_size", .kind = AttributeKind::kInt, .since = 21},
+    {.name = "output_dtype", .kind = AttributeKind::kInt, .since = 23},
+};
+
 constexpr OpDef kQuantizeOps[] = {
     {.name = "QuantizeLinear",
      .min_inputs = 2,
      .max_inputs = 3,
+     .attributes = kQuantizeLinearAttributes,
      .infer = infer_quantize_linear,
      .reference = quantize_linear_reference,
      .cost = quantize_cost,
@@ -199,6 +214,7 @@ constexpr OpDef kQuantizeOps[] = {
     {.name = "DequantizeLinear",
      .min_inputs = 2,
      .max_inputs = 3,
+     .attributes = kDequantizeLinearAttributes,
      .infer = infer_dequantize_linear,
      .reference = dequantize_linear_reference,
      .cost = quantize_cost,

@@ -94,6 +94,18 @@ bool reduce_gives_rows(const ShardArgs& args) {
     return reduced.ok() && (*reduced & 1U) == 0;
 }
 
+constexpr AttributeSchema kReduceSumAttributes[] = {
+    {.name = "axes", .kind = AttributeKind::kInts, .before = 13},
+    {.name = "keepdims", .kind = AttributeKind::kInt},
+    {.name = "noop_with_empty_axes", .kind = AttributeKind::kInt, .since = 13},
+};
+
+constexpr AttributeSchema kReduceAttributes[] = {
+    {.name = "axes", .kind = AttributeKind::kInts, .before = 18},
+    {.name = "keepdims", .kind = AttributeKind::kInt},
+    {.name = "noop_with_empty_axes", .kind = AttributeKind::kInt, .since = 18},
+};
+
 }  // namespace
 
 ReduceKind reduce_kind(std::string_view op_type) {
@@ -119,6 +131,9 @@ std::span<const OpDef> reduce_ops() {
         for (size_t i = 0; i < table.size(); ++i) {
             table[i].name = kRows[i].name;
             table[i].max_inputs = 2;
+            table[i].attributes = kRows[i].kind == ReduceKind::kSum
+                                      ? std::span<const AttributeSchema>(kReduceSumAttributes)
+                                      : kReduceAttributes;
             table[i].infer = infer_reduce;
             table[i].reference = reduce_reference;
             table[i].cost = reduce_cost;

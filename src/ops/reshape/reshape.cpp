@@ -303,22 +303,48 @@ Status infer_dropout(InferContext& context) {
     return {};
 }
 
+constexpr AttributeSchema kReshapeAttributes[] = {
+    {.name = "allowzero", .kind = AttributeKind::kInt, .since = 14},
+    {.name = "shape", .kind = AttributeKind::kInts, .before = 5},
+};
+
+constexpr AttributeSchema kFlattenAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+};
+
+constexpr AttributeSchema kSqueezeAttributes[] = {
+    {.name = "axes", .kind = AttributeKind::kInts, .before = 13},
+};
+
+constexpr AttributeSchema kUnsqueezeAttributes[] = {
+    {.name = "axes", .kind = AttributeKind::kInts, .before = 13, .is_required = true},
+};
+
+constexpr AttributeSchema kDropoutAttributes[] = {
+    {.name = "is_test", .kind = AttributeKind::kInt, .before = 7},
+    {.name = "ratio", .kind = AttributeKind::kFloat, .before = 12},
+    {.name = "seed", .kind = AttributeKind::kInt, .since = 12},
+};
+
 constexpr OpDef kReshapeOps[] = {
     {.name = "Reshape",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kReshapeAttributes,
      .infer = infer_reshape,
      .reference = view_reference,
      .shape_inputs = 0b10,
      .gives_rows = rows_of_view,
      .is_view = true},
     {.name = "Flatten",
+     .attributes = kFlattenAttributes,
      .infer = infer_flatten,
      .reference = view_reference,
      .gives_rows = rows_of_view,
      .is_view = true},
     {.name = "Squeeze",
      .max_inputs = 2,
+     .attributes = kSqueezeAttributes,
      .infer = infer_squeeze,
      .reference = view_reference,
      .shape_inputs = 0b10,
@@ -327,6 +353,7 @@ constexpr OpDef kReshapeOps[] = {
     {.name = "Unsqueeze",
      .min_inputs = 2,
      .max_inputs = 2,
+     .attributes = kUnsqueezeAttributes,
      .infer = infer_unsqueeze,
      .reference = view_reference,
      .shape_inputs = 0b10,
@@ -340,6 +367,7 @@ constexpr OpDef kReshapeOps[] = {
     {.name = "Dropout",
      .max_inputs = 3,
      .max_outputs = 2,
+     .attributes = kDropoutAttributes,
      .infer = infer_dropout,
      .reference = dropout_reference,
      .in_place_inputs = 0b1,

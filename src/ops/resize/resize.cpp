@@ -155,10 +155,23 @@ bool resize_gives_rows(const ShardArgs& args) {
            axes->front().is_identity();
 }
 
+constexpr AttributeSchema kResizeAttributes[] = {
+    {.name = "antialias", .kind = AttributeKind::kInt, .since = 18},
+    {.name = "axes", .kind = AttributeKind::kInts, .since = 18},
+    {.name = "coordinate_transformation_mode", .kind = AttributeKind::kString, .since = 11},
+    {.name = "cubic_coeff_a", .kind = AttributeKind::kFloat, .since = 11},
+    {.name = "exclude_outside", .kind = AttributeKind::kInt, .since = 11},
+    {.name = "extrapolation_value", .kind = AttributeKind::kFloat, .since = 11},
+    {.name = "keep_aspect_ratio_policy", .kind = AttributeKind::kString, .since = 18},
+    {.name = "mode", .kind = AttributeKind::kString},
+    {.name = "nearest_mode", .kind = AttributeKind::kString, .since = 11},
+};
+
 constexpr OpDef kResizeOps[] = {
     {.name = "Resize",
      .min_inputs = 1,
      .max_inputs = 4,
+     .attributes = kResizeAttributes,
      .infer = infer_resize,
      .reference = resize_reference,
      .shape_inputs = 0b1100,

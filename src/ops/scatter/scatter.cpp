@@ -104,16 +104,27 @@ bool scatter_elements_gives_rows(const ShardArgs& args) {
                        [](ShardPart part) { return part == ShardPart::kRows; });
 }
 
+constexpr AttributeSchema kScatterNdAttributes[] = {
+    {.name = "reduction", .kind = AttributeKind::kString, .since = 16},
+};
+
+constexpr AttributeSchema kScatterElementsAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+    {.name = "reduction", .kind = AttributeKind::kString, .since = 16},
+};
+
 constexpr OpDef kScatterOps[] = {
     {.name = "ScatterND",
      .min_inputs = 3,
      .max_inputs = 3,
+     .attributes = kScatterNdAttributes,
      .infer = infer_scatter_nd,
      .reference = scatter_nd_reference,
      .in_place_inputs = 0b1},
     {.name = "ScatterElements",
      .min_inputs = 3,
      .max_inputs = 3,
+     .attributes = kScatterElementsAttributes,
      .infer = infer_scatter_elements,
      .reference = scatter_elements_reference,
      .in_place_inputs = 0b1,

@@ -38,8 +38,17 @@ Cost no_cost(const NodeData& /*node*/,
     return {};
 }
 
+constexpr AttributeSchema kShapeAttributes[] = {
+    {.name = "end", .kind = AttributeKind::kInt, .since = 15},
+    {.name = "start", .kind = AttributeKind::kInt, .since = 15},
+};
+
 constexpr OpDef kShapeOfOps[] = {
-    {.name = "Shape", .infer = infer_shape, .reference = shape_reference, .cost = no_cost},
+    {.name = "Shape",
+     .attributes = kShapeAttributes,
+     .infer = infer_shape,
+     .reference = shape_reference,
+     .cost = no_cost},
     {.name = "Size", .infer = infer_size, .reference = size_reference, .cost = no_cost},
 };
 

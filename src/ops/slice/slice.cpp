@@ -185,10 +185,17 @@ bool slice_gives_rows(const ShardArgs& args) {
            sliced->front().step == 1 && sliced->front().extent == args.inputs[0].shape[0];
 }
 
+constexpr AttributeSchema kSliceAttributes[] = {
+    {.name = "axes", .kind = AttributeKind::kInts, .before = 10},
+    {.name = "ends", .kind = AttributeKind::kInts, .before = 10, .is_required = true},
+    {.name = "starts", .kind = AttributeKind::kInts, .before = 10, .is_required = true},
+};
+
 constexpr OpDef kSliceOps[] = {
     {.name = "Slice",
      .min_inputs = 3,
      .max_inputs = 5,
+     .attributes = kSliceAttributes,
      .infer = infer_slice,
      .reference = slice_reference,
      .shape_inputs = 0b11110,

@@ -29,6 +29,10 @@ Cost softmax_cost(const NodeData& /*node*/,
     return {13.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
+constexpr AttributeSchema kSoftmaxAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+};
+
 }  // namespace
 
 std::span<const OpDef> softmax_ops() {
@@ -38,6 +42,7 @@ std::span<const OpDef> softmax_ops() {
         table[1].name = "LogSoftmax";
         table[2].name = "Hardmax";
         for (OpDef& op : table) {
+            op.attributes = kSoftmaxAttributes;
             op.infer = infer_softmax;
             op.reference = softmax_reference;
             op.cost = softmax_cost;

@@ -90,11 +90,18 @@ std::vector<CopiedBox> split_boxes(const NodeData& node,
     return boxes_along(node.attr("axis", int64_t{0}), outputs, /*is_output_whole=*/false);
 }
 
+constexpr AttributeSchema kSplitAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+    {.name = "num_outputs", .kind = AttributeKind::kInt, .since = 18},
+    {.name = "split", .kind = AttributeKind::kInts, .before = 13},
+};
+
 constexpr OpDef kSplitOps[] = {
     {.name = "Split",
      .max_inputs = 2,
      .max_outputs = -1,
      .named_outputs = 0,
+     .attributes = kSplitAttributes,
      .infer = infer_split,
      .reference = split_reference,
      .shape_inputs = 0b10,

@@ -37,8 +37,13 @@ bool transpose_gives_rows(const ShardArgs& args) {
     return rows_of_first_input(args) && permutation.ok() && permutation->front() == 0;
 }
 
+constexpr AttributeSchema kTransposeAttributes[] = {
+    {.name = "perm", .kind = AttributeKind::kInts},
+};
+
 constexpr OpDef kTransposeOps[] = {
     {.name = "Transpose",
+     .attributes = kTransposeAttributes,
      .infer = infer_transpose,
      .reference = transpose_reference,
      .gives_rows = transpose_gives_rows},

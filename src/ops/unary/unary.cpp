@@ -77,6 +77,20 @@ Cost unary_cost(const NodeData& node,
     return elementwise_cost(find_unary(node.op_type)->flops, inputs, outputs);
 }
 
+// Those of the row's parameters; Gelu's is no number.
+std::vector<AttributeSchema> unary_attributes(const UnaryOp& op) {
+    std::vector<AttributeSchema> attributes;
+    for (const UnaryParameter& parameter : op.parameters) {
+        if (!parameter.name.empty()) {
+            attributes.push_back({.name = parameter.name, .kind = AttributeKind::kFloat});
+        }
+    }
+    if (op.name == "Gelu") {
+        attributes.push_back({.name = "approximate", .kind = AttributeKind::kString});
+    }
+    return attributes;
+}
+
 }  // namespace
 
 Status unary_reference(const ReferenceArgs& args);
@@ -106,11 +120,19 @@ UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
 }
 
 std::span<const OpDef> unary_ops() {
+    static const std::vector<std::vector<AttributeSchema>> kAttributes = [] {
+        std::vector<std::vector<AttributeSchema>> rows;
+        for (const UnaryOp& op : kUnaryTable) {
+            rows.push_back(unary_attributes(op));
+        }
+        return rows;
+    }();
     static const std::vector<OpDef> kOps = [] {
         std::vector<OpDef> defs;
         for (const UnaryOp& op : kUnaryTable) {
             OpDef def;
             def.name = op.name;
+            def.attributes = kAttributes[defs.size()];
             def.infer = infer_unary;
             def.reference = unary_reference;
             def.cost = unary_cost;
