@@ -206,11 +206,26 @@ Result<WireWriter> GraphExporter::write_attribute(const std::string& key,
     return out;
 }
 
+// The first opset that has all attributes of the node; kCanonicalOpset if no opset has them.
+int64_t opset_of_attributes(const NodeData& node) {
+    int64_t opset = kOpset;
+    for (const AttributeSchema& row :
+         node.def == nullptr ? std::span<const AttributeSchema>() : node.def->attributes) {
+        if (row.is_in(kCanonicalOpset) && node.has_attr(row.name)) {
+            opset = std::max<int64_t>(opset, row.since);
+        }
+    }
+    return opset;
+}
+
 Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
-    if (!node.epilogue.empty() || node.domain == "leat") {
+    if (!node.epilogue.empty() || node.domain == "leat" ||
+        opset_of_attributes(node) == kCanonicalOpset) {
         return unsupported("only a graph before compile can be saved")
             .with_node(node.label())
-            .with_found(node.epilogue.empty() ? "an internal operator" : "fused operators");
+            .with_found(!node.epilogue.empty()  ? "fused operators"
+                        : node.domain == "leat" ? "an internal operator"
+                                                : "an internal attribute");
     }
     if (node.op_type == "Optional" && node.has_attr("type")) {
         return unsupported("the type attribute of Optional cannot be saved")
@@ -364,6 +379,22 @@ Result<WireWriter> write_sequence(const Value& value) {
     return out;
 }
 
+void add_opsets(const GraphData& graph, std::map<std::string, int64_t>& opsets) {
+    for (const NodeData& node : graph.nodes) {
+        if (node.dead) {
+            continue;
+        }
+        if (node.domain.empty()) {
+            opsets[""] = std::max(opsets[""], opset_of_attributes(node));
+        } else {
+            opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
+        }
+        for (const auto& [key, body] : node.subgraphs) {
+            add_opsets(*body, opsets);
+        }
+    }
+}
+
 }  // namespace
 
 WireWriter export_tensor(const Tensor& tensor, const std::string& name, ConstantSink* sink) {
@@ -404,11 +435,7 @@ Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
     std::map<std::string, int64_t> opsets = graph.opset_imports;
     opsets.erase("ai.onnx");
     opsets[""] = kOpset;
-    for (const NodeData& node : graph.nodes) {
-        if (!node.dead) {
-            opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
-        }
-    }
+    add_opsets(graph, opsets);
     for (const auto& [domain, version] : opsets) {
         WireWriter import;
         import.text(1, domain);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "onnx/attribute_check.h"
 #include "onnx/attribute_reader.h"
 #include "onnx/device_configuration_reader.h"
 #include "onnx/graph_builder.h"
@@ -64,6 +65,14 @@ Opsets read_opsets(const std::vector<OperatorSetId>& imports) {
     return opsets;
 }
 
+std::vector<GivenAttribute> given_attributes(const BoundAttributes& attributes) {
+    std::vector<GivenAttribute> given;
+    for (const auto& [name, bound] : attributes) {
+        given.push_back(given_attribute(name, *bound.proto));
+    }
+    return given;
+}
+
 bool needs_types(const Opsets& opsets) {
     const auto found = opsets.find("");
     return found != opsets.end() && found->second < kFirstOpsetWithoutTypes;
@@ -88,7 +97,10 @@ class Importer {
     Status import_nodes(Scope& scope, const std::vector<NodeProto>& nodes);
     Status declare_outputs(Scope& scope, const std::vector<NodeProto>& nodes);
     Status import_node(Scope& scope, const NodeProto& proto);
-    Status import_operator(Scope& scope, const NodeProto& proto, const BoundAttributes& attributes);
+    Status import_operator(Scope& scope,
+                           const NodeProto& proto,
+                           const BoundAttributes& attributes,
+                           int64_t opset);
     Status import_constant(Scope& scope, const NodeProto& proto, const BoundAttributes& attributes);
     Status inline_function(Scope& scope,
                            const NodeProto& call,
@@ -459,6 +471,7 @@ Result<BoundAttributes> Importer::bind_attributes(Scope& scope, const NodeProto&
             }
             value = found->second;
         }
+        LEAT_RETURN_IF_ERROR(check_value_field(*value.proto));
         if (!bound.emplace(attribute.name, value).second) {
             return invalid_argument("attribute '{}' occurs twice", attribute.name);
         }
@@ -474,17 +487,26 @@ Status Importer::import_node(Scope& scope, const NodeProto& proto) {
     const auto function =
         functions_.find(function_key(proto.domain, proto.op_type, proto.overload));
     if (function != functions_.end()) {
+        LEAT_RETURN_IF_ERROR(check_call(*function->second, given_attributes(attributes)));
         return inline_function(scope, proto, *function->second, std::move(attributes));
     }
-    if (normalized(proto.domain).empty() && proto.op_type == "Constant") {
+    const std::string domain = normalized(proto.domain);
+    LEAT_ASSIGN_OR_RETURN(const int64_t opset, opset_of(scope, domain));
+    std::erase_if(attributes, [&](const auto& attribute) {
+        return is_ignored(attribute.first, domain, opset);
+    });
+    LEAT_RETURN_IF_ERROR(
+        check_operator(domain, proto.op_type, opset, given_attributes(attributes)));
+    if (domain.empty() && proto.op_type == "Constant") {
         return import_constant(scope, proto, attributes);
     }
-    return import_operator(scope, proto, attributes);
+    return import_operator(scope, proto, attributes, opset);
 }
 
 Status Importer::import_operator(Scope& scope,
                                  const NodeProto& proto,
-                                 const BoundAttributes& attributes) {
+                                 const BoundAttributes& attributes,
+                                 int64_t opset) {
     NodeData node;
     node.name = scope.prefix.empty() ? std::string(name_of(proto))
                                      : fmt::format("{}/{}", scope.prefix, name_of(proto));
@@ -500,25 +522,20 @@ Status Importer::import_operator(Scope& scope,
     node.def = find_op(node.domain, node.op_type);
     drop_absent_outputs(node);
     LEAT_ASSIGN_OR_RETURN(node.device_configurations, read_device_configurations(model_, proto));
-    LEAT_ASSIGN_OR_RETURN(const int64_t opset, opset_of(scope, node.domain));
     return add_upgraded(scope.builder, std::move(node), opset);
 }
 
 Status Importer::import_constant(Scope& scope,
                                  const NodeProto& proto,
                                  const BoundAttributes& attributes) {
-    const AttributeProto* value = nullptr;
-    for (const auto& [name, bound] : attributes) {
-        if (name == "value" || name == "sparse_value" || name.substr(0, 6) == "value_") {
-            value = bound.proto;
-        }
-    }
-    if (value == nullptr || proto.output.size() != 1 || proto.output[0].empty()) {
+    if (attributes.size() != 1 || proto.output.size() != 1 || proto.output[0].empty()) {
         return invalid_argument(
-            "a constant needs one output and an attribute 'value', 'sparse_value', "
-            "'value_int', 'value_float', 'value_string' or a list of these");
+                   "a constant needs one output and one attribute: 'value', 'sparse_value', "
+                   "'value_int', 'value_float', 'value_string' or a list of these")
+            .with_found(
+                fmt::format("{} outputs, {} attributes", proto.output.size(), attributes.size()));
     }
-    LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_constant(*value, source_));
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_constant(*attributes.begin()->second.proto, source_));
     scope.builder.set_constant(scope.values[proto.output[0]], std::move(tensor));
     return {};
 }

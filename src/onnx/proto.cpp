@@ -327,37 +327,41 @@ Status parse(WireReader reader, TypeProto& type) {
 
 Status parse(WireReader reader, AttributeProto& attribute) {
     using Type = AttributeProto::Type;
+    const auto note = [&attribute](Type type) {
+        attribute.set_field_type = type;
+        attribute.set_fields |= 1U << uint32_t(type);
+    };
     const auto read_value = [&](const Field& field) -> Status {
         switch (field.number) {
             case 2:
-                attribute.set_field_type = Type::kFloat;
+                note(Type::kFloat);
                 return get(field, attribute.f);
             case 3:
-                attribute.set_field_type = Type::kInt;
+                note(Type::kInt);
                 return get(field, attribute.i);
             case 4:
-                attribute.set_field_type = Type::kString;
+                note(Type::kString);
                 return get(field, attribute.s);
             case 5:
-                attribute.set_field_type = Type::kTensor;
+                note(Type::kTensor);
                 return merge(reader, field, attribute.t);
             case 6:
-                attribute.set_field_type = Type::kGraph;
+                note(Type::kGraph);
                 return merge(reader, field, attribute.g);
             case 7:
-                attribute.set_field_type = Type::kFloats;
+                note(Type::kFloats);
                 return append(field, attribute.floats);
             case 8:
-                attribute.set_field_type = Type::kInts;
+                note(Type::kInts);
                 return append(field, attribute.ints);
             case 9:
-                attribute.set_field_type = Type::kStrings;
+                note(Type::kStrings);
                 return add(field, attribute.strings);
             case 14:
-                attribute.set_field_type = Type::kTypeProto;
+                note(Type::kTypeProto);
                 return merge(reader, field, attribute.tp);
             case 22:
-                attribute.set_field_type = Type::kSparseTensor;
+                note(Type::kSparseTensor);
                 return merge(reader, field, attribute.sparse_tensor);
             case 10:
             case 11:
@@ -457,6 +461,8 @@ Status parse(WireReader reader, FunctionProto& function) {
                 return add(field, function.input);
             case 5:
                 return add(field, function.output);
+            case 6:
+                return add(field, function.attribute);
             case 7:
                 return add(reader, field, function.node);
             case 9:

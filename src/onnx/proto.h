@@ -102,6 +102,7 @@ struct AttributeProto {
     std::vector<std::string_view> strings;
     int32_t list_of_messages_field = 0;  // number of a field `tensors`, `graphs`, ... that occurs
     Type set_field_type = Type::kUndefined;  // of the last value field seen
+    uint32_t set_fields = 0;                 // bit i: the value field of Type(i) occurs
 };
 
 struct SimpleShardedDimProto {
@@ -175,6 +176,7 @@ struct FunctionProto {
     std::string_view overload;
     std::vector<std::string_view> input;
     std::vector<std::string_view> output;
+    std::vector<std::string_view> attribute;      // without a default
     std::vector<AttributeProto> attribute_proto;  // defaults
     std::vector<NodeProto> node;
     std::vector<OperatorSetId> opset_import;

@@ -212,6 +212,27 @@ void Upgrade::finish() {
     }
 }
 
+std::optional<std::span<const AttributeSchema>> find_attribute_schemas(std::string_view op_type) {
+    if (const OpDef* def = find_op("", op_type); def != nullptr) {
+        return def->attributes;
+    }
+    const auto found = rule_table().find(op_type);
+    if (found == rule_table().end() || found->second.front()->attributes.empty()) {
+        return std::nullopt;
+    }
+    return found->second.front()->attributes;
+}
+
+std::vector<std::string_view> former_operators() {
+    std::vector<std::string_view> names;
+    for (const auto& [name, rules] : rule_table()) {
+        if (!rules.front()->attributes.empty()) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
 Status add_upgraded(GraphBuilder& builder, NodeData node, int64_t opset) {
     node.opset = int32_t(std::min<int64_t>(opset, kAnyOpset));
     Upgrade upgrade(builder, node);
@@ -225,9 +246,6 @@ Status add_upgraded(GraphBuilder& builder, NodeData node, int64_t opset) {
                 return std::move(status).with_node(node.label());
             }
         }
-    }
-    if (node.domain.empty() && opset < 6) {
-        upgrade.drop("consumed_inputs");  // a hint of opset 1 for in-place execution
     }
     upgrade.finish();
     return {};

@@ -80,6 +80,8 @@ struct UpgradeRule {
     std::string_view op_type;
     int before;  // applies to nodes of opsets below this
     Status (*apply)(Upgrade& upgrade);
+    // Of an operator without OpDef, which the rule makes one that has it.
+    std::span<const AttributeSchema> attributes = {};
 };
 // The rules, by file; of one operator in the order in which they apply.
 std::span<const UpgradeRule> broadcast_rules();
@@ -88,6 +90,12 @@ std::span<const UpgradeRule> normalization_rules();
 std::span<const UpgradeRule> resize_rules();
 
 inline constexpr int kAnyOpset = 1 << 30;
+
+// Attributes of an operator of ONNX's default domain that leat has, or makes another by a rule.
+// nullopt: there is none of that name.
+std::optional<std::span<const AttributeSchema>> find_attribute_schemas(std::string_view op_type);
+// Operators without OpDef that rules make others.
+std::vector<std::string_view> former_operators();
 
 // Upgrades the node from `opset` (of its domain) and adds it to the graph. Errors name the node.
 Status add_upgraded(GraphBuilder& builder, NodeData node, int64_t opset);

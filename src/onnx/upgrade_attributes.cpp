@@ -182,6 +182,10 @@ Status upgrade_dft(Upgrade& upgrade) {
     return {};
 }
 
+constexpr AttributeSchema kScatterAttributes[] = {
+    {.name = "axis", .kind = AttributeKind::kInt},
+};
+
 constexpr UpgradeRule kAttributesRules[] = {
     {"Cast", 6, upgrade_cast},
     {"Cast", kAnyOpset, wrap_into_packed},
@@ -202,7 +206,7 @@ constexpr UpgradeRule kAttributesRules[] = {
     {"ReduceSumSquare", 18, upgrade_axes},
     {"Reshape", 5, upgrade_reshape},
     {"RoiAlign", 16, upgrade_roi_align},
-    {"Scatter", kAnyOpset, upgrade_scatter},
+    {"Scatter", kAnyOpset, upgrade_scatter, kScatterAttributes},
     {"Selu", 6, upgrade_selu},
     {"Slice", 10, upgrade_slice},
     {"Split", 13, upgrade_split_sizes},

@@ -58,7 +58,6 @@ Status upgrade_batch_normalization(Upgrade& upgrade) {
     std::optional<int64_t> spatial;
     LEAT_RETURN_IF_ERROR(upgrade.take("is_test", is_test));
     LEAT_RETURN_IF_ERROR(upgrade.take("spatial", spatial));
-    upgrade.drop("consumed_inputs");
     const bool trains =
         is_test.value_or(0) == 0 && (upgrade.has_output(1) || upgrade.has_output(2));
     if (upgrade.has_output(3) || upgrade.has_output(4)) {

@@ -90,10 +90,21 @@ Status drop_unused_inputs(Upgrade& upgrade) {
     return {};
 }
 
+constexpr AttributeSchema kUpsampleAttributes[] = {
+    {.name = "height_scale", .kind = AttributeKind::kFloat, .before = 7, .is_required = true},
+    {.name = "mode", .kind = AttributeKind::kString},
+    {.name = "scales",
+     .kind = AttributeKind::kFloats,
+     .since = 7,
+     .before = 9,
+     .is_required = true},
+    {.name = "width_scale", .kind = AttributeKind::kFloat, .before = 7, .is_required = true},
+};
+
 constexpr UpgradeRule kResizeRules[] = {
     {"Resize", 11, upgrade_resize_10},
     {"Resize", kAnyOpset, drop_unused_inputs},
-    {"Upsample", kAnyOpset, upgrade_upsample},
+    {"Upsample", kAnyOpset, upgrade_upsample, kUpsampleAttributes},
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(OnnxWriter, AttributesOfEveryTypeReadBack) {
                           {"fs", std::vector<float>{1, 2}},
                           {"ss", std::vector<std::string>{"a", "b"}},
                           {"t", *Tensor::from<int64_t>({1}, std::vector<int64_t>{7})}};
-    const ValueId y = graph.add("Relu", {x}, attributes, "n");
+    const ValueId y = graph.add("com.acme.Any", {x}, attributes, "n");
     graph.output("y", y);
     graph.data().value(y).type = TypeInfo::tensor(DType::kFloat32, Shape{2});
     TemporaryFolder folder;
@@ -104,6 +104,25 @@ TEST(OnnxWriter, AttributesOfEveryTypeReadBack) {
     EXPECT_THAT(*node.floats("fs"), ElementsAre(1, 2));
     EXPECT_THAT(*node.strings("ss"), ElementsAre("a", "b"));
     EXPECT_EQ(node.tensor("t")->shape(), (Shape{1}));
+}
+
+// Else the file would claim an opset whose Cast has no such attribute.
+TEST(OnnxWriter, TheOpsetHasAllAttributes) {
+    TemporaryFolder folder;
+    const auto opset_with = [&](Attributes attributes) {
+        attributes.emplace("to", int64_t(DType::kFloat8E8M0));
+        Graph graph("cast");
+        const ValueId x = graph.input("x", DType::kFloat32, {2});
+        graph.output("y", graph.add("Cast", {x}, std::move(attributes)));
+        const Status saved = save_onnx(graph, folder.path() / "g.onnx");
+        EXPECT_TRUE(saved.ok()) << saved.message();
+        const Result<Graph> back = load_onnx(folder.path() / "g.onnx");
+        EXPECT_TRUE(back.ok()) << back.error().message();
+        return back.ok() ? back->data().opset_imports.at("") : 0;
+    };
+    EXPECT_EQ(opset_with({}), 22);
+    EXPECT_EQ(opset_with({{"saturate", int64_t{0}}}), 22);
+    EXPECT_EQ(opset_with({{"round_mode", std::string("down")}}), 24);
 }
 
 TEST(OnnxWriter, LargeConstantsGoToAFileOfTheirOwn) {
