@@ -42,6 +42,15 @@ enum class DType : uint8_t {
 };
 inline constexpr int kDTypeCount = 27;
 
+// False for numbers that are none of the above: of a later ONNX, or of another framework.
+constexpr bool is_known_dtype(DType dtype) {
+    return int(dtype) < kDTypeCount;
+}
+// The type with this number, also of one that a DType cannot hold; kUndefined if there is none.
+constexpr DType dtype_from_number(int64_t number) {
+    return number > 0 && number < kDTypeCount ? DType(number) : DType::kUndefined;
+}
+
 // Storage types of the 16-bit floating formats; arithmetic happens in float32 or float64.
 struct Float16 {
     uint16_t bits = 0;
@@ -50,15 +59,16 @@ struct BFloat16 {
     uint16_t bits = 0;
 };
 
-// Short name: "f32", "i64", "bool", "string", "f8e4m3fn", ...
+// Short name: "f32", "i64", "bool", "string", "f8e4m3fn", ...; "unknown" for an unknown type.
 LEAT_API std::string_view name_of(DType dtype);
-// The inverse; nullopt for an unknown name.
+// The inverse; nullopt for any other name.
 LEAT_API std::optional<DType> dtype_from_name(std::string_view name);
-// Bits of one element as stored: 2 and 4 for the packed types, 8 for bool, 0 for undefined.
+// Bits of one element as stored: 2 and 4 for the packed types, 8 for bool, 0 for undefined and
+// unknown types.
 // A string element counts as sizeof(std::string) bytes.
 LEAT_API int bits_of(DType dtype);
 // Bytes that `elements` elements occupy; packed types round up to a whole byte. elements >= 0.
-// nullopt when the product overflows int64.
+// nullopt when the product overflows int64, or the type is unknown.
 LEAT_API std::optional<int64_t> storage_bytes(DType dtype, int64_t elements);
 
 template <class T>

@@ -86,8 +86,8 @@ class LEAT_API Graph {
     Graph(const Graph&);
     Graph& operator=(const Graph&);
 
-    // ---- building. Errors (duplicate names, unknown operators) are kept and come back from
-    // verify(). ----
+    // ---- building. Errors (duplicate names, unknown operators, unknown element types, negative
+    // extents) are kept and come back from verify(). ----
     ValueId input(std::string_view name, DType dtype, std::vector<DimSpec> dims);
     ValueId constant(std::string_view name, Tensor value);
     // Adds an operator of ONNX's default domain in its newest form, or "DOMAIN.NAME", a custom one;

@@ -25,8 +25,9 @@ class LEAT_API Tensor {
     // An undefined tensor: dtype() == kUndefined, no data.
     Tensor() = default;
 
-    // New zeroed memory (empty strings for kString), 64-byte aligned. out_of_memory instead of an
-    // abort.
+    // New zeroed memory (empty strings for kString), 64-byte aligned. invalid_argument: an unknown
+    // element type, a negative extent, or a size that 64-bit numbers do not hold; out_of_memory
+    // instead of an abort.
     static Result<Tensor> allocate(DType dtype, const Shape& shape);
     // A copy of `values`; needs values.size() == shape.element_count().
     template <class T>
@@ -38,7 +39,8 @@ class LEAT_API Tensor {
         return from<T>(shape, std::span<const T>(values));
     }
     // A view of memory that somebody else keeps alive as long as `owner` lives (or for ever, if
-    // null). `data` needs no alignment: see is_aligned().
+    // null). `data` needs no alignment: see is_aligned(). Nothing is checked here: who takes the
+    // view (Graph, Request) checks its type and shape.
     static Tensor view(DType dtype,
                        const Shape& shape,
                        const void* data,

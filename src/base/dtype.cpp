@@ -26,7 +26,7 @@ constexpr std::array<DTypeRow, kDTypeCount> kRows = {{
 }  // namespace
 
 std::string_view name_of(DType dtype) {
-    return kRows[size_t(dtype)].name;
+    return is_known_dtype(dtype) ? kRows[size_t(dtype)].name : "unknown";
 }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
@@ -39,12 +39,13 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 }
 
 int bits_of(DType dtype) {
-    return kRows[size_t(dtype)].bits;
+    return is_known_dtype(dtype) ? kRows[size_t(dtype)].bits : 0;
 }
 
 std::optional<int64_t> storage_bytes(DType dtype, int64_t elements) {
     int64_t bits = 0;
-    if (__builtin_mul_overflow(elements, int64_t(bits_of(dtype)), &bits) ||
+    if (!is_known_dtype(dtype) ||
+        __builtin_mul_overflow(elements, int64_t(bits_of(dtype)), &bits) ||
         __builtin_add_overflow(bits, int64_t{7}, &bits)) {
         return std::nullopt;
     }

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "base/tensor_check.h"
 
 namespace leat {
 namespace {
@@ -39,20 +40,77 @@ Result<std::shared_ptr<const void>> allocate_bytes(int64_t bytes, std::byte** da
 
 }  // namespace
 
+std::string text_of(DType dtype) {
+    return is_known_dtype(dtype) ? std::string(name_of(dtype))
+                                 : fmt::format("unknown type {}", int(dtype));
+}
+
+std::optional<int64_t> checked_count(const Shape& shape) {
+    // Over the extents that are not zero, so that every product of some of them fits too.
+    int64_t product = 1;
+    bool is_empty = false;
+    for (const int64_t extent : shape) {
+        is_empty = is_empty || extent == 0;
+        if (extent < 0 || (extent > 0 && __builtin_mul_overflow(product, extent, &product))) {
+            return std::nullopt;
+        }
+    }
+    return is_empty ? 0 : product;
+}
+
+Status check_shape(const Shape& shape) {
+    if (checked_count(shape)) {
+        return {};
+    }
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] < 0) {
+            return invalid_argument("the extent of axis {} is negative", axis)
+                .with_found(fmt::format("shape {}", shape.to_string()))
+                .with_needed("extents of 0 or more");
+        }
+    }
+    return invalid_argument("the shape has too many elements for 64-bit sizes")
+        .with_found(fmt::format("shape {}", shape.to_string()));
+}
+
+Status check_tensor_type(DType dtype, const Shape& shape) {
+    if (!is_known_dtype(dtype)) {
+        return invalid_argument("the element type is not one of leat's")
+            .with_found(text_of(dtype))
+            .with_needed(fmt::format("a number from 1 to {}", kDTypeCount - 1));
+    }
+    const std::optional<int64_t> count = checked_count(shape);
+    if (!count) {
+        return check_shape(shape);
+    }
+    if (!storage_bytes(dtype, *count)) {
+        return invalid_argument("the tensor has too many bytes for 64-bit sizes")
+            .with_found(fmt::format("{}[{}]", name_of(dtype), shape.to_string()));
+    }
+    return {};
+}
+
+Status check_tensor(const Tensor& tensor) {
+    LEAT_RETURN_IF_ERROR(check_tensor_type(tensor.dtype(), tensor.shape()));
+    if (tensor.bytes() == nullptr && tensor.byte_count() > 0) {
+        return invalid_argument("the tensor has no memory")
+            .with_found("a null pointer")
+            .with_needed(fmt::format("{} bytes", tensor.byte_count()));
+    }
+    return {};
+}
+
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
     return catch_bad_alloc("make a tensor", [&]() -> Result<Tensor> {
+        LEAT_RETURN_IF_ERROR(check_tensor_type(dtype, shape));
         const int64_t count = shape.element_count();
-        const std::optional<int64_t> bytes = storage_bytes(dtype, count);
-        if (!bytes) {
-            return invalid_argument("a tensor {}[{}] is too large", name_of(dtype),
-                                    shape.to_string());
-        }
+        const int64_t bytes = storage_bytes(dtype, count).value_or(0);
         Tensor tensor;
         tensor.dtype_ = dtype;
         tensor.shape_ = shape;
         LEAT_ASSIGN_OR_RETURN(tensor.owner_, dtype == DType::kString
                                                  ? allocate_strings(count, &tensor.data_)
-                                                 : allocate_bytes(*bytes, &tensor.data_));
+                                                 : allocate_bytes(bytes, &tensor.data_));
         return tensor;
     });
 }
@@ -71,6 +129,7 @@ Tensor Tensor::view(DType dtype,
 
 Result<Tensor> Tensor::copy_of(DType dtype, const Shape& shape, const void* data, int64_t count) {
     return catch_bad_alloc("copy a tensor", [&]() -> Result<Tensor> {
+        LEAT_RETURN_IF_ERROR(check_shape(shape));
         if (count != shape.element_count()) {
             return invalid_argument("the number of elements does not match the shape")
                 .with_found(fmt::format("{} elements", count))

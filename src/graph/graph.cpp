@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "base/tensor_check.h"
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -41,6 +42,19 @@ Graph& Graph::operator=(const Graph& other) {
 }
 
 ValueId Graph::input(std::string_view name, DType dtype, std::vector<DimSpec> dims) {
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis].extent() < DimSpec::unknown().extent()) {
+            data_->build_errors.push_back(
+                invalid_argument("input '{}' has a negative extent", name)
+                    .with_found(fmt::format("{} at axis {}", dims[axis].extent(), axis))
+                    .with_needed("0 or more, a name, or DimSpec::unknown()"));
+        }
+    }
+    if (!is_known_dtype(dtype)) {
+        data_->build_errors.push_back(
+            check_tensor_type(dtype, {}).with_node(fmt::format("input '{}'", name)));
+        dtype = DType::kUndefined;
+    }
     const ValueId id =
         data_->add_value(std::string(name), TypeInfo::tensor(dtype, std::move(dims)));
     data_->inputs.push_back(id);
@@ -51,6 +65,11 @@ ValueId Graph::constant(std::string_view name, Tensor value) {
     if (!value.defined()) {
         data_->build_errors.push_back(
             invalid_argument("constant '{}' has no data: its tensor is undefined", name));
+        return data_->add_value(std::string(name), {});
+    }
+    if (Status status = check_tensor(value); !status.ok()) {
+        data_->build_errors.push_back(
+            std::move(status).with_node(fmt::format("constant '{}'", name)));
         return data_->add_value(std::string(name), {});
     }
     return data_->add_constant(std::string(name), std::move(value));
@@ -73,6 +92,18 @@ std::vector<ValueId> Graph::add_multi(std::string_view op_type,
             invalid_argument("{} '{}': a node needs at least one output", op_type, name)
                 .with_found(std::to_string(output_count)));
         output_count = 1;
+    }
+    for (auto attribute = attributes.begin(); attribute != attributes.end();) {
+        const auto* tensor = std::get_if<Tensor>(&attribute->second);
+        if (tensor == nullptr || (tensor->defined() && check_tensor(*tensor).ok())) {
+            ++attribute;
+            continue;
+        }
+        Status status =
+            tensor->defined() ? check_tensor(*tensor) : invalid_argument("the tensor is undefined");
+        data_->build_errors.push_back(std::move(status).with_node(
+            fmt::format("{} '{}', attribute '{}'", op_type, name, attribute->first)));
+        attribute = attributes.erase(attribute);
     }
     // As in the text form; names of operators have no dots.
     const size_t dot = op_type.rfind('.');

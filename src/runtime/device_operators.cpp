@@ -17,12 +17,13 @@ namespace {
 constexpr double kAssumedBytesPerNs = 10;
 
 ValueFact fact_of(const LeatTensorView& view) {
+    const DType dtype = dtype_from_number(view.dtype);
     const std::optional<Shape> shape = Shape::make({view.extents, size_t(view.rank)});
-    if (!shape) {
-        plugin::invalid_argument("an operand of a custom operator has no shape");
+    if (!shape || dtype == DType::kUndefined) {
+        plugin::invalid_argument("an operand of a custom operator has no shape or element type");
     }
     ValueFact fact;
-    fact.type = TypeInfo::tensor(DType(view.dtype), *shape);
+    fact.type = TypeInfo::tensor(dtype, *shape);
     return fact;
 }
 
@@ -39,7 +40,7 @@ void infer_on_device(const CustomOpDef& def,
     std::vector<ValueFact> facts(inputs.size());
     std::vector<const ValueFact*> given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-        if (DType(inputs[i]->dtype) != DType::kUndefined) {
+        if (inputs[i]->dtype != int32_t(DType::kUndefined)) {
             facts[i] = fact_of(*inputs[i]);
             given[i] = &facts[i];
         }

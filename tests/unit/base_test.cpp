@@ -100,6 +100,27 @@ TEST(DType, NamesAndNumbersAreTheStandards) {
     EXPECT_EQ(storage_bytes(DType::kFloat64, int64_t{1} << 60), std::nullopt);
 }
 
+// A program may cast the number of another framework, or of a later ONNX.
+TEST(DType, KnowsWhichNumbersItDoesNotKnow) {
+    for (const int number : {kDTypeCount, kDTypeCount + 1, 200, 255}) {
+        const auto dtype = DType(number);
+        EXPECT_FALSE(is_known_dtype(dtype));
+        EXPECT_EQ(name_of(dtype), "unknown");
+        EXPECT_EQ(bits_of(dtype), 0);
+        EXPECT_EQ(storage_bytes(dtype, 10), std::nullopt);
+        const Tensor view = Tensor::view(dtype, {10}, &number, nullptr);
+        EXPECT_EQ(view.byte_count(), 0);
+        EXPECT_TRUE(view.is_aligned());
+        EXPECT_THAT(Tensor::allocate(dtype, {10}).error().message(),
+                    ::testing::HasSubstr(fmt::format("unknown type {}", number)));
+    }
+    EXPECT_EQ(dtype_from_name("unknown"), std::nullopt);
+    EXPECT_EQ(dtype_from_number(26), DType::kInt2);
+    for (const int64_t number : {int64_t{-1}, int64_t{27}, int64_t{257}, INT64_MAX, INT64_MIN}) {
+        EXPECT_EQ(dtype_from_number(number), DType::kUndefined) << number;
+    }
+}
+
 TEST(FloatFormats, HalfRoundTripsEveryFiniteValue) {
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {
         const Float16 half{uint16_t(bits)};
@@ -142,6 +163,28 @@ TEST(Tensor, CopiesCheckTheElementCount) {
     EXPECT_THAT(wrong.error().message(), ::testing::HasSubstr("3 elements"));
     Result<Tensor> strings = Tensor::from<std::string>({2}, std::vector<std::string>{"a", "b"});
     EXPECT_EQ(strings->data<std::string>()[1], "b");
+}
+
+TEST(Tensor, OfNoShapeIsRefused) {
+    using ::testing::HasSubstr;
+    const auto refusal = [](DType dtype, const Shape& shape) {
+        const Status status = Tensor::allocate(dtype, shape).error();
+        EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+        return status.message();
+    };
+    for (const DType dtype : {DType::kFloat32, DType::kInt4, DType::kString}) {
+        EXPECT_THAT(refusal(dtype, {-1, 5}), HasSubstr("axis 0 is negative; found shape -1x5"));
+        EXPECT_THAT(refusal(dtype, {-1, -5}), HasSubstr("axis 0 is negative"));
+        EXPECT_THAT(refusal(dtype, {2, INT64_MIN}), HasSubstr("axis 1 is negative"));
+        EXPECT_THAT(refusal(dtype, {int64_t{1} << 40, int64_t{1} << 40}),
+                    HasSubstr("too many elements"));
+    }
+    EXPECT_THAT(refusal(DType::kFloat64, {int64_t{1} << 31, int64_t{1} << 30}),
+                HasSubstr("too many bytes"));
+    EXPECT_THAT(refusal(DType::kString, {int64_t{1} << 60}), HasSubstr("too many bytes"));
+    EXPECT_THAT(Tensor::from<float>({-1, -2}, std::vector<float>{1, 2}).error().message(),
+                HasSubstr("axis 0 is negative"));
+    EXPECT_TRUE(Tensor::allocate(DType::kFloat32, {0, int64_t{1} << 62}).ok());
 }
 
 TEST(NumberOrder, HoldsWhereAllPairsCompareAlike) {

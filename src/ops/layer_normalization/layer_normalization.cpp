@@ -41,11 +41,12 @@ Status check_parameter(const InferContext& context, int i, std::string_view what
 Status infer_layer_normalization(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "X"));
     const TypeInfo& x = context.input(0);
-    const auto stash = DType(context.node().attr("stash_type", int64_t{1}));
+    const int64_t stash_number = context.node().attr("stash_type", int64_t{1});
+    const DType stash = dtype_from_number(stash_number);
     if (stash != DType::kFloat32 && stash != DType::kBfloat16 && stash != DType::kFloat16 &&
         stash != DType::kFloat64) {
         return invalid_argument("attribute 'stash_type' is not a floating type")
-            .with_found(fmt::format("{}", int(stash)))
+            .with_found(fmt::format("{}", stash_number))
             .with_needed("1 (f32), 10 (f16), 11 (f64) or 16 (bf16)");
     }
     context.set_output(0, x);
