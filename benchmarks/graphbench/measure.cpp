@@ -32,7 +32,7 @@ class Arrivals {
 
     int64_t next_ns() {
         const std::lock_guard lock(mutex_);
-        last_ns_ += int64_t(poisson_ ? gap_ns_ * spread_(random_) : gap_ns_);
+        last_ns_ += whole_nanoseconds(poisson_ ? gap_ns_ * spread_(random_) : gap_ns_);
         return last_ns_;
     }
 
@@ -185,8 +185,8 @@ class Runner {
         if (mode == "auto") {
             warm_until_settled(stream);
         } else if (mode.size() > 2 && mode.substr(mode.size() - 2) == "ms") {
-            int64_t end =
-                now_ns() + parse_integer(mode.substr(0, mode.size() - 2)).value_or(0) * 1'000'000;
+            const int64_t wanted_ms = parse_integer(mode.substr(0, mode.size() - 2)).value_or(0);
+            const int64_t end = now_ns() + whole_nanoseconds(double(wanted_ms) * 1e6);
             while (now_ns() < end && warm_run(stream)) {
             }
         } else {
@@ -388,8 +388,8 @@ Result<MeasureOptions> measure_options(const Options& options) {
             "--warmup is '{}'; needed: auto, a number of runs, or milliseconds such as 200ms",
             measure.warmup);
     }
-    measure.min_time_ns = int64_t(options.number("min-time") * 1e9);
-    measure.max_time_ns = std::max(measure.min_time_ns, int64_t(options.number("max-time") * 1e9));
+    measure.min_time_ns = options.nanoseconds("min-time", 1e9);
+    measure.max_time_ns = std::max(measure.min_time_ns, options.nanoseconds("max-time", 1e9));
     measure.min_runs = options.integer("min-runs");
     measure.exact_runs = options.integer("runs");
     int64_t streams = options.integer("streams");
@@ -398,11 +398,11 @@ Result<MeasureOptions> measure_options(const Options& options) {
         return invalid_argument("--streams is '{}'; needed: 1 to {}", streams, kMaxStreams);
     }
     measure.streams = int(streams);
-    measure.cool_down_ns = int64_t(options.number("cool-down") * 1e9);
+    measure.cool_down_ns = options.nanoseconds("cool-down", 1e9);
     measure.rate_per_s = options.number("rate");
     measure.poisson = options.text("arrival") == "poisson";
-    measure.think_ns = int64_t(options.number("think") * 1e6);
-    measure.deadline_ns = int64_t(options.number("deadline") * 1e6);
+    measure.think_ns = options.nanoseconds("think", 1e6);
+    measure.deadline_ns = options.nanoseconds("deadline", 1e6);
     measure.cold_cache = options.text("cold-cache") == "all";
     if (measure.cold_cache && streams > 1) {
         return invalid_argument(

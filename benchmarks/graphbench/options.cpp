@@ -92,6 +92,11 @@ std::optional<double> parse_number(std::string_view text) {
     return value;
 }
 
+int64_t whole_nanoseconds(double ns) {
+    constexpr double kMostNs = 1e18;
+    return int64_t(std::min(ns, kMostNs));
+}
+
 std::optional<int64_t> parse_integer(std::string_view text) {
     int64_t value = 0;
     const char* last = text.data() + text.size();
@@ -269,6 +274,10 @@ int64_t Options::integer(std::string_view name, int64_t fallback) const {
 
 double Options::number(std::string_view name, double fallback) const {
     return parse_number(text(name)).value_or(fallback);
+}
+
+int64_t Options::nanoseconds(std::string_view name, double unit_ns) const {
+    return whole_nanoseconds(number(name) * unit_ns);
 }
 
 int64_t Options::bytes(std::string_view name) const {

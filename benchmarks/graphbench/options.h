@@ -82,6 +82,8 @@ class Options {
     const std::vector<std::string>& list(std::string_view name) const;
     int64_t integer(std::string_view name, int64_t fallback = 0) const;
     double number(std::string_view name, double fallback = 0) const;
+    // A number of units of so many nanoseconds; as whole_nanoseconds() makes it.
+    int64_t nanoseconds(std::string_view name, double unit_ns) const;
     int64_t bytes(std::string_view name) const;  // 0 when not given
     double share(std::string_view name) const;   // 5% -> 0.05
 
@@ -102,6 +104,9 @@ class Options {
 // "512", "64KiB", "2GiB", "1.5MB" as bytes; nullopt when it is none of them.
 std::optional<int64_t> parse_bytes(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
+// A time that is not negative as a whole number, at most 30 years: so the moment after it is a
+// number, too.
+int64_t whole_nanoseconds(double ns);
 std::optional<int64_t> parse_integer(std::string_view text);
 
 // "graphbench bench --help"

@@ -111,7 +111,7 @@ int bench_in_processes(const Options& options) {
     for (int64_t i = 0; i < processes; ++i) {
         const Activity activity(fmt::format("measuring in process {} of {}", i + 1, processes));
         if (i > 0) {
-            sleep_until_ns(now_ns() + int64_t(options.number("cool-down") * 1e9));
+            sleep_until_ns(now_ns() + options.nanoseconds("cool-down", 1e9));
         }
         if (interruption() != Interruption::kNone) {
             break;

@@ -222,7 +222,7 @@ Json result_json(const Session& session,
     json.set("cpu", cpu_json(measurement.usage));
     if (options.given("deadline")) {
         Json deadline = Json::object();
-        deadline.set("set_ns", int64_t(options.number("deadline") * 1e6));
+        deadline.set("set_ns", options.nanoseconds("deadline", 1e6));
         deadline.set("missed", measurement.missed_deadlines);
         json.set("deadline", std::move(deadline));
     }

@@ -288,7 +288,7 @@ int run_command(const Options& options) {
     const Activity activity(fmt::format("running '{}'", session.name));
     if (options.given("deadline")) {
         RunOptions limits;
-        limits.deadline = std::chrono::nanoseconds(int64_t(options.number("deadline") * 1e6));
+        limits.deadline = std::chrono::nanoseconds(options.nanoseconds("deadline", 1e6));
         if (Status status = session.request->run(limits); !status.ok()) {
             return report_error(status, true);
         }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <system_error>
 
@@ -196,7 +197,8 @@ Result<CompileOptions> compile_options(const Options& options) {
     compile.fallback = fallback == "forbid"  ? Fallback::kForbid
                        : fallback == "allow" ? Fallback::kAllow
                                              : Fallback::kWarn;
-    compile.requests_in_flight = int(options.integer("in-flight"));
+    compile.requests_in_flight =
+        int(std::min<int64_t>(options.integer("in-flight"), std::numeric_limits<int>::max()));
     compile.calibrate = options.flag("calibrate") ? Calibrate::kMissing : Calibrate::kNever;
     compile.memory_limit_bytes = options.bytes("memory-limit");
     compile.optimize = options.text("optimize") != "off";

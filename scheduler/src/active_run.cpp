@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/caught_exception.h"
+#include "base/deadline.h"
 #include "base/monotonic_clock.h"
 #include "crew.h"
 
@@ -32,9 +33,7 @@ std::chrono::nanoseconds ActiveRun::longest_sleep() const {
     constexpr std::chrono::nanoseconds kShort = std::chrono::milliseconds(1);
     std::chrono::nanoseconds most = kLong;
     if (control_.deadline) {
-        most = std::clamp<std::chrono::nanoseconds>(
-            *control_.deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0),
-            kLong);
+        most = std::min(time_until(*control_.deadline), kLong);
     }
     const bool has_silent_end = parent_ != nullptr || control_.stop.stop_possible();
     return has_silent_end ? std::min(most, kShort) : most;

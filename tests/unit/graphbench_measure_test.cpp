@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <vector>
 
 #include "graphbench/measure.h"
@@ -36,6 +37,8 @@ TEST(CompileOptions, TakeExtentsAndTheirBounds) {
     EXPECT_EQ(compile.dims.count("batch"), 0U);
     EXPECT_EQ(compile.dim_bounds.at("batch").min, 2);
     EXPECT_EQ(compile.dim_bounds.at("batch").max, 8);
+    EXPECT_EQ(compile_options(options_of({"--in-flight", "4294967297"}))->requests_in_flight,
+              std::numeric_limits<int>::max());
     for (const char* text : {"batch=2..", "batch=..8", "batch=2...8", "batch=x"}) {
         EXPECT_FALSE(compile_options(options_of({"--dim", text})).ok()) << text;
     }

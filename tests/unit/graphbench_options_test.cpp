@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,19 @@ TEST(GraphbenchOptions, BadValuesAreNamed) {
     EXPECT_THAT(parse({"--runs"}).error().text(), HasSubstr("needs a value"));
     EXPECT_THAT(parse({"--quiet=1"}).error().text(), HasSubstr("takes no value"));
     EXPECT_THAT(parse({"--min-time", "-1"}).error().text(), HasSubstr("--min-time is '-1'"));
+}
+
+// Beyond 30 years a moment after as long a time would be no number.
+TEST(GraphbenchOptions, TimesWithoutEndAreLong) {
+    constexpr int64_t kLongNs = 1'000'000'000'000'000'000;
+    const Options options =
+        parse({"--deadline", "1e300", "--cool-down", "9223372036854775807", "--think", "2.5"})
+            .value();
+    EXPECT_EQ(options.nanoseconds("deadline", 1e6), kLongNs);
+    EXPECT_EQ(options.nanoseconds("cool-down", 1e9), kLongNs);
+    EXPECT_EQ(options.nanoseconds("think", 1e6), 2'500'000);
+    EXPECT_EQ(whole_nanoseconds(INFINITY), kLongNs);
+    EXPECT_EQ(whole_nanoseconds(0), 0);
 }
 
 TEST(GraphbenchOptions, CommandLineBeatsFileBeatsEnvironment) {

@@ -25,12 +25,15 @@ class FailingWork final : public Work {
 }  // namespace
 
 std::chrono::microseconds SubmissionFaults::delay_before(LeatPoint signal) const {
+    // In nanoseconds, behind any moment, it is still a number.
+    constexpr std::chrono::microseconds kMost = std::chrono::hours(24 * 365);
+    const std::chrono::microseconds most = std::min(delay, kMost);
     if (delay_seed == 0) {
-        return delay;
+        return most;
     }
     constexpr int kQueueShift = 48;  // beyond the points of any run
     SplitMix random(delay_seed ^ (uint64_t(signal.queue) << kQueueShift) ^ signal.value);
-    return std::chrono::microseconds(int64_t(random.unit() * double(delay.count() + 1)));
+    return std::chrono::microseconds(int64_t(random.unit() * double(most.count() + 1)));
 }
 
 Queues::Queues(const QueueOptions& options)
