@@ -114,7 +114,8 @@ class OperatorInference {
     virtual const Tensor* value(int i) const = 0;
     // The same of an int32 or int64 input, as int64.
     virtual std::optional<std::vector<int64_t>> ints(int i) const = 0;
-    // Needed once for each output that the node has.
+    // Needed once for each output that the node has. Where all inputs' extents are numbers, and all
+    // elements that were asked for are known, `dims` must be numbers, too.
     virtual void set_output(int i, DType dtype, std::optional<std::vector<DimSpec>> dims) = 0;
 };
 
@@ -141,13 +142,20 @@ struct OperatorKernel {
     // Any thread, several threads in different tiles of one node at a time. Tiles write disjoint
     // elements, and results do not depend on how they are grouped. Errors are about values.
     std::function<Status(const KernelCall&)> run;
-    // How many independent tiles the work has, >= 1. Null: one.
+    // How many independent tiles the work has, in [1, kMostTiles]. Null: one.
     std::function<int64_t(const OperatorCall&)> tile_count = {};
-    // Of each thread that runs tiles, >= 0. Null: none.
+    // Of each thread that runs tiles, in [0, kMostScratchBytes]. Null: none.
     std::function<int64_t(const OperatorCall&)> scratch_bytes = {};
+
+    static constexpr int64_t kMostTiles = (int64_t{1} << 40) - 1;
+    static constexpr int64_t kMostScratchBytes = int64_t{1} << 47;  // what a process can address
 };
 
+// Beyond these, or below 0, it is an error of compile(), prepare() or run() that names the node.
 struct OperatorCost {
+    static constexpr double kMostFlops = 1e18;
+    static constexpr int64_t kMostBytes = int64_t{1} << 60;
+
     double flops = 0;
     int64_t bytes = 0;  // read and written
 };

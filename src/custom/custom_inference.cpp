@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/tensor_check.h"
 #include "custom/custom_op_def.h"
 #include "custom/guarded_call.h"
 
@@ -15,7 +16,10 @@ namespace {
 class InferenceOfCustom final : public OperatorInference {
   public:
     explicit InferenceOfCustom(InferContext& context)
-        : context_(context), node_(context.node()), dtypes_(size_t(context.output_count())) {}
+        : context_(context),
+          node_(context.node()),
+          dtypes_(size_t(context.output_count())),
+          dims_(dtypes_.size()) {}
 
     const OperatorNode& node() const override { return node_; }
     int input_count() const override { return context_.input_count(); }
@@ -27,45 +31,94 @@ class InferenceOfCustom final : public OperatorInference {
     const std::optional<std::vector<DimSpec>>& dims(int i) const override {
         return has_input(i) ? context_.input(i).dims : unknown_;
     }
-    const Tensor* value(int i) const override { return has_input(i) ? context_.value(i) : nullptr; }
+    const Tensor* value(int i) const override {
+        const Tensor* known = has_input(i) ? context_.value(i) : nullptr;
+        asked_in_vain_ = asked_in_vain_ || known == nullptr;
+        return known;
+    }
     std::optional<std::vector<int64_t>> ints(int i) const override {
-        return has_input(i) ? context_.ints(i) : std::nullopt;
+        std::optional<std::vector<int64_t>> known = has_input(i) ? context_.ints(i) : std::nullopt;
+        asked_in_vain_ = asked_in_vain_ || !known;
+        return known;
     }
     void set_output(int i, DType dtype, std::optional<std::vector<DimSpec>> dims) override {
         if (i < 0 || i >= output_count()) {
-            if (beyond_ < 0) {
-                beyond_ = std::max(i, 0);
-            }
+            beyond_ = beyond_.value_or(i);
             return;
         }
         dtypes_[size_t(i)] = dtype;
-        context_.set_output(i, dtype, dims);
+        dims_[size_t(i)] = std::move(dims);
     }
 
     // What is wrong with the types that were set.
     Status check_results() const {
-        if (beyond_ >= 0) {
+        if (beyond_) {
             return invalid_argument("inference set output {}, which the node does not have",
-                                    beyond_)
+                                    *beyond_)
                 .with_needed(fmt::format("outputs below {}: see output_count()", output_count()));
         }
+        const bool is_fixed = has_fixed_inputs();
         for (size_t i = 0; i < dtypes_.size(); ++i) {
-            if (dtypes_[i] == DType::kUndefined) {
-                return invalid_argument("inference set no element type of output {}", i)
-                    .with_needed("set_output() for each output of the node");
-            }
+            LEAT_RETURN_IF_ERROR(check_result(i, is_fixed));
         }
         return {};
+    }
+
+    // Precondition: check_results() is ok.
+    void give_results() {
+        for (size_t i = 0; i < dtypes_.size(); ++i) {
+            context_.set_output(int(i), dtypes_[i], std::move(dims_[i]));
+        }
     }
 
     std::span<const DType> output_dtypes() const { return dtypes_; }
 
   private:
+    // Nothing is open that shapes of results may depend on.
+    bool has_fixed_inputs() const {
+        for (int i = 0; i < input_count() && !asked_in_vain_; ++i) {
+            const bool decides = i < 32 && ((context_.node().def->shape_inputs >> i) & 1U) != 0;
+            if (has_input(i) &&
+                (!context_.input(i).fixed_shape() || (decides && context_.value(i) == nullptr))) {
+                return false;
+            }
+        }
+        return !asked_in_vain_;
+    }
+
+    Status check_result(size_t i, bool must_be_fixed) const {
+        const DType dtype = dtypes_[i];
+        if (dtype == DType::kUndefined || !is_known_dtype(dtype)) {
+            return invalid_argument("inference set no element type of output {}", i)
+                .with_found(text_of(dtype))
+                .with_needed("set_output() with one of DType for each output of the node");
+        }
+        bool is_fixed = dims_[i].has_value();
+        for (size_t axis = 0; dims_[i] && axis < dims_[i]->size(); ++axis) {
+            const DimSpec& dim = (*dims_[i])[axis];
+            if (dim.extent() < DimSpec::unknown().extent()) {
+                return invalid_argument("inference set a negative extent of output {}", i)
+                    .with_found(fmt::format("{} at axis {}", dim.extent(), axis))
+                    .with_needed("0 or more, a name, or DimSpec::unknown()");
+            }
+            is_fixed = is_fixed && dim.is_fixed();
+        }
+        if (must_be_fixed && !is_fixed) {
+            return invalid_argument("inference left the shape of output {} open", i)
+                .with_found(TypeInfo::tensor(dtype, dims_[i]).to_string())
+                .with_needed("numbers, as those of all inputs are known");
+        }
+        return {};
+    }
+
     InferContext& context_;
     NodeOfCustom node_;
     const std::optional<std::vector<DimSpec>> unknown_;
+    // By output, as they were set.
     std::vector<DType> dtypes_;
-    int beyond_ = -1;  // the first output that was set but does not exist
+    std::vector<std::optional<std::vector<DimSpec>>> dims_;
+    std::optional<int> beyond_;           // the first output that was set but does not exist
+    mutable bool asked_in_vain_ = false;  // for elements that are not known by now
 };
 
 // Element types of a node's operands against their specifications.
@@ -97,7 +150,7 @@ class TypeCheck {
                            [](DType each) { return name_of(each); });
             return invalid_argument("operand {} ('{}') has an element type that the operator lacks",
                                     operand, spec.name)
-                .with_found(std::string(name_of(dtype)))
+                .with_found(text_of(dtype))
                 .with_needed(fmt::format("{}", fmt::join(names, " or ")));
         }
         if (spec.type_name.empty()) {
@@ -155,6 +208,7 @@ Status infer_custom(InferContext& context) {
     InferenceOfCustom inference(context);
     LEAT_RETURN_IF_ERROR(guarded("inference", [&] { return def.schema.infer(inference); }));
     LEAT_RETURN_IF_ERROR(inference.check_results());
+    inference.give_results();
     return types.check(def.schema.outputs, inference.output_dtypes());
 }
 

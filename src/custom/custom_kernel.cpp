@@ -32,13 +32,31 @@ Result<Division> division_of(const OperatorKernel& kernel, const OperatorCall& c
         division.scratch_bytes = kernel.scratch_bytes ? kernel.scratch_bytes(call) : 0;
         return Status();
     }));
-    if (division.tile_count < 1 || division.scratch_bytes < 0) {
-        return invalid_argument("the kernel divides its work into no tiles")
+    if (division.tile_count < 1 || division.tile_count > OperatorKernel::kMostTiles ||
+        division.scratch_bytes < 0 || division.scratch_bytes > OperatorKernel::kMostScratchBytes) {
+        return invalid_argument("the kernel divides its work into no tiles that can run")
             .with_found(fmt::format("{} tiles with {} bytes of scratch memory", division.tile_count,
                                     division.scratch_bytes))
-            .with_needed("1 tile or more, 0 bytes or more");
+            .with_needed(fmt::format("1 to {} tiles, 0 to {} bytes", OperatorKernel::kMostTiles,
+                                     OperatorKernel::kMostScratchBytes));
     }
     return division;
+}
+
+// Results that nobody reads, and which the kernel gets all the same, are in scratch memory.
+Status check_unread(std::span<const TensorArg> unread) {
+    int64_t left = OperatorKernel::kMostScratchBytes - kAlignmentBytes;
+    for (size_t i = 0; i < unread.size(); ++i) {
+        const int64_t bytes = bytes_of(unread[i]);
+        if (bytes > left) {
+            return out_of_memory("output {}, which nobody reads, does not fit scratch memory", i)
+                .with_found(fmt::format("{} bytes", bytes))
+                .with_needed(fmt::format("at most {}", OperatorKernel::kMostScratchBytes))
+                .with_hint("an output that the operator calls optional is left out then");
+        }
+        left -= aligned_bytes(unread[i]);
+    }
+    return {};
 }
 
 // run() allocates nothing: views, and outputs that nobody reads, are in scratch memory.
@@ -115,6 +133,7 @@ Result<std::unique_ptr<HostKernel>> make_kernel(const PrepareContext& context) {
             outputs[i] = {};
         }
     }
+    LEAT_RETURN_IF_ERROR(check_unread(outputs));
     return std::unique_ptr<HostKernel>(
         std::make_unique<CustomKernel>(context, kernel, division, std::move(outputs)));
 }

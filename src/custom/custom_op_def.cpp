@@ -6,6 +6,7 @@
 #include "custom/custom_inference.h"
 #include "custom/custom_kernel.h"
 #include "custom/guarded_call.h"
+#include "ops/roofline.h"
 
 namespace leat {
 namespace {
@@ -47,34 +48,13 @@ uint32_t in_place_bits(const CustomOperator& schema) {
     return bits;
 }
 
-// What memory moves anyway, and a flop an element: also where the callback fails.
-Cost default_cost(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs) {
-    Cost cost;
-    for (const std::span<const TensorArg> list : {inputs, outputs}) {
-        for (const TensorArg& arg : list) {
-            cost.bytes += storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
-        }
-    }
-    for (const TensorArg& arg : outputs) {
-        cost.flops += double(arg.shape.element_count());
-    }
-    return cost;
-}
-
+// OpDef::cost has no errors. Placement asks it with shapes that it assumes; a wrong answer for
+// those that run is an error of their plan.
 Cost cost_of_custom(const NodeData& node,
                     std::span<const TensorArg> inputs,
                     std::span<const TensorArg> outputs) {
-    const std::vector<TensorView> from = custom::views_of(inputs);
-    const std::vector<TensorView> to = custom::views_of(outputs);
-    const custom::NodeOfCustom view(node);
-    OperatorCost found;
-    // An estimate: without one the plan is as good as without the callback.
-    const Status status = custom::guarded("the cost callback", [&] {
-        found = custom::custom_of(node).schema.cost(OperatorCall{view, from, to});
-        return Status();
-    });
-    const bool is_usable = status.ok() && found.flops >= 0 && found.bytes >= 0;
-    return is_usable ? Cost{found.flops, found.bytes} : default_cost(inputs, outputs);
+    const Result<Cost> cost = custom::checked_cost(node, inputs, outputs);
+    return cost.ok() ? *cost : plain_work(inputs, outputs);
 }
 
 }  // namespace
@@ -124,6 +104,32 @@ const CustomOpDef* find_custom(const OpDef* def) {
 
 const CustomOpDef& custom_of(const NodeData& node) {
     return static_cast<const CustomOpDef&>(*node.def);
+}
+
+Result<Cost> checked_cost(const NodeData& node,
+                          std::span<const TensorArg> inputs,
+                          std::span<const TensorArg> outputs) {
+    const CustomOperator& schema = custom_of(node).schema;
+    if (!schema.cost) {
+        return plain_work(inputs, outputs);
+    }
+    const std::vector<TensorView> from = views_of(inputs);
+    const std::vector<TensorView> to = views_of(outputs);
+    const NodeOfCustom view(node);
+    OperatorCost found;
+    LEAT_RETURN_IF_ERROR(guarded("the cost callback", [&] {
+        found = schema.cost(OperatorCall{view, from, to});
+        return Status();
+    }));
+    const bool is_cost = found.flops >= 0 && found.flops <= OperatorCost::kMostFlops &&
+                         found.bytes >= 0 && found.bytes <= OperatorCost::kMostBytes;
+    if (!is_cost) {
+        return invalid_argument("the cost callback gives no cost")
+            .with_found(fmt::format("{} flops and {} bytes", found.flops, found.bytes))
+            .with_needed(fmt::format("0 to {:g} flops, and 0 to {} bytes", OperatorCost::kMostFlops,
+                                     OperatorCost::kMostBytes));
+    }
+    return Cost{found.flops, found.bytes};
 }
 
 void add_defaults(NodeData& node) {

@@ -57,6 +57,13 @@ class NodeOfCustom final : public OperatorNode {
     const NodeData& node_;
 };
 
+// What the operator's cost callback says, or what memory moves anyway and a flop an element where
+// it has none. An error names the callback that threw, or the number that is none of a cost.
+// Precondition: the node is one of a custom operator.
+Result<Cost> checked_cost(const NodeData& node,
+                          std::span<const TensorArg> inputs,
+                          std::span<const TensorArg> outputs);
+
 TensorView view_of(const TensorArg& arg);
 std::vector<TensorView> views_of(std::span<const TensorArg> args);
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <variant>
 
+#include "base/tensor_check.h"
 #include "graph/op_def.h"
 
 namespace leat::custom {
@@ -52,6 +54,16 @@ Status check_operands(const std::vector<OperandSpec>& operands, const char* what
                 .with_needed("only the last one may be");
         }
     }
+    for (const OperandSpec& operand : operands) {
+        for (const DType dtype : operand.dtypes) {
+            if (dtype == DType::kUndefined || !is_known_dtype(dtype)) {
+                return invalid_argument("{} '{}' may have an element type that there is not", what,
+                                        operand.name)
+                    .with_found(text_of(dtype))
+                    .with_needed("types of DType, or an empty list for any");
+            }
+        }
+    }
     return {};
 }
 
@@ -85,6 +97,11 @@ Status check_declared(const std::vector<AttributeSpec>& attributes) {
         if (spec.name.empty() || !seen.insert(spec.name).second) {
             return invalid_argument("attribute '{}' is declared twice, or has no name", spec.name);
         }
+        if (size_t(spec.type) >= std::variant_size_v<AttributeValue>) {
+            return invalid_argument("attribute '{}' is of no type", spec.name)
+                .with_found(fmt::format("type {}", int(spec.type)))
+                .with_needed("one of AttributeType");
+        }
         if (!spec.default_value) {
             continue;
         }
@@ -96,6 +113,12 @@ Status check_declared(const std::vector<AttributeSpec>& attributes) {
         if (spec.is_required) {
             return invalid_argument("attribute '{}' is required and has a default", spec.name)
                 .with_needed("one of both");
+        }
+        const auto* tensor = std::get_if<Tensor>(&*spec.default_value);
+        if (Status status = tensor == nullptr ? Status() : check_tensor(*tensor); !status.ok()) {
+            return invalid_argument("the default of attribute '{}': {}", spec.name, status.text())
+                .with_found(status.found())
+                .with_needed(status.needed());
         }
     }
     return {};

@@ -1,5 +1,6 @@
 #include "ops/type_checks.h"
 
+#include <algorithm>
 #include <string>
 
 namespace leat {
@@ -18,10 +19,13 @@ std::string names_of(DTypeSet types) {
 }
 
 int64_t bytes_of_all(std::span<const TensorArg> args) {
+    // More than any machine has: sums of several such numbers are numbers, too.
+    constexpr int64_t kMost = int64_t{1} << 60;
     int64_t bytes = 0;
     for (const TensorArg& arg : args) {
         if (arg.present()) {
-            bytes += storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0);
+            const int64_t own = storage_bytes(arg.dtype, arg.shape.element_count()).value_or(kMost);
+            bytes += std::min(own, kMost - bytes);
         }
     }
     return bytes;

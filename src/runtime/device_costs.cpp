@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "custom/custom_op_def.h"
 #include "runtime/device_part.h"
 
 namespace leat {
@@ -187,19 +188,29 @@ TensorArg operand_of(const TypeInfo& type, int64_t assumed_extent, bool& has_ope
     return row_major_arg(type.dtype, shape, nullptr);
 }
 
-std::optional<Cost> work_of_node(const NodeData& node, std::span<const TensorArg> values) {
+struct NodeArgs {
     std::vector<TensorArg> inputs;
     std::vector<TensorArg> outputs;
+};
+
+// nullopt: some operand is not present.
+std::optional<NodeArgs> args_of_node(const NodeData& node, std::span<const TensorArg> values) {
+    NodeArgs args;
     for (const bool is_input : {true, false}) {
         for (const ValueId id : is_input ? node.inputs : node.outputs) {
             if (id.valid() && !values[size_t(id.index)].present()) {
                 return std::nullopt;
             }
-            (is_input ? inputs : outputs)
+            (is_input ? args.inputs : args.outputs)
                 .push_back(id.valid() ? values[size_t(id.index)] : TensorArg());
         }
     }
-    return work_of(node, inputs, outputs);
+    return args;
+}
+
+std::optional<Cost> work_of_node(const NodeData& node, std::span<const TensorArg> values) {
+    const std::optional<NodeArgs> args = args_of_node(node, values);
+    return args ? std::optional(work_of(node, args->inputs, args->outputs)) : std::nullopt;
 }
 
 }  // namespace
@@ -230,6 +241,20 @@ GraphWork work_of_graph(const GraphData& graph,
         work.op_types.emplace_back(node.op_type);
     }
     return work;
+}
+
+Status check_costs(const GraphData& graph, const GraphWork& work) {
+    for (const NodeData& node : graph.nodes) {
+        const bool is_custom = custom::find_custom(node.def) != nullptr;
+        const std::optional<NodeArgs> args =
+            is_custom ? args_of_node(node, work.values) : std::nullopt;
+        Status status =
+            args ? custom::checked_cost(node, args->inputs, args->outputs).error() : Status();
+        if (!status.ok()) {
+            return std::move(status).with_node(node.label()).with_file(graph.file);
+        }
+    }
+    return {};
 }
 
 std::vector<NodeEstimate> node_estimates(const GraphWork& work,

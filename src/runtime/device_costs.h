@@ -84,6 +84,9 @@ GraphWork work_of_graph(const GraphData& graph,
                         std::span<const std::shared_ptr<const ValueFact>> facts,
                         int64_t assumed_extent = 1);
 
+// An error names the node of a custom operator whose cost callback throws, or gives no cost.
+Status check_costs(const GraphData& graph, const GraphWork& work);
+
 // Of every node on every device of the list, [node][device]: what was measured, what the backend
 // reports, or made of rates. 0 where the work is not known.
 std::vector<NodeEstimate> node_estimates(const GraphWork& work,

@@ -48,6 +48,10 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     keep_for_fallback(chosen.placement, fallback_device, asked);
     const AssumedShapes shapes = assume_shapes(graph, options);
     chosen.work = work_of_graph(graph, shapes.facts);
+    const bool has_assumed_extents = shapes.has_assumed_extents || chosen.work.has_open_extents;
+    if (!has_assumed_extents) {
+        LEAT_RETURN_IF_ERROR(check_costs(graph, chosen.work));
+    }
     LEAT_ASSIGN_OR_RETURN(
         CostPlacement found,
         place_by_cost(
@@ -62,8 +66,7 @@ Status place_where_forecast_is_shortest(const CompileOptions& options,
     if (chosen.clusters.size() == found.clusters.size()) {
         chosen.order = std::move(found.order);
     }
-    chosen.forecast.has_assumed_extents =
-        shapes.has_assumed_extents || chosen.work.has_open_extents;
+    chosen.forecast.has_assumed_extents = has_assumed_extents;
     return {};
 }
 

@@ -13,6 +13,7 @@
 #include "memory/memory_planner.h"
 #include "partition/partition.h"
 #include "runtime/forecast_order.h"
+#include "runtime/kernel_answers.h"
 #include "runtime/layout_choice.h"
 #include "runtime/part_check.h"
 #include "runtime/plan_devices.h"
@@ -178,12 +179,23 @@ class PlanBuilder {
 
     // Every value that a step touches must be a tensor of fixed shape.
     Status check_facts() {
+        SizeSum bytes;
+        for (const ValueId id : graph_.inputs) {
+            LEAT_RETURN_IF_ERROR(bytes.add(fact(id).type, graph_.value(id).name));
+        }
         described_at_.assign(graph_.values.size(), -1);
         described_.reserve(graph_.nodes.size() + graph_.inputs.size());
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
             for (ValueId id : node.outputs) {
-                if (!plan_->needed[n] || !id.valid() || describe_as_twin(n, id)) {
+                if (!plan_->needed[n] || !id.valid()) {
+                    continue;
+                }
+                Status status = bytes.add(fact(id).type, graph_.value(id).name);
+                if (!status.ok()) {
+                    return std::move(status).with_node(node.label());
+                }
+                if (describe_as_twin(n, id)) {
                     continue;
                 }
                 const TypeInfo& type = fact(id).type;
@@ -470,8 +482,8 @@ class PlanBuilder {
                 LEAT_RETURN_IF_ERROR(bind_constant(node.inputs[i], args[i], /*only_small=*/false));
             }
         }
-        if (prepared.cost_ns == 0) {
-            prepared.cost_ns = estimate_ns(node, prepare);
+        if (Status status = complete(prepare, prepared); !status.ok()) {
+            return std::move(status).with_node(node.label());
         }
         plan_->args.insert(plan_->args.end(), args.begin(), args.end());
         plan_->steps.push_back(step);
@@ -546,20 +558,13 @@ class PlanBuilder {
                 args.subspan(node.inputs.size(), node.outputs.size())};
     }
 
-    // One worker at 10 flops a nanosecond and 10 bytes a nanosecond: only small against large
-    // matters.
-    static double estimate_ns(const NodeData& node, const PrepareContext& context) {
-        if (node.def->cost != nullptr) {
-            const Cost cost = node.def->cost(node, context.inputs, context.outputs);
-            return cost.flops / 10 + double(cost.bytes) / 10;
+    // What the kernel says of itself, with a cost where it says none.
+    static Status complete(const PrepareContext& context, HostKernel& kernel) {
+        if (kernel.cost_ns == 0) {
+            LEAT_ASSIGN_OR_RETURN(kernel.cost_ns,
+                                  estimate_ns(context.node, context.inputs, context.outputs));
         }
-        double bytes = 0;
-        for (std::span<const TensorArg> side : {context.inputs, context.outputs}) {
-            for (const TensorArg& arg : side) {
-                bytes += double(storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0));
-            }
-        }
-        return bytes / 10;
+        return check_kernel(kernel);
     }
 
     void describe_memory() {
@@ -642,7 +647,8 @@ class PlanBuilder {
             step.cost_ns = kernel.cost_ns;
             if (!context_.cost_factors.empty() && !step.is_transfer) {
                 const auto node = size_t(step.node - graph_.nodes.data());
-                step.cost_ns *= context_.cost_factors[node];
+                step.cost_ns =
+                    std::min(step.cost_ns * context_.cost_factors[node], kMostEstimatedNs);
             }
             step.virtual_ns = virtual_ns_of(step);
             plan_->scratch_bytes = std::max(

@@ -5,6 +5,7 @@
 
 #include "base/out_of_memory.h"
 #include "memory/page_placement.h"
+#include "runtime/kernel_answers.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
@@ -53,9 +54,12 @@ Status Request::Impl::time_steps(const Instance& instance,
         const auto outs = args.subspan(size_t(step.first_arg) + size_t(step.input_count),
                                        size_t(step.output_count));
         if (step.node->def->cost != nullptr) {
-            const Cost cost = step.node->def->cost(*step.node, ins, outs);
-            time.flops += cost.flops;
-            time.bytes += cost.bytes;
+            const Result<Cost> cost = checked_cost(*step.node, ins, outs);
+            if (!cost.ok()) {
+                return cost.error().with_node(step.node->label());
+            }
+            time.flops += cost->flops;
+            time.bytes += cost->bytes;
         }
         time.shapes += is_first ? "" : "; ";
         for (const TensorArg& arg : ins) {
