@@ -17,7 +17,8 @@
 // does the calling thread inside of take(). A Runtime of one thread has no helpers, and there
 // requests go on in submit() and take() only.
 //
-// Used by one thread at a time. Results and errors as of Request::run.
+// Used by one thread at a time: submit() and take() beside one of both are kBusy. Results and
+// errors as of Request::run.
 #pragma once
 
 #include <memory>
@@ -53,10 +54,12 @@ class LEAT_API RequestQueue {
     // The request that submit() starts, bound as it was left depth() runs ago. Where the queue is
     // full it is the oldest in flight, of which nothing may be changed: kBusy. Stays the queue's.
     Request& next();
-    // Starts it. kBusy: the queue is full. After any error it is not in flight.
+    // Starts it. kBusy: the queue is full, or another call uses the queue or the request. After any
+    // error it is not in flight.
     Status submit(const RunOptions& options = {});
     // Waits for the oldest request and removes it from the queue. Its results are valid until the
-    // next call of next(). Its error ends no other request. kNotFound: the queue is empty.
+    // next call of next(). Its error ends no other request. kNotFound: the queue is empty; kBusy:
+    // another call uses it.
     Result<Request*> take();
 
     struct Impl;

@@ -1,9 +1,10 @@
 // Runtime, CompiledGraph, Request: from a Graph to results.
 //
 // Runtime owns threads, topology and packed weights; CompiledGraph is immutable and may be shared
-// by any number of threads; a Request owns its memory and is used by one thread at a time. Nothing
-// here throws (but see status.h about memory that runs out), writes to stdout or stderr, or aborts
-// on input. Objects may be destroyed in any order: each keeps what it needs alive.
+// by any number of threads; a Request owns its memory and is used by one thread at a time: what a
+// second one calls meanwhile is kBusy. Nothing here throws (but see status.h about memory that runs
+// out), writes to stdout or stderr, or aborts on input. Objects may be destroyed in any order: each
+// keeps what it needs alive.
 #pragma once
 
 #include <chrono>
@@ -30,6 +31,7 @@
 namespace leat {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+// What it throws is ignored.
 using Logger = std::function<void(LogLevel, std::string_view)>;
 
 // Which CPUs are one compute domain, with memory of its own. kAuto: those of a NUMA node.
@@ -68,7 +70,7 @@ struct NumaOptions {
     // Memory that does not fit its node is an error of compile(), prepare() and make_request(),
     // instead of going to another node.
     bool is_strict = false;
-    // Of leat's memory on each node; 0: what is free there, and what control groups allow.
+    // Of leat's memory on each node; 0 and less: what is free there, and what control groups allow.
     int64_t node_limit_bytes = 0;
     // A loaded hwloc_topology_t of the host program, read by the Runtime's constructor only: then
     // none is loaded. Null: leat loads one, once per process.
@@ -369,7 +371,9 @@ struct RequestOptions {
 };
 
 struct RunOptions {
-    std::optional<std::chrono::nanoseconds> deadline;  // from the call of run()
+    // From the call of run(): kTimeout where it has passed. 0 and less have; nanoseconds::max()
+    // never does.
+    std::optional<std::chrono::nanoseconds> deadline;
     std::stop_token stop;
 };
 
@@ -440,6 +444,9 @@ struct DivisionReport {
 
 class RequestQueue;
 
+// Used by one thread at a time, and by nobody while it is in flight in a queue; results and reports
+// may be read by several threads. A call beside one that excludes it changes nothing: it is kBusy,
+// or, where it returns no Status, tells nothing.
 class LEAT_API Request {
   public:
     ~Request();
@@ -447,8 +454,10 @@ class LEAT_API Request {
     Request& operator=(Request&&) noexcept;
 
     // Binds caller memory to an input, without a copy: it must stay valid and unchanged until the
-    // run ends. The shape may differ from call to call; a mismatch with the graph's declaration is
-    // an error that names both. Non-tensor inputs (sequences, optionals) take a Value.
+    // run ends. It may be filled anew before the next run, which reads it again. Memory that is not
+    // aligned to its elements is copied when a run begins. The shape may differ from call to call;
+    // a mismatch with the graph's declaration is an error that names both. Non-tensor inputs
+    // (sequences, optionals) take a Value.
     // A default input (CompiledGraph::default_inputs) that is bound for the first time compiles the
     // graph again, with this input open; the result is kept for other requests. It can be bound
     // again, but not be given up.
@@ -462,8 +471,10 @@ class LEAT_API Request {
     Status bind(std::string_view input, std::span<const T> values) {
         return bind_memory(input, kDTypeOf<T>, std::nullopt, values.data(), int64_t(values.size()));
     }
-    // Lets an output be written straight to caller memory. The shape must be the one that the run
-    // gives.
+    // Lets an output be written straight to caller memory; an undefined tensor ends that. The shape
+    // must be the one that the run gives. A run is invalid_argument where the memory shares a byte
+    // with another output, with an input, or with the request's own memory, in which other results
+    // are: nor may these be bound as inputs. After a run that failed it holds anything.
     Status bind_output(std::string_view output, Tensor tensor);
 
     // Plans for these shapes (and the bound values of shape-deciding inputs) now, so that the next
@@ -471,19 +482,21 @@ class LEAT_API Request {
     Status prepare(const InputShapes& shapes);
 
     // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
-    // the values of shape-deciding inputs, are those of a plan that this request holds.
+    // the values of shape-deciding inputs, are those of a plan that this request holds. After an
+    // error there are no results, neither of this run nor of an earlier one.
     Status run(const RunOptions& options = {});
     // Runs step by step on the calling thread, timing each. In the order of the graph's nodes;
     // shards of a divided batch are added up.
     Result<std::vector<StepTime>> profile();
 
     // Result of the last run; a view that is valid until the next run, prepare or destruction.
+    // kNotFound: there is none, as nothing ran, or the last run failed.
     Result<Value> output(std::string_view name) const;
-    // The elements of a tensor output; empty if the name or type does not match.
+    // The elements of a tensor output; empty if the name or type does not match, or there is none.
     template <class T>
     std::span<const T> get(std::string_view name) const {
-        const Tensor* tensor = find_output(name, kDTypeOf<T>);
-        return tensor == nullptr ? std::span<const T>() : tensor->data<T>();
+        const Elements found = find_elements(name, kDTypeOf<T>);
+        return {static_cast<const T*>(found.data), found.count};
     }
     // Threads that ran at least one tile in the last run, the calling thread among them.
     int threads_used() const;
@@ -496,7 +509,7 @@ class LEAT_API Request {
     // page: not for the hot path.
     PlacementReport placement_report() const;
     // Gives the request's memory back to the system until the next run. Outputs of the last run are
-    // gone.
+    // gone. Nothing happens while the request is in flight, or another thread uses it.
     void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
     // opens, with the pages of placement_report(); without events if the graph was compiled without
@@ -512,9 +525,11 @@ class LEAT_API Request {
                        std::optional<Shape> shape,
                        const void* data,
                        int64_t count);
-    template <class Bind>
-    Status bind_by_name(std::string_view input, const Bind& bind);
-    const Tensor* find_output(std::string_view name, DType dtype) const;
+    struct Elements {
+        const void* data = nullptr;
+        size_t count = 0;
+    };
+    Elements find_elements(std::string_view name, DType dtype) const;
     friend class RequestQueue;
     std::unique_ptr<Impl> impl_;
 };

@@ -463,8 +463,8 @@ Result<Request> CompiledGraph::make_request(const RequestOptions& options) const
         LEAT_RETURN_IF_ERROR(impl_->files.check());
         LEAT_ASSIGN_OR_RETURN(const RequestPlace place, impl_->runtime->place_request(options));
         auto request = std::make_unique<Request::Impl>(impl_, place);
-        LEAT_RETURN_IF_ERROR(request->check_count());
-        LEAT_RETURN_IF_ERROR(request->reserve());
+        LEAT_RETURN_IF_ERROR(request->state->check_count());
+        LEAT_RETURN_IF_ERROR(request->state->reserve());
         return Request(std::move(request));
     });
 }

@@ -286,6 +286,17 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
     return state_.trace_json(names, {counters, devices.rows, devices.arrows});
 }
 
+bool Instance::uses_memory(const ByteRange& range) const {
+    const auto meets = [&range](const void* data, int64_t bytes) {
+        const auto begin = int64_t(reinterpret_cast<uintptr_t>(data));
+        return range.meets({begin, begin + bytes});
+    };
+    return meets(arena_->data(), arena_->size_bytes()) ||
+           std::any_of(strings_.begin(), strings_.end(), [&](const std::vector<std::string>& all) {
+               return meets(all.data(), int64_t(all.size() * sizeof(std::string)));
+           });
+}
+
 const std::byte* Instance::output_data(int output) const {
     const Storage& storage = plan_->outputs[size_t(output)].storage;
     switch (storage.kind) {

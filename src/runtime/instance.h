@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_range.h"
 #include "leat/scheduler/executor.h"
 #include "memory/slab.h"
 #include "runtime/device_trace.h"
@@ -50,6 +51,8 @@ class Instance {
     // The elements of a tensor output after a run.
     const std::byte* output_data(int output) const;
     const std::shared_ptr<const Slab>& arena() const { return arena_; }
+    // True if a run may write some of these bytes, given by address, as its own.
+    bool uses_memory(const ByteRange& range) const;
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }

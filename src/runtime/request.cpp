@@ -1,37 +1,33 @@
+// A request's runs, and the calls of the program that lead to them.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "base/tensor_check.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
-namespace {
-
-std::string describe(const Tensor& tensor) {
-    return fmt::format("{}[{}]", name_of(tensor.dtype()), tensor.shape().to_string());
-}
-
-}  // namespace
 
 scheduler::RunControl control_of(const RunOptions& options) {
     scheduler::RunControl control;
     control.stop = options.stop;
     if (options.deadline) {
-        control.deadline = std::chrono::steady_clock::now() + *options.deadline;
+        control.deadline = deadline_after(*options.deadline);
     }
     return control;
 }
 
-Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace place)
+RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace place)
     : compiled(std::move(graph)),
       inputs(compiled->graph.inputs.size()),
       bound(compiled->graph.inputs.size(), false),
       user_outputs(compiled->graph.outputs.size()),
       results(compiled->graph.outputs.size()),
+      unaligned_(compiled->graph.inputs.size()),
+      input_ranges_(compiled->graph.inputs.size()),
       counted_(compiled->request_count),
-      place_(place),
       home_(place.group),
       divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs.empty()),
       active_(1, place.group) {
@@ -43,7 +39,7 @@ Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace pla
     }
 }
 
-Status Request::Impl::check_count() const {
+Status RequestState::check_count() const {
     const CompileOptions& options = compiled->options;
     if (options.memory_limit_bytes <= 0 || counted_.others < options.max_requests) {
         return {};
@@ -56,7 +52,7 @@ Status Request::Impl::check_count() const {
         .with_hint("destroy a request, or compile with a larger max_requests");
 }
 
-Status Request::Impl::reserve() {
+Status RequestState::reserve() {
     if (divides_batches_) {
         const Result<std::vector<Shape>> shapes = compiled->complete_shapes({});
         return shapes.ok() ? select_instances(*shapes) : Status();
@@ -68,144 +64,7 @@ Status Request::Impl::reserve() {
     return plans.empty() ? Status() : home.use(plans.front());
 }
 
-Status Request::Impl::bind(int input, Value value) {
-    const ValueData& declared = compiled->graph.value(compiled->graph.inputs[size_t(input)]);
-    const bool wants_tensor = declared.type.is_tensor();
-    if (value.is_tensor() != wants_tensor) {
-        return invalid_argument("input '{}' has the wrong kind", declared.name)
-            .with_file(compiled->graph.file)
-            .with_found(value.is_tensor() ? "a tensor" : "a sequence or optional")
-            .with_needed(declared.type.to_string());
-    }
-    if (wants_tensor) {
-        Tensor& tensor = value.tensor();
-        if (tensor.dtype() != declared.type.dtype) {
-            return invalid_argument("input '{}' has the wrong element type", declared.name)
-                .with_file(compiled->graph.file)
-                .with_found(describe(tensor))
-                .with_needed(declared.type.to_string());
-        }
-        if (!tensor.is_aligned()) {
-            LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-            std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-            compiled->runtime->log(LogLevel::kInfo,
-                                   fmt::format("input '{}' is not aligned: copied", declared.name));
-            tensor = std::move(copy);
-        }
-    }
-    inputs[size_t(input)] = std::move(value);
-    bound[size_t(input)] = true;
-    return {};
-}
-
-Result<std::unique_ptr<Request::Impl>> Request::Impl::with_open(
-    std::string_view default_input) const {
-    const std::shared_ptr<CompiledGraph::Impl>& original = closed == nullptr ? compiled : closed;
-    std::vector<std::string> names = opened;
-    names.insert(std::lower_bound(names.begin(), names.end(), default_input),
-                 std::string(default_input));
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> graph,
-                          original->open_defaults(names));
-    auto request = std::make_unique<Impl>(std::move(graph), place_);
-    LEAT_RETURN_IF_ERROR(request->check_count());
-    LEAT_RETURN_IF_ERROR(request->reserve());
-    request->closed = original;
-    request->opened = std::move(names);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        const std::string& name = compiled->graph.value(compiled->graph.inputs[i]).name;
-        LEAT_ASSIGN_OR_RETURN(const int same, request->compiled->find_input(name));
-        request->inputs[size_t(same)] = inputs[i];
-        request->bound[size_t(same)] = bound[i];
-    }
-    request->user_outputs = user_outputs;
-    request->results = results;
-    return request;
-}
-
-Status Request::Impl::bind_output(int output, Tensor tensor) {
-    if (tensor.defined() && (tensor.dtype() == DType::kString || !tensor.is_aligned())) {
-        return invalid_argument("output '{}' cannot be bound to this memory",
-                                compiled->graph.output_names[size_t(output)])
-            .with_found(describe(tensor) + (tensor.is_aligned() ? "" : ", unaligned"))
-            .with_needed("aligned memory of a numeric type");
-    }
-    user_outputs[size_t(output)] = std::move(tensor);
-    return {};
-}
-
-Status Request::Impl::check_bound() const {
-    for (size_t i = 0; i < bound.size(); ++i) {
-        if (!bound[i]) {
-            const ValueData& value = compiled->graph.value(compiled->graph.inputs[i]);
-            return invalid_argument("input '{}' is missing", value.name)
-                .with_file(compiled->graph.file)
-                .with_needed(value.type.to_string())
-                .with_hint("bind every input before run()");
-        }
-    }
-    return {};
-}
-
-// Where a part's rows begin in the whole.
-int64_t Request::Impl::first_byte(const Tensor& whole, int part) const {
-    if (!is_divided() || whole.byte_count() == 0) {
-        return 0;
-    }
-    const int64_t row_bytes = whole.byte_count() / whole.shape()[0];
-    return division_->rows[size_t(part)].begin * row_bytes;
-}
-
-// Where an output is written to; null: to the arena.
-Tensor* Request::Impl::target_of(int output) {
-    Tensor& user = user_outputs[size_t(output)];
-    if (user.defined()) {
-        return &user;
-    }
-    return is_divided() ? &division_->outputs[size_t(output)] : nullptr;
-}
-
-Status Request::Impl::check_user_outputs() const {
-    for (size_t i = 0; i < user_outputs.size(); ++i) {
-        const Tensor& tensor = user_outputs[i];
-        const PlanOutput& output = current()->plan().outputs[i];
-        const Shape& shape = is_divided() ? division_->outputs[i].shape() : output.shape;
-        if (tensor.defined() && (tensor.dtype() != output.dtype || !(tensor.shape() == shape))) {
-            return invalid_argument("output '{}' is bound to memory of another shape",
-                                    compiled->graph.output_names[i])
-                .with_file(compiled->graph.file)
-                .with_found(describe(tensor))
-                .with_needed(fmt::format("{}[{}]", name_of(output.dtype), shape.to_string()));
-        }
-    }
-    return {};
-}
-
-// Points the current instances at what is bound now; only addresses, no allocation.
-Status Request::Impl::bind_addresses() {
-    LEAT_RETURN_IF_ERROR(check_user_outputs());
-    for (const int part : active_) {
-        Instance& instance = *parts_[size_t(part)].current();
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i].is_tensor()) {
-                const Tensor& tensor = inputs[i].tensor();
-                const bool is_part = is_divided() && division_->is_divided_input[i];
-                instance.set_input(int(i),
-                                   tensor.bytes() + (is_part ? first_byte(tensor, part) : 0));
-            }
-        }
-        for (size_t i = 0; i < results.size(); ++i) {
-            instance.set_output(int(i), nullptr);
-        }
-        for (size_t i = 0; i < results.size(); ++i) {
-            if (Tensor* target = target_of(int(i))) {
-                instance.set_output(int(i), target->mutable_bytes() + first_byte(*target, part));
-            }
-        }
-    }
-    return {};
-}
-
-Status Request::Impl::collect_results() {
+Status RequestState::collect_results() {
     for (size_t i = 0; i < results.size(); ++i) {
         const PlanOutput& output = current()->plan().outputs[i];
         if (output.dtype ==
@@ -227,11 +86,12 @@ Status Request::Impl::collect_results() {
                                                   current()->arena()))
                              : Value(*target);
     }
+    has_results_ = true;
     return {};
 }
 
 // Where it is not there already: an output that is an input or a constant.
-void Request::Impl::copy_output(int output, int part, Tensor& target) {
+void RequestState::copy_output(int output, int part, Tensor& target) {
     const Instance& instance = *parts_[size_t(part)].current();
     const PlanOutput& planned = instance.plan().outputs[size_t(output)];
     const std::byte* data = instance.output_data(output);
@@ -242,22 +102,15 @@ void Request::Impl::copy_output(int output, int part, Tensor& target) {
     }
 }
 
-Status Request::Impl::check_not_started() const {
-    return is_started_ ? make_error(StatusCode::kBusy, "the request is in flight")
-                             .with_file(compiled->graph.file)
-                             .with_hint("take its results from the queue first")
-                       : Status();
-}
-
-Status Request::Impl::run(const RunOptions& options) {
-    LEAT_RETURN_IF_ERROR(check_not_started());
+Status RequestState::run(const RunOptions& options) {
+    has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     Status status = wait_for_parts(1, run_here(control_of(options)));
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
-Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hold) {
-    LEAT_RETURN_IF_ERROR(check_not_started());
+Status RequestState::prepare_start(bool takes_hold) {
+    has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     started_ = 0;
     LEAT_RETURN_IF_ERROR(select_instances({}));
@@ -265,15 +118,17 @@ Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hol
     if (takes_hold && clock() != nullptr) {
         clock()->hold_for_caller();
     }
-    is_started_ = true;
+    return {};
+}
+
+void RequestState::start(const scheduler::RunControl& control) {
     for (const int part : active_) {
         ++started_;
         parts_[size_t(part)].start(control);
     }
-    return {};
 }
 
-bool Request::Impl::work() {
+bool RequestState::work() {
     bool has_ended = true;
     for (const int part : active_) {
         has_ended = parts_[size_t(part)].work() && has_ended;
@@ -281,7 +136,7 @@ bool Request::Impl::work() {
     return has_ended;
 }
 
-void Request::Impl::abandon_clocks() {
+void RequestState::abandon_clocks() {
     for (const int part : active_) {
         if (RunClock* const own = parts_[size_t(part)].current()->clock()) {
             own->abandon();
@@ -289,20 +144,19 @@ void Request::Impl::abandon_clocks() {
     }
 }
 
-void Request::Impl::cancel() {
+void RequestState::cancel() {
     for (const int part : active_) {
         parts_[size_t(part)].cancel();
     }
 }
 
-Status Request::Impl::finish() {
-    is_started_ = false;
+Status RequestState::finish() {
     Status status = wait_for_parts(0, {});
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
 // The calling thread goes from node to node to help.
-Status Request::Impl::wait_for_parts(size_t begin, Status status) {
+Status RequestState::wait_for_parts(size_t begin, Status status) {
     for (size_t i = begin; i < started_; ++i) {
         RequestPart& part = parts_[size_t(active_[i])];
         if (!status.ok()) {
@@ -318,7 +172,7 @@ Status Request::Impl::wait_for_parts(size_t begin, Status status) {
 
 // Selects what runs, starts the other parts, and runs the first: that of the request's home, if it
 // has rows.
-Status Request::Impl::run_here(const scheduler::RunControl& control) {
+Status RequestState::run_here(const scheduler::RunControl& control) {
     struct Visit {
         explicit Visit(RequestPart& entered) : part(entered) { part.enter(); }
         ~Visit() { part.leave(); }
@@ -336,11 +190,92 @@ Status Request::Impl::run_here(const scheduler::RunControl& control) {
     return own.run(control);
 }
 
-void Request::Impl::trim() {
+void RequestState::trim() {
     for (RequestPart& part : parts_) {
         part.trim();
     }
+    has_results_ = false;
     std::fill(results.begin(), results.end(), Value());
+}
+
+Status RequestState::prepare(const InputShapes& shapes) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, compiled->complete_shapes(shapes));
+    for (const int input : compiled->deciding_inputs) {
+        if (!bound[size_t(input)]) {
+            return invalid_argument(
+                       "the value of input '{}' decides shapes",
+                       compiled->graph.value(compiled->graph.inputs[size_t(input)]).name)
+                .with_hint("bind it before prepare()");
+        }
+    }
+    has_results_ = false;
+    return select_instances(complete);
+}
+
+Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace where)
+    : made_of(std::move(graph)),
+      place(where),
+      state(std::make_unique<RequestState>(made_of, place)) {}
+
+Status Request::Impl::busy() const {
+    Status status = is_started()
+                        ? make_error(StatusCode::kBusy, "the request is in flight")
+                              .with_hint("take its results from the queue first")
+                        : make_error(StatusCode::kBusy, "the request is in use by another call")
+                              .with_hint("make a request for each thread");
+    return std::move(status).with_file(made_of->graph.file);
+}
+
+Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
+    std::string_view default_input) const {
+    std::vector<std::string> names = opened_;
+    names.insert(std::lower_bound(names.begin(), names.end(), default_input),
+                 std::string(default_input));
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> graph,
+                          made_of->open_defaults(names));
+    auto open = std::make_unique<RequestState>(std::move(graph), place);
+    LEAT_RETURN_IF_ERROR(open->check_count());
+    LEAT_RETURN_IF_ERROR(open->reserve());
+    LEAT_RETURN_IF_ERROR(open->take_over(*state));
+    return open;
+}
+
+template <class Bind>
+Status Request::Impl::bind(std::string_view input, const Bind& bind) {
+    if (!state->compiled->is_default_input(input)) {
+        LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->find_input(input));
+        return bind(*state, index);
+    }
+    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(input));
+    LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(input));
+    LEAT_RETURN_IF_ERROR(bind(*open, index));
+    opened_.insert(std::lower_bound(opened_.begin(), opened_.end(), input), std::string(input));
+    state = std::move(open);
+    return {};
+}
+
+Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hold) {
+    Use use(users);
+    if (!use.has_begun()) {
+        return busy();
+    }
+    LEAT_RETURN_IF_ERROR(state->prepare_start(takes_hold));
+    is_started_.store(true, std::memory_order_relaxed);
+    use.keep();  // until finish()
+    state->start(control);
+    return {};
+}
+
+Status Request::Impl::finish() {
+    struct EndOfUse {
+        ~EndOfUse() {
+            request.is_started_.store(false, std::memory_order_relaxed);
+            request.users.end();
+        }
+        Request::Impl& request;
+    };
+    const EndOfUse end{*this};
+    return state->finish();
 }
 
 Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -348,28 +283,10 @@ Request::~Request() = default;
 Request::Request(Request&&) noexcept = default;
 Request& Request::operator=(Request&&) noexcept = default;
 
-// Calls bind(request, index of the input). Where a default input is bound for the first time, that
-// is a request of another graph, which takes the place of this one's unless binding fails.
-template <class Bind>
-Status Request::bind_by_name(std::string_view input, const Bind& bind) {
-    LEAT_RETURN_IF_ERROR(impl_->check_not_started());
-    std::unique_ptr<Impl> opened;
-    if (impl_->compiled->is_default_input(input)) {
-        LEAT_ASSIGN_OR_RETURN(opened, impl_->with_open(input));
-    }
-    Impl& request = opened == nullptr ? *impl_ : *opened;
-    LEAT_ASSIGN_OR_RETURN(const int index, request.compiled->find_input(input));
-    LEAT_RETURN_IF_ERROR(bind(request, index));
-    if (opened != nullptr) {
-        impl_ = std::move(opened);
-    }
-    return {};
-}
-
 Status Request::bind(std::string_view input, const Value& value) {
-    return catch_bad_alloc("bind the input", [&]() -> Status {
-        return bind_by_name(input,
-                            [&](Impl& request, int index) { return request.bind(index, value); });
+    return impl_->use_alone("bind the input", [&]() -> Status {
+        return impl_->bind(
+            input, [&](RequestState& state, int index) { return state.bind(index, value); });
     });
 }
 
@@ -378,78 +295,82 @@ Status Request::bind_memory(std::string_view input,
                             std::optional<Shape> shape,
                             const void* data,
                             int64_t count) {
-    const auto bind = [&](Impl& request, int index) -> Status {
+    const auto bind = [&](RequestState& state, int index) -> Status {
         if (!shape) {
-            shape = request.compiled->fixed_input_shape(index);
+            shape = state.compiled->fixed_input_shape(index);
         }
-        const std::string& file = request.compiled->graph.file;
+        const std::string& file = state.compiled->graph.file;
         if (!shape) {
             return invalid_argument("input '{}' has no fixed shape", input)
                 .with_file(file)
                 .with_hint("use bind(name, shape, span), or give CompileOptions::shapes");
         }
-        if (shape->element_count() != count) {
+        const std::optional<int64_t> wanted = checked_count(*shape);
+        if (wanted && *wanted != count) {
             return invalid_argument("input '{}': the number of elements does not match the shape",
                                     input)
                 .with_file(file)
                 .with_found(fmt::format("{} elements", count))
-                .with_needed(
-                    fmt::format("{} for shape {}", shape->element_count(), shape->to_string()));
+                .with_needed(fmt::format("{} for shape {}", *wanted, shape->to_string()));
         }
-        return request.bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
+        return state.bind(index, Value(Tensor::view(dtype, *shape, data, nullptr)));
     };
-    return catch_bad_alloc("bind the input", [&] { return bind_by_name(input, bind); });
+    return impl_->use_alone("bind the input", [&] { return impl_->bind(input, bind); });
 }
 
 Status Request::bind_output(std::string_view output, Tensor tensor) {
-    return catch_bad_alloc("bind the output", [&]() -> Status {
-        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
-        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(output));
-        return impl_->bind_output(index, std::move(tensor));
+    return impl_->use_alone("bind the output", [&]() -> Status {
+        RequestState& state = *impl_->state;
+        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->find_output(output));
+        return state.bind_output(index, std::move(tensor));
     });
 }
 
 Status Request::prepare(const InputShapes& shapes) {
-    return catch_bad_alloc("plan for these shapes", [&]() -> Status {
-        LEAT_RETURN_IF_ERROR(impl_->check_not_started());
-        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
-                              impl_->compiled->complete_shapes(shapes));
-        for (int input : impl_->compiled->deciding_inputs) {
-            if (!impl_->bound[size_t(input)]) {
-                const ValueData& value =
-                    impl_->compiled->graph.value(impl_->compiled->graph.inputs[size_t(input)]);
-                return invalid_argument("the value of input '{}' decides shapes", value.name)
-                    .with_hint("bind it before prepare()");
-            }
-        }
-        return impl_->select_instances(complete);
-    });
+    return impl_->use_alone("plan for these shapes", [&] { return impl_->state->prepare(shapes); });
 }
 
 Status Request::run(const RunOptions& options) {
-    return catch_bad_alloc("run the graph", [&] { return impl_->run(options); });
+    return impl_->use_alone("run the graph", [&] { return impl_->state->run(options); });
 }
 
 Result<Value> Request::output(std::string_view name) const {
     return catch_bad_alloc("find the output", [&]() -> Result<Value> {
-        LEAT_ASSIGN_OR_RETURN(const int index, impl_->compiled->find_output(name));
-        return impl_->results[size_t(index)];
+        const Reading reading(impl_->users);
+        if (!reading.has_begun()) {
+            return impl_->busy();
+        }
+        const RequestState& state = *impl_->state;
+        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->find_output(name));
+        if (!state.has_results()) {
+            return not_found("the request has no results")
+                .with_file(state.compiled->graph.file)
+                .with_hint("run it first; a run that fails leaves none");
+        }
+        return state.results[size_t(index)];
     });
 }
 
-const Tensor* Request::find_output(std::string_view name, DType dtype) const {
-    const std::vector<std::string>& names = impl_->compiled->graph.output_names;
+Request::Elements Request::find_elements(std::string_view name, DType dtype) const {
+    const Reading reading(impl_->users);
+    if (!reading.has_begun() || !impl_->state->has_results()) {
+        return {};
+    }
+    const RequestState& state = *impl_->state;
+    const std::vector<std::string>& names = state.compiled->graph.output_names;
     for (size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == name && impl_->results[i].is_tensor() &&
-            impl_->results[i].tensor().dtype() == dtype) {
-            return &impl_->results[i].tensor();
+        const Tensor& tensor = state.results[i].tensor();  // undefined where it is none
+        if (names[i] == name && tensor.dtype() == dtype) {
+            return {tensor.bytes(), size_t(tensor.element_count())};
         }
     }
-    return nullptr;
+    return {};
 }
 
 void Request::trim() {
-    impl_->trim();
+    if (const Use use(impl_->users); use.has_begun()) {
+        impl_->state->trim();
+    }
 }
 
 }  // namespace leat

@@ -1,6 +1,7 @@
 // RequestQueue: a ring of requests, whose runs ring one bell.
 #include "leat/request_queue.h"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "leat/scheduler/run_bell.h"
+#include "runtime/exclusive_use.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
@@ -16,6 +18,11 @@ namespace {
 // Deadlines and stop tokens ring no bell: how late they may be seen.
 constexpr std::chrono::milliseconds kLongestSleep{1};
 
+Status busy_queue() {
+    return make_error(StatusCode::kBusy, "the queue is in use by another call")
+        .with_hint("submit and take on one thread, or make a queue for each");
+}
+
 }  // namespace
 
 struct RequestQueue::Impl {
@@ -23,7 +30,7 @@ struct RequestQueue::Impl {
     ~Impl() {
         give_up_hold();
         for (int i = 0; i < in_flight; ++i) {
-            at(i).cancel();
+            at(i).state->cancel();
             work(at(i));
         }
         for (int i = 0; i < in_flight; ++i) {
@@ -42,10 +49,10 @@ struct RequestQueue::Impl {
         control.bell = &bell;
         LEAT_RETURN_IF_ERROR(request.start(control, holds_virtual_time && holder == nullptr));
         if (holds_virtual_time && holder == nullptr) {
-            holder = request.clock();
+            holder = request.state->clock();
         }
         // The order in which requests come to devices is that in which they are submitted.
-        RunClock* const clock = holder == nullptr ? nullptr : request.clock();
+        RunClock* const clock = holder == nullptr ? nullptr : request.state->clock();
         while (!work(request) && clock != nullptr && !clock->is_idle_within(kLongestSleep)) {
         }
         return {};
@@ -53,9 +60,9 @@ struct RequestQueue::Impl {
 
     // Does what can be done of it now. True: it has ended.
     static bool work(Request::Impl& request) {
-        const bool has_ended = request.work();
+        const bool has_ended = request.state->work();
         if (has_ended) {
-            request.abandon_clocks();
+            request.state->abandon_clocks();
         }
         return has_ended;
     }
@@ -77,7 +84,7 @@ struct RequestQueue::Impl {
     // The hold that the caller has goes on in the oldest request and comes back with its end.
     Status finish_oldest() {
         Request::Impl& request = at(0);
-        RunClock* const clock = holder == nullptr ? nullptr : request.clock();
+        RunClock* const clock = holder == nullptr ? nullptr : request.state->clock();
         if (clock != nullptr) {
             clock->lend_until_end();
         }
@@ -98,7 +105,7 @@ struct RequestQueue::Impl {
 
     // Memory ran out while it began.
     void give_up(Request::Impl& request) {
-        RunClock* const clock = request.clock();
+        RunClock* const clock = request.state->clock();
         if (holds_virtual_time && holder == nullptr && clock != nullptr) {
             holder = clock;  // start() had taken it
         }
@@ -116,8 +123,10 @@ struct RequestQueue::Impl {
 
     scheduler::RunBell bell;  // the last to go
     std::vector<Request> requests;
-    int oldest = 0;
-    int in_flight = 0;
+    UseFlag use;  // by submit() and take()
+    // Also read beside these calls.
+    std::atomic<int> oldest{0};
+    std::atomic<int> in_flight{0};
     bool holds_virtual_time = false;
     RunClock* holder = nullptr;  // of a request, that the caller has a hold of; null: none
 };
@@ -141,7 +150,7 @@ Result<RequestQueue> RequestQueue::make(const CompiledGraph& graph,
             impl->requests.push_back(std::move(request));
         } while (
             impl->depth() <
-            (options.depth > 0 ? options.depth : impl->at(0).compiled->options.requests_in_flight));
+            (options.depth > 0 ? options.depth : impl->at(0).made_of->options.requests_in_flight));
         return RequestQueue(std::move(impl));
     });
 }
@@ -159,6 +168,10 @@ Request& RequestQueue::next() {
 }
 
 Status RequestQueue::submit(const RunOptions& options) {
+    const Use use(impl_->use);
+    if (!use.has_begun()) {
+        return busy_queue();
+    }
     if (is_full()) {
         return make_error(StatusCode::kBusy, "all requests of the queue are in flight")
             .with_found(fmt::format("{} requests", depth()))
@@ -177,6 +190,10 @@ Status RequestQueue::submit(const RunOptions& options) {
 
 Result<Request*> RequestQueue::take() {
     return catch_bad_alloc("take a request from the queue", [&]() -> Result<Request*> {
+        const Use use(impl_->use);
+        if (!use.has_begun()) {
+            return busy_queue();
+        }
         if (is_empty()) {
             return not_found("the queue has no request in flight").with_hint("submit() one first");
         }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 
-#include "base/out_of_memory.h"
 #include "memory/page_placement.h"
 #include "runtime/kernel_answers.h"
 #include "runtime/request_impl.h"
@@ -31,8 +30,8 @@ std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& repor
 }  // namespace
 
 // Adds a run of each step, one after the other, to the times.
-Status Request::Impl::time_steps(const Instance& instance,
-                                 std::map<const NodeData*, StepTime>& times) {
+Status RequestState::time_steps(const Instance& instance,
+                                std::map<const NodeData*, StepTime>& times) {
     const Plan& plan = instance.plan();
     for (size_t s = 0; s < plan.steps.size(); ++s) {
         const PlanStep& step = plan.steps[s];
@@ -72,8 +71,8 @@ Status Request::Impl::time_steps(const Instance& instance,
     return {};
 }
 
-Result<std::vector<StepTime>> Request::Impl::profile() {
-    LEAT_RETURN_IF_ERROR(check_not_started());
+Result<std::vector<StepTime>> RequestState::profile() {
+    has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     LEAT_RETURN_IF_ERROR(select_instances({}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
@@ -90,7 +89,7 @@ Result<std::vector<StepTime>> Request::Impl::profile() {
     return times;
 }
 
-PlacementReport Request::Impl::placement_report() const {
+PlacementReport RequestState::placement_report() const {
     PlacementReport report;
     report.page_bytes = page_bytes();
     const PageSettings settings = read_page_settings("");
@@ -106,7 +105,7 @@ PlacementReport Request::Impl::placement_report() const {
     return report;
 }
 
-DivisionReport Request::Impl::division_report() const {
+DivisionReport RequestState::division_report() const {
     DivisionReport report;
     if (division_ == nullptr) {
         return report;
@@ -122,44 +121,53 @@ DivisionReport Request::Impl::division_report() const {
 }
 
 Result<std::vector<StepTime>> Request::profile() {
-    return catch_bad_alloc("profile the graph", [&] { return impl_->profile(); });
+    return impl_->use_alone("profile the graph", [&] { return impl_->state->profile(); });
 }
 
 RunReport Request::run_report() const {
-    RunReport report;
-    if (impl_->current() != nullptr) {
-        const scheduler::RunStats stats = impl_->current()->run_stats();
-        report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile,
-                  stats.adopted_across_domains};
-        report.transfers = impl_->current()->plan().report.transfer_count;
-        report.transfer_bytes = impl_->current()->plan().report.transfer_bytes;
-        if (const RunClock* clock = impl_->current()->clock()) {
-            report.virtual_begin_ns = clock->begin_ns();
-            report.virtual_end_ns = clock->end_ns();
-        }
+    const Reading reading(impl_->users);
+    if (!reading.has_begun() || impl_->state->current() == nullptr) {
+        return {};
+    }
+    const scheduler::RunStats stats = impl_->state->current()->run_stats();
+    RunReport report = {stats.runs, stats.wall_ns, stats.imbalance, stats.advises_recompile,
+                        stats.adopted_across_domains};
+    report.transfers = impl_->state->current()->plan().report.transfer_count;
+    report.transfer_bytes = impl_->state->current()->plan().report.transfer_bytes;
+    if (const RunClock* clock = impl_->state->current()->clock()) {
+        report.virtual_begin_ns = clock->begin_ns();
+        report.virtual_end_ns = clock->end_ns();
     }
     return report;
 }
 
 PlacementReport Request::placement_report() const {
-    return impl_->placement_report();
+    const Reading reading(impl_->users);
+    return reading.has_begun() ? impl_->state->placement_report() : PlacementReport();
 }
 
 std::string Request::trace_json(int shard) const {
-    const Instance* instance = impl_->instance(shard);
-    return instance == nullptr || !impl_->compiled->options.is_traced
+    const Reading reading(impl_->users);
+    const Instance* instance = reading.has_begun() ? impl_->state->instance(shard) : nullptr;
+    return instance == nullptr || !impl_->state->compiled->options.is_traced
                ? "{\"traceEvents\":[]}\n"
-               : instance->trace_json(page_counters(impl_->placement_report()),
-                                      impl_->compiled->placement.forecast);
+               : instance->trace_json(page_counters(impl_->state->placement_report()),
+                                      impl_->state->compiled->placement.forecast);
 }
 
 DivisionReport Request::division() const {
-    return impl_->division_report();
+    const Reading reading(impl_->users);
+    return reading.has_begun() ? impl_->state->division_report() : DivisionReport();
 }
 
 int Request::threads_used() const {
+    const Reading reading(impl_->users);
     int threads = 0;
-    for (int shard = 0; const Instance* instance = impl_->instance(shard); ++shard) {
+    for (int shard = 0; reading.has_begun(); ++shard) {
+        const Instance* instance = impl_->state->instance(shard);
+        if (instance == nullptr) {
+            break;
+        }
         threads += instance->workers_used();
     }
     return threads;
@@ -167,7 +175,10 @@ int Request::threads_used() const {
 
 const PlanReport& Request::plan_report() const {
     static const PlanReport kNone;
-    return impl_->current() == nullptr ? kNone : impl_->current()->plan().report;
+    const Reading reading(impl_->users);
+    return !reading.has_begun() || impl_->state->current() == nullptr
+               ? kNone
+               : impl_->state->current()->plan().report;
 }
 
 }  // namespace leat

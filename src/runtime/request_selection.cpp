@@ -13,7 +13,7 @@ constexpr size_t kMaxDivisions = 16;
 
 }  // namespace
 
-bool Request::Impl::matches(const Plan& plan) const {
+bool RequestState::matches(const Plan& plan) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (inputs[i].is_tensor() && !(inputs[i].tensor().shape() == plan.key.shapes[i])) {
             return false;
@@ -35,7 +35,7 @@ bool Request::Impl::matches(const Plan& plan) const {
 }
 
 // Of the bound inputs, or those given instead.
-std::vector<Shape> Request::Impl::wanted_shapes(std::span<const Shape> override_shapes) const {
+std::vector<Shape> RequestState::wanted_shapes(std::span<const Shape> override_shapes) const {
     std::vector<Shape> shapes(override_shapes.begin(), override_shapes.end());
     if (!shapes.empty()) {
         return shapes;
@@ -47,8 +47,10 @@ std::vector<Shape> Request::Impl::wanted_shapes(std::span<const Shape> override_
     return shapes;
 }
 
-Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
+Status RequestState::select_instances(std::span<const Shape> override_shapes) {
+    copy_unaligned();
     if (divides_batches_) {
+        is_bound_anew_ = true;
         LEAT_RETURN_IF_ERROR(select_division(override_shapes));
         if (division_->is_divided()) {
             return {};
@@ -64,6 +66,7 @@ Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
             return {};
         }
     }
+    is_bound_anew_ = true;
     const std::vector<Shape> shapes = wanted_shapes(override_shapes);
     std::vector<const Tensor*> values(inputs.size(), nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -76,7 +79,7 @@ Status Request::Impl::select_instances(std::span<const Shape> override_shapes) {
 }
 
 // Makes the division for these shapes current, also one that says that there is none.
-Status Request::Impl::select_division(std::span<const Shape> override_shapes) {
+Status RequestState::select_division(std::span<const Shape> override_shapes) {
     const auto is_meant = [&](const std::unique_ptr<BatchDivision>& held) {
         for (size_t i = 0; i < inputs.size(); ++i) {
             const Shape& wanted =
@@ -104,7 +107,7 @@ Status Request::Impl::select_division(std::span<const Shape> override_shapes) {
 }
 
 // The parts that have rows run, that of the request's home first, by the calling thread.
-Status Request::Impl::use_division() {
+Status RequestState::use_division() {
     active_.clear();
     for (size_t turn = 0; turn < parts_.size(); ++turn) {
         const size_t part = (size_t(home_) + turn) % parts_.size();

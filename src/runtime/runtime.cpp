@@ -54,6 +54,20 @@ std::vector<MemoryNodeInfo> describe(const MemoryDomains& domains) {
     return nodes;
 }
 
+// Whoever logs goes on, whatever the program's logger throws.
+Logger silenced(Logger logger) {
+    if (!logger) {
+        return {};
+    }
+    return [logger = std::move(logger)](LogLevel level, std::string_view text) {
+        try {
+            logger(level, text);
+        } catch (...) {
+            // There is nobody left to tell.
+        }
+    };
+}
+
 // What plugins get to run the parts of a compilation in parallel.
 HostServices::ParallelFor parallel_for_on(scheduler::Executor& executor) {
     return [&executor](int64_t count, const std::function<void(int64_t)>& body) {
@@ -202,6 +216,7 @@ int Runtime::Impl::plan_group(int group) const {
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     impl_->options = std::move(options);
+    impl_->options.logger = silenced(std::move(impl_->options.logger));
     impl_->take_operators();
     const scheduler::HostTopology topology = scheduler::read_topology();
     const scheduler::ThreadBudget budget =
