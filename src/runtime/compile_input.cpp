@@ -32,6 +32,14 @@ Status check_options(const CompileOptions& options) {
         return invalid_argument("tile_window is {}", options.tile_window)
             .with_needed("at least 0 data edges");
     }
+    if (options.memory_limit_bytes < 0) {
+        return invalid_argument("memory_limit_bytes is {}", options.memory_limit_bytes)
+            .with_needed("a number of bytes, or 0 for no limit");
+    }
+    if (options.plan_cache_bytes < 0) {
+        return invalid_argument("plan_cache_bytes is {}", options.plan_cache_bytes)
+            .with_needed("0 or more");
+    }
     if (options.max_requests < 1) {
         return invalid_argument("max_requests is {}", options.max_requests)
             .with_needed("1 or more");

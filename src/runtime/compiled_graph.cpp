@@ -5,10 +5,12 @@
 #include "base/out_of_memory.h"
 #include "base/round_up.h"
 #include "graph/dim_symbol.h"
+#include "base/tensor_check.h"
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
 #include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
+#include "runtime/kernel_answers.h"
 #include "runtime/placement_annotations.h"
 #include "runtime/request_impl.h"
 
@@ -79,7 +81,15 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
     std::map<std::string, std::pair<int64_t, std::string>, std::less<>> extents;  // by dim_key()
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         const ValueData& value = graph.value(graph.inputs[i]);
-        if (!value.type.is_tensor() || !value.type.dims) {
+        if (!value.type.is_tensor()) {
+            continue;
+        }
+        if (Status status = check_tensor_type(value.type.dtype, shapes[i]); !status.ok()) {
+            return std::move(status)
+                .with_node(fmt::format("input '{}'", value.name))
+                .with_file(graph.file);
+        }
+        if (!value.type.dims) {
             continue;
         }
         const std::vector<DimSpec>& dims = *value.type.dims;
@@ -413,7 +423,9 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
                 .with_needed("the steps of Request::profile, in their order");
         }
         if (time.estimated_ns > 0 && time.time_ns > 0) {
-            again->cost_factors[node] *= double(time.time_ns) / time.estimated_ns;
+            double& factor = again->cost_factors[node];
+            factor =
+                std::min(factor * (double(time.time_ns) / time.estimated_ns), kMostEstimatedNs);
         }
         ++node;
     }

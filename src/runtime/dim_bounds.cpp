@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/tensor_check.h"
 
 namespace leat {
 namespace {
@@ -103,6 +104,11 @@ Shape multiply_open_extents(const ValueData& value,
     return shape;
 }
 
+bool are_shapes(std::span<const Shape> shapes) {
+    return std::all_of(shapes.begin(), shapes.end(),
+                       [](const Shape& shape) { return check_shape(shape).ok(); });
+}
+
 std::vector<std::vector<Shape>> multiples_of_open_extents(const GraphData& graph,
                                                           const CompileOptions& options,
                                                           std::span<const Shape> first) {
@@ -113,24 +119,49 @@ std::vector<std::vector<Shape>> multiples_of_open_extents(const GraphData& graph
             const ValueData& value = graph.value(graph.inputs[i]);
             shapes.push_back(multiply_open_extents(value, options, times, first[i]));
         }
-        if (!std::equal(shapes.begin(), shapes.end(), first.begin(), first.end())) {
+        if (are_shapes(shapes) &&
+            !std::equal(shapes.begin(), shapes.end(), first.begin(), first.end())) {
             all.push_back(std::move(shapes));
         }
     }
     return all;
 }
 
+Status check_name(const GraphData& graph,
+                  const std::set<std::string, std::less<>>& names,
+                  const std::string& name,
+                  std::string_view what) {
+    if (names.count(name) != 0) {
+        return {};
+    }
+    return not_found("no input has an extent '{}', which {}", name, what)
+        .with_file(graph.file)
+        .with_needed(names.empty() ? "none: all extents are fixed or without a name"
+                                   : fmt::format("one of: {}", fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 Status check_dim_bounds(const GraphData& graph, const CompileOptions& options) {
-    const std::set<std::string, std::less<>> names = extent_names(graph);
-    for (const auto& [name, bounds] : options.dim_bounds) {
-        if (names.count(name) == 0) {
-            return not_found("no input has an extent '{}', which has bounds", name)
-                .with_file(graph.file)
-                .with_needed(names.empty() ? "no bounds: all extents are fixed or without a name"
-                                           : fmt::format("one of: {}", fmt::join(names, ", ")));
+    for (const auto& [input, shape] : options.shapes) {
+        if (Status status = check_shape(shape); !status.ok()) {
+            return std::move(status)
+                .with_node(fmt::format("input '{}'", input))
+                .with_file(graph.file);
         }
+    }
+    const std::set<std::string, std::less<>> names = extent_names(graph);
+    for (const auto& [name, extent] : options.dims) {
+        LEAT_RETURN_IF_ERROR(check_name(graph, names, name, "is given a number"));
+        if (extent < 0) {
+            return invalid_argument("extent '{}' is negative", name)
+                .with_file(graph.file)
+                .with_found(fmt::format("{}", extent))
+                .with_needed("0 or more");
+        }
+    }
+    for (const auto& [name, bounds] : options.dim_bounds) {
+        LEAT_RETURN_IF_ERROR(check_name(graph, names, name, "has bounds"));
         if (bounds.min < 0 || bounds.max < bounds.min) {
             return invalid_argument("the bounds of extent '{}' hold no number", name)
                 .with_found(text_of(bounds))

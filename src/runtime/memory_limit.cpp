@@ -48,6 +48,19 @@ std::string largest_values(const GraphData& graph,
     return names;
 }
 
+// What all requests need with activations of so many bytes in each; the most that 64 bits hold
+// where that is more.
+int64_t bytes_needed(const MemoryLimit& limit,
+                     const LimitedMemory& besides,
+                     int64_t activation_bytes) {
+    const int64_t shared = limit.weight_bytes + besides.packed_bytes;
+    int64_t bytes = 0;
+    const bool overflows =
+        __builtin_mul_overflow(activation_bytes + besides.scratch_bytes, limit.requests, &bytes) ||
+        __builtin_add_overflow(bytes, shared, &bytes);
+    return overflows ? std::numeric_limits<int64_t>::max() : bytes;
+}
+
 }  // namespace
 
 int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides) {
@@ -71,11 +84,12 @@ Status limit_error(const MemoryLimit& limit,
     const std::string answer =
         is_impossible
             ? fmt::format("impossible: {} bytes short of what any order of the steps needs",
-                          bound - arena)
+                          bytes_needed(limit, besides, bound) - limit.total_bytes)
             : fmt::format(
                   "no plan found: the best is {} bytes above the limit, the bound {} "
                   "bytes below it",
-                  least - arena, arena - bound);
+                  bytes_needed(limit, besides, least) - limit.total_bytes,
+                  limit.total_bytes - bytes_needed(limit, besides, bound));
     return out_of_memory("the graph does not fit the memory limit; {}", answer)
         .with_found(fmt::format(
             "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "

@@ -126,7 +126,9 @@ TEST(SavedDevices, HaveConstantsOnceThatAreLikeThePackedOnes) {
     const ValueId x = graph.input("x", DType::kFloat32, {1, 256});
     graph.output(
         "y", graph.add("MatMul", {x, graph.constant("w", random_tensor({256, 256}, 1))}, {}, "m"));
-    const auto compiled = runtime.compile(graph, on("sim"));
+    CompileOptions options;
+    options.devices = "sim";
+    const auto compiled = runtime.compile(graph, options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     ASSERT_TRUE(compiled->save(file).ok());
     ASSERT_TRUE(compiled->save(without, {.saves_packed_weights = false}).ok());
