@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/plugin/plugin_answers.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "custom/custom_op_def.h"
@@ -120,7 +121,7 @@ std::string refusal_of(const ListedDevice& device,
     if (capability.is_supported != 0) {
         return {};
     }
-    return capability.reason[0] == '\0' ? "no reason" : capability.reason;
+    return reason_for_refusal(capability);
 }
 
 // One device of the list.

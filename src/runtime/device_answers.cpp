@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/plugin/plugin_answers.h"
 #include "base/error.h"
 #include "leat/plugin_backend.h"
 #include "partition/plugin_graph.h"
@@ -33,6 +34,11 @@ Result<DeviceAnswers> ask_plugin(const GraphData& graph,
     DeviceAnswers answers{device.label, {}};
     answers.nodes.reserve(capabilities.size());
     for (const LeatNodeCapability& capability : capabilities) {
+        if (Status status = check_capability(capability); !status.ok()) {
+            return std::move(status)
+                .with_node(graph.nodes[answers.nodes.size()].label())
+                .with_file(backend.file());
+        }
         NodeAnswer& answer = answers.nodes.emplace_back();
         const std::string& refusal = custom[answers.nodes.size() - 1];
         if (!refusal.empty()) {
@@ -42,7 +48,7 @@ Result<DeviceAnswers> ask_plugin(const GraphData& graph,
         answer.host_inputs = capability.host_inputs;
         answer.cost_ns = capability.cost_ns;
         if (capability.is_supported == 0) {
-            answer.refusal = capability.reason[0] == '\0' ? "no reason" : capability.reason;
+            answer.refusal = reason_for_refusal(capability);
         }
     }
     return answers;

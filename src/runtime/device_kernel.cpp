@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/plugin/plugin_answers.h"
 #include "base/elapsed.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
@@ -101,18 +102,13 @@ std::vector<int32_t> positions_of(const LeatRequirements& table) {
 }
 
 // Of the step numbers that a backend told, the positions, ascending.
-Status add_positions(std::span<const int32_t> steps,
-                     std::span<const int32_t> positions,
-                     std::vector<int32_t>& found) {
+void add_positions(std::span<const int32_t> steps,
+                   std::span<const int32_t> positions,
+                   std::vector<int32_t>& found) {
     for (const int32_t step : steps) {
-        if (step < 0 || size_t(step) >= positions.size()) {
-            return make_error(StatusCode::kInternal, "step {} of a part that has {}", step,
-                              positions.size());
-        }
         found.push_back(positions[size_t(step)]);
     }
     std::sort(found.begin(), found.end());
-    return {};
 }
 
 // When operands are in use; of none where the backend does not tell.
@@ -165,20 +161,18 @@ bool has_numbers(const LeatRequirements& table, std::span<const int32_t> told) {
     return is_alike && next == told.size();
 }
 
-Status add_operand_steps(const LeatRequirements& table,
-                         std::span<const int32_t> positions,
-                         PartInside& inside) {
+void add_operand_steps(const LeatRequirements& table,
+                       std::span<const int32_t> positions,
+                       PartInside& inside) {
     const LeatOperandSteps told = operand_steps_of(table);
     const std::pair<std::span<const LeatStepList>, std::vector<std::vector<int32_t>>*> sides[] = {
         {{told.inputs, size_t(told.input_count)}, &inside.inputs},
         {{told.outputs, size_t(told.output_count)}, &inside.outputs}};
     for (const auto& [lists, operands] : sides) {
         for (size_t i = 0; i < std::min(lists.size(), operands->size()); ++i) {
-            LEAT_RETURN_IF_ERROR(add_positions({lists[i].steps, size_t(lists[i].step_count)},
-                                               positions, (*operands)[i]));
+            add_positions({lists[i].steps, size_t(lists[i].step_count)}, positions, (*operands)[i]);
         }
     }
-    return {};
 }
 
 // By step, numbered as the backend does.
@@ -334,7 +328,8 @@ std::vector<scheduler::TraceSpan> DeviceState::inner_times() const {
         return clock->host_ns +
                std::llround(double(ticks - clock->device_ticks) * clock->ns_per_tick);
     };
-    for (const LeatStepTime& time : std::span(step_times_).first(size_t(profile_.count))) {
+    const int32_t count = std::clamp(profile_.count, 0, profile_.capacity);
+    for (const LeatStepTime& time : std::span(step_times_).first(size_t(count))) {
         if (time.step >= 0 && size_t(time.step) < step_names_.size()) {
             spans.push_back({step_names_[size_t(time.step)], host_ns(time.begin_ticks),
                              host_ns(time.end_ticks)});
@@ -425,6 +420,8 @@ Status DeviceKernel::ask_requirements(const Read& read, int64_t& backend_time_ns
         return error.status(code, "plan a part of the graph for these shapes");
     }
     const OwnedRequirements owned(place, table, backend_time_ns);
+    LEAT_RETURN_IF_ERROR(
+        check_requirements(*table, int32_t(outputs_.size())).with_file(place.backend->file()));
     return read(*table);
 }
 
@@ -461,6 +458,10 @@ Status DeviceKernel::read_requirements(const LeatRequirements& table, const Devi
 Result<std::shared_ptr<const PartInside>> DeviceKernel::read_inside(
     const LeatRequirements& table, std::vector<int32_t> told) const {
     const std::vector<int32_t> positions = positions_of(table);
+    if (std::find(positions.begin(), positions.end(), -1) != positions.end()) {
+        return make_error(StatusCode::kInternal, "steps of a part for {} wait for each other",
+                          part_->place().label);
+    }
     auto inside = std::make_shared<PartInside>();
     inside->told = std::move(told);
     inside->waits.resize(positions.size());
@@ -472,12 +473,12 @@ Result<std::shared_ptr<const PartInside>> DeviceKernel::read_inside(
     inside->transients.resize(size_t(table.transient_count));
     for (int32_t t = 0; t < table.transient_count; ++t) {
         const LeatTransient& transient = *table.transients[t];
-        LEAT_RETURN_IF_ERROR(add_positions({transient.steps, size_t(transient.step_count)},
-                                           positions, inside->transients[size_t(t)]));
+        add_positions({transient.steps, size_t(transient.step_count)}, positions,
+                      inside->transients[size_t(t)]);
     }
     inside->inputs.resize(inputs_.size());
     inside->outputs.resize(outputs_.size());
-    LEAT_RETURN_IF_ERROR(add_operand_steps(table, positions, *inside));
+    add_operand_steps(table, positions, *inside);
     return std::shared_ptr<const PartInside>(std::move(inside));
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
@@ -110,26 +111,27 @@ Status DevicePart::make_executable(const LeatGraphView& graph, std::string_view 
                                         graph.node_count, place_.label));
     }
     info_ = api.executable_info(backend, executable_);
-    return saved.empty() ? Status() : check_executable(graph);
+    Status status = check_executable(*info_, graph);
+    if (saved.empty()) {
+        return std::move(status).with_file(place_.backend->file());
+    }
+    return status.ok() && is_of_graph(graph)
+               ? Status()
+               : make_error(StatusCode::kParse, "the saved executable for {} is of another graph",
+                            place_.label);
 }
 
 // That it has the operands of the graph, and packs its constants.
-Status DevicePart::check_executable(const LeatGraphView& graph) const {
+bool DevicePart::is_of_graph(const LeatGraphView& graph) const {
     bool is_alike = info_->input_count == graph.input_count &&
                     info_->output_count == graph.output_count &&
                     info_->symbol_count == graph.symbol_count;
     for (int32_t i = 0; i < info_->constant_count; ++i) {
         const LeatPackedConstant& packed = *info_->constants[i];
-        const bool is_value = packed.value >= 0 && packed.value < graph.value_count;
-        const LeatConstantView* constant =
-            is_value ? graph.values[packed.value]->constant : nullptr;
-        is_alike = is_alike && constant != nullptr && constant->content_hash == packed.content_hash;
+        is_alike =
+            is_alike && graph.values[packed.value]->constant->content_hash == packed.content_hash;
     }
-    if (is_alike) {
-        return {};
-    }
-    return make_error(StatusCode::kParse, "the saved executable for {} is of another graph",
-                      place_.label);
+    return is_alike;
 }
 
 Status DevicePart::make(const GraphData& body,
@@ -238,10 +240,6 @@ Status DevicePart::pack(const LeatGraphView& graph,
                         const PackedOnDevice& packed) const {
     const LeatPackedConstant& constant = *info_->constants[index];
     const LeatConstantView* source = graph.values[constant.value]->constant;
-    if (source == nullptr) {
-        return make_error(StatusCode::kInternal, "backend {} packs value {}, which is no constant",
-                          place_.label, constant.value);
-    }
     PluginError error;
     return error.status(
         place_.backend->api().pack(place_.backend->handle(), executable_, index, source->tensor,

@@ -97,7 +97,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
                 std::string_view saved,
                 std::span<const SavedConstant> packed);
     Status make_executable(const LeatGraphView& graph, std::string_view saved);
-    Status check_executable(const LeatGraphView& graph) const;
+    bool is_of_graph(const LeatGraphView& graph) const;
     Status pack_constants(const LeatGraphView& graph, std::span<const SavedConstant> saved);
     Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
                                                                  WeightSlab& room) const;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/plugin/plugin_answers.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "base/round_up.h"
@@ -84,7 +85,10 @@ class DeviceOperator final : public TimedOperator {
         LEAT_RETURN_IF_ERROR(error.status(
             api().requirements(backend(), part_->executable(), &shape, &table, error.get()),
             "plan an operator"));
-        Status status = place_memory(*table);
+        Status status = check_requirements(*table, int32_t(node_.outputs.size()));
+        if (status.ok()) {
+            status = place_memory(*table);
+        }
         step_times_.resize(size_t(std::max(table->step_count, 1)));
         api().free_requirements(backend(), table);
         LEAT_RETURN_IF_ERROR(std::move(status));
@@ -123,12 +127,12 @@ class DeviceOperator final : public TimedOperator {
 
     // From the begin of the first step to the end of the last; -1: the device tells none.
     double time_of_steps(const LeatProfile& profile) const {
-        if (profile.count == 0) {
+        if (profile.count <= 0) {
             return -1;
         }
         int64_t begin = step_times_[0].begin_ticks;
         int64_t end = step_times_[0].end_ticks;
-        for (int32_t i = 1; i < profile.count; ++i) {
+        for (int32_t i = 1; i < std::min(profile.count, profile.capacity); ++i) {
             begin = std::min(begin, step_times_[size_t(i)].begin_ticks);
             end = std::max(end, step_times_[size_t(i)].end_ticks);
         }

@@ -26,7 +26,7 @@ HostServices::HostServices(std::string cache_directory, Log log, ParallelFor par
     };
     api_.log = [](void* host, int32_t level, const char* text) {
         const auto& services = *static_cast<const HostServices*>(host);
-        if (services.log_) {
+        if (services.log_ && text != nullptr) {
             services.log_(level, text);
         }
     };

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
 #include "leat/plugin_backend.h"
 
@@ -158,7 +159,21 @@ Status LoadedPlugin::start(const BackendSettings& settings) {
     const SettingsView given(settings);
     PluginError error;
     const LeatCode code = api_->create(&host_.api(), given.get(), &backend_, error.get());
-    return error.status(code, "start").with_file(file_);
+    LEAT_RETURN_IF_ERROR(error.status(code, "start").with_file(file_));
+    return check_devices().with_file(file_);
+}
+
+Status LoadedPlugin::check_devices() const {
+    constexpr int32_t kMostDevices = 4096;
+    for (int32_t i = 0; i < kMostDevices; ++i) {
+        const LeatDeviceInfo* info = api_->device(backend_, i);
+        if (info == nullptr) {
+            return {};
+        }
+        LEAT_RETURN_IF_ERROR(check_device(*info));
+    }
+    return make_error(StatusCode::kInternal, "backend '{}' has more than {} devices", api_->name,
+                      kMostDevices);
 }
 
 std::vector<std::string> LoadedPlugin::device_names() const {

@@ -79,7 +79,8 @@ class LoadedPlugin {
     // JSON, as LeatDeviceDescription says; needs no start(). kUnsupported: it describes none.
     Result<std::string> describe_devices() const;
 
-    // Creates the backend; once until unload().
+    // Creates the backend; once until unload(). Also an error where what it says of its devices
+    // cannot be.
     Status start(const BackendSettings& settings);
     // Null before start().
     LeatBackend* backend() const { return backend_; }
@@ -95,6 +96,7 @@ class LoadedPlugin {
                  const LeatBackendApi* api,
                  const HostServices& host)
         : file_(std::move(file)), library_(library), api_(api), host_(host) {}
+    Status check_devices() const;
     Status check_idle() const;
 
     std::string file_;
