@@ -387,6 +387,15 @@ void write_program_report(GraphPlan& plan) {
                 ? "no effect, one thread runs everything in an order that is fixed"
                 : "little effect, it orders only what is equally far from the graph's begin"));
     }
+    const auto in_pool = std::count_if(plan.jobs.begin(), plan.jobs.end(), [&](const JobPlan& job) {
+        return plan.graph->nodes[size_t(job.node)].priority != Priority::kNormal;
+    });
+    if (priorities > 0 && in_pool > 0) {
+        report.notes.push_back(
+            fmt::format("{} nodes in the blocking pool have a priority: it decides when they get "
+                        "there, and the pool runs them in that order",
+                        in_pool));
+    }
     for (size_t node = 0; node < plan.nodes.size(); ++node) {
         const int32_t first = plan.nodes[node].first_child;
         const NodeRecord& record = plan.graph->nodes[node];

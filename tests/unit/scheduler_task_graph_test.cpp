@@ -19,8 +19,10 @@ namespace leat::scheduler {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing_support::Counted;
 
 // Every gear of the program gives the same results.
@@ -345,6 +347,18 @@ TEST_P(TaskGraphTest, ReportsPrioritiesThatHaveNoEffect) {
                                 }),
                   GetParam() == Gear::kDynamic ? 0 : 1);
     }
+}
+
+TEST_P(TaskGraphTest, ReportsPrioritiesInTheBlockingPool) {
+    TaskGraph graph(options());
+    graph.add("worker", [] {}).priority(Priority::kHigh);
+    const auto pool = graph.add("pool", [] {}).on(Domain::blocking());
+    const std::string text = "1 nodes in the blocking pool have a priority";
+    ASSERT_TRUE(graph.compile(executor_).ok());
+    EXPECT_THAT(graph.report().notes, Not(Contains(HasSubstr(text))));
+    pool.priority(Priority::kLow);
+    ASSERT_TRUE(graph.compile(executor_).ok());
+    EXPECT_THAT(graph.report().notes, Contains(HasSubstr(text)));
 }
 
 TEST_P(TaskGraphTest, OnlySourcesCanBeSet) {
