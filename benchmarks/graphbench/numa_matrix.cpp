@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -57,7 +58,7 @@ double bytes_per_s(const std::vector<Reader>& readers) {
     std::vector<std::thread> threads;
     threads.reserve(readers.size());
     for (const Reader& reader : readers) {
-        threads.emplace_back([&, reader] {
+        const auto read = [&, reader] {
             scheduler::ThreadBinding binding({&reader.cpu, 1});
             (void)binding.bind();
             waiting.fetch_sub(1);
@@ -78,7 +79,12 @@ double bytes_per_s(const std::vector<Reader>& readers) {
             int64_t longest = longest_ns.load();
             while (longest < own_ns && !longest_ns.compare_exchange_weak(longest, own_ns)) {
             }
-        });
+        };
+        try {
+            threads.emplace_back(read);
+        } catch (const std::exception&) {  // the others do not wait for it
+            waiting.fetch_sub(1);
+        }
     }
     for (std::thread& thread : threads) {
         thread.join();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <set>
-#include <system_error>
 #include <thread>
 
 #include "base/check.h"
@@ -129,7 +129,7 @@ void run_beside_each_other(size_t count, const Body& body) {
     for (size_t i = 1; i < count; ++i) {
         try {
             threads.emplace_back(body, i);
-        } catch (const std::system_error&) {  // no thread: then here
+        } catch (const std::exception&) {  // no thread, or no memory for one: then here
             body(i);
         }
     }
@@ -190,8 +190,10 @@ Result<HeldWeights> copy_mapped_weights(const CompiledGraph::Impl& compiled,
         return held;
     }
     std::vector<Status> results(copies.size());
-    run_beside_each_other(copies.size(),
-                          [&](size_t group) { results[group] = copies[group].make(); });
+    run_beside_each_other(copies.size(), [&](size_t group) {
+        results[group] =
+            catch_bad_alloc("copy packed constants", [&] { return copies[group].make(); });
+    });
     for (const Status& result : results) {
         LEAT_RETURN_IF_ERROR(result);
     }

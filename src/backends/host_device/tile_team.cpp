@@ -1,6 +1,7 @@
 #include "backends/host_device/tile_team.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace leat::host_device {
@@ -13,8 +14,12 @@ constexpr int64_t kClaimsPerWorker = 4;
 
 TileTeam::TileTeam(int workers) {
     threads_.reserve(size_t(workers) - 1);
-    for (int i = 1; i < workers; ++i) {
-        threads_.emplace_back([this, i] { work(i); });
+    try {
+        for (int i = 1; i < workers; ++i) {
+            threads_.emplace_back([this, i] { work(i); });
+        }
+    } catch (const std::exception&) {
+        // No thread, or no memory for one: those that there are share the tiles.
     }
 }
 

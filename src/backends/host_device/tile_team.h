@@ -17,7 +17,8 @@ namespace leat::host_device {
 
 class TileTeam {
   public:
-    // `workers` >= 1: the caller of run() is one of them.
+    // `workers` >= 1: the caller of run() is one of them. Fewer where the system gives fewer
+    // threads.
     explicit TileTeam(int workers);
     TileTeam(const TileTeam&) = delete;
     TileTeam& operator=(const TileTeam&) = delete;

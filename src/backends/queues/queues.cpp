@@ -182,7 +182,11 @@ void Queues::run_work(Lock& lock, Flight& flight) {
     if (!flight.outcome.ok()) {
         return;
     }
-    const std::vector<DevicePoint> waits = ledger_.waits_on_device(flight);
+    std::vector<DevicePoint> waits;
+    flight.outcome = caught([&] { waits = ledger_.waits_on_device(flight); });
+    if (!flight.outcome.ok()) {
+        return;
+    }
     const bool signals_early = options_.plants.has(Plant::kSignalsEarly);
     if (signals_early) {
         tell();

@@ -1,6 +1,7 @@
 #include "waiter.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace leat::vulkan {
@@ -68,7 +69,11 @@ void Waiter::wait_for_some(std::unique_lock<std::mutex>& lock) {
 
 void Waiter::call_back(std::unique_lock<std::mutex>& lock) {
     std::vector<std::pair<Callback, Status>> due;
-    due.reserve(entries_.size());
+    try {
+        due.reserve(entries_.size());
+    } catch (const std::bad_alloc&) {  // they are told as soon as there is memory again
+        return;
+    }
     for (Entry& entry : entries_) {
         const Result<uint64_t> reached = entry.queue->reached();
         if (!reached.ok() || *reached >= entry.point) {
