@@ -1,6 +1,9 @@
 #include "crew.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <new>
 
 #include "spin.h"
 
@@ -25,6 +28,9 @@ std::unique_ptr<ThreadProvider> make_provider(HelperWork& work,
             return make_tbb_provider(work, range, note);
         default:
             break;
+    }
+    if (has_inherited_tbb()) {
+        return make_std_thread_provider(work, range, note);
     }
 #if defined(__SANITIZE_THREAD__)
     return make_std_thread_provider(work, range, note);
@@ -75,9 +81,13 @@ Crew::Crew(const ExecutorOptions& options)
     for (SharedRun& shared : shared_runs_) {
         shared.slots = std::vector<SlotFlag>(size_t(report_.threads));
     }
+    if (!helpers_.empty()) {
+        fork_registration_.emplace(static_cast<ForkAware&>(*this));
+    }
 }
 
 Crew::~Crew() {
+    fork_registration_.reset();
     is_ending_.store(true, std::memory_order_relaxed);
     helpers_.clear();
     if (binding_ != nullptr) {
@@ -102,6 +112,9 @@ void Crew::make_providers(const ExecutorOptions& options, size_t home) {
         const auto first = int(report_.worker_domains.size());
         const int cpus = turn + 1 == count ? threads : int(domains_[domain].cpus.size());
         const int helpers = std::clamp(turn == 0 ? cpus - 1 : cpus, 0, threads - first);
+        if (helpers == 0) {
+            continue;
+        }
         std::string fewer;
         std::unique_ptr<ThreadProvider> provider =
             make_provider(*this, options.source, {first, helpers}, fewer);
@@ -212,6 +225,63 @@ void Crew::serve(int helper) noexcept {
 
 void Crew::decline() noexcept {
     stop_looking();
+}
+
+void Crew::before_fork() noexcept {
+    for (DomainHelpers& domain : helpers_) {
+        domain.provider->before_fork();
+    }
+}
+
+void Crew::after_fork_in_parent() noexcept {
+    for (DomainHelpers& domain : helpers_) {
+        domain.provider->after_fork_in_parent();
+    }
+}
+
+void Crew::after_fork_in_child() noexcept {
+    for (SharedRun& shared : shared_runs_) {
+        // Open: its caller, whoever that is, has not left it. What helpers had begun never ends.
+        if (!shared.gate.is_closed()) {
+            shared.run.load(std::memory_order_relaxed)
+                ->cancel(make_error(StatusCode::kCancelled, "the process forked during the run"));
+        }
+        shared.gate.abandon();
+        for (SlotFlag& slot : shared.slots) {
+            slot.free();
+        }
+    }
+    looking_.forget();
+    bool can_have_helpers = true;
+    for (DomainHelpers& domain : helpers_) {
+        can_have_helpers = domain.provider->after_fork_in_child() && can_have_helpers;
+    }
+    try {
+        if (binding_ != nullptr && can_have_helpers) {
+            binding_ = binding_->for_new_threads();
+        }
+    } catch (const std::bad_alloc&) {
+        can_have_helpers = false;
+    }
+    if (!can_have_helpers) {
+        be_alone();
+    }
+}
+
+// In a child of fork().
+void Crew::be_alone() noexcept {
+    const int before = report_.threads;
+    report_.threads = 1;
+    report_.pinned = false;
+    binding_ = nullptr;
+    report_.domains.clear();
+    report_.worker_domains.assign(1, 0);  // has room for it
+    try {
+        report_.note = fmt::format(
+            "1 of {} threads: a child of fork() does not have the helpers of its parent", before);
+    } catch (const std::bad_alloc&) {
+        report_.note.clear();
+    }
 }
 
 void Crew::stop_looking() {

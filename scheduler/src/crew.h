@@ -2,15 +2,21 @@
 //
 // Thread-safe. A run is opened by its caller, joined by helpers that were called or still look for
 // work, and closed by its caller, who then waits until they are out.
+//
+// A child of fork() has no helpers at first: std::thread's are made anew when they are called,
+// oneTBB's never come, and report() says so. Runs that were open when the process forked end there
+// with kCancelled.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "active_run.h"
+#include "base/at_fork.h"
 #include "handover.h"
 #include "helper_binding.h"
 #include "idle_budget.h"
@@ -33,7 +39,7 @@ struct alignas(128) SharedRun {  // NOLINT(clang-analyzer-optin.performance.Padd
     alignas(128) Gate gate;
 };
 
-class Crew final : private HelperWork {
+class Crew final : private HelperWork, private ForkAware {
   public:
     explicit Crew(const ExecutorOptions& options);
     virtual ~Crew();
@@ -61,6 +67,10 @@ class Crew final : private HelperWork {
     void add_note(const std::string& note);
     void serve(int helper) noexcept override;
     void decline() noexcept override;
+    void before_fork() noexcept override;
+    void after_fork_in_parent() noexcept override;
+    void after_fork_in_child() noexcept override;
+    void be_alone() noexcept;
     int recruit_from_domains(int count, int busy_cpu);
     void stop_looking();
     bool join_some_run(int helper, bool is_looking);
@@ -76,7 +86,8 @@ class Crew final : private HelperWork {
     LookingCount looking_;
     IdleBudget idle_budget_;
     std::atomic<bool> is_ending_{false};
-    std::vector<DomainHelpers> helpers_;  // of each domain with helpers
+    std::vector<DomainHelpers> helpers_;                 // of each domain with helpers
+    std::optional<ForkRegistration> fork_registration_;  // where there are helpers
 };
 
 }  // namespace leat::scheduler

@@ -47,6 +47,9 @@ class Gate {
     bool is_held() const { return (word_.load(std::memory_order_relaxed) & kHeld) != 0; }
     // No helper enters any more, whoever calls resume(); those inside stay.
     void close() { word_.fetch_or(kClosed, std::memory_order_relaxed); }
+    // In a child of fork(), where no helper is left: closed and empty.
+    void abandon() { word_.store(kClosed, std::memory_order_relaxed); }
+    bool is_closed() const { return (word_.load(std::memory_order_relaxed) & kClosed) != 0; }
     bool is_empty() const { return inside_in(word_.load(std::memory_order_acquire)) == 0; }
     // Helpers that may still come; 0 when closed.
     int missing() const { return missing_in(word_.load(std::memory_order_seq_cst)); }
@@ -166,6 +169,8 @@ class LookingCount {
   public:
     int count() const { return count_.load(std::memory_order_seq_cst); }
     void add(int helpers) { count_.fetch_add(helpers, std::memory_order_seq_cst); }
+    // In a child of fork(), where nobody is on the way.
+    void forget() { count_.store(0, std::memory_order_relaxed); }
 
   private:
     std::atomic<int> count_{0};

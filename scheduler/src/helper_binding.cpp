@@ -89,6 +89,15 @@ HelperBinding::HelperBinding(const std::vector<int>& cpus) : helpers_(cpus.size(
     }
 }
 
+std::unique_ptr<HelperBinding> HelperBinding::for_new_threads() const {
+    std::vector<int> cpus;
+    cpus.reserve(helpers_.size());
+    for (const Helper& helper : helpers_) {
+        cpus.push_back(helper.cpu);
+    }
+    return std::unique_ptr<HelperBinding>(new HelperBinding(cpus));
+}
+
 int HelperBinding::current_cpu() {
     return ::sched_getcpu();
 }

@@ -41,6 +41,9 @@ class HelperBinding {
     void expect(int first, int size, int count, int busy_cpu);
     // Nobody is on the way any more.
     void expect_none();
+    // The same CPUs for other threads: a child of fork() does not have those that were helpers, and
+    // must not move its parent's.
+    std::unique_ptr<HelperBinding> for_new_threads() const;
     // Every thread that was a helper may run where it did before.
     void release();
 

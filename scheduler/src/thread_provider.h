@@ -31,8 +31,15 @@ class ThreadProvider {
     virtual int available() noexcept = 0;
     // Asks for `count` more threads to enter serve() soon and returns at once. Thread-safe;
     // allocates nothing that it does not keep for the next call. Returns how many were asked for:
-    // fewer when the system refuses.
+    // fewer when the system refuses. For each of them serve() or decline() is called once, and not
+    // for others.
     virtual int recruit(int count) noexcept = 0;
+
+    // As for ForkAware (base/at_fork.h), by who uses the provider.
+    virtual void before_fork() noexcept {}
+    virtual void after_fork_in_parent() noexcept {}
+    // Nobody is inside serve() or on the way any more. False: no helper will ever come.
+    virtual bool after_fork_in_child() noexcept = 0;
 };
 
 // Numbers of a provider's helpers: [first, first + count).
@@ -41,7 +48,13 @@ struct HelperRange {
     int count = 0;
 };
 
-// `note` tells why there are fewer helpers than asked for.
+// A child of fork() does not have the threads that oneTBB has in its parent, and oneTBB does not
+// know it: there the providers below that are oneTBB's have no helpers. Only of a parent that made
+// such a provider itself.
+bool has_inherited_tbb();
+
+// `note` tells why there are fewer helpers than asked for. They throw std::bad_alloc, and nothing
+// else, where there is no memory for the provider itself.
 std::unique_ptr<ThreadProvider> make_tbb_provider(HelperWork& work,
                                                   HelperRange range,
                                                   std::string& note);

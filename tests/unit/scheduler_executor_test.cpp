@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,10 +9,12 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "leat/scheduler/executor.h"
@@ -144,6 +147,56 @@ TEST_P(ExecutorTest, ReallyRunsAsManyThreadsAsAskedFor) {
         EXPECT_EQ(*seen.workers.rbegin(), threads - 1);
     }
 }
+
+TEST_P(ExecutorTest, ASecondExecutorGetsMoreThreadsThanTheFirst) {
+    const auto first = make(4);
+    const auto second = make(32);
+    EXPECT_EQ(second->worker_count(), 32) << second->report().note;
+    EXPECT_EQ(make(8)->worker_count(), 8);
+    const Program program = make_program({{64, 0, {}}}, 32);
+    ProgramState state(program);
+    constexpr std::chrono::seconds kPatience{60};
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    size_t most = 0;
+    while (most <= 4 && std::chrono::steady_clock::now() < end) {
+        most = std::max(most, participants_of_a_run(*second, state).ids.size());
+    }
+    EXPECT_GT(most, 4) << "more than the first one has";
+}
+
+#if !defined(__SANITIZE_THREAD__)
+size_t allowed_by_tbb() {
+    using oneapi::tbb::global_control;
+    return global_control::active_value(global_control::max_allowed_parallelism);
+}
+
+TEST(Executor, OneTbbAllowsWhatTheLargestExecutorThatLivesNeeds) {
+    const size_t before = allowed_by_tbb();
+    {
+        const Executor small({.threads = int(before) + 2, .source = ThreadSource::kTbb});
+        EXPECT_EQ(allowed_by_tbb(), before + 2);
+        {
+            const Executor large({.threads = int(before) + 9, .source = ThreadSource::kTbb});
+            EXPECT_EQ(allowed_by_tbb(), before + 9);
+        }
+        EXPECT_EQ(allowed_by_tbb(), before + 2);
+    }
+    EXPECT_EQ(allowed_by_tbb(), before);
+}
+
+TEST(Executor, AGlobalControlOfTheProgramIsHonouredAndNamed) {
+    using oneapi::tbb::global_control;
+    const size_t before = allowed_by_tbb();
+    std::optional<global_control> own(std::in_place, global_control::max_allowed_parallelism, 2);
+    const Executor limited({.threads = 8, .pin = false, .source = ThreadSource::kTbb});
+    EXPECT_EQ(limited.worker_count(), 2);
+    EXPECT_THAT(limited.report().note, HasSubstr("2 of 8 threads: a tbb::global_control"));
+    own.reset();
+    EXPECT_GE(allowed_by_tbb(), before) << "what is left is not lower than without any control";
+    const Executor free({.threads = 8, .pin = false, .source = ThreadSource::kTbb});
+    EXPECT_EQ(free.worker_count(), 8) << free.report().note;
+}
+#endif
 
 TEST_P(ExecutorTest, CallerStartsBeforeAnyHelperIsCalled) {
     const Program program = make_program({{64, 0, {}}}, 4);

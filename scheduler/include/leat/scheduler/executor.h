@@ -190,8 +190,9 @@ class LEAT_API ProgramState {
 };
 
 // Where helper threads come from. kDefault is oneTBB, except under the thread sanitizer, which does
-// not understand an uninstrumented oneTBB. kHostArena: the oneTBB arena that the creating thread is
-// in, with its limits; an arena of our own if it is in none.
+// not understand an uninstrumented oneTBB, and in a child of fork() whose parent used oneTBB: there
+// it is kStdThread, and the two that are oneTBB's have no helpers. kHostArena: the oneTBB arena
+// that the creating thread is in, with its limits; an arena of our own if it is in none.
 enum class ThreadSource : uint8_t { kDefault, kTbb, kStdThread, kHostArena };
 
 struct ExecutorOptions {
@@ -218,7 +219,8 @@ struct ExecutorReport {
     bool pinned = false;                 // helpers are bound to one CPU each
     std::vector<ComputeDomain> domains;  // an arena each; empty: one, and nothing known of it
     std::vector<int> worker_domains;     // by worker: its index in `domains`; 0 if there are none
-    // Why not pinned, or why fewer threads than asked for; empty if all is as asked.
+    // Why not pinned, or why fewer threads than asked for; empty if all is as asked. In a child of
+    // fork() the report tells what is left there.
     std::string note;
 };
 
@@ -249,9 +251,18 @@ class LEAT_API RunHandle {
 
 // Thread-safe: concurrent runs of different states share the helpers, and a task may run another
 // state. Destroy it only when no run is left; helpers are waited for.
+//
+// After fork(), a child of a process in which nothing of leat runs may use and destroy what it
+// inherited. Helpers that are std::thread are made anew when they are called first; those of oneTBB
+// are not there, and the calling thread works alone. A run that was open ends in the child with
+// kCancelled. Where another thread was inside leat, POSIX lets the child call nothing but exec and
+// _exit; an executor, at least, does not wait there for what is gone.
 class LEAT_API Executor {
   public:
-    // Where the system refuses something, the executor works with less, and report() says so.
+    // Where the system refuses something, threads or address space, the executor works with less,
+    // and report() says so. Throws std::bad_alloc where there is no memory for the executor itself.
+    // Each executor gets the threads that it asks for, whatever others have; a tbb::global_control
+    // of the program may be lower.
     explicit Executor(const ExecutorOptions& options = {});
     ~Executor();
     Executor(Executor&&) noexcept;
