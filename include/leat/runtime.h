@@ -121,10 +121,10 @@ struct HostInfo {
     int affinity_cpus = 0;  // in the affinity mask
     double quota_cpus = 0;  // cgroup quota; 0: none
     int numa_nodes = 1;
-    int threads = 0;             // what the Runtime uses
+    int threads = 0;             // what the Runtime uses; in a child of fork(): what is left
     std::string threads_source;  // "affinity", "cgroup quota", "option", ...
     bool pinned = false;
-    std::string pinning_note;                  // why not pinned; empty if pinned
+    std::string pinning_note;  // why not pinned, or fewer threads than asked for; else empty
     std::vector<MemoryNodeInfo> memory_nodes;  // empty: unknown, or NumaOptions say off
 };
 
@@ -574,9 +574,14 @@ class LEAT_API CompiledGraph {
     std::shared_ptr<Impl> impl_;
 };
 
+// After fork(), a child of a process in which nothing of leat runs may use and destroy what it
+// inherited: requests, compiled graphs, the Runtime. Helpers that are oneTBB's threads are not
+// there: runs use the calling thread only, and host() says so. A Runtime that the child makes has
+// threads. Devices of plugins are the parent's: their runs and all that needs them are kDeviceLost.
+// Where another thread was inside leat, POSIX lets the child call nothing but exec and _exit.
 class LEAT_API Runtime {
   public:
-    // Never fails: what is missing (hwloc, cgroup files) is said in host().
+    // Never fails: what is missing (hwloc, cgroup files, threads) is said in host().
     explicit Runtime(RuntimeOptions options = {});
     ~Runtime();
     Runtime(Runtime&&) noexcept;

@@ -28,6 +28,7 @@ bool reaches_host_memory(const LeatDeviceInfo& device, const LeatDomainInfo& dom
 Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceBackend> backend,
                                                          const LeatDomainInfo& domain,
                                                          int64_t size_bytes) {
+    LEAT_RETURN_IF_ERROR(backend->check_process());
     std::shared_ptr<DeviceSlab> slab(new DeviceSlab(std::move(backend)));
     const LeatBackendApi& api = slab->backend_->api();
     LeatBackend* handle = slab->backend_->handle();
@@ -53,6 +54,7 @@ Result<std::shared_ptr<DeviceSlab>> DeviceSlab::allocate(std::shared_ptr<DeviceB
 Result<std::shared_ptr<DeviceSlab>> DeviceSlab::import(std::shared_ptr<DeviceBackend> backend,
                                                        const LeatDomainInfo& domain,
                                                        std::shared_ptr<const Slab> memory) {
+    LEAT_RETURN_IF_ERROR(backend->check_process());
     std::shared_ptr<DeviceSlab> slab(new DeviceSlab(std::move(backend)));
     const int64_t bytes = memory->mapped_bytes();
     PluginError error;
@@ -70,7 +72,7 @@ Result<std::shared_ptr<DeviceSlab>> DeviceSlab::import(std::shared_ptr<DeviceBac
 }
 
 DeviceSlab::~DeviceSlab() {
-    if (handle_ != nullptr) {
+    if (handle_ != nullptr && !backend_->is_inherited()) {
         backend_->api().free_slab(backend_->handle(), handle_);
     }
 }

@@ -77,6 +77,9 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     const LeatVirtualClock* virtual_clock() const { return virtual_clock_; }
     // On that clock.
     HostLane& host_lane() { return host_lane_; }
+    // As those of LoadedPlugin: kDeviceLost in a child of fork(), which may not call api().
+    Status check_process() const { return plugin_->check_process(); }
+    bool is_inherited() const { return plugin_->is_inherited(); }
     // The device of the backend that is meant.
     Result<int> device_number(const DeviceName& name) const;
     const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }
@@ -92,9 +95,10 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     Result<int32_t> copy_queue(int number) const;
 
     // Calls submit(LeatPoint) with the queue's next point; it returns a Status. Waits for other
-    // threads that submit there.
+    // threads that submit there. kDeviceLost: see check_process().
     template <class Submit>
     Result<LeatPoint> submit(int32_t queue, const Submit& submit) {
+        LEAT_RETURN_IF_ERROR(check_process());
         const std::lock_guard lock(mutex_);
         const LeatPoint point{queue, ++last_points_[queue]};
         Status status = submit(point);

@@ -100,7 +100,7 @@ void DeviceFlight::cancel() {
         is_flying = is_flying_;
     }
     // Without the lock: a backend may hold its own while it calls back.
-    if (is_flying) {
+    if (is_flying && !backend_->is_inherited()) {
         PluginError error;
         (void)backend_->api().cancel(backend_->handle(), request_, error.get());
     }
@@ -124,6 +124,9 @@ void DeviceFlight::poll_untold() {
 }
 
 void DeviceFlight::wait_for_end() {
+    if (backend_->is_inherited()) {
+        return;
+    }
     poll_untold();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_flying_; });

@@ -90,7 +90,8 @@ class DeviceFlight {
     Status status(const char* action) const;
     // What has not begun fails soon; nothing is waited for.
     void cancel();
-    // Sleeps until the end, and until the callbacks are out of this. At once where nothing flies.
+    // Sleeps until the end, and until the callbacks are out of this. At once where nothing flies,
+    // and in a child of fork(): what flies is its parent's.
     void wait_for_end();
     // After wait_for_end(): the next fly() may come.
     void release();

@@ -202,7 +202,7 @@ class DeviceState final : public DeviceStepState {
     ~DeviceState() override {
         flight.cancel();
         flight.wait_for_end();
-        if (instance_ != nullptr) {
+        if (instance_ != nullptr && !part_->place().backend->is_inherited()) {
             api().free_instance(backend(), instance_);
         }
     }

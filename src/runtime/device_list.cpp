@@ -68,6 +68,7 @@ Result<std::shared_ptr<DeviceBackend>> LoadedBackends::find(const std::string& b
                 settings == options_.backend_settings.end() ? BackendSettings() : settings->second,
                 log_of(options_.logger), parallel_for_));
     }
+    LEAT_RETURN_IF_ERROR(loaded->check_process());
     return loaded;
 }
 

@@ -89,12 +89,13 @@ Result<std::string> DevicePart::save() const {
 }
 
 DevicePart::~DevicePart() {
-    if (executable_ != nullptr) {
+    if (executable_ != nullptr && !place_.backend->is_inherited()) {
         place_.backend->api().free_executable(place_.backend->handle(), executable_);
     }
 }
 
 Status DevicePart::make_executable(const LeatGraphView& graph, std::string_view saved) {
+    LEAT_RETURN_IF_ERROR(place_.backend->check_process());
     const LeatBackendApi& api = place_.backend->api();
     LeatBackend* backend = place_.backend->handle();
     const auto options = plugin::made<LeatCompileOptions>();
@@ -250,6 +251,7 @@ Status DevicePart::pack(const LeatGraphView& graph,
 Result<LeatInstance*> DevicePart::link(const LeatRunShape& shape,
                                        std::span<const LeatPlacement> transients,
                                        const char* action) const {
+    LEAT_RETURN_IF_ERROR(place_.backend->check_process());
     auto linkage = plugin::made<LeatLinkage>();
     linkage.transient_count = int32_t(transients.size());
     linkage.transients = transients.data();

@@ -195,9 +195,22 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
     return status.ok() ? Status() : std::move(status).with_node(step.node->label());
 }
 
+Status Instance::check_devices() const {
+    for (const DeviceMemory& memory : plan_->devices.memories) {
+        LEAT_RETURN_IF_ERROR(memory.part->place().backend->check_process());
+    }
+    return {};
+}
+
 scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
+    }
+    if (!check_devices().ok()) {  // the clocks are backends', too: the first task tells
+        return {[](void* self, scheduler::TaskId /*id*/, scheduler::TaskScope& scope) {
+                    return scope.fail(static_cast<Instance*>(self)->check_devices());
+                },
+                this};
     }
     if (clock_ != nullptr) {
         clock_->begin(state_);

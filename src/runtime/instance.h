@@ -64,6 +64,8 @@ class Instance {
                            const PlacementForecast& forecast) const;
 
   private:
+    // kDeviceLost in a child of fork() that inherited a device of the plan.
+    Status check_devices() const;
     scheduler::TaskFunction begin_run();
     KernelArgs args_of(int32_t step, int worker) const;
     using StepStates = std::vector<std::unique_ptr<KernelState>>;

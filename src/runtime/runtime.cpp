@@ -144,7 +144,7 @@ void Runtime::Impl::start(const scheduler::HostTopology& topology,
     for (const ThreadGroup& group : groups) {
         const int wanted =
             group.home ? std::min(budget.threads, int(group.cpus.size())) : budget.threads;
-        if (group.executor->worker_count() < wanted && !oversubscribed) {
+        if (group.executor->worker_count() < wanted) {
             log(LogLevel::kWarning, group.executor->report().note);
         }
     }
@@ -168,6 +168,22 @@ int Runtime::Impl::threads() const {
         most = std::max(most, group.executor->worker_count());
     }
     return most;
+}
+
+void Runtime::Impl::describe_threads() {
+    const scheduler::ExecutorReport& executor = groups.front().executor->report();
+    host.threads = threads();
+    host.pinned = executor.pinned;
+    host.pinning_note = executor.note;
+}
+
+const HostInfo& Runtime::Impl::current_host() {
+    const std::lock_guard lock(host_mutex);
+    if (host_mark.is_inherited()) {
+        describe_threads();
+        host_mark = ForkMark();
+    }
+    return host;
 }
 
 // On the calling thread's CPU, or one of the node that is asked for.
@@ -233,7 +249,6 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
                 logger(LogLevel::kWarning, line);
             }
         });
-    const scheduler::ExecutorReport& executor = impl_->groups.front().executor->report();
     HostInfo& host = impl_->host;
     host.cpu_name = topology.cpu_name;
     host.simd = cpu_simd_name();
@@ -241,10 +256,8 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     host.affinity_cpus = int(topology.affinity_cpus.size());
     host.quota_cpus = topology.quota_cpus;
     host.numa_nodes = topology.numa_nodes;
-    host.threads = impl_->threads();
     host.threads_source = budget.source;
-    host.pinned = executor.pinned;
-    host.pinning_note = executor.note;
+    impl_->describe_threads();
     host.memory_nodes = describe(*impl_->domains);
 }
 
@@ -253,7 +266,7 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
 const HostInfo& Runtime::host() const {
-    return impl_->host;
+    return impl_->current_host();
 }
 
 std::vector<std::pair<std::string, std::string>> Runtime::backends() const {

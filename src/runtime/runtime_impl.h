@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "base/at_fork.h"
 #include "leat/runtime.h"
 #include "memory/memory_domains.h"
 #include "memory/weight_machine.h"
@@ -22,7 +24,6 @@ struct RequestPlace {
 
 struct Runtime::Impl {
     RuntimeOptions options;
-    HostInfo host;
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
     OperatorLibrary operators;
     Status operators_status;          // of RuntimeOptions::operator_libraries
@@ -33,6 +34,9 @@ struct Runtime::Impl {
     WeightMachine weight_machine;  // without budgets; set where there are several groups
 
     int threads() const;  // of a run on one group, at most
+    // With the threads that there are: a child of fork() may have fewer.
+    const HostInfo& current_host();
+    void describe_threads();
     bool divides_batches() const {
         return options.numa.requests == RequestSpan::kBatchShards && groups.size() > 1;
     }
@@ -45,6 +49,9 @@ struct Runtime::Impl {
     void take_operators();
     // The memory domains and the threads.
     void start(const scheduler::HostTopology& host, const scheduler::ThreadBudget& budget);
+    HostInfo host;  // guarded by host_mutex once the Runtime is made
+    ForkMark host_mark;
+    std::mutex host_mutex;
     void log(LogLevel level, std::string_view text) const {
         if (options.logger) {
             options.logger(level, text);

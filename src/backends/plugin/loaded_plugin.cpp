@@ -119,7 +119,23 @@ Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::of_table(const LeatBackendAp
 }
 
 LoadedPlugin::~LoadedPlugin() {
-    (void)unload();
+    if (is_inherited()) {
+        keep_for_ever(backend_);
+    } else {
+        (void)unload();
+    }
+}
+
+Status LoadedPlugin::check_process() const {
+    if (!is_inherited()) {
+        return {};
+    }
+    return make_error(StatusCode::kDeviceLost,
+                      "backend '{}' is of the process that this one is a child of: fork() did not "
+                      "bring its threads",
+                      api_->name)
+        .with_file(file_)
+        .with_hint("make a Runtime in the child, or use devices in one process only");
 }
 
 std::string LoadedPlugin::unavailable_reason() const {
@@ -207,6 +223,7 @@ Status LoadedPlugin::unload() {
     if (!is_loaded_) {
         return {};
     }
+    LEAT_RETURN_IF_ERROR(check_process());
     if (backend_ != nullptr) {
         LEAT_RETURN_IF_ERROR(check_idle().with_file(file_));
         PluginError error;

@@ -2,6 +2,8 @@
 // created by it.
 //
 // Not thread-safe, except that entries of api() may be called as plugin.h says.
+// A child of fork() does not have the threads of a backend that its parent started: there nothing
+// of api() may be called.
 #pragma once
 
 #include <map>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "backends/plugin/host_services.h"
+#include "base/at_fork.h"
 #include "base/error.h"
 #include "leat/plugin.h"
 
@@ -67,8 +70,8 @@ class LoadedPlugin {
                                                           const HostServices& host);
     LoadedPlugin(const LoadedPlugin&) = delete;
     LoadedPlugin& operator=(const LoadedPlugin&) = delete;
-    // As unload(); where that is refused, the file stays loaded for good, since something of the
-    // backend still lives.
+    // As unload(); where that is refused, or the backend is a parent's, the file stays loaded for
+    // good, since something of the backend still lives.
     ~LoadedPlugin();
 
     // For a table of this process: what messages call it.
@@ -82,12 +85,16 @@ class LoadedPlugin {
     // Creates the backend; once until unload(). Also an error where what it says of its devices
     // cannot be.
     Status start(const BackendSettings& settings);
+    // Success in the process that opened the plugin, kDeviceLost in a child of fork().
+    Status check_process() const;
+    bool is_inherited() const { return opened_.is_inherited(); }
     // Null before start().
     LeatBackend* backend() const { return backend_; }
     std::vector<std::string> device_names() const;
 
     // Shuts the backend down and closes the file, if there is one. kBusy, with the counts, while
-    // slabs, executables, instances or submissions live; then nothing has changed.
+    // slabs, executables, instances or submissions live; kDeviceLost in a child of fork(). Then
+    // nothing has changed.
     Status unload();
 
   private:
@@ -103,6 +110,7 @@ class LoadedPlugin {
     void* library_;  // null: the table is of this process, or closed
     const LeatBackendApi* api_;
     const HostServices& host_;
+    const ForkMark opened_;
     LeatBackend* backend_ = nullptr;
     bool is_loaded_ = true;  // until unload()
 };
