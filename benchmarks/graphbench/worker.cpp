@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -125,8 +126,15 @@ class Worker {
         has_ended_ = true;
         return status;
     }
+    // Of the state; 0: none.
+    double limit_s() const {
+        constexpr double kLeastBesideJobs = 60;  // a loaded machine, many devices
+        return state_ == State::kInJob || jobs_.limit_s <= 0
+                   ? jobs_.limit_s
+                   : std::max(jobs_.limit_s, kLeastBesideJobs);
+    }
     bool is_over_limit() const {
-        return jobs_.limit_s > 0 && double(now_ns() - begin_ns_) * 1e-9 > jobs_.limit_s;
+        return limit_s() > 0 && double(now_ns() - begin_ns_) * 1e-9 > limit_s();
     }
     bool is_readable(int wait_ms) const {
         pollfd ready{pipe_, POLLIN, 0};
@@ -175,8 +183,7 @@ bool Worker::follow() {
             return true;
         } else if (is_over_limit()) {
             ::kill(pid_, SIGKILL);
-            conclude(wait(),
-                     fmt::format("did not end within {:g} s (--test-timeout)", jobs_.limit_s));
+            conclude(wait(), fmt::format("did not end within {:g} s (--test-timeout)", limit_s()));
             return true;
         }
     }

@@ -23,7 +23,8 @@ struct WorkerJobs {
     using RunAll = std::function<void(const RunJob& run)>;
 
     size_t count = 0;
-    double limit_s = 0;  // of each job; 0: none
+    // Of each job, and, where that is longer than a minute, of the worker's begin and end; 0: none.
+    double limit_s = 0;
     // The worker's life: makes what jobs share, calls `run_all` once, and returns 0. Another number
     // is graphbench's exit code, before any job.
     std::function<int(const RunAll& run_all)> work;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "graphbench/exit_codes.h"
 #include "graphbench/worker.h"
