@@ -18,7 +18,8 @@ struct LoadOnnxOptions {
     // became shorter, reading it ends the process with SIGBUS. compile(), make_request() and save()
     // look at the sizes first and return errors (parse); a file that shrinks later is not noticed.
     // True: all of the files is read into memory now, and what happens to them afterwards does not
-    // matter. A file that changes while it is read is an error (parse).
+    // matter. A file that changes while it is read is an error (parse). The process then needs as
+    // much memory as they have bytes, beside what it packs.
     bool copies = false;
 };
 

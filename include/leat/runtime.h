@@ -360,7 +360,8 @@ struct LoadOptions {
     // make_request(), plans for new shapes and save() look at the sizes first and return errors
     // (kParse); a file that shrinks later is not noticed.
     // True: all of them are read into memory now, and may change afterwards. One that changes while
-    // it is read is an error (kParse).
+    // it is read is an error (kParse). The process then needs as much memory as they have bytes,
+    // beside what it packs.
     bool copies = false;
 };
 

@@ -62,7 +62,7 @@ void ActiveRun::cancel_with_exception(std::string_view what) noexcept {
 }
 
 void ActiveRun::cancel_with_exception(TaskId task) noexcept {
-    std::array<char, 32> name;
+    std::array<char, 32> name{};
     const auto end = fmt::format_to_n(name.data(), name.size(), "task {}", int32_t(task));
     cancel_with_exception(std::string_view(name.data(), end.size));
 }

@@ -56,7 +56,7 @@ class RangeRun final : public ActiveRun {
                 cancel(std::move(status));
             }
         } catch (...) {
-            std::array<char, 64> name;
+            std::array<char, 64> name{};
             const auto end =
                 fmt::format_to_n(name.data(), name.size(), "the body of parallel_for, in [{}, {}),",
                                  range.begin, range.end);

@@ -106,7 +106,7 @@ Status moved_from() {
 NodeRef TaskGraph::add_node(std::string_view name,
                             std::unique_ptr<detail::NodeBody> body,
                             const detail::ValueType& type,
-                            InputList inputs) {
+                            const InputList& inputs) {
     if (data_ == nullptr) {
         return {};  // an error where it is used
     }
@@ -257,7 +257,7 @@ NodeRef TaskGraph::add_control(std::string_view name, ControlSpec spec, InputLis
             break;
     }
     const detail::ControlBody* const control = body.get();
-    const NodeRef node = add_node(name, std::move(body), spec.type, std::move(inputs));
+    const NodeRef node = add_node(name, std::move(body), spec.type, inputs);
     data_->nodes[size_t(node.index_)].control = control;
     return node;
 }

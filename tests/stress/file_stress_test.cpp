@@ -54,7 +54,7 @@ constexpr int kCouldNotTry = 77;
 
 // Versions differ in length, so that a mixture of two is neither.
 int64_t extent_of(int version) {
-    return 500 * (version + 1);
+    return 500 * int64_t{version + 1};
 }
 
 //  x --> Add(w: all are the version's number) --> y
@@ -208,6 +208,7 @@ class Worker {
 int work(const fs::path& folder, int number, int rounds) {
     std::atomic<int> faults{0};
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
         threads.emplace_back([&, thread] {
             faults += Worker(folder, number * kThreads + thread).run(rounds) ? 0 : 1;
@@ -240,6 +241,7 @@ int wait_for(pid_t process) {
 
 [[noreturn]] void become(const std::vector<std::string>& arguments) {
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (const std::string& argument : arguments) {
         pointers.push_back(const_cast<char*>(argument.c_str()));
     }
@@ -272,6 +274,7 @@ class FileStress : public ::testing::Test {
         fs::create_directory(folder_.path() / "files");
         const std::array<const char*, 3> names = {"system", "equal", "container"};
         std::vector<pid_t> processes;
+        processes.reserve(kProcesses);
         for (int number = 0; number < kProcesses; ++number) {
             processes.push_back(
                 start({"file_stress", "--work", folder_.path() / "files", std::to_string(number),
@@ -279,6 +282,7 @@ class FileStress : public ::testing::Test {
                       numbers));
         }
         std::vector<int> statuses;
+        statuses.reserve(kProcesses);
         for (const pid_t process : processes) {
             statuses.push_back(wait_for(process));
         }

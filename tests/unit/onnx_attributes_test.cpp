@@ -121,6 +121,7 @@ std::vector<Version> all_versions() {
 
 std::vector<std::string> operand_names(const Operator& op) {
     std::vector<std::string> names;
+    names.reserve(size_t(op.inputs));
     for (int i = 0; i < op.inputs; ++i) {
         names.push_back("x" + std::to_string(i));
     }
@@ -194,26 +195,28 @@ TEST(OnnxAttributes, AreErrorsWhereOnlyAnotherOpsetHasThem) {
     EXPECT_GT(count, 100);
 }
 
+void expect_one_kind(const Files& files, const Version& version, const AttributeSchema& row) {
+    const std::string of_type =
+        "attribute '" + std::string(row.name) + "' has the wrong type for " + version.label();
+    const std::string needed = "needed " + std::string(name_of(row.kind));
+    for (int kind = 0; kind < kKindsInFiles; ++kind) {
+        const std::string message = files.load(
+            version, required_but(version, row.name) + encoded(row.name, AttributeKind(kind)));
+        if (AttributeKind(kind) == row.kind) {
+            ASSERT_THAT(message, Not(AnyOf(HasSubstr("wrong type"), HasSubstr("has no attribute"),
+                                           HasSubstr("is missing from"))));
+        } else {
+            ASSERT_THAT(message,
+                        AllOf(HasSubstr("node 'n'"), HasSubstr(of_type), HasSubstr(needed)));
+        }
+    }
+}
+
 TEST(OnnxAttributes, AreErrorsWhereTheyHaveAnotherType) {
     const Files files;
     for (const Version& version : all_versions()) {
         for (const AttributeSchema& row : version.rows) {
-            const std::string name(row.name);
-            const std::string of_type =
-                "attribute '" + name + "' has the wrong type for " + version.label();
-            for (int kind = 0; kind < kKindsInFiles; ++kind) {
-                const std::string message =
-                    files.load(version, required_but(version, row.name) +
-                                            encoded(row.name, AttributeKind(kind)));
-                if (AttributeKind(kind) == row.kind) {
-                    ASSERT_THAT(message,
-                                Not(AnyOf(HasSubstr("wrong type"), HasSubstr("has no attribute"),
-                                          HasSubstr("is missing from"))));
-                    continue;
-                }
-                ASSERT_THAT(message, AllOf(HasSubstr("node 'n'"), HasSubstr(of_type),
-                                           HasSubstr("needed " + std::string(name_of(row.kind)))));
-            }
+            expect_one_kind(files, version, row);
         }
     }
 }

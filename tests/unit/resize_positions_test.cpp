@@ -57,9 +57,9 @@ bool operator==(Fraction a, Fraction b) {
 }
 
 struct Axis {
-    int64_t x_extent;
-    int64_t y_extent;
-    Fraction scale;
+    int64_t x_extent = 1;
+    int64_t y_extent = 1;
+    Fraction scale = 1;
     float begin = 0;
     float end = 1;
 };

@@ -280,7 +280,7 @@ TEST_P(SubgraphTest, CanBeGivenToOneNodeOnly) {
         const auto x = graph.add("x", [] { return 1; });
         Subgraph<int(int)> step = adding(1);
         graph.add_subgraph("first", std::move(step), x);
-        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the mistake
         const auto second = graph.add_repeat("second", 2, std::move(step), x);
         graph.add(
             "user", [](int) {}, second);
@@ -292,7 +292,7 @@ TEST_P(SubgraphTest, CanBeGivenToOneNodeOnly) {
         Subgraph<void()> step(std::move(inner), Sources<>());
         TaskGraph graph(options());
         graph.add_subgraph("first", std::move(step));
-        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the mistake
         graph.add_subgraph("second", std::move(step));
         EXPECT_THAT(error_of(graph), explains);
     }
@@ -302,7 +302,7 @@ TEST_P(SubgraphTest, CanBeGivenToOneNodeOnly) {
         const auto x = graph.add("x", [] { return 1; });
         Subgraph<int(int)> step = adding(1);
         Subgraph<int(int)> other = std::move(step);
-        // NOLINTNEXTLINE(bugprone-use-after-move): the mistake
+        // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the mistake
         graph.add_if("second", is_small, std::move(other), std::move(step), x);
         EXPECT_THAT(error_of(graph), explains);
     }
@@ -340,7 +340,7 @@ TEST_P(SubgraphTest, AGraphThatWasMovedFromHasErrorsAndEmptyHandles) {
     TaskGraph from(options());
     const auto x = from.source<int>("x");
     TaskGraph graph(std::move(from));
-    // NOLINTBEGIN(bugprone-use-after-move): what this is about
+    // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move): what this is about
     EXPECT_THAT(from.run(executor_).message(), HasSubstr("moved from"));
     EXPECT_THAT(from.start(executor_).wait().message(), HasSubstr("moved from"));
     EXPECT_THAT(from.compile(executor_).message(), HasSubstr("moved from"));
@@ -353,7 +353,7 @@ TEST_P(SubgraphTest, AGraphThatWasMovedFromHasErrorsAndEmptyHandles) {
     EXPECT_EQ(from.add_subgraph("b", adding(1), x).name(), "");
     from.sink(x);
     from.resource("r");
-    // NOLINTEND(bugprone-use-after-move)
+    // NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
     ASSERT_TRUE(graph.set(x, 1).ok());
     EXPECT_TRUE(graph.run(executor_).ok());
 }
@@ -362,6 +362,7 @@ TEST_P(SubgraphTest, AGraphThatWasMovedFromHasErrorsAndEmptyHandles) {
 TEST_P(SubgraphTest, OfTheGraphItselfIsAnErrorWhereTheNodeIsUsed) {
     TaskGraph graph(options());
     const auto y = graph.add("y", [] { return 1; });
+    // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the mistake
     const auto node = graph.add_subgraph("self", Subgraph(std::move(graph), Sources<>(), y));
     EXPECT_EQ(node.name(), "");
 }

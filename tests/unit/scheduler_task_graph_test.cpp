@@ -321,6 +321,7 @@ TEST_P(TaskGraphTest, ReportsPrioritiesThatHaveNoEffect) {
     TaskGraph graph(GraphOptions{.gear = GetParam(), .is_traced = true});
     const auto a = graph.add("a", [] {});
     std::vector<Node<void>> nodes;
+    nodes.reserve(20);
     for (int i = 0; i < 20; ++i) {
         nodes.push_back(graph.add("n", [] {}).after(a));
     }

@@ -250,49 +250,66 @@ TEST_P(TaskGraphThreadsTest, DestroyingAnInstanceThatAnotherThreadRunsCancelsAnd
     }
 }
 
-// What a node waits for ends as well: a loop, a sub-graph, a run of another graph.
-TEST_P(TaskGraphThreadsTest, DestroyingAGraphReachesWhatIsInsideOfItsNodes) {
-    for (const bool is_in_pool : {false, true}) {
-        for (int kind = 0; kind < 3; ++kind) {
-            std::atomic<bool> has_begun{false};
-            TaskGraph other(options());
-            for (int i = 0; i < 1000; ++i) {
-                other.add("step", [&] {
-                    has_begun = true;
-                    std::this_thread::sleep_for(20ms);  // 20 s, or a third
-                });
-            }
+// What a node waits for ends as well: here for a graph that build(graph, has_begun) makes, and that
+// would take 6 s or more.
+template <class Build>
+void destroy_inside(Executor& executor, const GraphOptions& options, const Build& build) {
+    std::atomic<bool> has_begun{false};
+    auto graph = std::make_unique<TaskGraph>(options);
+    build(*graph, has_begun);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        const Runner runner(*graph, executor, has_begun);
+        graph.reset();
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
+}
+
+TEST_P(TaskGraphThreadsTest, DestroyingAGraphEndsTheLoopOfANode) {
+    for (const Domain place : {Domain::any(), Domain::blocking()}) {
+        destroy_inside(executor_, options(), [&](TaskGraph& graph, std::atomic<bool>& has_begun) {
+            const auto step = [&](int64_t, int64_t) {
+                has_begun = true;
+                std::this_thread::sleep_for(1s);
+            };
+            graph
+                .add("loop", [step](NodeScope& scope) { return scope.parallel_for(1000, 1, step); })
+                .on(place);
+        });
+    }
+}
+
+void add_slow_steps(TaskGraph& graph, std::atomic<bool>& has_begun) {
+    for (int i = 0; i < 1000; ++i) {
+        graph.add("step", [&has_begun] {
+            has_begun = true;
+            std::this_thread::sleep_for(20ms);
+        });
+    }
+}
+
+TEST_P(TaskGraphThreadsTest, DestroyingAGraphEndsTheRunOfAnotherOneInANode) {
+    for (const Domain place : {Domain::any(), Domain::blocking()}) {
+        TaskGraph other(options());
+        destroy_inside(executor_, options(), [&](TaskGraph& graph, std::atomic<bool>& has_begun) {
+            add_slow_steps(other, has_begun);
+            graph.add("around", [&](NodeScope& scope) { return other.run(scope.executor()); })
+                .on(place);
+        });
+    }
+}
+
+TEST_P(TaskGraphThreadsTest, DestroyingAGraphEndsItsSubgraphs) {
+    for (const Domain place : {Domain::any(), Domain::blocking()}) {
+        destroy_inside(executor_, options(), [&](TaskGraph& graph, std::atomic<bool>& has_begun) {
             TaskGraph inner(options());
-            inner.add("ask", [&](NodeScope& scope) {
+            const auto ask = [&](NodeScope& scope) {
                 has_begun = true;
                 wait_for_cancel(scope);
-            });
-            auto graph = std::make_unique<TaskGraph>(options());
-            const auto around = graph->add("around", [&](NodeScope& scope) -> Status {
-                if (kind == 0) {
-                    return other.run(scope.executor());
-                }
-                if (kind == 1) {
-                    return scope.parallel_for(1000, 1, [&](int64_t, int64_t) {
-                        has_begun = true;
-                        std::this_thread::sleep_for(20ms);
-                    });
-                }
-                return {};
-            });
-            if (is_in_pool) {
-                around.on(Domain::blocking());
-            }
-            if (kind == 2) {
-                graph->add_subgraph("inner", Subgraph(std::move(inner), Sources<>())).after(around);
-            }
-            const auto begin = std::chrono::steady_clock::now();
-            {
-                const Runner runner(*graph, executor_, has_begun);
-                graph.reset();
-            }
-            EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s) << kind << is_in_pool;
-        }
+            };
+            inner.add("ask", ask).on(place);
+            graph.add_subgraph("inner", Subgraph(std::move(inner), Sources<>()));
+        });
     }
 }
 

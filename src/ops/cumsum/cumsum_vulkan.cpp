@@ -17,7 +17,7 @@ std::string refuse_cumsum(const NodeData& /*node*/, const KernelTypes& types) {
 
 // Lines that are longer are done in parts of so many elements: an invocation may have no more than
 // kMostIterations on devices that are CPUs, and others have more invocations then.
-constexpr int64_t kPartElements = 16 * 1024;
+constexpr int64_t kPartElements = int64_t{16} * 1024;
 
 struct Round {
     int64_t parts = 1;     // of a line

@@ -129,7 +129,8 @@ void add_long_sums(std::vector<OpCase>& cases) {
     const auto add = [&](const std::string& op, const std::string& name, const Shape& shape,
                          float element, Attributes attributes) {
         std::vector<float> values(size_t(shape.element_count()), element);
-        cases.push_back({op + "/" + name, op, {given_input<float>(shape, values)}, attributes});
+        cases.push_back(
+            {op + "/" + name, op, {given_input<float>(shape, values)}, std::move(attributes)});
         cases.back().atol = 0;
     };
     const Ints wide{120, 130};

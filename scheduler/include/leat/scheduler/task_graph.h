@@ -66,10 +66,10 @@ class LEAT_API TaskGraph {
     auto add(std::string_view name, F&& function, const Inputs&... inputs) {
         using Body = detail::Body<F, Inputs...>;
         typename Body::Offsets offsets{};
-        auto list = list_inputs(detail::OnlyConsumer<Body>::kNeeds, offsets, inputs...);
+        const auto list = list_inputs(detail::OnlyConsumer<Body>::kNeeds, offsets, inputs...);
         return Node<typename Body::Value>(
             add_node(name, std::make_unique<Body>(std::forward<F>(function), offsets),
-                     detail::value_type<typename Body::Value>(), std::move(list)));
+                     detail::value_type<typename Body::Value>(), list));
     }
     // A node whose value comes from outside: see set().
     template <class T>
@@ -176,7 +176,7 @@ class LEAT_API TaskGraph {
     NodeRef add_node(std::string_view name,
                      std::unique_ptr<detail::NodeBody> body,
                      const detail::ValueType& type,
-                     InputList inputs);
+                     const InputList& inputs);
     NodeRef add_control(std::string_view name, ControlSpec spec, InputList inputs);
     void keep(const NodeRef& node);
     Status ensure_compiled(const Executor& executor);
