@@ -10,6 +10,8 @@ if command -v ccache >/dev/null; then
     ccache_options=$(ccache --show-config)
     # Files that use a precompiled header are kept only with both of these.
     keep_or_set sloppiness CCACHE_SLOPPINESS pch_defines,time_macros
+    # Else a header that only differs in comments gets its old precompiled form back, which GCC takes for that of another file.
+    keep_or_set keep_comments_cpp CCACHE_COMMENTS 1
     # Paths below the tree count as relative ones, and the folder of the build does not count.
     keep_or_set base_dir CCACHE_BASEDIR "$PWD"
     keep_or_set hash_dir CCACHE_NOHASHDIR 1

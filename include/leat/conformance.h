@@ -51,11 +51,12 @@ struct ConformanceTest {
 struct ConformanceOptions {
     // `devices` names the backend. Fallback is forbidden, whatever it says: a node that runs
     // elsewhere would not count.
-    CompileOptions compile;
-    std::vector<std::string> filters;  // only tests whose names contain one of these; none: all
+    CompileOptions compile = {};
+    // Only tests whose names contain one of these; none: all.
+    std::vector<std::string> filters = {};
     // Instead of the official tolerance, or that of data.json.
-    std::optional<double> relative_tolerance;
-    std::optional<double> absolute_tolerance;
+    std::optional<double> relative_tolerance = {};
+    std::optional<double> absolute_tolerance = {};
     // Before each test: its name, how many were run, and how many there are.
     std::function<void(std::string_view name, size_t done, size_t total)> on_test;
     // After each test.

@@ -82,22 +82,22 @@ struct RuntimeOptions {
     // larger number is honoured unpinned, with one warning to the logger.
     int threads = 0;
     bool pin_threads = true;
-    NumaOptions numa;
+    NumaOptions numa = {};
     // Where shared objects of backends are: a file, or a folder that is looked in before that of
     // the installation.
-    std::string backend_path;
+    std::string backend_path = {};
     // Named settings of backends, by backend and name; an unknown one is an error of compile().
     std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
-        backend_settings;
+        backend_settings = {};
     // Where times of operators that were measured (CompileOptions::calibrate) are kept; empty:
     // leat/costs in the user's cache folder ($XDG_CACHE_HOME or ~/.cache).
-    std::string calibration_folder;
+    std::string calibration_folder = {};
     // Custom operators, shared with whoever has copies of the library; none: one of its own.
-    std::optional<OperatorLibrary> operators;
+    std::optional<OperatorLibrary> operators = {};
     // Shared objects with custom operators, as for load_operators; one that cannot be loaded is an
     // error of compile().
-    std::vector<std::string> operator_libraries;
-    Logger logger;  // default: silent. May be called from any thread that calls leat.
+    std::vector<std::string> operator_libraries = {};
+    Logger logger = {};  // default: silent. May be called from any thread that calls leat.
 };
 
 // A NUMA node that this process may use memory of.
@@ -192,7 +192,7 @@ struct CompileOptions {
     // does not count. Nodes that become one run where one of them is pinned, and nodes pinned to
     // different devices stay apart. What is computed before the run (constants, what follows from
     // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not.
-    std::map<std::string, std::string, std::less<>> pins;
+    std::map<std::string, std::string, std::less<>> pins = {};
     // Which annotations of the model for several devices (ONNX IR version 11) are constraints of
     // the placement, beside `pins`: those of the configuration of that name, whose devices are
     // those of the list that are called the same, or else the first ones of the list; "": none. By
@@ -200,15 +200,16 @@ struct CompileOptions {
     // they have no names, are as many. Operators that they shard along one axis are divided so,
     // whatever divide_operators says of what costs may do; only bits change no sooner than it
     // allows. CompileReport::annotation_notes says what is not obeyed.
-    std::optional<std::string> device_configuration;
+    std::optional<std::string> device_configuration = {};
     Calibrate calibrate = Calibrate::kNever;
-    InputShapes shapes;                                // makes one plan at compile time
-    std::map<std::string, int64_t, std::less<>> dims;  // the same by the name of a symbolic extent
+    InputShapes shapes = {};  // makes one plan at compile time
+    // The same by the name of a symbolic extent.
+    std::map<std::string, int64_t, std::less<>> dims = {};
     // Bounds by the name of a symbolic extent: shapes beyond them are errors. What `dims` leaves
     // open counts as its upper bound until a run says more: the first plan is made for that, every
     // request has room for it, so that runs within the bounds allocate no memory for activations on
     // the host, and costs place for it.
-    std::map<std::string, DimBounds, std::less<>> dim_bounds;
+    std::map<std::string, DimBounds, std::less<>> dim_bounds = {};
     // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it
     // is met, or there is no plan. Steps then wait for more others than their data demands, if need
     // be.
@@ -374,8 +375,8 @@ struct RequestOptions {
 struct RunOptions {
     // From the call of run(): kTimeout where it has passed. 0 and less have; nanoseconds::max()
     // never does.
-    std::optional<std::chrono::nanoseconds> deadline;
-    std::stop_token stop;
+    std::optional<std::chrono::nanoseconds> deadline = {};
+    std::stop_token stop = {};
 };
 
 // Time of one step of a profiled run.

@@ -40,10 +40,10 @@ Result<int> axis_of(const GraphData& graph, const NodeData& node, const ShardedO
     return int(axis);
 }
 
-// The way in which all these operands are divided; nullopt: there is none.
-Result<std::optional<SplitAxis>> find_way(const GraphData& graph,
-                                          const NodeData& node,
-                                          std::span<const ShardedOperand> operands) {
+// The ways in which all these operands are divided.
+Result<std::vector<SplitAxis>> find_ways(const GraphData& graph,
+                                         const NodeData& node,
+                                         std::span<const ShardedOperand> operands) {
     std::vector<SplitAxis> ways = split_axes(graph, node);
     for (const ShardedOperand& operand : operands) {
         LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(graph, node, operand));
@@ -52,22 +52,22 @@ Result<std::optional<SplitAxis>> find_way(const GraphData& graph,
                    (operand.is_output ? way.result_axis : way.input_axes[size_t(operand.operand)]);
         });
     }
-    return ways.empty() ? std::optional<SplitAxis>() : std::move(ways.front());
+    return ways;
 }
 
-std::string reason_against(const std::optional<SplitAxis>& way,
-                           size_t shards,
-                           bool may_change_bits) {
-    if (!way) {
+// Against the first of these ways.
+std::string reason_against(std::span<const SplitAxis> ways, size_t shards, bool may_change_bits) {
+    if (ways.empty()) {
         return "it cannot be divided there";
     }
-    if (way->changes_bits && !may_change_bits) {
+    const SplitAxis& way = ways.front();
+    if (way.changes_bits && !may_change_bits) {
         return "sums of its shards would have other bits, and "
                "CompileOptions::divide_operators does not allow that";
     }
-    return way->extent % int64_t(shards) == 0
+    return way.extent % int64_t(shards) == 0
                ? std::string()
-               : fmt::format("{} indices are no multiple of {} shards", way->extent, shards);
+               : fmt::format("{} indices are no multiple of {} shards", way.extent, shards);
 }
 
 // Even shards, those of one device that follow each other as one.
@@ -117,8 +117,8 @@ Result<AnnotatedDivision> annotated_division(const GraphData& graph,
         if (shards.devices.empty()) {
             continue;
         }
-        LEAT_ASSIGN_OR_RETURN(std::optional<SplitAxis> way, find_way(graph, node, shards.operands));
-        const std::string reason = reason_against(way, shards.devices.size(), may_change_bits);
+        LEAT_ASSIGN_OR_RETURN(std::vector<SplitAxis> ways, find_ways(graph, node, shards.operands));
+        const std::string reason = reason_against(ways, shards.devices.size(), may_change_bits);
         if (!reason.empty()) {
             annotated.notes.push_back(stays_whole(node, shards.operands[0], reason));
             continue;
@@ -127,7 +127,7 @@ Result<AnnotatedDivision> annotated_division(const GraphData& graph,
         for (const std::string& device : shards.devices) {
             device_of_shard.push_back(index_of(device, devices));
         }
-        add_split({n}, *std::move(way), device_of_shard, annotated.division);
+        add_split({n}, std::move(ways.front()), device_of_shard, annotated.division);
         annotated.division.device_of_sum.push_back(
             index_of(history.pin_of(node.name).device, devices));
     }

@@ -114,12 +114,12 @@ inline std::string node(const std::string& op,
 }
 
 struct ModelParts {
-    std::vector<std::string> nodes;
-    std::vector<std::string> initializers;
-    std::vector<std::string> inputs;
-    std::vector<std::string> outputs;
-    std::string more_graph;  // further encoded fields
-    std::string more_model;
+    std::vector<std::string> nodes = {};
+    std::vector<std::string> initializers = {};
+    std::vector<std::string> inputs = {};
+    std::vector<std::string> outputs = {};
+    std::string more_graph = {};  // further encoded fields
+    std::string more_model = {};
     int64_t opset = 13;
     int64_t ir_version = 8;
 };

@@ -28,15 +28,15 @@ LEAT_API std::string_view name_of(Gear gear);
 struct CompileOptions {
     static constexpr int kMaxWorkers = 4096;
 
-    int workers = 1;           // in [1, kMaxWorkers]: lists of the compiled gear
-    std::optional<Gear> gear;  // nothing: chosen by estimate
+    int workers = 1;                // in [1, kMaxWorkers]: lists of the compiled gear
+    std::optional<Gear> gear = {};  // nothing: chosen by estimate
     // Lane of each task in [0, workers) and the start times that order each lane, both from
     // place(); for the compiled gear. Empty: workers are alike, and one pass decides.
-    std::span<const int32_t> lanes;
-    std::span<const double> starts_ns;
+    std::span<const int32_t> lanes = {};
+    std::span<const double> starts_ns = {};
     // The domain of each worker (ExecutorReport::worker_domains). Empty: Task::domain has no
     // effect, as in the inline gear.
-    std::span<const int> worker_domains;
+    std::span<const int> worker_domains = {};
     // Every list runs its tasks in the order in which they were added (where that is a valid one):
     // for programs whose order is a decision already. Programs with divided tasks always do.
     bool keeps_order = false;
