@@ -43,7 +43,7 @@ class BlockingJob {
 class BlockingPool final : private ForkAware {
   public:
     explicit BlockingPool(int max_threads);
-    ~BlockingPool();
+    virtual ~BlockingPool();
     BlockingPool(const BlockingPool&) = delete;
     BlockingPool& operator=(const BlockingPool&) = delete;
 

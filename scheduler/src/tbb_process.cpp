@@ -21,16 +21,16 @@ namespace tbb = oneapi::tbb;
 constinit std::atomic<TbbProcess*> g_process{nullptr};
 
 // oneTBB initialises itself when it is first used, and each of its threads when that begins: with a
-// few KiB, for which its allocator maps MiB. It does not survive a failure of the first: the flag
-// of the attempt stays, and the next one waits for it for ever. A thread that has no memory ends
-// the process.
+// few KiB, for which allocators take address space, the GNU C library's 64 MiB for each thread. It
+// does not survive a failure of the first: the flag of the attempt stays, and the next one waits
+// for it for ever. A thread that has no memory ends the process.
 constexpr size_t kRoomBytes = size_t{16} << 20;
-constexpr size_t kRoomOfThreadBytes = size_t{1} << 20;
+constexpr size_t kRoomOfThreadBytes = size_t{72} << 20;
 
 bool has_room(int threads) {
     const size_t bytes = kRoomBytes + size_t(threads) * kRoomOfThreadBytes;
-    void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const room =
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) {
         return false;
     }

@@ -16,6 +16,7 @@
 
 namespace leat::scheduler {
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): the one object lives for ever
 class TbbProcess final : private ForkAware {
   public:
     // Null where there is no memory for the first use of oneTBB: a failure of that would make it

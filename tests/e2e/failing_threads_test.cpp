@@ -256,7 +256,7 @@ int run_with_little_memory(ThreadSource source, int64_t room_bytes) {
 
 TEST_P(FailingThreadsTest, LittleAddressSpaceIsNoHangAndSpoilsNothing) {
     std::set<std::string> ends;
-    for (int64_t room_kib = 0; room_kib <= 1 << 19;
+    for (int64_t room_kib = 0; room_kib <= 1 << 22;
          room_kib = room_kib < 4096 ? room_kib + 128 : room_kib * 5 / 4) {
         const std::string end =
             in_child([&] { return run_with_little_memory(GetParam(), room_kib * 1024); });

@@ -10,13 +10,27 @@ namespace leat::testing_support {
 namespace {
 
 constinit std::atomic<bool> g_is_armed{false};
-constinit std::atomic<int> g_given{0};
+constinit std::atomic<int> g_left{0};
 constinit std::atomic<int> g_refused{0};
+
+// A thread that counts while it lives.
+struct CountedThread {
+    void* (*start)(void*);
+    void* argument;
+};
+
+void* run_counted(void* counted) {
+    const CountedThread thread = *static_cast<CountedThread*>(counted);
+    delete static_cast<CountedThread*>(counted);
+    void* const result = thread.start(thread.argument);
+    ++g_left;
+    return result;
+}
 
 }  // namespace
 
 ThreadFault::ThreadFault(int given) {
-    g_given = given;
+    g_left = given;
     g_refused = 0;
     g_is_armed = true;
 }
@@ -36,14 +50,16 @@ extern "C" int pthread_create(pthread_t* thread,
                               const pthread_attr_t* attributes,
                               void* (*start)(void*),
                               void* argument) {
-    using leat::testing_support::g_given;
-    using leat::testing_support::g_is_armed;
-    using leat::testing_support::g_refused;
+    using namespace leat::testing_support;
     static const auto kReal =
         reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
-    if (g_is_armed && g_given.fetch_sub(1) <= 0) {
+    if (!g_is_armed) {
+        return kReal(thread, attributes, start, argument);
+    }
+    if (g_left.fetch_sub(1) <= 0) {
+        ++g_left;
         ++g_refused;
         return EAGAIN;
     }
-    return kReal(thread, attributes, start, argument);
+    return kReal(thread, attributes, run_counted, new CountedThread{start, argument});
 }

@@ -5,7 +5,8 @@
 
 namespace leat::testing_support {
 
-// While this lives, `given` more threads are given, and then none. One at a time.
+// While this lives, at most `given` of the threads that are begun meanwhile live at once. One at a
+// time.
 class ThreadFault {
   public:
     explicit ThreadFault(int given);
