@@ -19,6 +19,11 @@ Status check_options(const CompactDag& dag, const CompileOptions& options) {
         return invalid_argument("a program for {} workers", options.workers)
             .with_needed(fmt::format("1 to {}", CompileOptions::kMaxWorkers));
     }
+    if (options.gear && *options.gear > Gear::kDynamic) {
+        return invalid_argument("a program in a gear that there is not")
+            .with_found(fmt::format("{}", int(*options.gear)))
+            .with_needed("one of Gear");
+    }
     if (!options.worker_domains.empty() &&
         options.worker_domains.size() != size_t(options.workers)) {
         return invalid_argument("{} domains for {} workers", options.worker_domains.size(),

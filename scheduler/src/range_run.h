@@ -28,17 +28,19 @@ class RangeRun final : public ActiveRun {
           body_(body),
           context_(context) {}
 
-    int64_t chunks() const { return (count_ + chunk_ - 1) / chunk_; }
+    // A few for each thread, however many indices there are.
+    int64_t chunks() const { return count_ / chunk_ + int64_t(count_ % chunk_ > 0); }
 
     // Helpers are called after the first chunk, so that work starts before the first wake-up.
     void work(int worker) noexcept override {
         bool is_first = worker == 0;
         for (;;) {
-            const TileRange range = claims_.claim(kEpoch, count_, chunk_);
-            if (range.empty() || is_cancelled()) {
+            const TileRange chunk = claims_.claim(kEpoch, chunks(), 1);
+            if (chunk.empty() || is_cancelled()) {
                 break;
             }
-            run_body(range, worker);
+            const int64_t begin = chunk.begin * chunk_;
+            run_body({begin, count_ - begin < chunk_ ? count_ : begin + chunk_}, worker);
             if (std::exchange(is_first, false)) {
                 recruit(1);
             }

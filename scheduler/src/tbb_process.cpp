@@ -101,7 +101,7 @@ TbbProcess::Grant TbbProcess::grant(int callers, int helpers) {
     }
     Grant grant{*wish, std::clamp(allowed_threads() - callers, 0, helpers), {}};
     if (grant.helpers < helpers) {
-        grant.lack = "a tbb::global_control of the program allows no more";
+        grant.lack = "oneTBB or a tbb::global_control of the program allows no more";
     }
     // All arenas at once, as far as that is allowed.
     const int wanted = std::min(helpers_ + grant.helpers, allowed_threads() - 1);

@@ -130,10 +130,18 @@ NewFile::~NewFile() {
 
 Status NewFile::open(const fs::path& target, uint64_t number) {
     struct stat found = {};
-    if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    const bool is_there = ::stat(target.c_str(), &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode)) {
         return open_in_place(target, found.st_mode);
     }
     LEAT_ASSIGN_OR_RETURN(const fs::path file, end_of_links(target));
+    // Links of /proc lead to open files, and only say what their names were.
+    struct stat named = {};
+    if (is_there && ::lstat(file.c_str(), &named) != 0) {
+        return invalid_argument("cannot replace the file: it has no name any more")
+            .with_found(file.string())
+            .with_needed("a file in a folder");
+    }
     name_ = file.filename().string();
     if (name_.empty()) {
         return invalid_argument("cannot create the file: its path ends without a name");

@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "base/out_of_memory.h"
 #include "base/round_up.h"
-#include "graph/dim_symbol.h"
 #include "base/tensor_check.h"
+#include "graph/dim_symbol.h"
 #include "memory/page_placement.h"
 #include "runtime/batch_division.h"
 #include "runtime/compile_input.h"
@@ -475,7 +475,7 @@ Result<Request> CompiledGraph::make_request(const RequestOptions& options) const
         LEAT_RETURN_IF_ERROR(impl_->files.check());
         LEAT_ASSIGN_OR_RETURN(const RequestPlace place, impl_->runtime->place_request(options));
         auto request = std::make_unique<Request::Impl>(impl_, place);
-        LEAT_RETURN_IF_ERROR(request->state->check_count());
+        LEAT_RETURN_IF_ERROR(request->check_count());
         LEAT_RETURN_IF_ERROR(request->state->reserve());
         return Request(std::move(request));
     });

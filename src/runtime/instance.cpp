@@ -29,7 +29,7 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
         }
     }
     if (plan_->releases != nullptr) {
-        clock_ = std::make_unique<RunClock>(backends_with_clock(plan_->devices), plan_->releases);
+        clock_ = std::make_shared<RunClock>(backends_with_clock(plan_->devices), plan_->releases);
     }
 }
 

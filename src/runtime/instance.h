@@ -58,7 +58,8 @@ class Instance {
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
     // Null where time passes by itself.
     const RunClock* clock() const { return clock_.get(); }
-    RunClock* clock() { return clock_.get(); }
+    // Shared: a caller's hold of it may outlive the instance.
+    const std::shared_ptr<RunClock>& clock() { return clock_; }
     // Of the last run, with the names of the nodes.
     std::string trace_json(std::span<const scheduler::TraceCounters> counters,
                            const PlacementForecast& forecast) const;
@@ -91,7 +92,7 @@ class Instance {
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;
-    std::unique_ptr<RunClock> clock_;  // null: no device of the plan has one
+    std::shared_ptr<RunClock> clock_;  // null: no device of the plan has one
     // By step; null where it has none. The first to go: what is on a device signals to the others.
     StepStates states_;
 };

@@ -27,7 +27,6 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
       results(compiled->graph.outputs.size()),
       unaligned_(compiled->graph.inputs.size()),
       input_ranges_(compiled->graph.inputs.size()),
-      counted_(compiled->request_count),
       home_(place.group),
       divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs.empty()),
       active_(1, place.group) {
@@ -37,19 +36,6 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
     for (const ThreadGroup& group : runtime.groups) {
         parts_.emplace_back(runtime, group, group.home.value_or(place.home));
     }
-}
-
-Status RequestState::check_count() const {
-    const CompileOptions& options = compiled->options;
-    if (options.memory_limit_bytes <= 0 || counted_.others < options.max_requests) {
-        return {};
-    }
-    return out_of_memory("the memory limit of the graph does not cover another request")
-        .with_file(compiled->graph.file)
-        .with_found(fmt::format("{} requests", counted_.others + 1))
-        .with_needed(
-            fmt::format("at most {}, as CompileOptions::max_requests says", options.max_requests))
-        .with_hint("destroy a request, or compile with a larger max_requests");
 }
 
 Status RequestState::reserve() {
@@ -138,7 +124,7 @@ bool RequestState::work() {
 
 void RequestState::abandon_clocks() {
     for (const int part : active_) {
-        if (RunClock* const own = parts_[size_t(part)].current()->clock()) {
+        if (const auto& own = parts_[size_t(part)].current()->clock()) {
             own->abandon();
         }
     }
@@ -215,7 +201,21 @@ Status RequestState::prepare(const InputShapes& shapes) {
 Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace where)
     : made_of(std::move(graph)),
       place(where),
-      state(std::make_unique<RequestState>(made_of, place)) {}
+      state(std::make_unique<RequestState>(made_of, place)),
+      counted_(made_of->request_count) {}
+
+Status Request::Impl::check_count() const {
+    const CompileOptions& options = made_of->options;
+    if (options.memory_limit_bytes <= 0 || counted_.others < options.max_requests) {
+        return {};
+    }
+    return out_of_memory("the memory limit of the graph does not cover another request")
+        .with_file(made_of->graph.file)
+        .with_found(fmt::format("{} requests", counted_.others + 1))
+        .with_needed(
+            fmt::format("at most {}, as CompileOptions::max_requests says", options.max_requests))
+        .with_hint("destroy a request, or compile with a larger max_requests");
+}
 
 Status Request::Impl::busy() const {
     Status status = is_started()
@@ -234,7 +234,6 @@ Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> graph,
                           made_of->open_defaults(names));
     auto open = std::make_unique<RequestState>(std::move(graph), place);
-    LEAT_RETURN_IF_ERROR(open->check_count());
     LEAT_RETURN_IF_ERROR(open->reserve());
     LEAT_RETURN_IF_ERROR(open->take_over(*state));
     return open;

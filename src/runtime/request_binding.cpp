@@ -62,13 +62,13 @@ Status RequestState::bind(int input, Value value) {
             source = std::exchange(tensor, std::move(copy));
         }
     }
+    input_ranges_[size_t(input)] = range_of(source.defined() ? source : value.tensor());
     Tensor& unaligned = unaligned_[size_t(input)];
     if (unaligned.defined() || source.defined()) {
         unaligned_count_ += int(source.defined()) - int(unaligned.defined());
         unaligned = std::move(source);
     }
     inputs[size_t(input)] = std::move(value);
-    input_ranges_[size_t(input)] = range_of(inputs[size_t(input)].tensor());
     bound[size_t(input)] = true;
     is_bound_anew_ = true;
     return {};

@@ -27,8 +27,6 @@ struct RequestState {
     RequestState(const RequestState&) = delete;
     RequestState& operator=(const RequestState&) = delete;
 
-    // An error if the memory limit does not cover this many requests.
-    Status check_count() const;
     // Memory for the largest plan cached now; links the most recent plan.
     Status reserve();
     Status bind(int input, Value value);
@@ -53,7 +51,9 @@ struct RequestState {
     void cancel();
     // False: nothing ran, or the last run failed.
     bool has_results() const { return has_results_; }
-    RunClock* clock() { return parts_[size_t(active_[0])].current()->clock(); }
+    const std::shared_ptr<RunClock>& clock() {
+        return parts_[size_t(active_[0])].current()->clock();
+    }
     Result<std::vector<StepTime>> profile();
     PlacementReport placement_report() const;
     void trim();
@@ -73,17 +73,6 @@ struct RequestState {
     DivisionReport division_report() const;
 
   private:
-    // Counts among the requests of its graph.
-    struct Counted {
-        explicit Counted(std::atomic<int>& requests)
-            : count(requests), others(requests.fetch_add(1)) {}
-        ~Counted() { count.fetch_sub(1); }
-        Counted(const Counted&) = delete;
-        Counted& operator=(const Counted&) = delete;
-        std::atomic<int>& count;
-        const int others;  // that there were before
-    };
-
     bool is_divided() const { return division_ != nullptr && division_->is_divided(); }
     std::vector<Shape> wanted_shapes(std::span<const Shape> override_shapes) const;
     bool matches(const Plan& plan) const;
@@ -111,8 +100,7 @@ struct RequestState {
     std::vector<Tensor> unaligned_;
     int unaligned_count_ = 0;
     std::vector<ByteRange> input_ranges_;  // by input, of addresses; empty: nothing is bound
-    Counted counted_;
-    int home_;  // part of the calling thread
+    int home_;                             // part of the calling thread
     bool divides_batches_;
     std::vector<RequestPart> parts_;                         // by thread group
     std::vector<std::unique_ptr<BatchDivision>> divisions_;  // most recently used first
@@ -137,6 +125,8 @@ struct Request::Impl {
         });
     }
     Status busy() const;
+    // An error if the memory limit does not cover this many requests.
+    Status check_count() const;
 
     // Calls bind(state, index of the input). Where a default input is bound for the first time,
     // that is the state of another graph, which takes the place of this one's unless binding fails.
@@ -155,8 +145,20 @@ struct Request::Impl {
     std::unique_ptr<RequestState> state;
 
   private:
+    // Counts among the requests of the graph, whichever default inputs they have open.
+    struct Counted {
+        explicit Counted(std::atomic<int>& requests)
+            : count(requests), others(requests.fetch_add(1)) {}
+        ~Counted() { count.fetch_sub(1); }
+        Counted(const Counted&) = delete;
+        Counted& operator=(const Counted&) = delete;
+        std::atomic<int>& count;
+        const int others;  // that there were before
+    };
+
     Result<std::unique_ptr<RequestState>> with_open(std::string_view default_input) const;
 
+    Counted counted_;
     std::vector<std::string> opened_;      // the default inputs that `state` has open, sorted
     std::atomic<bool> is_started_{false};  // and not finished
 };

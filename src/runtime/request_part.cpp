@@ -45,6 +45,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
     LEAT_RETURN_IF_ERROR(instance->make_states());
     LEAT_RETURN_IF_ERROR(instance->link(memory_));
     if (instances_.size() == kMaxInstances) {
+        handle_ = {};  // its last run may be one of the instance that goes
         instances_.pop_back();
     }
     instances_.insert(instances_.begin(), std::move(instance));

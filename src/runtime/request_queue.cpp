@@ -52,7 +52,8 @@ struct RequestQueue::Impl {
             holder = request.state->clock();
         }
         // The order in which requests come to devices is that in which they are submitted.
-        RunClock* const clock = holder == nullptr ? nullptr : request.state->clock();
+        const std::shared_ptr<RunClock> clock =
+            holder == nullptr ? nullptr : request.state->clock();
         while (!work(request) && clock != nullptr && !clock->is_idle_within(kLongestSleep)) {
         }
         return {};
@@ -84,7 +85,8 @@ struct RequestQueue::Impl {
     // The hold that the caller has goes on in the oldest request and comes back with its end.
     Status finish_oldest() {
         Request::Impl& request = at(0);
-        RunClock* const clock = holder == nullptr ? nullptr : request.state->clock();
+        const std::shared_ptr<RunClock> clock =
+            holder == nullptr ? nullptr : request.state->clock();
         if (clock != nullptr) {
             clock->lend_until_end();
         }
@@ -105,7 +107,7 @@ struct RequestQueue::Impl {
 
     // Memory ran out while it began.
     void give_up(Request::Impl& request) {
-        RunClock* const clock = request.state->clock();
+        const std::shared_ptr<RunClock> clock = request.state->clock();
         if (holds_virtual_time && holder == nullptr && clock != nullptr) {
             holder = clock;  // start() had taken it
         }
@@ -128,7 +130,9 @@ struct RequestQueue::Impl {
     std::atomic<int> oldest{0};
     std::atomic<int> in_flight{0};
     bool holds_virtual_time = false;
-    RunClock* holder = nullptr;  // of a request, that the caller has a hold of; null: none
+    // Of a request, that the caller has a hold of, also when the request has another one by then;
+    // null: none.
+    std::shared_ptr<RunClock> holder;
 };
 
 RequestQueue::RequestQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "support/scratch_folder.h"
 
 namespace leat {
@@ -224,6 +225,19 @@ TEST_F(LinkedFiles, GoThroughLinksOfFolders) {
     ASSERT_TRUE(write(folder_.path() / "way" / "first", "new").ok());
     EXPECT_EQ(contents_of(target_), "new");
     expect_links();
+}
+
+// As links to open files in /proc do, whose text only was a name.
+TEST_F(LinkedFiles, ThatLeadToAFileWithoutANameAreErrors) {
+    const fs::path gone = folder_.path() / "gone";
+    ASSERT_TRUE(write(gone, "old").ok());
+    const Descriptor open(::open(gone.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_TRUE(open.is_open());
+    fs::remove(gone);
+    const int before = file_count_in(folder_.path());
+    EXPECT_THAT(write("/proc/self/fd/" + std::to_string(open.value()), "new").message(),
+                HasSubstr("no name any more"));
+    EXPECT_EQ(file_count_in(folder_.path()), before);
 }
 
 TEST_F(LinkedFiles, ThatLeadInACircleAreErrors) {

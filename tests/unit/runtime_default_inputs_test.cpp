@@ -273,6 +273,23 @@ TEST_F(DefaultInputs, AnInitializerThatIsNoValueOfItsInputIsAnError) {
                 HasSubstr("the default of input 'c' is missing"));
 }
 
+// A request counts once, whatever it has open.
+TEST_F(DefaultInputs, CountAmongTheRequestsOfTheMemoryLimit) {
+    CompileOptions options;
+    options.memory_limit_bytes = int64_t{1} << 24;
+    options.max_requests = 2;
+    const auto compiled = runtime_.compile(load(), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Result<Request> first = compiled->make_request();
+    ASSERT_TRUE(first.ok());
+    ASSERT_TRUE(bind(*first, "c", {1, 2}).ok());
+    Result<Request> second = compiled->make_request();
+    ASSERT_TRUE(second.ok());
+    ASSERT_TRUE(bind(*second, "c", {1, 2}).ok());
+    ASSERT_TRUE(bind(*second, "d", {1, 2}).ok());
+    EXPECT_EQ(compiled->make_request().error().code(), StatusCode::kOutOfMemory);
+}
+
 TEST_F(DefaultInputs, WorkInQueuesAndThreads) {
     const auto compiled = runtime_.compile(load(), {});
     RequestQueueOptions options;

@@ -209,6 +209,36 @@ TEST(RequestQueue, EndsWithRequestsInFlight) {
     }
 }
 
+// The caller's hold of virtual time is that of a request which has other instances by then.
+TEST(RequestQueue, HoldsTimeAlsoWhenThePlanOfTheHoldIsGone) {
+    const Runtime runtime(sim_options(2, {{"mode", "virtual"}}));
+    Graph graph("tanh");
+    graph.output("y", graph.add("Tanh", {graph.input("a", DType::kFloat32, {"n", 3})}, {}, "tanh"));
+    CompileOptions options;
+    options.devices = "sim,reference";
+    options.plan_cache_bytes = 1;
+    const CompiledGraph compiled = *runtime.compile(graph, options);
+    {
+        RequestQueue queue =
+            *RequestQueue::make(compiled, {.depth = 2, .holds_virtual_time = true});
+        for (int i = 0; i < queue.depth(); ++i) {
+            ASSERT_TRUE(queue.next().bind("a", random_tensor({2, 3}, 1)).ok());
+            ASSERT_TRUE(queue.submit().ok());
+        }
+        ASSERT_TRUE(queue.take().ok());
+        for (int64_t n = 3; n < 40; ++n) {
+            const Status status = queue.next().prepare({{"a", {n, 3}}});
+            ASSERT_TRUE(status.ok()) << status.message();
+        }
+        EXPECT_EQ(queue.in_flight(), 1);
+    }
+    // Time goes on: nobody holds it.
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("a", random_tensor({2, 3}, 1)).ok());
+    const Status status = request.run({.deadline = std::chrono::seconds(60)});
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST(RequestQueue, RefusesWhatItsStateForbids) {
     const Runtime runtime(sim_options(1, {{"delay_us", "1000"}}));
     const CompiledGraph compiled = *compiled_sum(runtime, "sim");

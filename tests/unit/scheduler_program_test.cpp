@@ -68,6 +68,7 @@ TEST(Program, RejectsWhatCannotRun) {
                 HasSubstr("task 0 has cost inf ns"));
     EXPECT_TRUE(compile_steps({{1, 1e300, {}}, {4, 1e300, {0}}}, 2).ok()) << "it is finite";
     EXPECT_THAT(compile_steps({{1, 0, {}}}, 0).error().message(), HasSubstr("for 0 workers"));
+    EXPECT_THAT(compile_steps({{1, 0, {}}}, 1, Gear(7)).error().message(), HasSubstr("a gear"));
     EXPECT_TRUE(compile_steps({}, 1).ok());
 }
 

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "leat/scheduler/executor.h"
@@ -470,6 +473,34 @@ TEST(ParallelFor, CoversTheRangeOnceFromOutsideAndFromATask) {
         ASSERT_TRUE(executor.run(state, call_tasks(body)).ok());
         for (const std::atomic<int>& count : counts) {
             ASSERT_EQ(count, 3);
+        }
+    }
+}
+
+// More indices than a claim of tiles has bits for.
+TEST(ParallelFor, CoversHugeRangesOnce) {
+    for (const int64_t count : {(int64_t{1} << 40) - 1, int64_t{1} << 40, (int64_t{1} << 62) + 7,
+                                std::numeric_limits<int64_t>::max()}) {
+        for (const int threads : {1, 2}) {
+            Executor executor(std_threads(threads));
+            std::mutex mutex;
+            std::vector<std::pair<int64_t, int64_t>> ranges;
+            std::pair<std::mutex*, decltype(ranges)*> context{&mutex, &ranges};
+            const RangeFunction note = [](void* given, int64_t begin, int64_t end, int) {
+                const auto& [lock, all] = *static_cast<decltype(context)*>(given);
+                const std::lock_guard guard(*lock);
+                all->emplace_back(begin, end);
+                return all->size() < 1000 ? Status() : Status(StatusCode::kInternal, "no end");
+            };
+            ASSERT_TRUE(executor.parallel_for(count, 1, note, &context).ok());
+            std::sort(ranges.begin(), ranges.end());
+            int64_t next = 0;
+            for (const auto& [begin, end] : ranges) {
+                ASSERT_EQ(begin, next);
+                ASSERT_LT(begin, end);
+                next = end;
+            }
+            EXPECT_EQ(next, count);
         }
     }
 }

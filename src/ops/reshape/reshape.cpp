@@ -33,7 +33,8 @@ DimSpec quotient(const DimProduct& all, const DimProduct& part) {
 }
 
 std::string dims_text(const Dims& dims) {
-    return TypeInfo::tensor(DType::kUndefined, dims).to_string();
+    const std::string text = TypeInfo::tensor(DType::kUndefined, dims).to_string();
+    return text.substr(text.find('['));
 }
 
 // An extent of Reshape's shape operand as given: a number >= 0, or a name, or unknown; or "infer".
