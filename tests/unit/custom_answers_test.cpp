@@ -181,10 +181,10 @@ TEST_P(CustomAnswers, ThatAreNoCostOfAProfileOrPlacement) {
 TEST_P(CustomAnswers, ThatAreNoTypes) {
     using Dims = std::vector<DimSpec>;
     struct Answer {
-        int output;
-        DType dtype;
+        int output = 0;
+        DType dtype = DType::kUndefined;
         std::optional<Dims> dims;
-        const char* message;
+        const char* message = nullptr;
     };
     const Answer answers[] = {
         {0, DType(200), Dims{4}, "no element type of output 0; found unknown type 200"},

@@ -46,6 +46,7 @@ std::vector<float> run(Request& request) {
 }
 std::vector<std::string> names(const std::vector<ValueInfo>& infos) {
     std::vector<std::string> all;
+    all.reserve(infos.size());
     for (const ValueInfo& info : infos) {
         all.push_back(info.name);
     }
@@ -308,6 +309,7 @@ TEST_F(DefaultInputs, WorkInQueuesAndThreads) {
         EXPECT_EQ((*taken)->get<float>("y")[0], i % 2 == 1 ? 20 : 2);
     }
     std::vector<std::thread> threads;
+    threads.reserve(8);
     for (int t = 0; t < 8; ++t) {
         threads.emplace_back([&compiled, t] {
             Request request = *compiled->make_request();

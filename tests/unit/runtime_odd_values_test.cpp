@@ -143,7 +143,7 @@ TEST(OddExtents, WhoseSumsOverflowAreErrors) {
 TEST(OddOptions, OfNamedExtentsAreErrors) {
     const Runtime runtime({.threads = 1});
     const Graph graph = relu_of({"a", "b"});
-    const auto message = [&](CompileOptions options) {
+    const auto message = [&](const CompileOptions& options) {
         return runtime.compile(graph, options).error().message();
     };
     EXPECT_THAT(message({.dims = {{"a", -3}, {"b", 4}}}),
@@ -163,7 +163,7 @@ TEST(OddOptions, OfNamedExtentsAreErrors) {
 TEST(OddOptions, OfMemoryAreErrors) {
     const Runtime runtime({.threads = 2});
     const Graph graph = relu_of({64, 64});
-    const auto message = [&](CompileOptions options) {
+    const auto message = [&](const CompileOptions& options) {
         return runtime.compile(graph, options).error().message();
     };
     EXPECT_THAT(message({.memory_limit_bytes = -1}), HasSubstr("memory_limit_bytes is -1"));
@@ -186,7 +186,7 @@ TEST(OddTimes, OfAProfileLeaveAPlan) {
     const Runtime runtime({.threads = 2});
     const CompiledGraph compiled = *runtime.compile(relu_of({64, 64}));
     Request request = *compiled.make_request();
-    const std::vector<float> x(64 * 64, 1);
+    const std::vector<float> x(size_t{64} * 64, 1);
     ASSERT_TRUE(request.bind<float>("x", x).ok());
     const std::vector<StepTime> measured = *request.profile();
     for (const double estimated :

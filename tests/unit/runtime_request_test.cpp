@@ -267,8 +267,8 @@ Graph overlapping_outputs() {
 TEST(Request, RefusesOutputsOverInputsAndOtherOutputs) {
     const Runtime runtime({.threads = 2});
     Request request = *runtime.compile(overlapping_outputs())->make_request();
-    constexpr int64_t kBytes = 8 * 8 * 4;
-    const Tensor memory = *Tensor::allocate(DType::kFloat32, {4 * 64});
+    constexpr int64_t kBytes = int64_t{8} * 8 * 4;
+    const Tensor memory = *Tensor::allocate(DType::kFloat32, {256});
     const auto part = [&memory](int64_t offset_bytes) {
         return Tensor::view(DType::kFloat32, {8, 8}, memory.bytes() + offset_bytes, nullptr);
     };
