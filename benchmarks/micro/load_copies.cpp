@@ -95,7 +95,7 @@ struct Load {
 // The copies that Runtime::load makes of the file.
 Result<Load> load(const std::shared_ptr<Runtime::Impl>& runtime,
                   const std::filesystem::path& path) {
-    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false));
+    LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false, FileAccess::kMap));
     CompiledRecord record;
     ByteReader<BlobReader> reader(file.record, file.blobs);
     reader(record);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <new>
 
 namespace leat::testing_support {
 namespace {
@@ -50,16 +51,19 @@ extern "C" int pthread_create(pthread_t* thread,
                               const pthread_attr_t* attributes,
                               void* (*start)(void*),
                               void* argument) {
-    using namespace leat::testing_support;
+    namespace faults = leat::testing_support;
     static const auto kReal =
         reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
-    if (!g_is_armed) {
+    if (!faults::g_is_armed) {
         return kReal(thread, attributes, start, argument);
     }
-    if (g_left.fetch_sub(1) <= 0) {
-        ++g_left;
-        ++g_refused;
+    auto* const counted = faults::g_left.fetch_sub(1) > 0
+                              ? new (std::nothrow) faults::CountedThread{start, argument}
+                              : nullptr;
+    if (counted == nullptr) {
+        ++faults::g_left;
+        ++faults::g_refused;
         return EAGAIN;
     }
-    return kReal(thread, attributes, run_counted, new CountedThread{start, argument});
+    return kReal(thread, attributes, faults::run_counted, counted);
 }

@@ -234,7 +234,7 @@ TEST_F(LinkedFiles, ThatLeadToAFileWithoutANameAreErrors) {
     const Descriptor open(::open(gone.c_str(), O_RDWR | O_CLOEXEC));
     ASSERT_TRUE(open.is_open());
     fs::remove(gone);
-    const int before = file_count_in(folder_.path());
+    const auto before = file_count_in(folder_.path());
     EXPECT_THAT(write("/proc/self/fd/" + std::to_string(open.value()), "new").message(),
                 HasSubstr("no name any more"));
     EXPECT_EQ(file_count_in(folder_.path()), before);

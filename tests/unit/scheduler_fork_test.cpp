@@ -235,6 +235,15 @@ TEST_P(ForkTest, AChildOfABusyProcessRunsWhatWasIdle) {
     other.join();
 }
 
+// 0 in the child, which does not live for ever.
+pid_t fork_with_alarm() {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(kChildSeconds);
+    }
+    return child;
+}
+
 // The child has neither the helpers nor what they had begun: its run ends with an error.
 TEST_P(ForkTest, ARunThatATaskForkedInEndsInTheChild) {
     for (const Gear gear : {Gear::kCompiled, Gear::kDynamic}) {
@@ -246,10 +255,7 @@ TEST_P(ForkTest, ARunThatATaskForkedInEndsInTheChild) {
         const StepBody body = [&](int32_t, int64_t, int64_t, int) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             if (std::this_thread::get_id() == caller && child == -1) {
-                child = ::fork();
-                if (child == 0) {
-                    ::alarm(kChildSeconds);
-                }
+                child = fork_with_alarm();
             }
             return Status();
         };

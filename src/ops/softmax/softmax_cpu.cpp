@@ -183,6 +183,24 @@ struct SoftmaxColumns {
     }
 
   private:
+    // To each sum e^(x - max) from `offset` on, which stands in y afterwards, but for logarithms.
+    template <int kVectors>
+    HWY_INLINE void add_exponentials(int64_t offset,
+                                     int64_t lanes,
+                                     const FloatVec (&max)[kVectors],
+                                     FloatVec (&sum)[kVectors]) const {
+        const FloatVec zero = hn::Zero(kFloats);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+            const FloatVec value = load_column<kVectors>(x + offset, v, lanes, zero);
+            const FloatVec e = exp_nonpositive(hn::Sub(value, max[v]));
+            sum[v] = hn::Add(sum[v], e);
+            if constexpr (!kLog) {
+                store_column<kVectors>(e, y + offset, v, lanes);
+            }
+        }
+    }
+
     // The sums of e^(x - max), which stand in y afterwards, but for logarithms.
     template <int kVectors>
     HWY_INLINE void store_exponentials(int64_t c,
@@ -200,16 +218,7 @@ struct SoftmaxColumns {
                 total = zero;
             }
             for (const int64_t end = std::min(extent, i + kColumnChunk); i < end; ++i) {
-                const float* from = x + c + i * stride;
-#pragma GCC unroll 4
-                for (int v = 0; v < kVectors; ++v) {
-                    const FloatVec value = load_column<kVectors>(from, v, lanes, zero);
-                    const FloatVec e = exp_nonpositive(hn::Sub(value, max[v]));
-                    chunk[v] = hn::Add(chunk[v], e);
-                    if constexpr (!kLog) {
-                        store_column<kVectors>(e, y + c + i * stride, v, lanes);
-                    }
-                }
+                add_exponentials<kVectors>(c + i * stride, lanes, max, chunk);
             }
             for (int v = 0; v < kVectors; ++v) {
                 sums[v].add(chunk[v]);
