@@ -149,7 +149,10 @@ Status NewFile::open(const fs::path& target, uint64_t number) {
     const fs::path folder = file.parent_path();
     folder_ =
         Descriptor(::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return folder_.is_open() ? create_temporary(number) : cannot("open the file's folder");
+    if (!folder_.is_open()) {
+        return cannot("open the file's folder");
+    }
+    return create_temporary(number);
 }
 
 Status NewFile::open_in_place(const fs::path& target, mode_t mode) {
@@ -160,10 +163,11 @@ Status NewFile::open_in_place(const fs::path& target, mode_t mode) {
     }
     // O_NONBLOCK: a pipe that nobody reads is an error (ENXIO), not a wait.
     descriptor_ = Descriptor(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (!descriptor_.is_open() && errno == ENXIO && S_ISFIFO(mode)) {
+        return invalid_argument("cannot write into the pipe: nobody reads it");
+    }
     if (!descriptor_.is_open()) {
-        return errno == ENXIO && S_ISFIFO(mode)
-                   ? invalid_argument("cannot write into the pipe: nobody reads it")
-                   : cannot("write into it");
+        return cannot("write into it");
     }
     const int flags = ::fcntl(descriptor(), F_GETFL);
     if (flags < 0 || ::fcntl(descriptor(), F_SETFL, flags & ~O_NONBLOCK) != 0) {

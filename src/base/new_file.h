@@ -45,7 +45,7 @@ class PipeGuard {
     PipeGuard& operator=(const PipeGuard&) = delete;
 
   private:
-    sigset_t before_;  // the thread's mask
+    sigset_t before_ = {};  // the thread's mask
     bool was_pending_ = false;
 };
 

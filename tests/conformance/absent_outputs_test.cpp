@@ -122,7 +122,9 @@ Subject subject_of(const OpCase& op_case, const PreparedCase& prepared) {
 // Zeros of both signs, of which a kernel may take either: it has to be the same one.
 Subject pool_of_zeros() {
     std::vector<float> elements;
-    for (int i = 0; i < 2 * 37 * 3; ++i) {
+    constexpr int kElements = 2 * 37 * 3;
+    elements.reserve(kElements);
+    for (int i = 0; i < kElements; ++i) {
         elements.push_back((i * 7 + i / 5) % 3 == 0 ? 0.0F : (i % 4 == 0 ? -1.0F : -0.0F));
     }
     const std::vector<int64_t> kernel = {2, 3};
