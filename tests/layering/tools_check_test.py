@@ -22,8 +22,9 @@ FILES = {
     'shaders/window.glsl': '',
     'tests/unit/node_test.cpp': '#include "graph/node.h"\nTEST(Node, A) {}\nTEST_F(Nodes, B) {}\nTEST(Node, C) {}\n',
     'tests/unit/text_test.cpp': '#include "graph/text.h"\n',
-    'tests/conformance/ops_test.cpp': '',
-    'tests/conformance/vulkan_ops_test.cpp': '',
+    'tests/conformance/ops_test.cpp': 'test_name_of(case);\n',
+    'tests/conformance/vulkan_ops_test.cpp': 'test_name_of(case);\n',
+    'tests/conformance/outputs_test.cpp': '// Its tests are not named by cases.\n',
     'tests/golden/one.txt': '',
     'tests/golden/golden_test.cpp': '',
     'tests/e2e/cli_test.py': 'import cli_lines\n',
@@ -55,8 +56,9 @@ build {name}: cpp_LINKER {name}.o | {libraries}
 ''' for name, source, libraries, flags in (
     ('unit_node', 'unit/node_test.cpp', 'src/core.a', ''),
     ('ops', 'conformance/ops_test.cpp', 'src/core.a cases.a', ''), ('vulkan_ops', 'conformance/vulkan_ops_test.cpp', 'src/core.a cases.a', ''),
+    ('outputs', 'conformance/outputs_test.cpp', 'src/core.a cases.a', ''),
     ('golden', 'golden/golden_test.cpp', 'src/core.a', '\'-DLEAT_GOLDEN_DIR="ROOT/tests/golden"\''), ('cli', 'e2e/cli.cpp', 'src/core.a', ''))) + '''
-build all: phony unit_node unit_text ops vulkan_ops golden cli
+build all: phony unit_node unit_text ops vulkan_ops outputs golden cli
 '''
 DEPS = '''src/core.p/pch.hpp.gch: #deps 2, deps mtime 1 (VALID)
     ../src/base/error.h
@@ -88,14 +90,15 @@ class Small:
         self.tree = check.Tree(self.root, list(FILES))
         self.targets = {name: self.target(name, *source) for name, source in {
             'unit_node': ['unit/node_test.cpp'], 'unit_text': ['unit/text_test.cpp'], 'ops': ['conformance/ops_test.cpp'],
-            'vulkan_ops': ['conformance/vulkan_ops_test.cpp'], 'golden': ['golden/golden_test.cpp'], 'cli': ['e2e/cli.cpp']}.items()}
-        self.seconds = {'unit_node': 1, 'unit_text': 50, 'ops': 100, 'vulkan_ops': 300, 'golden': 4, 'cli': 20}
+            'vulkan_ops': ['conformance/vulkan_ops_test.cpp'],
+            'outputs': ['conformance/outputs_test.cpp'], 'golden': ['golden/golden_test.cpp'], 'cli': ['e2e/cli.cpp']}.items()}
+        self.seconds = {'unit_node': 1, 'unit_text': 50, 'ops': 100, 'vulkan_ops': 300, 'outputs': 300, 'golden': 4, 'cli': 20}
 
     def target(self, name, source):
         return {'filename': [f'{self.build}/{name}'], 'defined_in': f'{self.root}/tests/{source.split("/")[0]}/meson.build'}
 
     def tests(self):
-        suites = {'ops': 'conformance', 'vulkan_ops': 'conformance', 'golden': 'golden', 'cli': 'e2e'}
+        suites = {'ops': 'conformance', 'vulkan_ops': 'conformance', 'outputs': 'conformance', 'golden': 'golden', 'cli': 'e2e'}
         tests = []
         for name in self.targets:
             command = [f'{self.build}/{name}']
@@ -137,18 +140,18 @@ with tempfile.TemporaryDirectory() as work:
     small.expect_followers('src/base/error.h', ['node.cpp', 'text.cpp', 'walk.cpp'])
     small.expect_followers('shaders/window.glsl', ['row_vulkan.cpp'])
     small.expect_followers('src/ops/softmax/softmax_cpu.cpp', ['softmax_cpu.cpp'])
-    assert len(small.graph.sources(small.graph.needed_by(['all']))) == 13
+    assert len(small.graph.sources(small.graph.needed_by(['all']))) == 14
     assert small.graph.objects[f'{work}/build/on_demand.o'] == f'{work}/docs/a page.cpp'
 
     # First the test that includes the file's header, then one of its folder.
-    small.expect('src/graph/node.cpp', [('unit_node', ''), ('unit_text', '')], ['cli', 'golden', 'ops', 'vulkan_ops'])
+    small.expect('src/graph/node.cpp', [('unit_node', ''), ('unit_text', '')], ['cli', 'golden', 'ops', 'outputs', 'vulkan_ops'])
     small.expect('src/graph/node.h', [('unit_node', ''), ('unit_text', '')])
     # One of the folder above.
     small.expect('src/graph/deep/walk.cpp', [('unit_node', ''), ('unit_text', '')])
     # What takes too long is left.
     small.seconds['unit_text'] = 70
-    small.expect('src/graph/node.cpp', [('unit_node', '')], ['cli', 'golden', 'ops', 'unit_text', 'vulkan_ops'])
-    small.expect('src/graph/text.cpp', [('unit_text', '')], ['cli', 'golden', 'ops', 'unit_node', 'vulkan_ops'])
+    small.expect('src/graph/node.cpp', [('unit_node', '')], ['cli', 'golden', 'ops', 'outputs', 'unit_text', 'vulkan_ops'])
+    small.expect('src/graph/text.cpp', [('unit_text', '')], ['cli', 'golden', 'ops', 'outputs', 'unit_node', 'vulkan_ops'])
     small.seconds['unit_text'] = 100
     small.expect('src/graph/text.cpp', [('unit_node', '')])
     # A test's own file: of a long test only what the file defines.
@@ -159,9 +162,9 @@ with tempfile.TemporaryDirectory() as work:
     softmax = '*/LogSoftmax_*:*/Softmax_*'
     small.expect('src/ops/softmax/softmax_cpu.cpp', [('ops', softmax)])
     small.expect('src/ops/softmax/row_vulkan.cpp', [('vulkan_ops', softmax)])
-    small.expect('src/ops/softmax/softmax_cases.cpp', [('ops', softmax), ('vulkan_ops', softmax)], [])
+    small.expect('src/ops/softmax/softmax_cases.cpp', [('ops', softmax), ('vulkan_ops', softmax)], ['outputs'])
     # A shader has the operator of the file that its name begins with.
-    small.expect('shaders/row_sums.comp', [('vulkan_ops', softmax)], ['cli', 'golden', 'ops', 'unit_node', 'unit_text'])
+    small.expect('shaders/row_sums.comp', [('vulkan_ops', softmax)], ['cli', 'golden', 'ops', 'outputs', 'unit_node', 'unit_text'])
     # Golden files, scripts, and what scripts import.
     small.expect('tests/golden/one.txt', [('golden', '')], [])
     small.expect('tests/e2e/cli_test.py', [('cli', '')], [])
