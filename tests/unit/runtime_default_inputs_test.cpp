@@ -111,7 +111,9 @@ TEST_F(DefaultInputs, AreFoldedWhereTheyAreNotBound) {
     Request request = *compiled->make_request();
     ASSERT_TRUE(bind(request, "x", {1, 1}).ok());
     run(request);
-    for (const StepTime& step : *request.profile()) {
+    const auto steps = request.profile();
+    ASSERT_TRUE(steps.ok()) << steps.error().message();
+    for (const StepTime& step : *steps) {
         EXPECT_NE(step.op_type, "Neg");
     }
 }
