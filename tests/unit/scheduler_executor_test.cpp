@@ -190,7 +190,8 @@ TEST(Executor, AGlobalControlOfTheProgramIsHonouredAndNamed) {
     std::optional<global_control> own(std::in_place, global_control::max_allowed_parallelism, 2);
     const Executor limited({.threads = 8, .pin = false, .source = ThreadSource::kTbb});
     EXPECT_EQ(limited.worker_count(), 2);
-    EXPECT_THAT(limited.report().note, HasSubstr("2 of 8 threads: oneTBB or a tbb::global_control"));
+    EXPECT_THAT(limited.report().note,
+                HasSubstr("2 of 8 threads: oneTBB or a tbb::global_control"));
     own.reset();
     EXPECT_GE(allowed_by_tbb(), before) << "what is left is not lower than without any control";
     const Executor free({.threads = 8, .pin = false, .source = ThreadSource::kTbb});
