@@ -58,9 +58,9 @@ struct ConformanceOptions {
     std::optional<double> relative_tolerance = {};
     std::optional<double> absolute_tolerance = {};
     // Before each test: its name, how many were run, and how many there are.
-    std::function<void(std::string_view name, size_t done, size_t total)> on_test;
+    std::function<void(std::string_view name, size_t done, size_t total)> on_test = {};
     // After each test.
-    std::function<void(const ConformanceTest& test)> on_result;
+    std::function<void(const ConformanceTest& test)> on_result = {};
 };
 
 struct ConformanceReport {
