@@ -227,10 +227,7 @@ Status Request::Impl::busy() const {
 }
 
 Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
-    std::string_view default_input) const {
-    std::vector<std::string> names = opened_;
-    names.insert(std::lower_bound(names.begin(), names.end(), default_input),
-                 std::string(default_input));
+    const std::vector<std::string>& names) const {
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<CompiledGraph::Impl> graph,
                           made_of->open_defaults(names));
     auto open = std::make_unique<RequestState>(std::move(graph), place);
@@ -245,10 +242,12 @@ Status Request::Impl::bind(std::string_view input, const Bind& bind) {
         LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->find_input(input));
         return bind(*state, index);
     }
-    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(input));
+    std::vector<std::string> names = opened_;
+    names.insert(std::lower_bound(names.begin(), names.end(), input), std::string(input));
+    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(names));
     LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(input));
     LEAT_RETURN_IF_ERROR(bind(*open, index));
-    opened_.insert(std::lower_bound(opened_.begin(), opened_.end(), input), std::string(input));
+    opened_ = std::move(names);
     state = std::move(open);
     return {};
 }

@@ -156,7 +156,8 @@ struct Request::Impl {
         const int others;  // that there were before
     };
 
-    Result<std::unique_ptr<RequestState>> with_open(std::string_view default_input) const;
+    // With what is bound now, of the graph that has these default inputs open.
+    Result<std::unique_ptr<RequestState>> with_open(const std::vector<std::string>& names) const;
 
     Counted counted_;
     std::vector<std::string> opened_;      // the default inputs that `state` has open, sorted
