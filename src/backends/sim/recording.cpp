@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/new_file.h"
 #include "memory/content_hash.h"
 
 namespace leat::sim {
@@ -146,28 +146,18 @@ RecordingWriter::RecordingWriter(std::string file) : file_(std::move(file)) {
     if (std::error_code ignored; std::filesystem::exists(file_, ignored)) {
         known_ = Recording(file_).keys();
     }
-    descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) {
+    descriptor_ =
+        Descriptor(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!descriptor_.is_open()) {
         plugin::invalid_argument(
             fmt::format("setting 'record': cannot write '{}': {}", file_, std::strerror(errno)));
     }
 }
 
-RecordingWriter::~RecordingWriter() {
-    (void)::close(descriptor_);
-}
-
 void RecordingWriter::write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            throw plugin::Error(kLeatInternal, fmt::format("recording '{}' cannot be written: {}",
-                                                           file_, std::strerror(errno)));
-        }
-        bytes = bytes.subspan(size_t(written));
+    if (!write_all(descriptor_.value(), bytes).ok()) {
+        throw plugin::Error(kLeatInternal, fmt::format("recording '{}' cannot be written: {}",
+                                                       file_, std::strerror(errno)));
     }
 }
 

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/mapped_file.h"
 #include "leat/plugin_backend.h"
 
@@ -60,7 +61,6 @@ class RecordingWriter {
     explicit RecordingWriter(std::string file);
     RecordingWriter(const RecordingWriter&) = delete;
     RecordingWriter& operator=(const RecordingWriter&) = delete;
-    ~RecordingWriter();
 
     // A key that is there already changes nothing.
     void add(const RunKey& key, std::span<const RunResult> results);
@@ -69,7 +69,7 @@ class RecordingWriter {
     void write(std::span<const std::byte> bytes);
 
     const std::string file_;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
     std::mutex mutex_;
     std::set<RunKey> known_;
 };
