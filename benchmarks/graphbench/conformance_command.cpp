@@ -298,18 +298,6 @@ int run_suite(const Suite& suite,
     std::optional<Activity> activity;
     WorkerJobs jobs;
     jobs.count = suite.tests.size();
-    jobs.limit_s = options.number("test-timeout");
-    jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
-        const Runtime runtime(wanted);
-        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
-            report_error(status);
-            return kExitDevice;
-        }
-        run_all([&](size_t job) {
-            return to_text(run_conformance_test(runtime, suite.tests[job].folder, conformance));
-        });
-        return kExitOk;
-    };
     jobs.on_begin = [&](size_t job) {
         const std::string& name = suite.tests[job].name;
         progress.update(double(job) / double(jobs.count), name);
@@ -323,7 +311,9 @@ int run_suite(const Suite& suite,
         }
         results.add(test);
     };
-    return options.text("isolate") == "off" ? run_here(jobs) : run_in_workers(jobs);
+    return run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t job) {
+        return to_text(run_conformance_test(runtime, suite.tests[job].folder, conformance));
+    });
 }
 
 }  // namespace

@@ -174,18 +174,6 @@ int check_in_worker(const Options& options,
     std::optional<Activity> activity;
     WorkerJobs jobs;
     jobs.count = 1;
-    jobs.limit_s = options.number("test-timeout");
-    jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
-        const Runtime runtime(wanted);
-        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
-            report_error(status);
-            return kExitDevice;
-        }
-        run_all([&](size_t) {
-            return std::to_string(check_stored(options, runtime, *compile, folder));
-        });
-        return kExitOk;
-    };
     jobs.on_begin = [&](size_t) {
         activity.emplace(fmt::format("checking '{}'", folder.string()));
     };
@@ -195,7 +183,10 @@ int check_in_worker(const Options& options,
                 ? int(parse_integer(end.result).value_or(kExitInternal))
                 : report_check(options, false, "FAILED: the check " + end.failure, kExitRegression);
     };
-    const int ended = options.text("isolate") == "off" ? run_here(jobs) : run_in_workers(jobs);
+    const int ended =
+        run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t) {
+            return std::to_string(check_stored(options, runtime, *compile, folder));
+        });
     return ended == kExitOk ? exit_code : ended;
 }
 

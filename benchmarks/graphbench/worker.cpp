@@ -12,11 +12,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <utility>
 
+#include "base/descriptor.h"
+#include "base/new_file.h"
+#include "commands.h"
 #include "exit_codes.h"
 #include "interruption.h"
 #include "machine.h"
+#include "target.h"
 
 namespace leat::bench {
 namespace {
@@ -27,18 +32,13 @@ struct Message {
     uint64_t result_bytes = 0;
 };
 
-void write_all(int pipe, const void* data, size_t bytes) {
-    const char* from = static_cast<const char*>(data);
-    while (bytes > 0) {
-        const ssize_t written = ::write(pipe, from, bytes);
-        if (written < 0 && errno != EINTR) {
-            std::_Exit(kExitInternal);  // nobody listens any more
-        }
-        if (written > 0) {
-            from += written;
-            bytes -= size_t(written);
-        }
+void tell(int pipe, std::span<const std::byte> bytes) {
+    if (!write_all(pipe, bytes).ok()) {
+        std::_Exit(kExitInternal);  // nobody listens any more
     }
+}
+void tell(int pipe, const Message& message) {
+    tell(pipe, std::as_bytes(std::span(&message, 1)));
 }
 
 [[noreturn]] void live(const WorkerJobs& jobs, size_t first, int pipe, pid_t parent) {
@@ -49,12 +49,10 @@ void write_all(int pipe, const void* data, size_t bytes) {
     std::signal(SIGINT, SIG_IGN);  // the parent decides
     const int code = jobs.work([&](const WorkerJobs::RunJob& run) {
         for (size_t job = first; job < jobs.count; ++job) {
-            Message message;
-            write_all(pipe, &message, sizeof message);
+            tell(pipe, Message());
             const std::string result = run(job);
-            message = {1, result.size()};
-            write_all(pipe, &message, sizeof message);
-            write_all(pipe, result.data(), result.size());
+            tell(pipe, Message{1, result.size()});
+            tell(pipe, std::as_bytes(std::span(result)));
         }
     });
     std::exit(code);
@@ -84,21 +82,18 @@ class Worker {
         if (::pipe(ends) != 0) {
             return;
         }
+        pipe_ = Descriptor(ends[0]);
+        const Descriptor own(ends[1]);
         std::fflush(nullptr);  // else the worker would write it again
         const pid_t parent = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
-            ::close(ends[0]);
-            live(jobs, first, ends[1], parent);
+            (void)pipe_.close();
+            live(jobs, first, own.value(), parent);
         }
-        ::close(ends[1]);
-        pipe_ = ends[0];
         begin_ns_ = now_ns();
     }
     ~Worker() {
-        if (pipe_ >= 0) {
-            ::close(pipe_);
-        }
         if (pid_ > 0 && !has_ended_) {
             ::kill(pid_, SIGKILL);
             wait();
@@ -137,7 +132,7 @@ class Worker {
         return limit_s() > 0 && double(now_ns() - begin_ns_) * 1e-9 > limit_s();
     }
     bool is_readable(int wait_ms) const {
-        pollfd ready{pipe_, POLLIN, 0};
+        pollfd ready{pipe_.value(), POLLIN, 0};
         return ::poll(&ready, 1, wait_ms) > 0;
     }
     // What there is of messages; false at their end.
@@ -149,7 +144,7 @@ class Worker {
     const WorkerJobs& jobs_;
     size_t next_;
     pid_t pid_ = -1;
-    int pipe_ = -1;
+    Descriptor pipe_;
     bool has_ended_ = false;
     int exit_code_ = 0;
     State state_ = State::kStarting;
@@ -191,7 +186,7 @@ bool Worker::follow() {
 
 bool Worker::read_some() {
     char buffer[4096];
-    const ssize_t got = ::read(pipe_, buffer, sizeof buffer);
+    const ssize_t got = ::read(pipe_.value(), buffer, sizeof buffer);
     if (got > 0) {
         unread_.append(buffer, size_t(got));
     }
@@ -282,6 +277,23 @@ int run_here(const WorkerJobs& jobs) {
         }
     });
     return interruption() == Interruption::kNone ? code : interruption_exit_code();
+}
+
+int run_isolated(const Options& options,
+                 const RuntimeOptions& wanted,
+                 WorkerJobs jobs,
+                 const std::function<std::string(const Runtime& runtime, size_t job)>& run) {
+    jobs.limit_s = options.number("test-timeout");
+    jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
+        const Runtime runtime(wanted);
+        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
+            report_error(status);
+            return kExitDevice;
+        }
+        run_all([&](size_t job) { return run(runtime, job); });
+        return kExitOk;
+    };
+    return options.text("isolate") == "off" ? run_here(jobs) : run_in_workers(jobs);
 }
 
 }  // namespace leat::bench

@@ -10,6 +10,9 @@
 #include <functional>
 #include <string>
 
+#include "leat/runtime.h"
+#include "options.h"
+
 namespace leat::bench {
 
 struct JobEnd {
@@ -40,5 +43,12 @@ int run_in_workers(const WorkerJobs& jobs);
 
 // The same in this process, without limit.
 int run_here(const WorkerJobs& jobs);
+
+// Jobs of a Runtime that has the options' backends: run(runtime, job), in workers with the options'
+// limit, or, with --isolate off, here. Of `jobs` the count and the calls in this process are used.
+int run_isolated(const Options& options,
+                 const RuntimeOptions& wanted,
+                 WorkerJobs jobs,
+                 const std::function<std::string(const Runtime& runtime, size_t job)>& run);
 
 }  // namespace leat::bench
