@@ -5,8 +5,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "leat/custom_operator.h"
 
@@ -145,15 +147,22 @@ inline CustomOperator repeat_operator() {
     return repeat;
 }
 
+// acme.NAME: one input x and a result of its type and shape, by the kernel.
+inline CustomOperator same_shape_operator(const char* name,
+                                          std::function<Status(const KernelCall&)> run) {
+    CustomOperator same;
+    same.domain = "acme";
+    same.name = name;
+    same.inputs = {{.name = "x"}};
+    same.outputs = {{.name = "y"}};
+    same.infer = infer_same;
+    same.kernels["cpu"] = {.run = std::move(run)};
+    return same;
+}
+
 // acme.Picky: y = x, but throws if x[0] is negative and fails if it is zero.
 inline CustomOperator picky_operator() {
-    CustomOperator picky;
-    picky.domain = "acme";
-    picky.name = "Picky";
-    picky.inputs = {{.name = "x"}};
-    picky.outputs = {{.name = "y"}};
-    picky.infer = infer_same;
-    picky.kernels["cpu"] = {.run = [](const KernelCall& call) {
+    return same_shape_operator("Picky", [](const KernelCall& call) {
         const auto x = call.inputs[0].elements<float>();
         if (x[0] < 0) {
             throw std::runtime_error("x is negative");
@@ -162,20 +171,13 @@ inline CustomOperator picky_operator() {
             return Status(StatusCode::kInvalidArgument, "x is zero");
         }
         return copy_first(call);
-    }};
-    return picky;
+    });
 }
 
 // acme.Fatal: y = x, but the process aborts if x[0] is 1, is killed by a bad address if it is 2,
 // hangs if it is 3, and ends with code 5 if it is 4.
 inline CustomOperator fatal_operator() {
-    CustomOperator fatal;
-    fatal.domain = "acme";
-    fatal.name = "Fatal";
-    fatal.inputs = {{.name = "x"}};
-    fatal.outputs = {{.name = "y"}};
-    fatal.infer = infer_same;
-    fatal.kernels["cpu"] = {.run = [](const KernelCall& call) {
+    return same_shape_operator("Fatal", [](const KernelCall& call) {
         const auto x = call.inputs[0].elements<float>();
         if (x[0] == 1) {
             std::abort();
@@ -189,10 +191,8 @@ inline CustomOperator fatal_operator() {
         if (x[0] == 4) {
             std::_Exit(5);
         }
-        std::copy(x.begin(), x.end(), call.outputs[0].mutable_elements<float>().begin());
-        return Status();
-    }};
-    return fatal;
+        return copy_first(call);
+    });
 }
 
 }  // namespace leat::testing
