@@ -1,12 +1,12 @@
 // Slices of x at positions that are data: Gather and GatherND. Elements of ELEMENT_BITS, whatever
 // their type; one may stand for several of the tensor.
-//   operands   0: x, 1: indices, 2: y
+//   operands   0: x, 1: indices, 2: y, 3: ToldIndex
 //   scalars    0: count of y, below 2^31; 1: elements of a slice; 2: positions of a batch
 //              3: positions that `indices` holds (then they repeat); 4: elements of x by batch
 //              5: indices of a position, at most kMaxRank; 6: words of an index, 1 or 2
 //   parameters extents and strides (in elements of x) of the axes that indices belong to
 //   constants  0: workgroup size
-// An index out of range reads nothing: its slice is 0. Any number of workgroups in x does.
+// An index out of range reads nothing and is told. Any number of workgroups in x does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 
@@ -38,7 +38,10 @@ void main() {
         for (uint k = 0u; k < depth; ++k) {
             const int index =
                 load_index(indices, first + k, push.scalars[6], axes.extents[k]);
-            is_outside = is_outside || index < 0;
+            if (index < 0) {
+                is_outside = true;
+                tell_index(operand(3u), k, indices, first + k, push.scalars[6]);
+            }
             x_at += index * axes.strides[k];
         }
         if (is_outside) {

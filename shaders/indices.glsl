@@ -16,3 +16,23 @@ int load_index(IndexWords indices, uint i, uint words, int extent) {
     const int index = low < 0 ? low + extent : low;
     return index < extent ? max(index, -1) : -1;
 }
+
+// leat::vulkan::ToldIndex, which the host reads after the run.
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer ToldIndex {
+    uint is_taken;
+    uint axis;
+    int low;
+    int high;
+};
+
+// Tells the host of element i of `indices`, which is out of range on the kernel's axis number `axis`,
+// unless another invocation has told of one.
+void tell_index(uvec2 report, uint axis, IndexWords indices, uint i, uint words) {
+    ToldIndex told = ToldIndex(report);
+    if (atomicCompSwap(told.is_taken, 0u, 1u) == 0u) {
+        const int low = indices.at[i * words];
+        told.axis = axis;
+        told.low = low;
+        told.high = words == 2u ? indices.at[i * words + 1u] : low >> 31;
+    }
+}

@@ -1,7 +1,7 @@
 // Writes updates into y at positions that are data: ScatterElements and ScatterND. An invocation
 // does all steps of a line in order, and no two lines have elements in common, so of equal
 // positions the last wins and sums are those of a plain loop.
-//   operands   0: indices, 1: updates, 2: y, which holds the data already
+//   operands   0: indices, 1: updates, 2: y, which holds the data already, 3: ToldIndex
 //   scalars    0: lines, below 2^31; 1: rank of the lines, at most kMaxRank; 2: steps of a line
 //              3: elements of the updates by step; 4: indices by step
 //              5: 1 if the indices lie as the updates do, 0 if all lines have the same
@@ -9,7 +9,7 @@
 //   parameters Lines
 //   constants  0: workgroup size, 1: type (leat's DType), 2: reduction, a k... below
 // COMBINES=0 only replaces: the type is any of the elements' width, or 0 for 16 bytes. COMBINES=1
-// has the reductions, of real types. An index out of range writes nothing. Any number of workgroups
+// has the reductions, of real types. An index out of range writes nothing and is told. Any number of workgroups
 // in x does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -104,6 +104,7 @@ int offset_of(Lines lines, IndexWords indices, uint at) {
         const int index =
             load_index(indices, at + k, push.scalars[7], lines.indexed_extents[k]);
         if (index < 0) {
+            tell_index(operand(3u), k, indices, at + k, push.scalars[7]);
             return -1;
         }
         offset += index * lines.indexed_strides[k];

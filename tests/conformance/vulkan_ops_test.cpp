@@ -93,6 +93,9 @@ void VulkanOps::run(VulkanRig& rig, const vulkan::KernelEntry& entry) {
     for (const vulkan::ScratchBuffer& scratch : writer.scratch_buffers()) {
         rig.place_buffer(scratch.buffer, scratch.size_bytes);
     }
+    for (const vulkan::ReportBuffer& told : writer.report_buffers()) {
+        rig.place_buffer(told.buffer, sizeof(vulkan::ToldIndex));
+    }
     for (const vulkan::ShaderUse& shader : writer.shaders()) {
         rig.add_pipeline(shader);
     }

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -451,6 +452,85 @@ TEST_F(VulkanRuntime, LoadsSavedGraphsWithoutPackingConstants) {
     ASSERT_TRUE(request.bind("x", Shape{2, 2}, std::span<const float>(x)).ok());
     expect_ok(request.run());
     EXPECT_THAT(request.get<float>("y"), ElementsAre(4, 2, 2, 0));
+}
+
+// y of one operator with indices that the device computes: `indices` + 0.
+struct IndexedCase {
+    const char* op_type;
+    Shape indices;
+    std::vector<int64_t> good;
+    std::vector<int64_t> bad;  // one of them is out of range
+    const char* found;         // in the error
+    std::vector<float> y;      // of the good ones
+};
+
+Result<CompiledGraph> compile_indexed(const Runtime& runtime, const IndexedCase& given) {
+    Graph graph("indexed");
+    const ValueId data = graph.input("data", DType::kFloat32, {5, 1});
+    std::vector<DimSpec> dims;
+    for (int i = 0; i < given.indices.rank(); ++i) {
+        dims.emplace_back(given.indices[i]);
+    }
+    const ValueId indices = graph.input("indices", DType::kInt64, dims);
+    const ValueId zero =
+        graph.constant("zero", *Tensor::from<int64_t>({1}, std::vector<int64_t>{0}));
+    std::vector<ValueId> inputs = {data, graph.add("Add", {indices, zero})};
+    if (std::string_view(given.op_type).starts_with("Scatter")) {
+        inputs.push_back(graph.input("updates", DType::kFloat32, {2, 1}));
+    }
+    const ValueId y = graph.add(given.op_type, inputs, {}, "picks");
+    graph.output("y", graph.add("Neg", {y}));
+    CompileOptions compile;
+    compile.devices = "vulkan:0";
+    compile.fallback = Fallback::kForbid;
+    return runtime.compile(std::move(graph), compile);
+}
+
+Status run_indexed(Request& request, const IndexedCase& given, const std::vector<int64_t>& picks) {
+    const std::vector<float> data = {0, 10, 20, 30, 40};
+    const std::vector<float> updates = {7, 8};
+    Status status = request.bind("data", Shape{5, 1}, std::span<const float>(data));
+    status = status.ok() ? request.bind("indices", given.indices, std::span<const int64_t>(picks))
+                         : status;
+    if (status.ok() && std::string_view(given.op_type).starts_with("Scatter")) {
+        status = request.bind("updates", Shape{2, 1}, std::span<const float>(updates));
+    }
+    return status.ok() ? request.run() : status;
+}
+
+// As on the CPU; the next run is none the worse.
+TEST_F(VulkanRuntime, AnIndexOutOfRangeFailsTheRun) {
+    constexpr int64_t kFar = (int64_t{1} << 40) + 1;  // its low word is in range
+    const IndexedCase cases[] = {
+        {"Gather", {2}, {4, -5}, {4, -6}, "found -6", {-40, 0}},
+        {"GatherElements", {2, 1}, {-1, 0}, {5, 0}, "found 5", {-40, 0}},
+        {"GatherND", {2, 2}, {1, 0, -2, -1}, {1, kFar, 0, 0}, "found 1099511627777", {-10, -30}},
+        {"ScatterND", {2, 1}, {1, -1}, {1, -kFar}, "found -1099511627777", {0, -7, -20, -30, -8}},
+        {"ScatterElements",
+         {2, 1},
+         {0, 2},
+         {0, kFar},
+         "found 1099511627777",
+         {-7, -10, -8, -30, -40}},
+    };
+    const Runtime runtime(vulkan_options({{"cache_dir", ""}}));
+    for (const IndexedCase& given : cases) {
+        SCOPED_TRACE(given.op_type);
+        auto compiled = compile_indexed(runtime, given);
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        auto request = compiled->make_request();
+        ASSERT_TRUE(request.ok());
+        for (int round = 0; round < 2; ++round) {
+            const Status failed = run_indexed(*request, given, given.bad);
+            EXPECT_EQ(failed.code(), StatusCode::kInvalidArgument);
+            EXPECT_THAT(failed.message(), HasSubstr("node 'picks'"));
+            EXPECT_THAT(failed.message(), HasSubstr(given.found));
+            EXPECT_THAT(failed.message(), HasSubstr("needed [-"));
+            EXPECT_FALSE(request->get<float>("y").size() > 0) << "results of a failed run";
+            expect_ok(run_indexed(*request, given, given.good));
+            EXPECT_THAT(request->get<float>("y"), ElementsAreArray(given.y));
+        }
+    }
 }
 
 TEST_F(VulkanRuntime, ALostDeviceLeavesTheCpu) {

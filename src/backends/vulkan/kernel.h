@@ -40,9 +40,9 @@ struct ShaderUse {
     bool has_deep_loops = false;
 };
 
-// An operand of the node, or scratch that KernelWriter::scratch gave.
+// An operand of the node, or what KernelWriter::scratch or index_report gave.
 struct OperandRef {
-    enum class Kind : uint8_t { kInput, kOutput, kScratch };
+    enum class Kind : uint8_t { kInput, kOutput, kScratch, kReport };
     Kind kind = Kind::kInput;
     int32_t index = 0;
     int64_t offset_bytes = 0;  // where the kernel's operand begins
@@ -75,6 +75,20 @@ class MeasuredVariants {
     // of a kernel's problem, such as m, n and k.
     virtual std::optional<uint32_t> fastest(std::string_view kernel,
                                             const std::array<uint32_t, 3>& extents) const = 0;
+};
+
+// Where a kernel with indices that are data tells the host of one that is out of range: the run
+// fails. Each dispatch has its own, so kernels do not wait for each other.
+struct IndexReport {
+    std::string node;              // its label
+    std::vector<int64_t> extents;  // of the axes that indices belong to
+};
+// indices.glsl as C++; zeros: all were in range.
+struct ToldIndex {
+    uint32_t is_taken = 0;
+    uint32_t axis = 0;  // among IndexReport::extents
+    uint32_t low = 0;   // words of the index
+    uint32_t high = 0;
 };
 
 // Matrices that the invocations of a subgroup hold together: A [m, k], B [k, n], sums [m, n] in
@@ -124,6 +138,8 @@ class KernelWriter {
     virtual const KernelLimits& limits() const = 0;
     // Device memory for the node alone, aligned to 256 bytes, undefined at first.
     virtual OperandRef scratch(int64_t size_bytes) = 0;
+    // A ToldIndex, zeros when the run begins; one dispatch writes it.
+    virtual OperandRef index_report(IndexReport report) = 0;
     // Whether a kernel may have the operand as a texel buffer: where it begins is known when
     // commands are recorded, and is a multiple of the limits' alignment.
     virtual bool can_be_window(const OperandRef& operand) const = 0;

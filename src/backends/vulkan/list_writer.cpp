@@ -1,5 +1,7 @@
 #include "backends/vulkan/list_writer.h"
 
+#include <utility>
+
 #include "backends/vulkan/kernel_pipeline.h"
 #include "base/error.h"
 
@@ -32,12 +34,20 @@ OperandRef ListWriter::scratch(int64_t size_bytes) {
     return {OperandRef::Kind::kScratch, index, 0};
 }
 
+OperandRef ListWriter::index_report(IndexReport report) {
+    const auto index = int32_t(reports_.size());
+    reports_.push_back({list_.add_buffer(sizeof(ToldIndex)), std::move(report)});
+    return {OperandRef::Kind::kReport, index, 0};
+}
+
 // The operand from the reference's offset on.
 Result<PlacedOperand> ListWriter::place_of(const OperandRef& ref) const {
     const auto index = size_t(ref.index);
     PlacedOperand place;
     if (ref.kind == OperandRef::Kind::kScratch) {
         place = {scratch_[index].buffer, 0, scratch_[index].size_bytes};
+    } else if (ref.kind == OperandRef::Kind::kReport) {
+        place = {reports_[index].buffer, 0, sizeof(ToldIndex)};
     } else {
         const std::span<const PlacedOperand> operands =
             ref.kind == OperandRef::Kind::kInput ? inputs_ : outputs_;

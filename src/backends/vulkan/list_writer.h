@@ -24,6 +24,11 @@ struct ScratchBuffer {
     int32_t node = 0;  // number of begin_node() calls before, less one
 };
 
+struct ReportBuffer {
+    BufferId buffer{};
+    IndexReport report;
+};
+
 // Used by one thread.
 class ListWriter final : public KernelWriter {
   public:
@@ -35,6 +40,7 @@ class ListWriter final : public KernelWriter {
 
     const KernelLimits& limits() const override { return limits_; }
     OperandRef scratch(int64_t size_bytes) override;
+    OperandRef index_report(IndexReport report) override;
     bool can_be_window(const OperandRef& operand) const override;
     Status dispatch(const KernelDispatch& dispatch) override;
     Status copy(OperandRef from, OperandRef to, int64_t size_bytes) override;
@@ -43,6 +49,7 @@ class ListWriter final : public KernelWriter {
     // By PipelineId of the list.
     std::span<const ShaderUse> shaders() const { return shaders_; }
     std::span<const ScratchBuffer> scratch_buffers() const { return scratch_; }
+    std::span<const ReportBuffer> report_buffers() const { return reports_; }
 
   private:
     using ShaderKey = std::pair<std::string, std::vector<uint32_t>>;
@@ -66,6 +73,7 @@ class ListWriter final : public KernelWriter {
     std::span<const PlacedOperand> outputs_;
     int32_t node_ = -1;
     std::vector<ScratchBuffer> scratch_;
+    std::vector<ReportBuffer> reports_;
     std::vector<ShaderUse> shaders_;
     std::map<ShaderKey, PipelineId> pipelines_;
 };

@@ -142,6 +142,9 @@ class AttachingWriter final : public KernelWriter {
 
     const KernelLimits& limits() const override { return limits_; }
     OperandRef scratch(int64_t size_bytes) override { return inner_.scratch(size_bytes); }
+    OperandRef index_report(IndexReport report) override {
+        return inner_.index_report(std::move(report));
+    }
     bool can_be_window(const OperandRef& operand) const override {
         return inner_.can_be_window(operand);
     }

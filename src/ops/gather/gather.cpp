@@ -42,7 +42,7 @@ Status check_known_indices(const InferContext& context, int64_t first_axis, int6
     for (int64_t i = 0; i < count; ++i) {
         const DimSpec& dim = (*dims)[size_t(first_axis + i % depth)];
         if (dim.is_fixed() && normalize_index(index_at(elements, i), dim.extent()) < 0) {
-            return index_error(context.node(), index_at(elements, i), dim.extent());
+            return index_error(context.node().label(), index_at(elements, i), dim.extent());
         }
     }
     return {};

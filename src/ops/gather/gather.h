@@ -8,6 +8,8 @@
 // ONNX Gather-13, GatherElements-13, GatherND-13.
 #pragma once
 
+#include <string>
+
 #include "graph/op_def.h"
 
 namespace leat {
@@ -24,11 +26,11 @@ inline int64_t normalize_index(int64_t index, int64_t extent) {
     return normal >= 0 && normal < extent ? normal : -1;
 }
 
-// The error for an index outside of an axis.
-Status index_error(const NodeData& node, int64_t index, int64_t extent);
+// The error for an index outside of an axis. `node`: its label.
+Status index_error(std::string node, int64_t index, int64_t extent);
 
 // Where the indices are known before the run (input 1, of an axis of input 0): an error if one is
-// outside. Devices cannot report it. Positions of `depth` indices each begin with `first_axis`.
+// outside. Positions of `depth` indices each begin with `first_axis`.
 Status check_known_indices(const InferContext& context, int64_t first_axis, int64_t depth);
 
 Status gather_reference(const ReferenceArgs& args);

@@ -81,7 +81,7 @@ class GatherKernel final : public RowKernel {
             for (int64_t pick = first; pick < last; ++pick) {
                 const int64_t index = normalize_index(index_at(indices, pick), extent_);
                 if (index < 0) {
-                    return index_error(node(), index_at(indices, pick), extent_);
+                    return index_error(node().label(), index_at(indices, pick), extent_);
                 }
                 copy_row(source + index * row_bytes_, destination, row_bytes_);
                 destination += row_bytes_;
@@ -115,7 +115,7 @@ class GatherNdKernel final : public RowKernel {
             int bad = 0;
             const int64_t offset = gather_nd_offset(loop_, x, indices, row, &bad);
             if (offset < 0) {
-                return index_error(node(), index_at(indices, row * loop_.depth + bad),
+                return index_error(node().label(), index_at(indices, row * loop_.depth + bad),
                                    x.shape[loop_.first_axis + bad]);
             }
             const int64_t batch = row / loop_.picks;
@@ -156,7 +156,7 @@ class GatherElementsKernel final : public RowKernel {
             for (; i < line_end; ++i, offset += step) {
                 const int64_t index = normalize_index(index_at(indices, i), extent);
                 if (index < 0) {
-                    return index_error(node(), index_at(indices, i), extent);
+                    return index_error(node().label(), index_at(indices, i), extent);
                 }
                 copy_row(x.data + (offset + index * axis_stride) * element_bytes_,
                          args.outputs[0].data + i * element_bytes_, element_bytes_);

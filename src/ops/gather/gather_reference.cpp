@@ -6,9 +6,9 @@
 
 namespace leat {
 
-Status index_error(const NodeData& node, int64_t index, int64_t extent) {
+Status index_error(std::string node, int64_t index, int64_t extent) {
     return invalid_argument("an index is out of range")
-        .with_node(node.label())
+        .with_node(std::move(node))
         .with_found(fmt::format("{}", index))
         .with_needed(fmt::format("[{}, {})", -extent, extent));
 }
@@ -26,7 +26,7 @@ Status gather_reference(const ReferenceArgs& args) {
         for (int64_t p = 0; p < picks; ++p) {
             const int64_t index = normalize_index(index_at(indices, p), extent);
             if (index < 0) {
-                return index_error(args.node, index_at(indices, p), extent);
+                return index_error(args.node.label(), index_at(indices, p), extent);
             }
             copy_elements(x.dtype, x.data, (o * extent + index) * inner, args.outputs[0].data,
                           (o * picks + p) * inner, inner);
@@ -49,7 +49,7 @@ Status gather_elements_reference(const ReferenceArgs& args) {
     for (int64_t i = 0; i < count; ++i) {
         const int64_t index = normalize_index(index_at(indices, i), extent);
         if (index < 0) {
-            return index_error(args.node, index_at(indices, i), extent);
+            return index_error(args.node.label(), index_at(indices, i), extent);
         }
         copy_elements(x.dtype, x.data, read.offset() + index * stride, args.outputs[0].data, i, 1);
         read.advance();
@@ -96,7 +96,7 @@ Status gather_nd_reference(const ReferenceArgs& args) {
         int bad = 0;
         const int64_t offset = gather_nd_offset(loop, x, indices, position, &bad);
         if (offset < 0) {
-            return index_error(args.node, index_at(indices, position * loop.depth + bad),
+            return index_error(args.node.label(), index_at(indices, position * loop.depth + bad),
                                x.shape[loop.first_axis + bad]);
         }
         const int64_t batch = position / loop.picks;

@@ -1,4 +1,5 @@
-// The device cannot report an index out of range: it reads nothing and gives zeros.
+#include <utility>
+
 #include "base/error.h"
 #include "ops/gather/gather.h"
 #include "ops/movement/movement_vulkan.h"
@@ -44,8 +45,12 @@ Status write_positions(const KernelNode& node,
     }
     LEAT_ASSIGN_OR_RETURN(KernelDispatch dispatch,
                           movement_dispatch(writer, "gather", bits, count / factor));
+    IndexReport report{node.node.label(), {}};
+    for (int i = 0; i < loop.depth; ++i) {
+        report.extents.push_back(x.shape[loop.first_axis + i]);
+    }
     dispatch.reads = {input_ref(0), input_ref(1)};
-    dispatch.writes = {output_ref(0)};
+    dispatch.writes = {output_ref(0), writer.index_report(std::move(report))};
     dispatch.scalars[1] = uint32_t(loop.slice / factor);
     dispatch.scalars[2] = uint32_t(loop.picks);
     dispatch.scalars[3] = uint32_t(held_positions);
@@ -97,7 +102,7 @@ Status write_gather_elements(const KernelNode& node, KernelWriter& writer) {
     LEAT_ASSIGN_OR_RETURN(KernelDispatch dispatch,
                           movement_dispatch(writer, "gather_elements", bits_of(x.dtype), count));
     dispatch.reads = {input_ref(0), input_ref(1)};
-    dispatch.writes = {output_ref(0)};
+    dispatch.writes = {output_ref(0), writer.index_report({node.node.label(), {x.shape[axis]}})};
     dispatch.scalars[1] = uint32_t(shape.rank());
     dispatch.scalars[2] = uint32_t(x.shape[axis]);
     dispatch.scalars[3] = uint32_t(x.strides[size_t(axis)]);

@@ -95,7 +95,7 @@ Status scatter_nd_reference(const ReferenceArgs& args) {
         int bad = 0;
         const int64_t offset = gather_nd_offset(loop, y, indices, position, &bad);
         if (offset < 0) {
-            return index_error(args.node, index_at(indices, position * loop.depth + bad),
+            return index_error(args.node.label(), index_at(indices, position * loop.depth + bad),
                                y.shape[bad]);
         }
         update(reduction, y, offset, args.inputs[2], position * loop.slice, loop.slice);
@@ -119,7 +119,7 @@ Status scatter_elements_reference(const ReferenceArgs& args) {
     for (int64_t i = 0; i < count; ++i) {
         const int64_t index = normalize_index(index_at(indices, i), extent);
         if (index < 0) {
-            return index_error(args.node, index_at(indices, i), extent);
+            return index_error(args.node.label(), index_at(indices, i), extent);
         }
         update(reduction, y, write.offset() + index * stride, args.inputs[2], i, 1);
         write.advance();

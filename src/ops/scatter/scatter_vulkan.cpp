@@ -1,4 +1,3 @@
-// The device cannot report an index out of range: it writes nothing for it.
 #include "base/error.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/gather/gather.h"
@@ -85,7 +84,10 @@ Status write_scatter(const KernelNode& node, KernelWriter& writer, const Scatter
                                            loop_iterations(loop.steps, loop_iterations(loop.depth)),
                                            writer.limits()));
     dispatch.reads = {input_ref(1), input_ref(2)};
-    dispatch.writes = {output_ref(0)};
+    const auto& extents = loop.lines.indexed_extents;
+    dispatch.writes = {
+        output_ref(0),
+        writer.index_report({node.node.label(), {extents.begin(), extents.begin() + loop.depth}})};
     dispatch.scalars = {
         uint32_t(loop.line_count),      uint32_t(loop.rank),
         uint32_t(loop.steps),           uint32_t(loop.updates_by_step),

@@ -23,6 +23,9 @@ class DryWriter final : public KernelWriter {
     OperandRef scratch(int64_t /*size_bytes*/) override {
         return {OperandRef::Kind::kScratch, 0, 0};
     }
+    OperandRef index_report(IndexReport /*report*/) override {
+        return {OperandRef::Kind::kReport, 0, 0};
+    }
     // As on most nodes; the kernels with windows and those without need the same arithmetic.
     bool can_be_window(const OperandRef& /*operand*/) const override {
         return limits_.max_window_texels > 0;

@@ -113,6 +113,11 @@ class ProgramBuilder {
                                       scratch.size_bytes});
             program_.transients.push_back({scratch.size_bytes, {scratch.node}});
         }
+        for (const ReportBuffer& told : writer_.report_buffers()) {
+            describe(told.buffer,
+                     {BufferRole::kReport, int32_t(program_.reports.size()), sizeof(ToldIndex)});
+            program_.reports.push_back(told.report);
+        }
         return std::move(program_);
     }
 

@@ -22,6 +22,7 @@ enum class BufferRole : uint8_t {
     kTransient,  // index among Program::transients
     kConstant,   // index among the packed constants
     kLiteral,    // known when the program is made; index among its values
+    kReport,     // index among Program::reports
 };
 struct ProgramBuffer {
     BufferRole role{};
@@ -41,6 +42,7 @@ struct Program {
     std::vector<ShaderUse> shaders;      // by PipelineId of the list
     // Values that steps of the program share, then scratch. Steps are those below.
     std::vector<ProgramTransient> transients;
+    std::vector<IndexReport> reports;
     std::vector<LeatEdge> edges;
     // Groups of nodes that run as one (fused_groups.h), then copies of values into outputs that
     // have memory of their own.

@@ -83,6 +83,9 @@ class VulkanInstance::Run final : public Work {
         if (instance_.recording_ != nullptr) {
             instance_.check_strays(instance_.recording_for(profile_));
         }
+        if (instance_.reports_) {
+            instance_.reports_->check_and_clear(instance_.program_->reports);
+        }
         if (profile_ != nullptr) {
             instance_.write_profile(*profile_);
         }
@@ -105,6 +108,9 @@ VulkanInstance::VulkanInstance(LazyDevice& device,
                                              program_->transients.size()));
     }
     write_literals();
+    if (!program_->reports.empty()) {
+        reports_.emplace(device_.open().device, program_->reports.size());
+    }
     placed_ = place_list(*program_, ranges_of(linkage));
     if (!placed_.list.commands().empty()) {
         prepare(host);
@@ -154,6 +160,8 @@ std::vector<ArenaRange> VulkanInstance::ranges_of(const LeatLinkage& linkage) co
             ranges[i] = range_in(linkage.transients[index], buffer.size_bytes, device_);
         } else if (buffer.role == BufferRole::kLiteral) {
             ranges[i] = {&*literals_, literal_offsets_[i]};
+        } else if (buffer.role == BufferRole::kReport) {
+            ranges[i] = {&reports_->arena(), IndexReports::offset_of(index)};
         } else if (buffer.role == BufferRole::kConstant) {
             if (buffer.index >= linkage.constant_count) {
                 plugin::invalid_argument(

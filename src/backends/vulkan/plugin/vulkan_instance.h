@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/vulkan/barrier_plan.h"
+#include "backends/vulkan/plugin/index_reports.h"
 #include "backends/vulkan/plugin/program.h"
 #include "backends/vulkan/plugin/relocation.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
@@ -54,6 +55,7 @@ class VulkanInstance final : public plugin::Instance {
     std::shared_ptr<const Program> program_;
     std::optional<Arena> literals_;
     std::vector<int64_t> literal_offsets_;  // by BufferId of the program; -1: no literal
+    std::optional<IndexReports> reports_;   // none where the program has none
     PlacedList placed_;
     BarrierPlan plan_;
     std::vector<BoundPipeline> pipelines_;
