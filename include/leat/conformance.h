@@ -50,7 +50,7 @@ struct ConformanceTest {
 
 struct ConformanceOptions {
     // `devices` names the backend. Fallback is forbidden, whatever it says: a node that runs
-    // elsewhere would not count.
+    // elsewhere would not count. Nodes of strings run on the host, as everywhere.
     CompileOptions compile = {};
     // Only tests whose names contain one of these; none: all.
     std::vector<std::string> filters = {};

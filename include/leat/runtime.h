@@ -182,7 +182,9 @@ struct CompileOptions {
     std::string devices = "cpu";
     // What nodes may do that the first device refuses. kForbid: compile() fails and lists them.
     // kWarn: they run on the others of the list, and at last on the CPU; each is named to the
-    // logger. kAllow: the same without a word. CompileReport::fallbacks lists them.
+    // logger. kAllow: the same without a word. CompileReport::fallbacks lists them. Nodes of
+    // strings run on a built-in backend of the list, else on the CPU, whatever this says: no
+    // device's memory holds strings.
     Fallback fallback = Fallback::kWarn;
     PlacementPolicy placement_policy = PlacementPolicy::kListOrder;
     DivideOperators divide_operators = DivideOperators::kKeepingBits;

@@ -121,7 +121,10 @@ Result<PlacedGraph> place_on_devices(const GraphData& graph,
     const auto host =
         std::find_if(list.devices.begin(), list.devices.end(),
                      [](const ListedDevice& device) { return device.host != nullptr; });
-    placed.has_host_steps = host != list.devices.end() || options.fallback != Fallback::kForbid;
+    placed.has_host_steps =
+        host != list.devices.end() || options.fallback != Fallback::kForbid ||
+        std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                    [&graph](const NodeData& node) { return has_strings(graph, node); });
     if (host == list.devices.end()) {
         LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
         if (placed.has_host_steps) {

@@ -80,6 +80,14 @@ std::vector<int> pinned_devices(const GraphData& graph,
     return pins;
 }
 
+bool has_strings(const GraphData& graph, const NodeData& node) {
+    const auto is_string = [&graph](ValueId id) {
+        return id.valid() && graph.value(id).type.dtype == DType::kString;
+    };
+    return std::any_of(node.inputs.begin(), node.inputs.end(), is_string) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), is_string);
+}
+
 Status judge(const GraphData& graph,
              const Placement& placement,
              std::span<const DeviceAnswers> answers,
@@ -92,7 +100,9 @@ Status judge(const GraphData& graph,
         const int device = placement.device_of_node[n];
         const bool falls_back =
             device > 0 && pins[n] == kNotPinned && !answers[0].nodes[n].refusal.empty();
-        if (device == kNowhere || (falls_back && fallback == Fallback::kForbid)) {
+        const bool is_forbidden =
+            falls_back && fallback == Fallback::kForbid && !has_strings(graph, graph.nodes[n]);
+        if (device == kNowhere || is_forbidden) {
             refused.push_back(
                 fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));
         } else if (falls_back) {

@@ -17,8 +17,11 @@ std::vector<int> pinned_devices(const GraphData& graph,
                                 std::span<const ListedDevice> devices,
                                 const NodeHistory& history);
 
+// Strings lie in no device's memory: a node that reads or writes some runs on the host.
+bool has_strings(const GraphData& graph, const NodeData& node);
+
 // Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
-// that lists those that may not be.
+// that lists those that may not be. Nodes of strings always may.
 Status judge(const GraphData& graph,
              const Placement& placement,
              std::span<const DeviceAnswers> answers,

@@ -69,6 +69,14 @@ TEST(CustomOnDevice, RunsTheKernelThatWasGivenForIt) {
 
 TEST(CustomOnDevice, StaysOnTheHostWithoutAKernel) {
     const Runtime runtime = runtime_with(operator_with(""));
+    for (const PlacementPolicy policy : {PlacementPolicy::kListOrder, PlacementPolicy::kCost}) {
+        CompileOptions options = on_sim(Fallback::kForbid);
+        options.placement_policy = policy;
+        const auto forbidden = runtime.compile(chain(), options);
+        ASSERT_FALSE(forbidden.ok());
+        EXPECT_EQ(forbidden.error().code(), StatusCode::kUnsupported);
+        EXPECT_THAT(forbidden.error().message(), HasSubstr("1 of 3 nodes cannot run on 'sim'"));
+    }
     const auto compiled = runtime.compile(chain(), on_sim());
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     ASSERT_THAT(compiled->report().fallbacks, SizeIs(1));

@@ -262,10 +262,6 @@ TEST(PlaceByCost, CallsOnlyRefusedNodesFallbacks) {
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     EXPECT_THAT(compiled->report().fallbacks, ElementsAre(HasSubstr("'turn'")));
     EXPECT_EQ(devices_of(compiled->report().placement)["abs"], "reference");
-    options.fallback = Fallback::kForbid;
-    const auto refused = runtime.compile(graph, options);
-    ASSERT_FALSE(refused.ok());
-    EXPECT_THAT(refused.error().message(), HasSubstr("'turn'"));
 }
 
 }  // namespace
