@@ -17,6 +17,7 @@ namespace leat {
 namespace {
 
 using testing_support::in_child;
+using testing_support::wait_until_others_sleep;
 
 constexpr int64_t kRows = 64;
 constexpr int64_t kColumns = 64;
@@ -127,6 +128,7 @@ TEST_F(RuntimeFork, AChildRunsCompilesAndDestroysWhatItInherited) {
         session.destroy();
         return int(kNone);
     };
+    wait_until_others_sleep();
     EXPECT_EQ(in_child(child), "0");
     EXPECT_EQ(session.host().threads, 2);
     EXPECT_TRUE(session.run().ok());
@@ -153,6 +155,7 @@ TEST_F(RuntimeFork, AChildLearnsThatADeviceIsItsParents) {
             const Status status = session.run();
             ASSERT_TRUE(status.ok()) << status.message();
         }
+        wait_until_others_sleep();
         EXPECT_EQ(in_child([&] { return use_device(session, devices); }), "0") << devices;
         EXPECT_TRUE(session.run().ok());
         EXPECT_TRUE(session.is_right());

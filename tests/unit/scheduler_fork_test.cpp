@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@ using ::testing::HasSubstr;
 using testing_support::in_child;
 using testing_support::kChildSeconds;
 using testing_support::wait_for_child;
+using testing_support::wait_until_others_sleep;
 
 constexpr int kThreads = 3;
 constexpr int64_t kTiles = 64;
@@ -109,12 +111,32 @@ int use_inherited(std::unique_ptr<Executor>& executor, ProgramState& state, bool
     return kNone;
 }
 
+// The leak checker looks there, where it is part of the build: threads that the child does not have
+// owned something.
+TEST_P(ForkTest, AChildThatExitsHasNoLeaks) {
+    ExecutorOptions options = ForkTest::options();
+    options.threads = 2;  // not more than there are CPUs, so that helpers are bound to them
+    auto executor = std::make_unique<Executor>(options);
+    const Program program = tiles_program();
+    ProgramState state(program);
+    ASSERT_TRUE(gets_helpers(*executor, state, 2)) << executor->report().note;
+    const auto exits = [] {
+        std::exit(kNone);
+        return int(kRun);
+    };
+    wait_until_others_sleep();
+    EXPECT_EQ(in_child(exits), "0");
+    executor.reset();
+    EXPECT_EQ(in_child(exits), "0");
+}
+
 TEST_P(ForkTest, AChildOfAnIdleProcessRunsWhatItInherited) {
     for (const Gear gear : {Gear::kCompiled, Gear::kDynamic}) {
         auto executor = std::make_unique<Executor>(options());
         const Program program = tiles_program(gear);
         ProgramState state(program);
         ASSERT_TRUE(gets_helpers(*executor, state, 2)) << executor->report().note;
+        wait_until_others_sleep();
         for (int child = 0; child < 3; ++child) {
             EXPECT_EQ(in_child([&] { return use_inherited(executor, state, has_std_threads()); }),
                       "0");
@@ -134,10 +156,12 @@ TEST_P(ForkTest, AChildOfAChildDoesTheSame) {
         if (!runs_every_tile(*executor, state, threads)) {
             return int(kTilesLost);
         }
+        wait_until_others_sleep();
         const std::string end =
             in_child([&] { return use_inherited(executor, state, has_std_threads()); });
         return end == "hang" ? 100 : std::stoi(end);
     };
+    wait_until_others_sleep();
     EXPECT_EQ(in_child(child), "0");
 }
 
@@ -172,6 +196,7 @@ TEST(Fork, NewExecutorsOfAChildHaveThreadsOfItsOwn) {
     const Program program = tiles_program();
     ProgramState state(program);
     { Executor executor({.threads = 2, .source = ThreadSource::kTbb}); }
+    wait_until_others_sleep();
     EXPECT_EQ(in_child([&] { return make_executors(state); }), "0");
 }
 
@@ -201,6 +226,7 @@ TEST_P(ForkTest, BlockingNodesRunInAChild) {
         executor.reset();
         return failed;
     };
+    wait_until_others_sleep();
     EXPECT_EQ(in_child(child), "0");
     EXPECT_EQ(run(), kNone);
 }
@@ -211,14 +237,23 @@ TEST_P(ForkTest, AChildOfABusyProcessRunsWhatWasIdle) {
     const Program program = tiles_program();
     ProgramState state(program);
     ProgramState others(program);
+    ASSERT_TRUE(gets_helpers(executor, state, 2)) << executor.report().note;
+    wait_until_others_sleep();
     std::atomic<bool> is_over{false};
     std::atomic<int> rounds{0};
     std::thread other([&] {
-        size_t threads = 0;
+        // Allocates nothing: the lock of a sanitizer's allocator would stay locked in the child.
+        std::atomic<int64_t> tiles{0};
+        const StepBody body = [&tiles](int32_t, int64_t begin, int64_t end, int) {
+            tiles += end - begin;
+            return Status();
+        };
+        const auto steps = call_steps(body);
         while (!is_over) {
-            EXPECT_TRUE(runs_every_tile(executor, others, threads));
+            EXPECT_TRUE(executor.run(others, steps).ok());
             ++rounds;
         }
+        EXPECT_EQ(tiles, 2 * kTiles * rounds);
     });
     for (int child = 0; child < 20; ++child) {
         const int before = rounds;
