@@ -44,7 +44,9 @@ Result<ListedDevice> parse_device(const std::string& text, LoadedBackends& backe
     }
     LEAT_ASSIGN_OR_RETURN(const DeviceName name, parse_device_name(text));
     Result<std::shared_ptr<DeviceBackend>> backend = backends.find(name.backend);
-    if (!backend.ok() && backend.error().code() == StatusCode::kNotFound && name.backend == text) {
+    const bool is_found = backend.ok() || backend.error().code() != StatusCode::kNotFound ||
+                          !backend.error().file().empty();
+    if (!is_found && name.backend == text) {
         // Neither built in nor a file.
         return std::move(host).error().with_found(backend.error().found());
     }

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "leat/leat.h"
 #include "support/device_runs.h"
+#include "support/scratch_folder.h"
 
 namespace leat {
 namespace {
@@ -334,6 +336,21 @@ TEST(Devices, NamesThatNoDeviceHas) {
     const Runtime wrong(sim_options({{"no_such_setting", "1"}}));
     EXPECT_THAT(wrong.compile(affine_graph(), on("sim")).error().message(),
                 HasSubstr("no_such_setting"));
+}
+
+TEST(Devices, AFileThatCannotBeLoadedIsNamedWithItsReason) {
+    const ScratchFolder folder;
+    std::ofstream(folder.path() / "leat_torn.so") << "no shared object";
+    for (const std::string& path :
+         {folder.path().string(), (folder.path() / "leat_torn.so").string()}) {
+        RuntimeOptions options;
+        options.backend_path = path;
+        const Runtime runtime(options);
+        const auto compiled = runtime.compile(affine_graph(), on("torn"));
+        ASSERT_FALSE(compiled.ok());
+        EXPECT_EQ(compiled.error().code(), StatusCode::kNotFound);
+        EXPECT_THAT(compiled.error().message(), HasSubstr("leat_torn.so: file too short"));
+    }
 }
 
 //  x[n,2] -- Reshape [-1] -- Relu -- Add(z ["2*n"]) -- y      Relu and Add are one part
