@@ -140,19 +140,31 @@ void check_sources(const GraphData& graph, Problems& problems) {
     }
 }
 
+void check_input(const std::string& name, const TypeInfo& type, Problems& problems) {
+    if (name.empty()) {
+        problems.push_back(invalid_argument("a graph input has no name"));
+    }
+    if (type.is_tensor() && type.dtype == DType::kUndefined) {
+        problems.push_back(invalid_argument("input '{}' has no element type", name));
+    }
+    if (type.rank() > kMaxRank) {
+        problems.push_back(unsupported("input '{}' has too many axes", name)
+                               .with_found(type.to_string())
+                               .with_needed(fmt::format("rank 0 to {}", kMaxRank)));
+    }
+}
+
 void check_interface(const GraphData& graph, Problems& problems) {
+    std::unordered_set<std::string_view> names;
     for (ValueId id : graph.inputs) {
         const ValueData& value = graph.value(id);
-        if (value.name.empty()) {
-            problems.push_back(invalid_argument("a graph input has no name"));
-        }
-        if (value.type.is_tensor() && value.type.dtype == DType::kUndefined) {
-            problems.push_back(invalid_argument("input '{}' has no element type", value.name));
-        }
-        if (value.type.rank() > kMaxRank) {
-            problems.push_back(unsupported("input '{}' has too many axes", value.name)
-                                   .with_found(value.type.to_string())
-                                   .with_needed(fmt::format("rank 0 to {}", kMaxRank)));
+        check_input(value.name, value.type, problems);
+        names.insert(value.name);
+    }
+    for (const DefaultInput& input : graph.default_inputs) {
+        check_input(input.name, input.type, problems);
+        if (!names.insert(input.name).second) {
+            problems.push_back(invalid_argument("two inputs have the same name '{}'", input.name));
         }
     }
     if (graph.outputs.empty()) {

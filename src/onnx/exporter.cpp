@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "graph/default_input.h"
 #include "graph/dim_symbol.h"
 #include "graph/inference.h"
 #include "onnx/device_configuration_writer.h"
@@ -313,12 +314,9 @@ Result<WireWriter> GraphExporter::run() {
         out.message(11, write_value_info(name(id), graph_.value(id).type));
     }
     for (const DefaultInput& input : graph_.default_inputs) {
-        const auto found = std::find_if(
-            graph_.values.begin(), graph_.values.end(),
-            [&](const ValueData& value) { return value.constant && value.name == input.name; });
-        if (found != graph_.values.end()) {
-            out.message(
-                11, write_value_info(names_[size_t(found - graph_.values.begin())], input.type));
+        const size_t value = index_of_default(graph_, input);
+        if (value < graph_.values.size()) {
+            out.message(11, write_value_info(names_[value], input.type));
         }
     }
     out.append(std::move(outputs));

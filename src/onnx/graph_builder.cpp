@@ -102,6 +102,13 @@ void GraphBuilder::set_constant(ValueId id, Tensor tensor) {
     value.constant = std::move(tensor);
 }
 
+void GraphBuilder::open_constant(ValueId id, const TypeInfo& type) {
+    if (track_types_) {
+        facts_[size_t(id.index)] = {};
+        facts_[size_t(id.index)].type = type;
+    }
+}
+
 void GraphBuilder::add_node(NodeData node) {
     const NodeId id{int32_t(graph_->nodes.size())};
     node.def = find_op(node.domain, node.op_type);

@@ -33,6 +33,8 @@ class GraphBuilder {
     ValueId add_captured(const ValueData& outside);
     // Gives a value that add_value made its elements.
     void set_constant(ValueId id, Tensor tensor);
+    // A run may have another value of that type in its place: nothing more is inferred from it.
+    void open_constant(ValueId id, const TypeInfo& type);
     // Takes the node over, sets its definition and makes it the producer of its outputs.
     void add_node(NodeData node);
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "graph/default_input.h"
 #include "onnx/attribute_check.h"
 #include "onnx/attribute_reader.h"
 #include "onnx/device_configuration_reader.h"
@@ -309,30 +310,20 @@ Status Importer::add_default_input(Scope& scope, const ValueInfoProto& info) {
         constant_inputs_.emplace_back(info.name);
         return {};
     }
-    const Tensor& value = *scope.builder.graph().value(scope.values[info.name]).constant;
-    const TypeInfo own = TypeInfo::tensor(value.dtype(), value.shape());
-    TypeInfo type = own;
-    if (const auto found = scope.declared.find(info.name); found != scope.declared.end()) {
-        Result<TypeInfo> declared = read_type(*found->second);
-        if (!declared.ok()) {
-            return std::move(declared).error().with_node(fmt::format("value '{}'", info.name));
-        }
-        // Other values may be bound than those of the initializer's shape.
-        if (declared->is_tensor() && declared->dims) {
-            type = *std::move(declared);
-        }
+    const ValueId id = scope.values[info.name];
+    const Tensor& value = *scope.builder.graph().value(id).constant;
+    Result<TypeInfo> declared = read_type(info.type);
+    if (!declared.ok()) {
+        return std::move(declared).error().with_node(fmt::format("value '{}'", info.name));
     }
-    const bool fits = type.dtype == own.dtype && type.rank() == own.rank() &&
-                      std::equal(own.dims->begin(), own.dims->end(), type.dims->begin(),
-                                 [](const DimSpec& extent, const DimSpec& wanted) {
-                                     return !wanted.is_fixed() || same_dim(extent, wanted);
-                                 });
-    if (!fits) {
-        return invalid_argument("the initializer '{}' is no value of the input", info.name)
-            .with_found(own.to_string())
-            .with_needed(type.to_string());
+    // What is not declared is open: the initializer is one value of many.
+    DefaultInput input{std::string(info.name), *std::move(declared)};
+    if (input.type.is_tensor() && input.type.dtype == DType::kUndefined) {
+        input.type.dtype = value.dtype();
     }
-    scope.builder.graph().default_inputs.push_back({std::string(info.name), std::move(type)});
+    LEAT_RETURN_IF_ERROR(check_default(input, value));
+    scope.builder.open_constant(id, input.type);
+    scope.builder.graph().default_inputs.push_back(std::move(input));
     return {};
 }
 

@@ -103,11 +103,12 @@ const Tensor* Upgrade::constant(ValueId id) const {
     return tensor ? &*tensor : nullptr;
 }
 
-bool Upgrade::is_default_input(ValueId id) const {
+const DefaultInput* Upgrade::default_input(ValueId id) const {
     const GraphData& graph = builder_.graph();
     const std::string& name = graph.value(id).name;
-    return std::any_of(graph.default_inputs.begin(), graph.default_inputs.end(),
-                       [&](const DefaultInput& input) { return input.name == name; });
+    const auto found = std::find_if(graph.default_inputs.begin(), graph.default_inputs.end(),
+                                    [&](const DefaultInput& input) { return input.name == name; });
+    return found == graph.default_inputs.end() ? nullptr : &*found;
 }
 
 template <class T>

@@ -27,9 +27,9 @@ class Upgrade {
     DType dtype(ValueId id) const { return builder_.type_of(id).dtype; }
     // The elements' shape and memory of a constant, else null.
     const Tensor* constant(ValueId id) const;
-    // Of a constant: whether a request may bind another value, so that what is made of it must
-    // follow.
-    bool is_default_input(ValueId id) const;
+    // Of a constant that a request may bind another value to: its declaration, else null. What is
+    // made of it must follow such a value.
+    const DefaultInput* default_input(ValueId id) const;
 
     // Removes an attribute and gives its value; an error if it has another type.
     Status take(std::string_view key, std::optional<int64_t>& value) { return take_as(key, value); }

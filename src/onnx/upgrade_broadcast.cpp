@@ -48,7 +48,7 @@ Result<ValueId> align(Upgrade& upgrade, ValueId a, ValueId b, int64_t axis) {
         return b;
     }
     if (const Tensor* constant = upgrade.constant(b);
-        constant != nullptr && !upgrade.is_default_input(b)) {
+        constant != nullptr && upgrade.default_input(b) == nullptr) {
         Shape shape = constant->shape();
         for (int64_t i = 0; i < trailing; ++i) {
             shape.append(1);

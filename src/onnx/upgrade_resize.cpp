@@ -1,4 +1,5 @@
 // Upsample and Resize: one canonical form, Resize-19.
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -64,12 +65,20 @@ Status upgrade_resize_10(Upgrade& upgrade) {
     return make_asymmetric_resize(upgrade, scales, shrinks ? "ceil" : "floor");
 }
 
-bool is_empty_constant(const Upgrade& upgrade, size_t i) {
+// Whatever a request binds.
+bool is_always_empty(const Upgrade& upgrade, size_t i) {
     if (!upgrade.has_input(i)) {
         return false;
     }
-    const Tensor* tensor = upgrade.constant(upgrade.node.inputs[i]);
-    return tensor != nullptr && tensor->element_count() == 0;
+    const ValueId id = upgrade.node.inputs[i];
+    const Tensor* tensor = upgrade.constant(id);
+    if (tensor == nullptr || tensor->element_count() > 0) {
+        return false;
+    }
+    const DefaultInput* input = upgrade.default_input(id);
+    return input == nullptr ||
+           (input->type.dims && std::any_of(input->type.dims->begin(), input->type.dims->end(),
+                                            [](const DimSpec& dim) { return dim.extent() == 0; }));
 }
 
 // Opset 11 required all inputs, so what is unused is an empty tensor there. Absent is canonical.
@@ -77,14 +86,14 @@ Status drop_unused_inputs(Upgrade& upgrade) {
     NodeData& node = upgrade.node;
     const bool uses_roi =
         node.attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
-    if (upgrade.has_input(1) && (!uses_roi || is_empty_constant(upgrade, 1))) {
+    if (upgrade.has_input(1) && (!uses_roi || is_always_empty(upgrade, 1))) {
         node.inputs[1] = ValueId{};
     }
-    if (is_empty_constant(upgrade, 2) ||
+    if (is_always_empty(upgrade, 2) ||
         (node.opset < 13 && upgrade.has_input(2) && upgrade.has_input(3))) {
         node.inputs[2] = ValueId{};
     }
-    if (is_empty_constant(upgrade, 3)) {
+    if (is_always_empty(upgrade, 3)) {
         node.inputs[3] = ValueId{};
     }
     return {};

@@ -20,7 +20,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     const Graph& graph,
     const CompileOptions& options);
 
-// invalid_argument: a default input that is no constant of the graph.
+// invalid_argument: a default input that is no constant of the graph, or one of another type.
 Status check_default_inputs(const GraphData& graph);
 
 // invalid_argument: a number that no compiled graph can have.

@@ -4,21 +4,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "graph/default_input.h"
 #include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
 
 namespace leat {
 namespace {
 
-// Of its value; their number: the graph has no such constant.
-size_t index_of_default(const GraphData& graph, const DefaultInput& input) {
-    const auto found = std::find_if(
-        graph.values.begin(), graph.values.end(),
-        [&](const ValueData& value) { return value.constant && value.name == input.name; });
-    return size_t(found - graph.values.begin());
-}
-
-// The graph with inputs in place of these constants, behind its other inputs.
+// The graph with inputs in place of these constants, behind its other inputs. check_default_inputs
+// found no fault in it.
 Graph with_open_inputs(const Graph& given, const std::vector<std::string>& names) {
     Graph graph = given;
     GraphData& data = graph.data();
@@ -29,12 +23,10 @@ Graph with_open_inputs(const Graph& given, const std::vector<std::string>& names
             continue;
         }
         const size_t index = index_of_default(data, input);
-        if (index < data.values.size()) {
-            ValueData& value = data.values[index];
-            value.constant.reset();
-            value.type = std::move(input.type);
-            data.inputs.push_back({int32_t(index)});
-        }
+        ValueData& value = data.values[index];
+        value.constant.reset();
+        value.type = std::move(input.type);
+        data.inputs.push_back({int32_t(index)});
     }
     data.default_inputs = std::move(others);
     return graph;
@@ -44,10 +36,14 @@ Graph with_open_inputs(const Graph& given, const std::vector<std::string>& names
 
 Status check_default_inputs(const GraphData& graph) {
     for (const DefaultInput& input : graph.default_inputs) {
-        if (index_of_default(graph, input) == graph.values.size()) {
+        const size_t index = index_of_default(graph, input);
+        if (index == graph.values.size()) {
             return invalid_argument("the default of input '{}' is missing", input.name)
                 .with_file(graph.file)
                 .with_needed("a constant of its name");
+        }
+        if (Status status = check_default(input, *graph.values[index].constant); !status.ok()) {
+            return std::move(status).with_file(graph.file);
         }
     }
     return {};

@@ -240,6 +240,9 @@ Result<CompiledRecord> read_record(CompiledFile& file) {
     if (!std::equal(own.begin(), own.end(), given.begin(), given.end(), has_name)) {
         return parse_error("its default inputs are none of the graph that was compiled");
     }
+    if (const Status defaults = check_default_inputs(record.given); !defaults.ok()) {
+        return parse_error("the graph that was compiled has no defaults: {}", defaults.text());
+    }
     return record;
 }
 
