@@ -204,8 +204,11 @@ struct CompileOptions {
     // allows. CompileReport::annotation_notes says what is not obeyed.
     std::optional<std::string> device_configuration = {};
     Calibrate calibrate = Calibrate::kNever;
-    InputShapes shapes = {};  // makes one plan at compile time
-    // The same by the name of a symbolic extent.
+    // Makes one plan at compile time. That of a default input (Graph::default_inputs) counts in the
+    // plan that a request makes which binds it.
+    InputShapes shapes = {};
+    // The same by the name of a symbolic extent of the inputs, those with defaults included. It
+    // says nothing about the defaults themselves, nor do bounds.
     std::map<std::string, int64_t, std::less<>> dims = {};
     // Bounds by the name of a symbolic extent: shapes beyond them are errors. What `dims` leaves
     // open counts as its upper bound until a run says more: the first plan is made for that, every
@@ -333,6 +336,7 @@ struct CompileReport {
     // CPU operators that run the plain reference kernel because no fast kernel covers them.
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
+    // In the cache, the most recently used first; behind them those with default inputs open.
     std::vector<PlanReport> plans;
     CalibrationReport calibration;  // empty unless CompileOptions::calibrate asks for it
     GraphPlacement placement;       // with the shapes of the plan that was used last
@@ -482,7 +486,9 @@ class LEAT_API Request {
     Status bind_output(std::string_view output, Tensor tensor);
 
     // Plans for these shapes (and the bound values of shape-deciding inputs) now, so that the next
-    // run() allocates nothing.
+    // run() allocates nothing. An input that has no shape here, nor by the graph or CompileOptions,
+    // counts with what is bound to it. A default input that has one is opened, as by bind(), and
+    // keeps its default until it is bound.
     Status prepare(const InputShapes& shapes);
 
     // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
@@ -548,13 +554,15 @@ class LEAT_API CompiledGraph {
     std::vector<ValueInfo> outputs() const;
     // Inputs that have a value already and need none: see Request::bind.
     std::vector<ValueInfo> default_inputs() const;
-    // Makes and caches the plan for these input shapes.
+    // Makes and caches the plan for these input shapes. Default inputs among them are open in it:
+    // it is the plan of requests that bind just these. See Request::bind about what that costs.
     Status prepare(const InputShapes& shapes) const;
     // All memory for the largest plan cached now is allocated here.
     Result<Request> make_request(const RequestOptions& options = {}) const;
     // The same graph planned again, order, division of work and memory included, with the times
     // that Request::profile measured in place of estimates; for other shapes in proportion. Times
     // of nodes that the graph does not have are an error. Shares the packed weights with this one.
+    // The times may be of a request that has default inputs open.
     Result<CompiledGraph> recompile(std::span<const StepTime> times) const;
     CompileReport report() const;
     // What other plans for these input shapes would need, from the most parallel one to the one

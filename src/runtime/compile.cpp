@@ -63,7 +63,10 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
 
 Status check_shape_options(const CompiledGraph::Impl& compiled) {
     for (const auto& [name, shape] : compiled.options.shapes) {
-        LEAT_RETURN_IF_ERROR(compiled.check_input_name(name));
+        const DefaultInput* const closed = compiled.find_default(name);
+        LEAT_RETURN_IF_ERROR(closed == nullptr
+                                 ? compiled.find_input(name).error()
+                                 : compiled.check_declared(name, closed->type, shape));
     }
     return {};
 }

@@ -10,7 +10,6 @@
 #include "runtime/batch_division.h"
 #include "runtime/compile_input.h"
 #include "runtime/compiled_graph_impl.h"
-#include "runtime/kernel_answers.h"
 #include "runtime/placement_annotations.h"
 #include "runtime/request_impl.h"
 
@@ -46,6 +45,20 @@ std::vector<std::byte> deciding_bytes(std::span<const int> deciding,
     return bytes;
 }
 
+void add_reports(const CompiledGraph::Impl& compiled,
+                 std::span<const std::shared_ptr<const Plan>> plans,
+                 std::vector<PlanReport>& reports) {
+    for (const std::shared_ptr<const Plan>& plan : plans) {
+        PlanReport& planned = reports.emplace_back(plan->report);
+        planned.buffers.reserve(plan->buffers.size());
+        for (const PlacedBuffer& buffer : plan->buffers) {
+            planned.buffers.push_back(
+                {plan->devices.name_of(compiled.planned_graph(), buffer.value), buffer.size_bytes,
+                 buffer.offset_bytes, buffer.begin_step, buffer.end_step});
+        }
+    }
+}
+
 }  // namespace
 
 Result<int> CompiledGraph::Impl::find_input(std::string_view name) const {
@@ -63,18 +76,33 @@ Result<int> CompiledGraph::Impl::find_input(std::string_view name) const {
     return found;
 }
 
-Status CompiledGraph::Impl::check_input_name(std::string_view name) const {
-    return is_default_input(name) ? Status() : find_input(name).error();
-}
-
-bool CompiledGraph::Impl::is_default_input(std::string_view name) const {
-    return std::any_of(graph.default_inputs.begin(), graph.default_inputs.end(),
-                       [name](const DefaultInput& input) { return input.name == name; });
-}
-
 Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
     const auto name_at = [this](size_t i) -> const std::string& { return graph.output_names[i]; };
     return find_by_name(graph.output_names.size(), name_at, name, "output");
+}
+
+Status CompiledGraph::Impl::check_declared(const std::string& name,
+                                           const TypeInfo& type,
+                                           const Shape& shape) const {
+    if (Status status = check_tensor_type(type.dtype, shape); !status.ok()) {
+        return std::move(status).with_node(fmt::format("input '{}'", name)).with_file(graph.file);
+    }
+    const auto mismatch = [&](const char* text) {
+        return invalid_argument("input '{}': {}", name, text)
+            .with_file(graph.file)
+            .with_found(fmt::format("shape {}", shape.to_string()))
+            .with_needed(type.to_string());
+    };
+    if (type.dims && type.rank() != shape.rank()) {
+        return mismatch("wrong rank");
+    }
+    for (int axis = 0; type.dims && axis < shape.rank(); ++axis) {
+        const DimSpec& dim = (*type.dims)[size_t(axis)];
+        if (dim.is_fixed() && dim.extent() != shape[axis]) {
+            return mismatch("wrong shape");
+        }
+    }
+    return {};
 }
 
 Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
@@ -84,29 +112,9 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
         if (!value.type.is_tensor()) {
             continue;
         }
-        if (Status status = check_tensor_type(value.type.dtype, shapes[i]); !status.ok()) {
-            return std::move(status)
-                .with_node(fmt::format("input '{}'", value.name))
-                .with_file(graph.file);
-        }
-        if (!value.type.dims) {
-            continue;
-        }
-        const std::vector<DimSpec>& dims = *value.type.dims;
-        const auto mismatch = [&](const char* text) {
-            return invalid_argument("input '{}': {}", value.name, text)
-                .with_file(graph.file)
-                .with_found(fmt::format("shape {}", shapes[i].to_string()))
-                .with_needed(value.type.to_string());
-        };
-        if (int(dims.size()) != shapes[i].rank()) {
-            return mismatch("wrong rank");
-        }
-        for (int axis = 0; axis < shapes[i].rank(); ++axis) {
-            const DimSpec& dim = dims[size_t(axis)];
-            if (dim.is_fixed() && dim.extent() != shapes[i][axis]) {
-                return mismatch("wrong shape");
-            }
+        LEAT_RETURN_IF_ERROR(check_declared(value.name, value.type, shapes[i]));
+        for (int axis = 0; value.type.dims && axis < shapes[i].rank(); ++axis) {
+            const DimSpec& dim = (*value.type.dims)[size_t(axis)];
             if (dim.name().empty()) {
                 continue;
             }
@@ -126,7 +134,7 @@ Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
 
 Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShapes& shapes) const {
     for (const auto& [name, shape] : shapes) {
-        LEAT_RETURN_IF_ERROR(check_input_name(name));
+        LEAT_RETURN_IF_ERROR(find_input(name).error());
     }
     std::vector<Shape> complete;
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -388,55 +396,6 @@ Status CompiledGraph::Impl::check_room(const Plan& plan) const {
         .with_hint("compile with smaller shapes, or without NumaOptions::is_strict");
 }
 
-Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
-    std::span<const StepTime> times) const {
-    auto again = std::make_shared<Impl>(runtime, source);
-    again->backend = backend;
-    again->hosts = hosts;
-    again->placement = placement;
-    again->cut = cut;
-    again->parts = parts;
-    again->has_host_steps = has_host_steps;
-    again->options = options;
-    again->deciding_inputs = deciding_inputs;
-    again->base_report = base_report;
-    again->cost_factors = cost_factors;
-    again->weight_targets = weight_targets;
-    again->mapped = mapped;
-    again->given = given;
-    again->files = files;
-    const GraphData& planned = again->planned_graph();
-    again->cost_factors.resize(size_t(planned.node_count()), 1);
-    // Both are in the graph's order, and steps leave out nodes that only rename memory.
-    size_t node = 0;
-    for (const StepTime& time : times) {
-        const auto is_meant = [&](const NodeData& data) {
-            return data.name == time.node && data.op_type == time.op_type;
-        };
-        while (node < planned.nodes.size() && !is_meant(planned.nodes[node])) {
-            ++node;
-        }
-        if (node == planned.nodes.size()) {
-            return invalid_argument(
-                       "a time for node '{}' ({}), which is not the next one of the graph",
-                       time.node, time.op_type)
-                .with_needed("the steps of Request::profile, in their order");
-        }
-        if (time.estimated_ns > 0 && time.time_ns > 0) {
-            double& factor = again->cost_factors[node];
-            factor =
-                std::min(factor * (double(time.time_ns) / time.estimated_ns), kMostEstimatedNs);
-        }
-        ++node;
-    }
-    for (const std::shared_ptr<const Plan>& plan : cached_plans()) {
-        if (deciding_inputs.empty()) {
-            LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}, plan->key.group).error());
-        }
-    }
-    return again;
-}
-
 CompiledGraph::CompiledGraph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CompiledGraph::~CompiledGraph() = default;
 CompiledGraph::CompiledGraph(CompiledGraph&&) noexcept = default;
@@ -455,18 +414,20 @@ std::vector<ValueInfo> CompiledGraph::default_inputs() const {
 
 Status CompiledGraph::prepare(const InputShapes& shapes) const {
     return catch_bad_alloc("plan for these shapes", [&]() -> Status {
-        LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
-        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
-        return impl_->prepare(complete);
+        LEAT_ASSIGN_OR_RETURN(Impl* const graph, impl_->opened_for(shapes));
+        LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, graph->complete_shapes(shapes));
+        return graph->prepare(complete);
     });
 }
 
 Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes& shapes) const {
     using Rows = std::vector<MemoryTradeOff>;
     return catch_bad_alloc("plan for these shapes", [&]() -> Result<Rows> {
-        LEAT_RETURN_IF_ERROR(impl_->check_shapes_decide());
-        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, impl_->complete_shapes(shapes));
-        return impl_->trade_offs(complete);
+        LEAT_ASSIGN_OR_RETURN(Impl* const graph, impl_->opened_for(shapes));
+        LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, graph->complete_shapes(shapes));
+        return graph->trade_offs(complete);
     });
 }
 
@@ -496,14 +457,9 @@ CompileReport CompiledGraph::report() const {
     }
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
-    for (const std::shared_ptr<const Plan>& plan : plans) {
-        PlanReport& planned = report.plans.emplace_back(plan->report);
-        planned.buffers.reserve(plan->buffers.size());
-        for (const PlacedBuffer& buffer : plan->buffers) {
-            planned.buffers.push_back({plan->devices.name_of(impl_->planned_graph(), buffer.value),
-                                       buffer.size_bytes, buffer.offset_bytes, buffer.begin_step,
-                                       buffer.end_step});
-        }
+    add_reports(*impl_, plans, report.plans);
+    for (const auto& [names, opened] : impl_->opened_graphs()) {
+        add_reports(*opened, opened->cached_plans(), report.plans);
     }
     if (!plans.empty()) {
         report.reference_kernels = plans.front()->reference_kernels;

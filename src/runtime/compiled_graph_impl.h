@@ -62,13 +62,21 @@ struct CompiledGraph::Impl {
     // The input's index; not_found with the names that exist. One that has a default and is not
     // open here is an error, too.
     Result<int> find_input(std::string_view name) const;
-    // Default inputs have shapes too, which count where they are open.
-    Status check_input_name(std::string_view name) const;
-    // Of those that are not open here.
-    bool is_default_input(std::string_view name) const;
+    // Of the default inputs that are not open here; null: it is none of them.
+    const DefaultInput* find_default(std::string_view name) const;
+    // Those that have shapes, sorted.
+    std::vector<std::string> defaults_among(const InputShapes& shapes) const;
+    // What such an input is while nobody binds it.
+    Tensor default_value(std::string_view name) const;
     // The graph compiled with these default inputs open (sorted): once for all requests. Its other
     // default inputs are constants, as here.
     Result<std::shared_ptr<Impl>> open_defaults(const std::vector<std::string>& names);
+    // The graph in which the default inputs that have shapes are open: this one if none has. Lives
+    // as long as this one.
+    Result<Impl*> opened_for(const InputShapes& shapes);
+    // By the names of their open default inputs.
+    using OpenedGraphs = std::map<std::vector<std::string>, std::shared_ptr<Impl>>;
+    OpenedGraphs opened_graphs() const;
     Result<int> find_output(std::string_view name) const;
 
     std::optional<Shape> fixed_input_shape(int input) const {
@@ -80,6 +88,8 @@ struct CompiledGraph::Impl {
     // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
     // fixed extents, equal extents for equal names, and their bounds.
     Status check_shapes(std::span<const Shape> shapes) const;
+    // The same of one tensor by itself.
+    Status check_declared(const std::string& name, const TypeInfo& type, const Shape& shape) const;
 
     // An error where shapes of inputs alone do not make a plan.
     Status check_shapes_decide() const;
@@ -102,7 +112,8 @@ struct CompiledGraph::Impl {
     // As plans of the group see packed constants.
     PlacedWeights placed_weights(int group) const { return plan_context(group).weights; }
 
-    // The same graph planned again with measured times.
+    // The same graph planned again with times that a request has measured, whichever default inputs
+    // it has open. Graphs that are open here are so there.
     Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
 
     // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
@@ -114,6 +125,9 @@ struct CompiledGraph::Impl {
 
   private:
     PlanContext plan_context(int group) const;
+    // `cost_factors` with these times; invalid_argument: they are of another graph.
+    Result<std::vector<double>> measured_factors(std::span<const StepTime> times) const;
+    Result<std::shared_ptr<Impl>> plan_again(std::vector<double> factors) const;
     // As PlanContext has them, of a plan that has this key.
     std::vector<std::vector<ValueFact>> further_facts(const PlanContext& context,
                                                       const PlanKey& key) const;
@@ -124,8 +138,8 @@ struct CompiledGraph::Impl {
     // An error where memory is strict and that of a request does not fit its domain.
     Status check_room(const Plan& plan) const;
 
-    std::mutex opened_mutex_;
-    std::map<std::vector<std::string>, std::shared_ptr<Impl>> opened_;  // by open default inputs
+    mutable std::mutex opened_mutex_;
+    OpenedGraphs opened_;
 
     mutable std::mutex mutex_;
     std::list<std::shared_ptr<const Plan>> plans_;

@@ -3,6 +3,7 @@
 // compiled as such when a request first asks for it.
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "graph/default_input.h"
 #include "runtime/compile_input.h"
@@ -49,6 +50,30 @@ Status check_default_inputs(const GraphData& graph) {
     return {};
 }
 
+const DefaultInput* CompiledGraph::Impl::find_default(std::string_view name) const {
+    const auto found =
+        std::find_if(graph.default_inputs.begin(), graph.default_inputs.end(),
+                     [name](const DefaultInput& input) { return input.name == name; });
+    return found == graph.default_inputs.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> CompiledGraph::Impl::defaults_among(const InputShapes& shapes) const {
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : shapes) {
+        if (find_default(name) != nullptr) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+Tensor CompiledGraph::Impl::default_value(std::string_view name) const {
+    const DefaultInput* const input = find_default(name);
+    LEAT_CHECK(input != nullptr && given != nullptr, "no default of '{}'", name);
+    const GraphData& data = given->data();
+    return *data.values[index_of_default(data, *input)].constant;
+}
+
 Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::open_defaults(
     const std::vector<std::string>& names) {
     const std::lock_guard lock(opened_mutex_);
@@ -56,6 +81,24 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::open_defaults(
     if (opened == nullptr) {
         LEAT_ASSIGN_OR_RETURN(opened,
                               compile_graph(runtime, with_open_inputs(*given, names), options));
+    }
+    return opened;
+}
+
+Result<CompiledGraph::Impl*> CompiledGraph::Impl::opened_for(const InputShapes& shapes) {
+    const std::vector<std::string> names = defaults_among(shapes);
+    if (names.empty()) {
+        return this;
+    }
+    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<Impl> opened, open_defaults(names));
+    return opened.get();
+}
+
+CompiledGraph::Impl::OpenedGraphs CompiledGraph::Impl::opened_graphs() const {
+    const std::lock_guard lock(opened_mutex_);
+    OpenedGraphs opened = opened_;
+    for (auto at = opened.begin(); at != opened.end();) {
+        at = at->second == nullptr ? opened.erase(at) : std::next(at);  // it did not compile
     }
     return opened;
 }

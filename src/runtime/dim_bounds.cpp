@@ -12,19 +12,27 @@
 namespace leat {
 namespace {
 
-// Of the graph's inputs.
-std::set<std::string, std::less<>> extent_names(const GraphData& graph) {
-    std::set<std::string, std::less<>> names;
+using ExtentNames = std::set<std::string, std::less<>>;
+
+void add_extent_names(const TypeInfo& type, ExtentNames& names) {
+    if (!type.is_tensor() || !type.dims) {
+        return;
+    }
+    for (const DimSpec& dim : *type.dims) {
+        if (!dim.is_fixed() && !dim.name().empty()) {
+            names.emplace(dim.name());
+        }
+    }
+}
+
+// Of the graph's inputs, whether they have defaults or not.
+ExtentNames extent_names(const GraphData& graph) {
+    ExtentNames names;
     for (const ValueId id : graph.inputs) {
-        const TypeInfo& type = graph.value(id).type;
-        if (!type.is_tensor() || !type.dims) {
-            continue;
-        }
-        for (const DimSpec& dim : *type.dims) {
-            if (!dim.is_fixed() && !dim.name().empty()) {
-                names.emplace(dim.name());
-            }
-        }
+        add_extent_names(graph.value(id).type, names);
+    }
+    for (const DefaultInput& input : graph.default_inputs) {
+        add_extent_names(input.type, names);
     }
     return names;
 }
@@ -128,7 +136,7 @@ std::vector<std::vector<Shape>> multiples_of_open_extents(const GraphData& graph
 }
 
 Status check_name(const GraphData& graph,
-                  const std::set<std::string, std::less<>>& names,
+                  const ExtentNames& names,
                   const std::string& name,
                   std::string_view what) {
     if (names.count(name) != 0) {
@@ -150,7 +158,7 @@ Status check_dim_bounds(const GraphData& graph, const CompileOptions& options) {
                 .with_file(graph.file);
         }
     }
-    const std::set<std::string, std::less<>> names = extent_names(graph);
+    const ExtentNames names = extent_names(graph);
     for (const auto& [name, extent] : options.dims) {
         LEAT_RETURN_IF_ERROR(check_name(graph, names, name, "is given a number"));
         if (extent < 0) {

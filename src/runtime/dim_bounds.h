@@ -13,8 +13,8 @@
 
 namespace leat {
 
-// Numbers of `dims` and `dim_bounds` are of extents that the inputs of the graph have, none is
-// negative, also in `shapes`, and no extent is fixed beyond its bounds.
+// Numbers of `dims` and `dim_bounds` are of extents that the inputs of the graph have, also those
+// with defaults, none is negative, also in `shapes`, and no extent is fixed beyond its bounds.
 Status check_dim_bounds(const GraphData& graph, const CompileOptions& options);
 
 // The shape that the declaration, CompileOptions::shapes and ::dims fix for an input; nullopt

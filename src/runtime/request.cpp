@@ -184,15 +184,37 @@ void RequestState::trim() {
     std::fill(results.begin(), results.end(), Value());
 }
 
-Status RequestState::prepare(const InputShapes& shapes) {
-    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, compiled->complete_shapes(shapes));
-    for (const int input : compiled->deciding_inputs) {
-        if (!bound[size_t(input)]) {
-            return invalid_argument(
-                       "the value of input '{}' decides shapes",
-                       compiled->graph.value(compiled->graph.inputs[size_t(input)]).name)
-                .with_hint("bind it before prepare()");
+// A value that decides shapes counts as a whole; other inputs may get other shapes later.
+InputShapes RequestState::with_bound_shapes(InputShapes shapes) const {
+    const std::vector<int>& deciding = compiled->deciding_inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        const bool decides = std::count(deciding.begin(), deciding.end(), int(i)) != 0;
+        if (bound[i] && inputs[i].is_tensor() &&
+            (decides || !compiled->assumed_input_shape(int(i)))) {
+            shapes.try_emplace(compiled->graph.value(compiled->graph.inputs[i]).name,
+                               inputs[i].tensor().shape());
         }
+    }
+    return shapes;
+}
+
+Status RequestState::prepare(const InputShapes& shapes) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
+                          compiled->complete_shapes(with_bound_shapes(shapes)));
+    for (const int input : compiled->deciding_inputs) {
+        const bool is_bound = bound[size_t(input)];
+        const Shape& wanted = complete[size_t(input)];
+        if (is_bound && inputs[size_t(input)].tensor().shape() == wanted) {
+            continue;
+        }
+        Status status =
+            invalid_argument("the value of input '{}' decides shapes",
+                             compiled->graph.value(compiled->graph.inputs[size_t(input)]).name)
+                .with_hint("bind it before prepare()");
+        return is_bound ? std::move(status)
+                              .with_found(inputs[size_t(input)].tensor().shape().to_string())
+                              .with_needed(fmt::format("shape {}", wanted.to_string()))
+                        : status;
     }
     has_results_ = false;
     return select_instances(complete);
@@ -238,7 +260,7 @@ Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
 
 template <class Bind>
 Status Request::Impl::bind(std::string_view input, const Bind& bind) {
-    if (!state->compiled->is_default_input(input)) {
+    if (state->compiled->find_default(input) == nullptr) {
         LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->find_input(input));
         return bind(*state, index);
     }
@@ -247,6 +269,25 @@ Status Request::Impl::bind(std::string_view input, const Bind& bind) {
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(names));
     LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(input));
     LEAT_RETURN_IF_ERROR(bind(*open, index));
+    opened_ = std::move(names);
+    state = std::move(open);
+    return {};
+}
+
+Status Request::Impl::prepare(const InputShapes& shapes) {
+    const std::vector<std::string> closed = state->compiled->defaults_among(shapes);
+    if (closed.empty()) {
+        return state->prepare(shapes);
+    }
+    std::vector<std::string> names;
+    std::merge(opened_.begin(), opened_.end(), closed.begin(), closed.end(),
+               std::back_inserter(names));
+    LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(names));
+    for (const std::string& name : closed) {
+        LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(name));
+        LEAT_RETURN_IF_ERROR(open->bind(index, Value(made_of->default_value(name))));
+    }
+    LEAT_RETURN_IF_ERROR(open->prepare(shapes));
     opened_ = std::move(names);
     state = std::move(open);
     return {};
@@ -325,7 +366,7 @@ Status Request::bind_output(std::string_view output, Tensor tensor) {
 }
 
 Status Request::prepare(const InputShapes& shapes) {
-    return impl_->use_alone("plan for these shapes", [&] { return impl_->state->prepare(shapes); });
+    return impl_->use_alone("plan for these shapes", [&] { return impl_->prepare(shapes); });
 }
 
 Status Request::run(const RunOptions& options) {

@@ -74,6 +74,8 @@ struct RequestState {
 
   private:
     bool is_divided() const { return division_ != nullptr && division_->is_divided(); }
+    // With those of what is bound to inputs of which nothing else says the shape.
+    InputShapes with_bound_shapes(InputShapes shapes) const;
     std::vector<Shape> wanted_shapes(std::span<const Shape> override_shapes) const;
     bool matches(const Plan& plan) const;
     Status select_division(std::span<const Shape> override_shapes);
@@ -132,6 +134,9 @@ struct Request::Impl {
     // that is the state of another graph, which takes the place of this one's unless binding fails.
     template <class Bind>
     Status bind(std::string_view input, const Bind& bind);
+    // As RequestState's. Default inputs that have shapes are opened, and have their defaults until
+    // they are bound.
+    Status prepare(const InputShapes& shapes);
     // As RequestState's; from start() to finish(), which comes once after each start() that was a
     // success, the request is in use.
     Status start(const scheduler::RunControl& control, bool takes_hold);

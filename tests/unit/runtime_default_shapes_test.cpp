@@ -10,6 +10,8 @@
 namespace leat {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using testing_support::without_numa;
@@ -193,6 +195,163 @@ TEST_F(DefaultShapes, OfEmptyDefaultsKeepTheOperand) {
         ASSERT_TRUE(request.bind("s", *Tensor::allocate(DType::kInt64, {0})).ok());
         EXPECT_EQ(result_of(request), "1x1x2x2: 1 2 1 2");
     }
+}
+
+TEST_F(DefaultShapes, TakeNumbersOfTheirExtents) {
+    const Graph graph = load(add_model(onnx::f32_info("x", {1}), with_extent("c", "m")));
+    CompileOptions options;
+    options.dims["m"] = 3;
+    for (const CompiledGraph& compiled : ways(graph, options)) {
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("x", f32({1})).ok());
+        EXPECT_EQ(result_of(request), "1: 6") << "the default is what it is";
+        const std::vector<float> c{1, 2, 3};
+        const Status wrong = request.bind<float>("c", std::span<const float>(c).first(2));
+        EXPECT_THAT(wrong.message(), AllOf(HasSubstr("input 'c'"), HasSubstr("3 for shape 3")));
+        ASSERT_TRUE(request.bind<float>("c", std::span<const float>(c)).ok());
+        EXPECT_THAT(compiled.report().plans, SizeIs(2)) << "made by bind()";
+        EXPECT_EQ(result_of(request), "3: 2 3 4");
+        EXPECT_THAT(compiled.report().plans, SizeIs(2));
+    }
+    options.dims["n"] = 3;
+    const Status unknown = runtime_.compile(graph, options).error();
+    EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
+    EXPECT_THAT(unknown.message(),
+                AllOf(HasSubstr("no input has an extent 'n'"), HasSubstr("one of: m")));
+}
+
+TEST_F(DefaultShapes, StayWithinTheirBounds) {
+    const Graph graph = load(add_model(onnx::f32_info("x", {1}), with_extent("c", "m")));
+    CompileOptions options;
+    options.dim_bounds["m"] = {2, 4};
+    for (const CompiledGraph& compiled : ways(graph, options)) {
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("x", f32({1})).ok());
+        EXPECT_EQ(result_of(request), "1: 6") << "the default is what it is";
+        ASSERT_TRUE(request.bind("c", f32({1, 2, 3, 4, 5})).ok());
+        EXPECT_THAT(result_of(request), AllOf(HasSubstr("input 'c': extent 'm' is outside"),
+                                              HasSubstr("5 in shape 5"), HasSubstr("2 to 4")));
+        EXPECT_EQ(compiled.report().plans.back().shapes.at("c"), (Shape{4})) << "the upper bound";
+        ASSERT_TRUE(request.bind("c", f32({1, 2, 3})).ok());
+        EXPECT_EQ(result_of(request), "3: 2 3 4");
+        EXPECT_THAT(compiled.prepare({{"c", Shape{5}}}).message(),
+                    HasSubstr("input 'c': extent 'm' is outside"));
+    }
+    options.dim_bounds["n"] = {2, 4};
+    EXPECT_EQ(runtime_.compile(graph, options).error().code(), StatusCode::kNotFound);
+}
+
+TEST_F(DefaultShapes, OfTheOptionsHaveToFitTheDeclaration) {
+    const Graph graph = load(add_model(onnx::f32_info("x", {1}), with_extent("c", "m")));
+    CompileOptions options;
+    options.shapes["c"] = Shape{2, 2};
+    EXPECT_THAT(runtime_.compile(graph, options).error().message(),
+                HasSubstr("input 'c': wrong rank"));
+    options.shapes["c"] = Shape{3};
+    const CompiledGraph compiled = compile(graph, options);
+    EXPECT_THAT(compiled.report().plans, SizeIs(1)) << "nobody has bound c";
+    Request request = *compiled.make_request();
+    const std::vector<float> c{1, 2, 3};
+    ASSERT_TRUE(request.bind("x", f32({1})).ok());
+    ASSERT_TRUE(request.bind<float>("c", std::span<const float>(c)).ok());
+    EXPECT_EQ(result_of(request), "3: 2 3 4");
+}
+
+TEST_F(DefaultShapes, CanBePreparedFor) {
+    const Graph graph = load(add_model(onnx::f32_info("x", {1}), with_extent("c", "m")));
+    for (const CompiledGraph& compiled : ways(graph)) {
+        const Status rank = compiled.prepare({{"c", Shape{3, 1}}});
+        EXPECT_THAT(rank.message(), HasSubstr("input 'c': wrong rank"));
+        EXPECT_THAT(compiled.prepare({{"nope", Shape{3}}}).message(),
+                    HasSubstr("the graph has no input 'nope'"));
+        ASSERT_TRUE(compiled.prepare({{"c", Shape{3}}}).ok());
+        ASSERT_THAT(compiled.report().plans, SizeIs(2));
+        EXPECT_EQ(compiled.report().plans[0].shapes.count("c"), 0U);
+        EXPECT_EQ(compiled.report().plans[1].shapes.at("c"), (Shape{3}));
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("x", f32({1})).ok());
+        ASSERT_TRUE(request.bind("c", f32({1, 2, 3})).ok());
+        EXPECT_EQ(result_of(request), "3: 2 3 4");
+        EXPECT_THAT(compiled.report().plans, SizeIs(2)) << "that which was prepared";
+        const auto dial = compiled.memory_dial({{"c", Shape{1 << 20}}});
+        ASSERT_TRUE(dial.ok()) << dial.error().message();
+        EXPECT_GE(dial->front().lower_bound_bytes, int64_t{4} << 20) << "y has as many elements";
+    }
+}
+
+TEST_F(DefaultShapes, CanBePreparedForInARequest) {
+    const Graph graph = load(add_model(onnx::f32_info("x", {1}), with_extent("c", "m")));
+    for (const CompiledGraph& compiled : ways(graph)) {
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("x", f32({1})).ok());
+        EXPECT_EQ(result_of(request), "1: 6");
+        EXPECT_THAT(request.prepare({{"c", Shape{3, 1}}}).message(),
+                    HasSubstr("input 'c': wrong rank"));
+        ASSERT_TRUE(request.prepare({{"c", Shape{3}}}).ok());
+        EXPECT_EQ(request.plan_report().shapes.at("c"), (Shape{3}));
+        EXPECT_EQ(result_of(request), "1: 6") << "its default is bound";
+        ASSERT_TRUE(request.bind("c", f32({1, 2, 3})).ok());
+        EXPECT_EQ(result_of(request), "3: 2 3 4");
+        // What is bound has a shape.
+        ASSERT_TRUE(request.prepare({}).ok());
+        EXPECT_EQ(request.plan_report().shapes.at("c"), (Shape{3}));
+    }
+}
+
+// A value that decides shapes has to be there, and to be of the shape that is prepared for.
+TEST_F(DefaultShapes, ThatDecideOthersNeedTheirValues) {
+    const Graph graph = load(onnx::model_bytes(
+        {.nodes = {onnx::node("Reshape", {"x", "s"}, {"y"})},
+         .initializers = {onnx::raw_tensor<int64_t>("s", {1}, {6})},
+         .inputs = {onnx::f32_info("x", {6}), with_extent("s", "k", DType::kInt64)},
+         .outputs = {without_shape("y")}}));
+    const CompiledGraph compiled = compile(graph);
+    EXPECT_THAT(compiled.prepare({{"s", Shape{2}}}).message(),
+                HasSubstr("shapes depend on the values of inputs"));
+    Request request = *compiled.make_request();
+    EXPECT_THAT(request.prepare({{"s", Shape{2}}}).message(),
+                AllOf(HasSubstr("the value of input 's' decides shapes"),
+                      HasSubstr("found 1; needed shape 2")));
+    EXPECT_TRUE(request.prepare({{"s", Shape{1}}}).ok());
+    EXPECT_TRUE(request.prepare({}).ok());
+    ASSERT_TRUE(request.bind("x", f32({1, 2, 3, 4, 5, 6})).ok());
+    EXPECT_EQ(result_of(request), "6: 1 2 3 4 5 6");
+    ASSERT_TRUE(request.bind("s", *Tensor::from<int64_t>({2}, std::vector<int64_t>{2, 3})).ok());
+    ASSERT_TRUE(request.prepare({{"s", Shape{2}}}).ok());
+    EXPECT_EQ(result_of(request), "2x3: 1 2 3 4 5 6");
+}
+
+// Times of a request are those of the graph that it runs.
+TEST_F(DefaultShapes, OfOpenInputsStayWhenAGraphIsPlannedAgain) {
+    //  c --- Neg -- n
+    //  x -- Add(n) -- y
+    const Graph graph =
+        load(onnx::model_bytes({.nodes = {onnx::node("Neg", {"c"}, {"n"}, {}, "neg"),
+                                          onnx::node("Add", {"x", "n"}, {"y"}, {}, "add")},
+                                .initializers = {onnx::raw_tensor<float>("c", {1}, {5})},
+                                .inputs = {onnx::f32_info("x", {1}), with_extent("c", "m")},
+                                .outputs = {without_shape("y")}}));
+    const CompiledGraph compiled = compile(graph);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("x", f32({10})).ok());
+    ASSERT_TRUE(request.bind("c", f32({1, 2, 3})).ok());
+    Result<std::vector<StepTime>> times = request.profile();
+    ASSERT_TRUE(times.ok()) << times.error().message();
+    ASSERT_EQ(times->front().node, "neg");
+    times->front().time_ns = int64_t(times->front().estimated_ns * 1000);
+    const Result<CompiledGraph> again = compiled.recompile(*times);
+    ASSERT_TRUE(again.ok()) << again.error().message();
+    EXPECT_THAT(again->report().plans, SizeIs(2));
+    Request other = *again->make_request();
+    ASSERT_TRUE(other.bind("x", f32({10})).ok());
+    EXPECT_EQ(result_of(other), "1: 5");
+    ASSERT_TRUE(other.bind("c", f32({1, 2, 3})).ok());
+    EXPECT_EQ(result_of(other), "3: 9 8 7");
+    const auto measured = other.profile();
+    ASSERT_TRUE(measured.ok());
+    EXPECT_GT(measured->front().estimated_ns, 500 * times->front().estimated_ns);
+    times->front().node = "nope";
+    EXPECT_THAT(compiled.recompile(*times).error().message(), HasSubstr("a time for node 'nope'"));
 }
 
 TEST_F(DefaultShapes, AreCheckedInTextsToo) {
