@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "conformance/values.h"
+#include "graph/default_input.h"
 #include "graph/graph_data.h"
 #include "interruption.h"
 #include "npy.h"
@@ -211,39 +212,32 @@ class InputMaker {
     Result<std::vector<NamedValue>> make() {
         LEAT_RETURN_IF_ERROR(read_data_set());
         LEAT_RETURN_IF_ERROR(read_assignments());
-        std::vector<ValueInfo> infos = target_.graph.inputs();
+        const GraphData& data = target_.graph.data();
         std::vector<NamedValue> values;
+        const std::vector<ValueInfo> infos = target_.graph.inputs();
         for (size_t i = 0; i < infos.size(); ++i) {
-            LEAT_ASSIGN_OR_RETURN(Value value, make_one(i, infos[i]));
+            const ValueId id = data.inputs[i];
+            LEAT_ASSIGN_OR_RETURN(Value value, make_one(i, infos[i], data.value(id).type, id));
             values.push_back({infos[i].name, std::move(value)});
         }
-        return add_defaults(std::move(values));
-    }
-
-  private:
-    // Those that are given: the others have their values.
-    Result<std::vector<NamedValue>> add_defaults(std::vector<NamedValue> values) {
-        const std::vector<DefaultInput>& defaults = target_.graph.data().default_inputs;
+        // Of those that have values already what is asked for.
+        const std::vector<ValueInfo> defaults = target_.graph.default_inputs();
         for (size_t i = 0; i < defaults.size(); ++i) {
-            const size_t file = target_.graph.data().inputs.size() + i;
-            const std::string& name = defaults[i].name;
-            if (const auto assigned = assigned_.find(name); assigned != assigned_.end()) {
-                Pattern pattern;
-                if (parse_pattern(assigned->second, pattern)) {
-                    return invalid_argument(
-                        "--input {}={}: the input has a default; needed a file in its place", name,
-                        assigned->second);
-                }
-                LEAT_ASSIGN_OR_RETURN(Value value,
-                                      load_file(assigned->second, kind_of(defaults[i].type)));
-                values.push_back({name, std::move(value)});
-            } else if (file < from_files_.size()) {
-                values.push_back(from_files_[file]);
+            const DefaultInput& input = data.default_inputs[i];
+            const size_t index = infos.size() + i;
+            if (assigned_.count(input.name) == 0 && compile_.shapes.count(input.name) == 0 &&
+                index >= from_files_.size()) {
+                continue;
             }
+            const size_t place = index_of_default(data, input);  // none where it was folded away
+            const ValueId id{place < data.values.size() ? int32_t(place) : -1};
+            LEAT_ASSIGN_OR_RETURN(Value value, make_one(index, defaults[i], input.type, id));
+            values.push_back({input.name, std::move(value)});
         }
         return values;
     }
 
+  private:
     Status read_data_set() {
         std::filesystem::path folder = options_.text("inputs");
         if (folder.empty() && !target_.folder.empty() && options_.list("shape").empty() &&
@@ -270,27 +264,38 @@ class InputMaker {
         for (const ValueInfo& info : infos) {
             names.emplace_back(info.name);
         }
+        const auto is_input = [&names](const std::string& name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        const auto unknown = [&names](const std::string& option, const std::string& name) {
+            return invalid_argument("{}: no input '{}'{} There are: {}", option, name,
+                                    zoo::did_you_mean(name, names), zoo::comma_list(names));
+        };
         for (const std::string& text : options_.list("input")) {
             size_t equals = text.rfind('=');
             std::string name = text.substr(0, equals);
-            if (equals == std::string::npos ||
-                std::find(names.begin(), names.end(), name) == names.end()) {
-                return invalid_argument("--input {}: no input '{}'{} There are: {}", text, name,
-                                        zoo::did_you_mean(name, names), zoo::comma_list(names));
+            if (equals == std::string::npos || !is_input(name)) {
+                return unknown("--input " + text, name);
             }
             assigned_[name] = text.substr(equals + 1);
+        }
+        for (const auto& [name, shape] : compile_.shapes) {
+            if (!is_input(name)) {
+                return unknown(fmt::format("--shape {}={}", name, shape.to_string()), name);
+            }
         }
         return Status();
     }
 
-    Result<Value> make_one(size_t index, const ValueInfo& info) {
-        ValueId id = target_.graph.data().inputs[index];
+    // Where it counts among the files of a data set; the value that operators read, if there is
+    // one.
+    Result<Value> make_one(size_t index, const ValueInfo& info, const TypeInfo& type, ValueId id) {
         Pattern pattern;
         pattern.seed = uint64_t(options_.integer("seed")) * 1000003U + index;
         if (auto assigned = assigned_.find(info.name); assigned != assigned_.end()) {
             const std::string& text = assigned->second;
             if (!parse_pattern(text, pattern)) {
-                return load_file(text, kind_of(target_.graph.data().value(id).type));
+                return load_file(text, kind_of(type));
             }
         } else if (index < from_files_.size()) {
             return from_files_[index].value;
@@ -302,8 +307,9 @@ class InputMaker {
                                     info.name);
         }
         LEAT_ASSIGN_OR_RETURN(Shape shape, resolve_shape(info, compile_));
-        pattern.integer_end = std::max<int64_t>(
-            1, index_limit(target_.graph.data(), uses_, id, 3).value_or(pattern.integer_end));
+        const std::optional<int64_t> limit =
+            id.valid() ? index_limit(target_.graph.data(), uses_, id, 3) : std::nullopt;
+        pattern.integer_end = std::max<int64_t>(1, limit.value_or(pattern.integer_end));
         LEAT_ASSIGN_OR_RETURN(Tensor tensor, make_tensor(info.dtype, shape, pattern));
         return Value(std::move(tensor));
     }

@@ -1,6 +1,7 @@
 // graphbench inspect: what a target is, without running it.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -214,9 +215,11 @@ Status add_memory_dial(const CompiledGraph& compiled,
     return {};
 }
 
+// The picture is of the plan for these shapes, if there is one.
 Status add_memory(const Target& target,
                   const Options& options,
                   const CompileReport& report,
+                  const InputShapes& shapes,
                   std::string& text,
                   Json& json) {
     Json plans = Json::array();
@@ -229,7 +232,10 @@ Status add_memory(const Target& target,
     if (!draws_memory(options) || report.plans.empty()) {
         return {};
     }
-    return write_text_file(svg, memory_as_svg(report.plans.front(), target.name));
+    const auto meant = std::find_if(report.plans.begin(), report.plans.end(),
+                                    [&](const PlanReport& plan) { return plan.shapes == shapes; });
+    const PlanReport& drawn = meant == report.plans.end() ? report.plans.front() : *meant;
+    return write_text_file(svg, memory_as_svg(drawn, target.name));
 }
 
 Status check_pictures(const Options& options) {
@@ -289,8 +295,13 @@ Status add_compiled_view(const Target& target,
     if (!compiled.ok()) {
         return compiled.error();
     }
-    if (target.is_compiled && wants_memory(options) &&
-        (options.given("shape") || compiled->report().plans.empty())) {
+    const std::vector<ValueInfo> defaults = target.graph.default_inputs();
+    const bool opens_defaults =
+        std::any_of(defaults.begin(), defaults.end(),
+                    [&](const ValueInfo& info) { return compile->shapes.count(info.name) != 0; });
+    const bool lacks_plan =
+        target.is_compiled && (options.given("shape") || compiled->report().plans.empty());
+    if (wants_memory(options) && (opens_defaults || lacks_plan)) {
         LEAT_RETURN_IF_ERROR(compiled->prepare(compile->shapes));
     }
     const CompileReport report = compiled->report();
@@ -306,7 +317,7 @@ Status add_compiled_view(const Target& target,
         LEAT_RETURN_IF_ERROR(add_placement(target, options, report, text, json));
     }
     if (options.flag("memory") || draws_memory(options)) {
-        LEAT_RETURN_IF_ERROR(add_memory(target, options, report, text, json));
+        LEAT_RETURN_IF_ERROR(add_memory(target, options, report, compile->shapes, text, json));
     }
     if (options.flag("memory-dial")) {
         LEAT_RETURN_IF_ERROR(add_memory_dial(*compiled, compile->shapes, text, json));

@@ -13,6 +13,7 @@
 #include "interruption.h"
 #include "machine.h"
 #include "runtime/compiled_file.h"
+#include "runtime/dim_bounds.h"
 #include "sweep.h"
 #include "zoo/suggestion.h"
 #include "zoo/zoo.h"
@@ -241,6 +242,7 @@ Status check_options_of(const Target& target, const Options& options) {
     if (!compile.dim_bounds.empty()) {
         return refuse("dim");
     }
+    LEAT_RETURN_IF_ERROR(check_dim_bounds(target.graph.data(), compile));
     if (options.command().bit == kBench && options.given("trace")) {
         return invalid_argument("--trace needs a program that records its runs; '{}' is compiled",
                                 target.name)

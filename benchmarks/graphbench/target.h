@@ -35,7 +35,8 @@ Result<Target> load_target(const std::string& spec);
 Result<CompiledGraph> compile_target(const Runtime& runtime,
                                      const Target& target,
                                      const CompileOptions& options);
-// invalid_argument: the target is compiled, and an option that is given says how to compile.
+// invalid_argument: the target is compiled, and an option that is given says how to compile;
+// not_found: it has no extent of a name that is given a number.
 Status check_options_of(const Target& target, const Options& options);
 
 Result<RuntimeOptions> runtime_options(const Options& options);
