@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 struct Prepared {
     Graph graph;
     CompiledGraph compiled;
-    Request request;
 };
 
 Result<Prepared> prepare(const Runtime& runtime,
@@ -29,19 +28,21 @@ Result<Prepared> prepare(const Runtime& runtime,
                          const CompileOptions& compile) {
     LEAT_ASSIGN_OR_RETURN(Graph graph, load_onnx(folder / "model.onnx"));
     LEAT_ASSIGN_OR_RETURN(CompiledGraph compiled, runtime.compile(graph, compile));
-    LEAT_ASSIGN_OR_RETURN(Request request, compiled.make_request());
-    return Prepared{std::move(graph), std::move(compiled), std::move(request)};
+    return Prepared{std::move(graph), std::move(compiled)};
 }
 
-Status run_inputs(Request& request, const std::vector<NamedValue>& inputs) {
+// In a request of its own: one that has bound a default input does not give it up for the next set.
+Result<Request> run_inputs(const CompiledGraph& compiled, const std::vector<NamedValue>& inputs) {
+    LEAT_ASSIGN_OR_RETURN(Request request, compiled.make_request());
     for (const NamedValue& input : inputs) {
         LEAT_RETURN_IF_ERROR(request.bind(input.name, input.value));
     }
-    return request.run();
+    LEAT_RETURN_IF_ERROR(request.run());
+    return request;
 }
 
 // Runs one data set; appends a check for each output.
-Status run_data_set(Prepared& prepared,
+Status run_data_set(const Prepared& prepared,
                     const fs::path& data_set,
                     Tolerance tolerance,
                     std::vector<OutputCheck>& checks) {
@@ -52,9 +53,9 @@ Status run_data_set(Prepared& prepared,
         return invalid_argument("the graph has {} outputs, the data set {}", output_count,
                                 wanted.size());
     }
-    LEAT_RETURN_IF_ERROR(run_inputs(prepared.request, inputs));
+    LEAT_ASSIGN_OR_RETURN(const Request request, run_inputs(prepared.compiled, inputs));
     for (const NamedValue& want : wanted) {
-        LEAT_ASSIGN_OR_RETURN(Value got, prepared.request.output(want.name));
+        LEAT_ASSIGN_OR_RETURN(Value got, request.output(want.name));
         checks.push_back(
             {data_set.filename().string(), want.name, compare_values(got, want.value, tolerance)});
     }
@@ -66,7 +67,7 @@ Status run_all(const Runtime& runtime,
                const CompileOptions& compile,
                Tolerance tolerance,
                std::vector<OutputCheck>& checks) {
-    LEAT_ASSIGN_OR_RETURN(Prepared prepared, prepare(runtime, folder, compile));
+    LEAT_ASSIGN_OR_RETURN(const Prepared prepared, prepare(runtime, folder, compile));
     for (const fs::path& data_set : data_sets_of(folder)) {
         Status status = run_data_set(prepared, data_set, tolerance, checks);
         if (!status.ok()) {
@@ -108,7 +109,7 @@ Result<std::vector<std::pair<std::string, Status>>> run_for_errors(const Runtime
                                                                    const fs::path& folder,
                                                                    const CompileOptions& compile) {
     std::vector<std::pair<std::string, Status>> ends;
-    Result<Prepared> prepared = prepare(runtime, folder, compile);
+    const Result<Prepared> prepared = prepare(runtime, folder, compile);
     if (!prepared.ok()) {
         ends.emplace_back("the model", prepared.error());
         return ends;
@@ -118,7 +119,8 @@ Result<std::vector<std::pair<std::string, Status>>> run_for_errors(const Runtime
         if (!inputs.ok()) {
             return std::move(inputs).error().with_file(data_set.string());
         }
-        ends.emplace_back(data_set.filename().string(), run_inputs(prepared->request, *inputs));
+        ends.emplace_back(data_set.filename().string(),
+                          run_inputs(prepared->compiled, *inputs).error());
     }
     if (ends.empty()) {
         ends.emplace_back("the model", Status());

@@ -349,5 +349,25 @@ TEST_F(DefaultInputs, DataSetsMayGiveThem) {
     EXPECT_THAT(outcome.reason, HasSubstr("4 files for 3 inputs of the graph"));
 }
 
+// What one set gives a default input is not there for the next one.
+TEST_F(DefaultInputs, OfADataSetAreNotThoseOfTheNext) {
+    const std::filesystem::path test = folder_.path() / "test";
+    std::filesystem::create_directories(test);
+    folder_.write("test/model.onnx", model());
+    const auto write = [&](const char* file, const std::vector<float>& values) {
+        std::filesystem::create_directories((test / file).parent_path());
+        const auto tensor = *Tensor::from<float>({int64_t(values.size())}, values);
+        ASSERT_TRUE(save_onnx_value(tensor, (test / file).string()).ok());
+    };
+    write("test_data_set_0/input_0.pb", {11, 22});
+    write("test_data_set_0/input_1.pb", {1, 2});
+    write("test_data_set_0/output_0.pb", {20, 60});
+    write("test_data_set_1/input_0.pb", {11, 22});
+    write("test_data_set_1/output_0.pb", {2, 6});
+    const TestOutcome outcome = run_layout_test(runtime_, test, {}, {});
+    EXPECT_EQ(outcome.verdict, ConformanceVerdict::kPassed) << outcome.reason;
+    EXPECT_EQ(outcome.outputs.size(), 2U);
+}
+
 }  // namespace
 }  // namespace leat
