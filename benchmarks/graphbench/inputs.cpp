@@ -224,14 +224,14 @@ class InputMaker {
         const std::vector<ValueInfo> defaults = target_.graph.default_inputs();
         for (size_t i = 0; i < defaults.size(); ++i) {
             const DefaultInput& input = data.default_inputs[i];
-            const size_t index = infos.size() + i;
             if (assigned_.count(input.name) == 0 && compile_.shapes.count(input.name) == 0 &&
-                index >= from_files_.size()) {
+                from_file(input.name) == nullptr) {
                 continue;
             }
             const size_t place = index_of_default(data, input);  // none where it was folded away
             const ValueId id{place < data.values.size() ? int32_t(place) : -1};
-            LEAT_ASSIGN_OR_RETURN(Value value, make_one(index, defaults[i], input.type, id));
+            LEAT_ASSIGN_OR_RETURN(Value value,
+                                  make_one(infos.size() + i, defaults[i], input.type, id));
             values.push_back({input.name, std::move(value)});
         }
         return values;
@@ -287,8 +287,15 @@ class InputMaker {
         return Status();
     }
 
-    // Where it counts among the files of a data set; the value that operators read, if there is
-    // one.
+    // Null: the data set has none.
+    const Value* from_file(const std::string& name) const {
+        const auto found =
+            std::find_if(from_files_.begin(), from_files_.end(),
+                         [&name](const NamedValue& value) { return value.name == name; });
+        return found == from_files_.end() ? nullptr : &found->value;
+    }
+
+    // The index among all inputs; the value that operators read, if there is one.
     Result<Value> make_one(size_t index, const ValueInfo& info, const TypeInfo& type, ValueId id) {
         Pattern pattern;
         pattern.seed = uint64_t(options_.integer("seed")) * 1000003U + index;
@@ -297,8 +304,8 @@ class InputMaker {
             if (!parse_pattern(text, pattern)) {
                 return load_file(text, kind_of(type));
             }
-        } else if (index < from_files_.size()) {
-            return from_files_[index].value;
+        } else if (const Value* value = from_file(info.name); value != nullptr) {
+            return *value;
         } else if (info.name.find("mask") != std::string::npos && !is_floating(info.dtype)) {
             pattern.kind = Pattern::Kind::kOnes;  // nothing is masked
         }

@@ -1,13 +1,16 @@
 #include "conformance/data_sets.h"
 
+#include <algorithm>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/text_file.h"
 #include "graph/graph_data.h"
 #include "leat/onnx.h"
+#include "onnx/proto.h"
 
 namespace leat {
 namespace {
@@ -25,8 +28,41 @@ void reinterpret_bfloat16(Value& value, const TypeInfo& declared) {
 // What a file is for.
 struct Slot {
     std::string name;
-    const TypeInfo& type;
+    const TypeInfo* type;
 };
+
+std::filesystem::path file_of(const std::filesystem::path& data_set,
+                              std::string_view stem,
+                              size_t number) {
+    return data_set / fmt::format("{}_{}.pb", stem, number);
+}
+
+// As the file calls its tensor; empty: it has no name, or is no tensor.
+std::string name_in(const std::filesystem::path& file) {
+    const Result<MappedFile> mapped = MappedFile::open(file, FileAccess::kMap);
+    onnx::TensorProto tensor;
+    const bool is_tensor = mapped.ok() && parse(onnx::WireReader(mapped->bytes()), tensor).ok();
+    return is_tensor ? std::string(tensor.name) : std::string();
+}
+
+// In the order of the files, if these name their tensors and nothing else; else as they are.
+std::vector<Slot> in_order_of_names(const std::vector<Slot>& slots,
+                                    const std::filesystem::path& data_set,
+                                    std::string_view stem) {
+    std::vector<Slot> ordered = slots;
+    std::error_code error;
+    for (size_t i = 0; std::filesystem::exists(file_of(data_set, stem, i), error); ++i) {
+        const std::string name = name_in(file_of(data_set, stem, i));
+        const auto rest = ordered.begin() + std::ptrdiff_t(std::min(i, ordered.size()));
+        const auto found = std::find_if(rest, ordered.end(),
+                                        [&name](const Slot& slot) { return slot.name == name; });
+        if (found == ordered.end()) {
+            return slots;
+        }
+        std::rotate(rest, found, found + 1);
+    }
+    return ordered;
+}
 
 Result<std::vector<NamedValue>> load_files(const std::vector<Slot>& slots,
                                            const std::filesystem::path& data_set,
@@ -34,7 +70,7 @@ Result<std::vector<NamedValue>> load_files(const std::vector<Slot>& slots,
     std::vector<NamedValue> values;
     std::error_code error;
     for (size_t i = 0;; ++i) {
-        std::filesystem::path file = data_set / fmt::format("{}_{}.pb", stem, i);
+        const std::filesystem::path file = file_of(data_set, stem, i);
         if (!std::filesystem::exists(file, error)) {
             break;
         }
@@ -42,11 +78,11 @@ Result<std::vector<NamedValue>> load_files(const std::vector<Slot>& slots,
             return invalid_argument("{} files for {} {}s of the graph", i + 1, slots.size(), stem)
                 .with_file(file.string());
         }
-        Result<Value> value = load_onnx_value(file, kind_of(slots[i].type));
+        Result<Value> value = load_onnx_value(file, kind_of(*slots[i].type));
         if (!value.ok()) {
             return value.error().with_file(file.string());
         }
-        reinterpret_bfloat16(*value, slots[i].type);
+        reinterpret_bfloat16(*value, *slots[i].type);
         values.push_back({slots[i].name, std::move(value).value()});
     }
     return values;
@@ -89,10 +125,14 @@ Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
     const GraphData& data = graph.data();
     std::vector<Slot> slots;
     for (const ValueId id : data.inputs) {
-        slots.push_back({data.value(id).name, data.value(id).type});
+        slots.push_back({data.value(id).name, &data.value(id).type});
     }
     for (const DefaultInput& input : data.default_inputs) {
-        slots.push_back({input.name, input.type});
+        slots.push_back({input.name, &input.type});
+    }
+    // The layout does not say where those with defaults stand.
+    if (!data.default_inputs.empty()) {
+        slots = in_order_of_names(slots, data_set, "input");
     }
     return load_files(slots, data_set, "input");
 }
@@ -102,7 +142,7 @@ Result<std::vector<NamedValue>> load_outputs(const Graph& graph,
     const GraphData& data = graph.data();
     std::vector<Slot> slots;
     for (size_t i = 0; i < data.outputs.size(); ++i) {
-        slots.push_back({data.output_names[i], data.value(data.outputs[i]).type});
+        slots.push_back({data.output_names[i], &data.value(data.outputs[i]).type});
     }
     return load_files(slots, data_set, "output");
 }

@@ -349,6 +349,34 @@ TEST_F(DefaultInputs, DataSetsMayGiveThem) {
     EXPECT_THAT(outcome.reason, HasSubstr("4 files for 3 inputs of the graph"));
 }
 
+// Files with names of inputs may come in any order, as that of the model's inputs: c, x, d.
+TEST_F(DefaultInputs, OfDataSetsWithNamesAreFoundByThem) {
+    const std::filesystem::path test = folder_.path() / "test";
+    std::filesystem::create_directories(test / "test_data_set_0");
+    folder_.write("test/model.onnx", model());
+    const auto write = [&](const std::string& file, const std::string& name,
+                           const std::vector<float>& values) {
+        folder_.write("test/test_data_set_0/" + file, onnx::raw_tensor<float>(name, {2}, values));
+    };
+    write("input_0.pb", "c", {1, 2});
+    write("input_1.pb", "x", {11, 22});
+    write("output_0.pb", "y", {20, 60});
+    TestOutcome outcome = run_layout_test(runtime_, test, {}, {});
+    EXPECT_EQ(outcome.verdict, ConformanceVerdict::kPassed) << outcome.reason;
+    write("input_0.pb", "d", {1, 1});
+    write("output_0.pb", "y", {1, 2});
+    outcome = run_layout_test(runtime_, test, {}, {});
+    EXPECT_EQ(outcome.verdict, ConformanceVerdict::kPassed) << outcome.reason;
+    // Names of nothing, or twice the same, say nothing: x and c.
+    for (const char* name : {"", "input", "x"}) {
+        write("input_0.pb", name, {11, 22});
+        write("input_1.pb", "x", {1, 2});
+        write("output_0.pb", "y", {20, 60});
+        outcome = run_layout_test(runtime_, test, {}, {});
+        EXPECT_EQ(outcome.verdict, ConformanceVerdict::kPassed) << outcome.reason;
+    }
+}
+
 // What one set gives a default input is not there for the next one.
 TEST_F(DefaultInputs, OfADataSetAreNotThoseOfTheNext) {
     const std::filesystem::path test = folder_.path() / "test";
