@@ -89,12 +89,12 @@ Status drop_unused_inputs(Upgrade& upgrade) {
     if (upgrade.has_input(1) && (!uses_roi || is_always_empty(upgrade, 1))) {
         node.inputs[1] = ValueId{};
     }
+    if (is_always_empty(upgrade, 3)) {
+        node.inputs[3] = ValueId{};
+    }
     if (is_always_empty(upgrade, 2) ||
         (node.opset < 13 && upgrade.has_input(2) && upgrade.has_input(3))) {
         node.inputs[2] = ValueId{};
-    }
-    if (is_always_empty(upgrade, 3)) {
-        node.inputs[3] = ValueId{};
     }
     return {};
 }

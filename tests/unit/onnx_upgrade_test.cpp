@@ -274,6 +274,24 @@ TEST(OnnxUpgrade, UpsampleBecomesResize) {
     EXPECT_EQ(ten.only().attr("nearest_mode", ""), "floor");
 }
 
+// Opset 11 had all four inputs, those that are not meant empty.
+TEST(OnnxUpgrade, EmptySizesOfResizeLeaveItsScales) {
+    ModelParts parts;
+    parts.opset = 11;
+    parts.inputs = {f32_info("x", {1, 1, 2, 2})};
+    parts.outputs = {testing::value_info("y", "")};
+    parts.initializers = {testing::raw_tensor<float>("roi", {0}, {}),
+                          testing::raw_tensor<float>("scales", {4}, {1, 1, 2, 2}),
+                          testing::raw_tensor<int64_t>("sizes", {0}, {})};
+    parts.nodes = {node("Resize", {"x", "roi", "scales", "sizes"}, {"y"}, "", "n")};
+    const TemporaryFolder folder;
+    const Result<Graph> graph = folder.load(parts);
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    const NodeData& resize = graph->data().nodes[0];
+    EXPECT_TRUE(resize.inputs[2].valid());
+    EXPECT_FALSE(resize.inputs.size() > 3 && resize.inputs[3].valid());
+}
+
 TEST(OnnxUpgrade, OtherForms) {
     EXPECT_EQ(Upgraded({"Cast", 1, text_attribute("to", "INT64")}).only().attr("to", int64_t{0}),
               7);
