@@ -217,6 +217,12 @@ double erfc_of(double x) {
 #endif
 
 #ifdef BY_DOUBLE_REMAINDER
+// The biased exponent of a number above 0; 0 and below of subnormal ones.
+int exponent_of(double x) {
+    const bool is_subnormal = x < 2.2250738585072014e-308lf;
+    const double normal = is_subnormal ? x * 18014398509481984.0lf : x;  // 2^54
+    return int(unpackDouble2x32(normal).y >> 20) - (is_subnormal ? 54 : 0);
+}
 // The remainder of a truncated quotient, exact. Each round takes up to 26 bits of the quotient, by
 // products that have no rounding.
 double fmod_of(double x, double y) {
@@ -229,8 +235,11 @@ double fmod_of(double x, double y) {
         return x;
     }
     while (left >= b) {
-        const int above = int(unpackDouble2x32(left).y >> 20) - int(unpackDouble2x32(b).y >> 20);
-        const double step = above > 24 ? b * power_of_two(min(above - 24, 1000)) : b;
+        // Up to 2074 places, in three steps, as doubles have no such power of two.
+        const int places = max(exponent_of(left) - exponent_of(b) - 24, 0);
+        const double step = b * power_of_two(min(places, 1000)) *
+                            power_of_two(clamp(places - 1000, 0, 1000)) *
+                            power_of_two(max(places - 2000, 0));
         const uvec2 bits = unpackDouble2x32(step);
         const double high = packDouble2x32(uvec2(bits.x & 0xf8000000u, bits.y));
         const double low = step - high;

@@ -139,7 +139,7 @@ void VulkanChains::expect_like_reference(const std::vector<ChainNode>& nodes,
     ASSERT_TRUE(got.defined());
     OpCase tolerance;
     tolerance.rtol = rtol;
-    tolerance.atol = 1e-7;
+    tolerance.atol = rtol == 0 ? 0 : 1e-7;
     EXPECT_EQ(difference(got, results.back(), tolerance), "");
 }
 
@@ -258,10 +258,12 @@ TEST_F(VulkanChains, FloatFunctionsOfLargeArguments) {
 
 // Quotients of thousands of binary digits.
 TEST_F(VulkanChains, RemaindersAreExact) {
-    const Tensor x = *Tensor::from<double>(
-        {8}, std::vector<double>{1e300, -1e300, 5.5, 1e17, 7.0, -7.0, 1e-300, 3.0});
-    const Tensor y = *Tensor::from<double>(
-        {8}, std::vector<double>{3.7, 1e-10, -2.25, 3.0, 0.0, 1e308, 7e-305, 3.0});
+    const Tensor x =
+        *Tensor::from<double>({12}, std::vector<double>{1e300, -1e300, 5.5, 1e17, 7.0, -7.0, 1e-300,
+                                                        3.0, 1.7e308, 1e-300, 1.0, 1e-308});
+    const Tensor y =
+        *Tensor::from<double>({12}, std::vector<double>{3.7, 1e-10, -2.25, 3.0, 0.0, 1e308, 7e-305,
+                                                        3.0, 15e-324, 3e-320, 7e-310, 1e-309});
     expect_like_reference({{"Mod", {chain_input(0), chain_input(1)}, {{"fmod", int64_t{1}}}}},
                           {x, y}, 0);
     const Tensor a =
