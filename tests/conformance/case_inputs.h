@@ -42,6 +42,18 @@ CaseInput given_input(Shape shape, std::vector<T> values) {
     return input;
 }
 
+// Every code of a type of 8 bits, in order.
+inline CaseInput all_codes(DType dtype) {
+    CaseInput input;
+    input.dtype = dtype;
+    input.shape = {256};
+    input.value = Tensor::allocate(dtype, input.shape).value();
+    for (int code = 0; code < 256; ++code) {
+        input.value.mutable_bytes()[code] = std::byte(code);
+    }
+    return input;
+}
+
 // A 1-D i64 constant: axes, pads, shapes.
 inline CaseInput constant_ints(const Ints& values) {
     CaseInput input = given_input<int64_t>(Shape{int64_t(values.size())}, values);
@@ -68,7 +80,8 @@ inline OpCase make_case(std::string_view op_type,
     return op_case;
 }
 
-// Results are equal, or one of the kernels is wrong.
+// Results are equal, with the signs of zeros, or one of the kernels is wrong. Of NaNs only those of
+// 8 bits have to be the same.
 inline OpCase exact(OpCase op_case) {
     op_case.rtol = 0;
     op_case.atol = 0;

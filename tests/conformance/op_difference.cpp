@@ -13,6 +13,9 @@ bool within(double got, double want, double rtol, double atol) {
     if (std::isnan(want) || std::isnan(got)) {
         return std::isnan(want) && std::isnan(got);
     }
+    if (rtol == 0 && atol == 0) {
+        return got == want && std::signbit(got) == std::signbit(want);
+    }
     return got == want || std::fabs(got - want) <= atol + rtol * std::fabs(want);
 }
 
@@ -51,8 +54,11 @@ std::string difference(const Tensor& got, const Tensor& want, const OpCase& op_c
         const double b = load_real(part, want.bytes(), i);
         // Integers are exact unless the case allows a step (rounding of quantised results).
         const bool exact = !is_float && op_case.atol < 1;
-        if (exact ? load_integer(part, got.bytes(), i) != load_integer(part, want.bytes(), i)
-                  : !within(a, b, is_float ? op_case.rtol : 0, op_case.atol)) {
+        const bool other_code = is_float && bits_of(part) == 8 && op_case.rtol == 0 &&
+                                op_case.atol == 0 && got.bytes()[i] != want.bytes()[i];
+        if (other_code ||
+            (exact ? load_integer(part, got.bytes(), i) != load_integer(part, want.bytes(), i)
+                   : !within(a, b, is_float ? op_case.rtol : 0, op_case.atol))) {
             return fmt::format("element {} of {}: got {:.9g}, reference {:.9g}, rtol {} atol {}", i,
                                want.shape().to_string(), a, b, op_case.rtol, op_case.atol);
         }

@@ -194,6 +194,44 @@ TEST_F(VulkanChains, TypesChange) {
          random_tensor(DType::kFloat32, {})});
 }
 
+// Cast -> Cast -> Mul -> Cast: what an 8-bit floating type has no code for is lost in the chain,
+// too.
+TEST_F(VulkanChains, EightBitFloatsAreRoundedBetweenNodes) {
+    for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
+                              DType::kFloat8E5M2FNUZ, DType::kFloat8E8M0}) {
+        for (const int64_t saturate : {0, 1}) {
+            SCOPED_TRACE(fmt::format("{} {}", name_of(dtype), saturate));
+            const Attributes narrow = {{"to", int64_t(dtype)}, {"saturate", saturate}};
+            const Attributes widen = {{"to", int64_t(DType::kFloat32)}};
+            expect_like_reference({{"Cast", {chain_input(0)}, narrow},
+                                   {"Cast", {chain_result(0)}, widen},
+                                   {"Mul", {chain_result(1), chain_input(1)}},
+                                   {"Cast", {chain_result(2)}, narrow}},
+                                  {random_tensor(DType::kFloat32, {5, 203}, -600, 600),
+                                   random_tensor(DType::kFloat32, {203}, -2, 2)},
+                                  0);
+        }
+    }
+}
+
+// Steps of a chain round numbers, so a copy of codes, which keeps each NaN, is none.
+TEST_F(VulkanChains, CopiesOfEightBitFloatsAreNoSteps) {
+    const NodeData node =
+        chain_node_data({"Cast", {chain_input(0)}, {{"to", int64_t(DType::kFloat8E5M2)}}});
+    const DType same = DType::kFloat8E5M2;
+    const DType other = DType::kFloat8E4M3FN;
+    EXPECT_NE(vulkan::step_refusal(node, {std::span(&same, 1), std::span(&same, 1)}), "");
+    EXPECT_EQ(vulkan::step_refusal(node, {std::span(&other, 1), std::span(&same, 1)}), "");
+    const NodeData where =
+        chain_node_data({"Where", {chain_input(0), chain_input(1), chain_input(2)}});
+    const DType inputs[] = {DType::kBool, same, same};
+    EXPECT_EQ(vulkan::elementwise_refusal(where, {inputs, std::span(&same, 1)}), "");
+    EXPECT_NE(vulkan::step_refusal(where, {inputs, std::span(&same, 1)}), "");
+    const NodeData sum = chain_node_data({"Add", {chain_input(0), chain_input(1)}});
+    EXPECT_NE(vulkan::elementwise_refusal(sum, {std::span(inputs + 1, 2), std::span(&same, 1)}),
+              "");
+}
+
 TEST_F(VulkanChains, ParametersOfSeveralNodes) {
     expect_like_reference({{"LeakyRelu", {chain_input(0)}, {{"alpha", 0.3F}}},
                            {"Elu", {chain_result(0)}, {{"alpha", 1.5F}}},

@@ -111,6 +111,28 @@ ValueId weight(Graph& graph, const char* name, const Shape& shape, uint32_t seed
     return graph.constant(name, *Tensor::from<float>(shape, values));
 }
 
+ValueId cast(Graph& graph, ValueId x, DType to) {
+    return graph.add("Cast", {x}, {{"to", int64_t(to)}});
+}
+
+// x --Cast--> f8 --Cast--> a --Softmax--> b --Cast--> f8 --Cast--> c, and a MatMul with casts
+// behind it: 8-bit floating types inside prologues and epilogues, and one that another group reads.
+TEST_F(VulkanFusedGraphs, EightBitFloatsInsideTheGroup) {
+    for (const DType narrow : {DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ, DType::kFloat8E8M0}) {
+        SCOPED_TRACE(name_of(narrow));
+        Graph graph;
+        const ValueId x = graph.input("x", DType::kFloat32, {80, 16});
+        const ValueId code = cast(graph, x, narrow);
+        const ValueId a = cast(graph, code, DType::kFloat32);
+        const ValueId b = cast(graph, graph.add("Softmax", {a}), narrow);
+        graph.output("y", graph.add("Add", {cast(graph, b, DType::kFloat32), x}));
+        const ValueId product = graph.add("MatMul", {x, weight(graph, "w", {16, 16}, 3)});
+        const ValueId c = cast(graph, cast(graph, product, narrow), DType::kFloat32);
+        graph.output("z", graph.add("Mul", {c, a}));
+        expect_like_reference(graph);
+    }
+}
+
 // x --Conv--> a --Sigmoid--> b --Mul(a)--> c --Add(x)--> y: a is read twice, inside alone
 TEST_F(VulkanFusedGraphs, ValueReadAgainInsideTheGroup) {
     Graph graph;

@@ -15,11 +15,90 @@ OpCase cast(DType to, std::string_view suffix, CaseInput input, Attributes more 
     return make_case("Cast", suffix, {std::move(input)}, std::move(more));
 }
 
+constexpr DTypeSet kTypes = kRealTypes | dtype_set(DType::kString);
+
+// As elements of `from`: the numbers of an 8-bit floating type, what lies half way between two, and
+// what is as near to that as f64, f32, f16 and bf16 can tell, or integers; what is too large or too
+// small; infinities, NaN and both zeros.
+CaseInput bounds_of(DType to, DType from) {
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    std::vector<double> values = {1e-320, 1e-45, 1e-40, 1e20, 1e39, kLargest, HUGE_VAL};
+    const int positive_codes = to == DType::kFloat8E8M0 ? 255 : 128;
+    double below = 0;
+    for (int code = 0; code < positive_codes; ++code) {
+        const double low = decode_small_float(to, uint8_t(code));
+        if (!std::isfinite(low)) {
+            break;
+        }
+        // Behind the last number there would be another one: of f8e8m0 its double, of the others
+        // one as far as the one before.
+        const double next = to == DType::kFloat8E8M0 ? 2 * low : 2 * low - below;
+        const double high = decode_small_float(to, uint8_t(code + 1));
+        const double half = (low + (std::isfinite(high) ? high : next)) / 2;
+        below = low;
+        for (const double value : {low, half}) {
+            values.insert(values.end(), {value, std::nextafter(value, 0), value + 1, value - 1,
+                                         std::nextafter(value, HUGE_VAL)});
+            for (const double step : {0x1p-23, 0x1p-10, 0x1p-7}) {
+                values.push_back(value * (1 + step));
+                values.push_back(value * (1 - step));
+            }
+        }
+    }
+    const size_t positive = values.size();
+    for (size_t i = 0; i < positive; ++i) {
+        values.push_back(-values[i]);
+    }
+    values.push_back(std::numeric_limits<double>::quiet_NaN());
+    values.push_back(-std::numeric_limits<double>::quiet_NaN());
+    CaseInput input;
+    input.dtype = from;
+    input.shape = {int64_t(values.size())};
+    input.value = Tensor::allocate(from, input.shape).value();
+    for (size_t i = 0; i < values.size(); ++i) {
+        store_real(from, input.value.mutable_bytes(), int64_t(i), values[i]);
+    }
+    return input;
+}
+
+// To an 8-bit floating type, with and without saturation, in each of its ways to round.
+void append_bounds(std::vector<OpCase>& cases, DType from, DType to) {
+    const CaseInput bounds = bounds_of(to, from);
+    const std::vector<std::string> modes = to == DType::kFloat8E8M0
+                                               ? std::vector<std::string>{"up", "down", "nearest"}
+                                               : std::vector<std::string>{"up"};
+    for (const std::string& mode : modes) {
+        const std::string suffix = fmt::format("{}_{}_{}", name_of(from), name_of(to), mode);
+        cases.push_back(exact(cast(to, "bounds_" + suffix, bounds, {{"round_mode", mode}})));
+        cases.push_back(exact(cast(to, "bounds_unsaturated_" + suffix, bounds,
+                                   {{"saturate", int64_t{0}}, {"round_mode", mode}})));
+    }
+}
+
+// To and from the 8-bit floating types: equal bits on every backend.
+void append_byte_floats(std::vector<OpCase>& cases) {
+    for (int i = 0; i < kDTypeCount; ++i) {
+        for (int j = 0; j < kDTypeCount; ++j) {
+            const auto from = DType(i);
+            const auto to = DType(j);
+            const std::string name = fmt::format("{}_{}", name_of(from), name_of(to));
+            if (contains(kByteFloatTypes, from) && contains(kTypes, to)) {
+                cases.push_back(exact(cast(to, "codes_" + name, all_codes(from))));
+                cases.push_back(exact(cast(to, "codes_unsaturated_" + name, all_codes(from),
+                                           {{"saturate", int64_t{0}}})));
+            }
+            if (contains(kByteFloatTypes, to) &&
+                contains(kNumericTypes | dtype_set(DType::kBool), from)) {
+                append_bounds(cases, from, to);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<OpCase> cast_cases() {
     std::vector<OpCase> cases;
-    constexpr DTypeSet kTypes = kRealTypes | dtype_set(DType::kString);
     for (int i = 0; i < kDTypeCount; ++i) {
         for (int j = 0; j < kDTypeCount; ++j) {
             if (contains(kTypes, DType(i)) && contains(kTypes, DType(j))) {
@@ -53,6 +132,7 @@ std::vector<OpCase> cast_cases() {
         cast(DType::kInt64, "tiles", random_input({90, 1001}, DType::kFloat32, -1e6, 1e6)));
     cases.push_back(cast(DType::kInt64, "empty", random_input({0, 3}, DType::kFloat32)));
     cases.push_back(cast(DType::kInt64, "scalar", random_input({}, DType::kFloat32)));
+    append_byte_floats(cases);
     return cases;
 }
 

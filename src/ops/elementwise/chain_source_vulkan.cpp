@@ -9,6 +9,7 @@
 #include "elementwise_math.glsl.h"
 #include "elementwise_numbers.glsl.h"
 #include "elementwise_operators.glsl.h"
+#include "elementwise_small_floats.glsl.h"
 #include "nearest_even.glsl.h"
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "push_block.glsl.h"
@@ -96,6 +97,7 @@ class ChainWriter {
     DType output_;
     bool uses_double_ = false;
     bool uses_int64_ = false;
+    bool uses_byte_floats_ = false;
     bool uses_wide_ = false;  // 64 bits anywhere, or long functions
     bool is_unrolled_ = false;
 };
@@ -117,6 +119,7 @@ void ChainWriter::note_types() {
     const auto note = [this](DType dtype) {
         uses_double_ = uses_double_ || dtype == DType::kFloat64;
         uses_int64_ = uses_int64_ || dtype == DType::kInt64 || dtype == DType::kUint64;
+        uses_byte_floats_ = uses_byte_floats_ || contains(kByteFloatTypes, dtype);
     };
     for (const ChainInput& input : chain_.inputs) {
         note(input.dtype);
@@ -124,12 +127,11 @@ void ChainWriter::note_types() {
     for (const ChainStep& step : chain_.steps) {
         note(step.work);
         note(step.result);
-        // Integers become 16-bit numbers by way of double.
-        const bool narrows = is_real(step.result) && bits_of(step.result) == 16 &&
-                             (!is_real(step.work) || !is_real(operand_type(step.operands[0])));
-        uses_double_ = uses_double_ || is_by_double(step) || narrows;
+        uses_double_ =
+            uses_double_ || is_by_double(step) || converts_by_double(step.work, step.result);
         for (const ChainOperand& operand : step.operands) {
             note(operand_type(operand));
+            uses_double_ = uses_double_ || converts_by_double(operand_type(operand), step.work);
         }
     }
     uses_wide_ = uses_double_ || uses_int64_;
@@ -146,6 +148,10 @@ std::string ChainWriter::name() const {
                                                                           : std::string_view());
         }
         text += ")";
+        if (contains(kByteFloatTypes, step.result)) {
+            text += fmt::format("{}{}", step.narrow.saturate ? "s" : "o",
+                                uint32_t(step.narrow.e8m0_round));
+        }
     }
     for (size_t i = 0; i < accesses_.size(); ++i) {
         text += fmt::format(" {}{}", name_of(chain_.inputs[i].dtype), "dsbw"[size_t(accesses_[i])]);
@@ -179,6 +185,9 @@ std::string ChainWriter::functions() const {
     text += glsl::elementwise_numbers;
     if (uses_double_) {
         text += glsl::nearest_even;
+    }
+    if (uses_byte_floats_) {
+        text += glsl::elementwise_small_floats;
     }
     text += glsl::elementwise_math;
     return text;
@@ -235,7 +244,7 @@ std::string ChainWriter::step_value(const ChainStep& step, bool is_last, size_t&
                                    operand_value(operand, scalar), is_exact));
     }
     if (step.function.empty()) {
-        return converted(step.work, step.result, values[0], is_last);
+        return converted(step.work, step.result, values[0], is_last, step.narrow);
     }
     const DType given = step.result == DType::kBool ? DType::kBool : step.work;
     const std::string value = fmt::format("{}({})", step.function, fmt::join(values, ", "));
@@ -256,8 +265,9 @@ std::string ChainWriter::chain_function(std::string_view function, size_t scalar
         text += fmt::format("    const {} v{} = {};\n", value_type(step.result), i,
                             step_value(step, is_last, scalar));
     }
+    const std::string last = fmt::format("v{}", chain_.steps.size() - 1);
     return text + fmt::format("    return {};\n}}\n",
-                              bits_of_value(output_, fmt::format("v{}", chain_.steps.size() - 1)));
+                              bits_of_value(output_, last, chain_.steps.back().narrow));
 }
 
 std::string buffer(std::string_view name, std::string_view type, int64_t align_bytes, bool is_in) {

@@ -5,23 +5,28 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "ops/elementwise/element_access.h"
 
 namespace leat::vulkan {
 namespace {
 
-bool is_narrow_float(DType dtype) {
-    return dtype == DType::kFloat16 || dtype == DType::kBfloat16;
+constexpr DTypeSet kNarrowFloatTypes =
+    kByteFloatTypes | dtype_set(DType::kFloat16, DType::kBfloat16);
+
+// Of narrow floats; types have their names in functions and constants of the shaders, too.
+std::string float_of_bits(DType dtype, std::string_view bits) {
+    return bits_of(dtype) == 16 || dtype == DType::kFloat8E8M0
+               ? fmt::format("f32_of_{}({})", name_of(dtype), bits)
+               : fmt::format("f32_of_small({}, {})", bits, name_of(dtype));
 }
 
-// The words f16 and bf16 in names of functions.
-std::string_view narrow_name(DType dtype) {
-    return dtype == DType::kFloat16 ? "f16" : "bf16";
-}
-
-std::string rounded_to(DType dtype, std::string_view value) {
-    const std::string_view name = narrow_name(dtype);
-    return fmt::format("f32_of_{}({}_of({}))", name, name, value);
+std::string bits_of_float(DType dtype, std::string_view value, const NarrowOptions& narrow) {
+    if (bits_of(dtype) == 16) {
+        return fmt::format("{}_of({})", name_of(dtype), value);
+    }
+    return dtype == DType::kFloat8E8M0
+               ? fmt::format("f8e8m0_of({}, {}, {}u)", value, narrow.saturate,
+                             uint32_t(narrow.e8m0_round))
+               : fmt::format("small_of({}, {}, {})", value, narrow.saturate, name_of(dtype));
 }
 
 // What lies beyond the integers of the type becomes the nearest of them.
@@ -50,6 +55,11 @@ std::string_view value_type(DType dtype) {
         case DType::kFloat32:
         case DType::kFloat16:
         case DType::kBfloat16:
+        case DType::kFloat8E4M3FN:
+        case DType::kFloat8E4M3FNUZ:
+        case DType::kFloat8E5M2:
+        case DType::kFloat8E5M2FNUZ:
+        case DType::kFloat8E8M0:
             return "float";
         case DType::kFloat64:
             return "double";
@@ -124,7 +134,7 @@ std::string four_of_parts(DType dtype, const std::array<std::string, 4>& parts) 
 }
 
 bool is_real(DType dtype) {
-    return contains(kFloatTypes, dtype);
+    return contains(kFloatTypes | kByteFloatTypes, dtype);
 }
 
 bool is_64_bit(DType dtype) {
@@ -144,17 +154,19 @@ std::string value_of_bits(DType dtype, std::string_view bits) {
         case DType::kInt8:
         case DType::kInt16:
             return fmt::format("bitfieldExtract(int({}), 0, {})", bits, bits_of(dtype));
-        case DType::kFloat16:
-        case DType::kBfloat16:
-            return fmt::format("f32_of_{}({})", narrow_name(dtype), bits);
         case DType::kBool:
             return fmt::format("({} != 0u)", bits);
         default:
-            return fmt::format("{}({})", value_type(dtype), bits);
+            return contains(kNarrowFloatTypes, dtype)
+                       ? float_of_bits(dtype, bits)
+                       : fmt::format("{}({})", value_type(dtype), bits);
     }
 }
 
-std::string bits_of_value(DType dtype, std::string_view value) {
+std::string bits_of_value(DType dtype, std::string_view value, const NarrowOptions& narrow) {
+    if (contains(kNarrowFloatTypes, dtype)) {
+        return bits_of_float(dtype, value, narrow);
+    }
     switch (dtype) {
         case DType::kFloat32:
             return fmt::format("floatBitsToUint({})", value);
@@ -164,9 +176,6 @@ std::string bits_of_value(DType dtype, std::string_view value) {
             return fmt::format("uvec2(unpackInt2x32({}))", value);
         case DType::kUint64:
             return fmt::format("unpackUint2x32({})", value);
-        case DType::kFloat16:
-        case DType::kBfloat16:
-            return fmt::format("{}_of({})", narrow_name(dtype), value);
         case DType::kBool:
             return fmt::format("uint({})", value);
         default:
@@ -176,9 +185,20 @@ std::string bits_of_value(DType dtype, std::string_view value) {
     }
 }
 
-std::string converted(DType from, DType to, std::string_view value, bool is_stored_next) {
+std::string converted(DType from,
+                      DType to,
+                      std::string_view value,
+                      bool is_stored_next,
+                      const NarrowOptions& narrow) {
     if (from == to) {
         return std::string(value);
+    }
+    // Its least number is one that devices may flush to zero.
+    if (from == DType::kFloat8E8M0 && to == DType::kBool) {
+        return fmt::format("(floatBitsToUint({}) != 0u)", value);
+    }
+    if (from == DType::kFloat8E8M0 && to == DType::kFloat64) {
+        return fmt::format("f64_of_f8e8m0({})", value);
     }
     if (to == DType::kBool) {
         return fmt::format("({} != {}(0))", value, value_type(from));
@@ -186,17 +206,21 @@ std::string converted(DType from, DType to, std::string_view value, bool is_stor
     if (is_real(from) && !is_real(to)) {
         return saturated(from, to, value);
     }
-    if (is_narrow_float(to) &&
-        (from == DType::kFloat64 || (!is_real(from) && bits_of(from) > 16))) {
-        return rounded_to(to, fmt::format("double({})", value));
+    if (converts_by_double(from, to)) {
+        return narrowed(to, fmt::format("double({})", value), narrow);
     }
     const std::string result = fmt::format("{}({})", value_type(to), value);
-    return is_stored_next ? result : narrowed(to, result);
+    return is_stored_next ? result : narrowed(to, result, narrow);
 }
 
-std::string narrowed(DType dtype, std::string_view value) {
-    if (is_narrow_float(dtype)) {
-        return rounded_to(dtype, value);
+bool converts_by_double(DType from, DType to) {
+    return contains(kNarrowFloatTypes, to) &&
+           (from == DType::kFloat64 || (!is_real(from) && bits_of(from) > 16));
+}
+
+std::string narrowed(DType dtype, std::string_view value, const NarrowOptions& narrow) {
+    if (contains(kNarrowFloatTypes, dtype)) {
+        return float_of_bits(dtype, bits_of_float(dtype, value, narrow));
     }
     const int bits = bits_of(dtype);
     if (dtype == DType::kBool || bits >= 32 || is_real(dtype)) {

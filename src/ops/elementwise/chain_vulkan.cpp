@@ -8,7 +8,7 @@
 #include "base/round_up.h"
 #include "ops/elementwise/chain_parameters_vulkan.h"
 #include "ops/elementwise/chain_source_vulkan.h"
-#include "ops/elementwise/element_access.h"
+#include "ops/elementwise/chain_types_vulkan.h"
 
 namespace leat::vulkan {
 namespace {
@@ -62,6 +62,12 @@ std::string chain_refusal(DType dtype) {
     return contains(kNumericTypes | dtype_set(DType::kBool), dtype)
                ? std::string()
                : fmt::format("no arithmetic of {}", name_of(dtype));
+}
+
+std::string cast_refusal(DType dtype) {
+    return contains(kByteFloatTypes, dtype) || chain_refusal(dtype).empty()
+               ? std::string()
+               : fmt::format("no casts of {}", name_of(dtype));
 }
 
 int64_t chain_iterations(const ElementwiseChain& chain) {

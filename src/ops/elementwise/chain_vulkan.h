@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/vulkan/kernel.h"
+#include "ops/elementwise/element_access.h"
 
 namespace leat::vulkan {
 
@@ -42,6 +43,7 @@ struct ChainStep {
     DType work = DType::kUndefined;
     DType result = DType::kUndefined;
     std::vector<ChainOperand> operands;
+    NarrowOptions narrow = {};  // to a result of 8-bit floats
 };
 
 struct ChainInput {
@@ -66,6 +68,8 @@ constexpr size_t kMaxChainConstantWords = kScalars - 2;
 // Empty if elements of the type can be computed with, else why not. Arithmetic: all integers, bool,
 // f16, bf16, f32, f64.
 std::string chain_refusal(DType dtype);
+// The same of Cast, which needs no arithmetic: 8-bit floats, too.
+std::string cast_refusal(DType dtype);
 
 // Of the loops that computing one element has on devices that count them (kMostIterations):
 // functions', and one over axes that finds the places of broadcast inputs. At most.

@@ -27,6 +27,7 @@ inline constexpr DTypeSet kSmallFloatTypes = dtype_set(DType::kFloat8E4M3FN,
                                                        DType::kFloat8E5M2FNUZ,
                                                        DType::kFloat4E2M1,
                                                        DType::kFloat8E8M0);
+inline constexpr DTypeSet kByteFloatTypes = kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1);
 inline constexpr DTypeSet kSignedTypes =
     dtype_set(DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64);
 inline constexpr DTypeSet kUnsignedTypes =

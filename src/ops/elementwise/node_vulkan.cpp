@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "ops/binary/binary.h"
-#include "ops/elementwise/element_access.h"
+#include "ops/cast/cast.h"
+#include "ops/elementwise/chain_types_vulkan.h"
 #include "ops/logic/logic.h"
 #include "ops/unary/unary.h"
 
@@ -14,18 +15,9 @@ namespace {
 
 // The type in which the elements are moved, where it does not matter what they mean.
 DType moved_type(DType dtype) {
-    switch (dtype) {
-        case DType::kFloat8E4M3FN:
-        case DType::kFloat8E4M3FNUZ:
-        case DType::kFloat8E5M2:
-        case DType::kFloat8E5M2FNUZ:
-        case DType::kFloat8E8M0:
-            return DType::kUint8;
-        case DType::kComplex64:
-            return DType::kUint64;
-        default:
-            return dtype;
-    }
+    return contains(kByteFloatTypes, dtype) ? DType::kUint8
+           : dtype == DType::kComplex64     ? DType::kUint64
+                                            : dtype;
 }
 
 ChainStep step(std::string_view function,
@@ -118,6 +110,24 @@ bool is_variadic(std::string_view op) {
     return op == "Max" || op == "Min" || op == "Sum" || op == "Mean";
 }
 
+// The first reason why chains do not take the types as the node uses them; empty if there is none.
+std::string type_refusal(const NodeData& node, const KernelTypes& types, bool moves) {
+    for (const std::span<const DType> dtypes : {types.inputs, types.outputs}) {
+        for (const DType dtype : dtypes) {
+            if (dtype == DType::kUndefined) {
+                continue;
+            }
+            std::string refusal = node.op_type == "Cast"
+                                      ? cast_refusal(dtype)
+                                      : chain_refusal(moves ? moved_type(dtype) : dtype);
+            if (!refusal.empty()) {
+                return refusal;
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 bool is_elementwise(const NodeData& node) {
@@ -133,16 +143,17 @@ std::string elementwise_refusal(const NodeData& node, const KernelTypes& types) 
     if (!node.epilogue.empty()) {
         return "no epilogues of element-wise operators";
     }
-    for (const std::span<const DType> dtypes : {types.inputs, types.outputs}) {
-        for (const DType dtype : dtypes) {
-            const DType moved = node.op_type == "Where" ? moved_type(dtype) : dtype;
-            std::string refusal = dtype == DType::kUndefined ? "" : chain_refusal(moved);
-            if (!refusal.empty()) {
-                return refusal;
-            }
-        }
+    return type_refusal(node, types, node.op_type == "Where");
+}
+
+std::string step_refusal(const NodeData& node, const KernelTypes& types) {
+    std::string refusal = elementwise_refusal(node, types);
+    if (refusal.empty() && node.op_type == "Cast" && types.inputs[0] == types.outputs[0] &&
+        contains(kByteFloatTypes, types.inputs[0])) {
+        return "a copy of codes";  // a step would round numbers
     }
-    return {};
+    // Where moves elements that have no arithmetic; chains compute.
+    return refusal.empty() ? type_refusal(node, types, false) : refusal;
 }
 
 void append_steps(const NodeData& node,
@@ -164,6 +175,7 @@ void append_steps(const NodeData& node,
         steps.push_back(step("Where", moved_type(result), moved_type(result), operands));
     } else if (op == "Cast") {
         steps.push_back(step("", dtype, result, operands));
+        steps.back().narrow = cast_options(node);
     } else {
         steps.push_back(logic_step(node, dtype, operands));
     }
@@ -178,8 +190,9 @@ Status write_elementwise_node(const KernelNode& node, KernelWriter& writer) {
         input_types.push_back(input.dtype);
         if (input.present()) {
             operands.push_back(chain_input(chain.inputs.size()));
-            // Where moves elements that have no arithmetic.
-            chain.inputs.push_back({moved_type(input.dtype), input.shape, input_ref(int32_t(i))});
+            const DType dtype =
+                node.node.op_type == "Where" ? moved_type(input.dtype) : input.dtype;
+            chain.inputs.push_back({dtype, input.shape, input_ref(int32_t(i))});
         }
     }
     const DType result = node.outputs[0].dtype;

@@ -14,9 +14,12 @@ bool is_elementwise(const NodeData& node);
 
 // Why no chain can compute the node; empty if one can. Precondition: is_elementwise().
 std::string elementwise_refusal(const NodeData& node, const KernelTypes& types);
+// The same of a chain with steps of other nodes.
+std::string step_refusal(const NodeData& node, const KernelTypes& types);
 
-// Appends the steps of a node that elementwise_refusal() accepts; the last one's result is the
-// node's. `operands` are those of the node that are present, in order.
+// Appends the steps of a node that step_refusal() accepts, or elementwise_refusal() where it is
+// alone; the last one's result is the node's. `operands` are those of the node that are present, in
+// order.
 void append_steps(const NodeData& node,
                   const KernelTypes& types,
                   std::span<const ChainOperand> operands,

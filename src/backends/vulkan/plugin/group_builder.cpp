@@ -47,14 +47,8 @@ bool is_chain_step(const NodeData& node, const LoweredStep& step) {
     }
     const std::vector<DType> inputs = types_of(step.inputs);
     const std::vector<DType> outputs = types_of(step.outputs);
-    // Where moves elements that have no arithmetic; chains compute.
-    const auto is_arithmetic = [](DType dtype) {
-        return dtype == DType::kUndefined || chain_refusal(dtype).empty();
-    };
     const int64_t count = step.outputs[0].shape.element_count();
-    return elementwise_refusal(node, {inputs, outputs}).empty() && count > 0 &&
-           count < kChainCountLimit && std::all_of(inputs.begin(), inputs.end(), is_arithmetic) &&
-           is_arithmetic(outputs[0]);
+    return step_refusal(node, {inputs, outputs}).empty() && count > 0 && count < kChainCountLimit;
 }
 
 bool has_epilogues(const NodeData& node, const LoweredStep& step) {
