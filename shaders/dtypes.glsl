@@ -16,6 +16,11 @@ const uint kF64 = 11;
 const uint kU32 = 12;
 const uint kU64 = 13;
 const uint kBf16 = 16;
+const uint kF8e4m3fn = 17;
+const uint kF8e4m3fnuz = 18;
+const uint kF8e5m2 = 19;
+const uint kF8e5m2fnuz = 20;
+const uint kF8e8m0 = 24;
 
 layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Elements8 {
     uint8_t at[];

@@ -303,6 +303,19 @@ TEST(SmallFloat, RoundsToEvenAndSaturatesAsAsked) {
     EXPECT_EQ(int(encode_small_float(DType::kFloat8E4M3FNUZ, -0.0, {})), 0);
 }
 
+// As the reference evaluator of onnx has it.
+TEST(SmallFloat, QuantizedZerosKeepTheirSign) {
+    const Tensor x = *Tensor::from<float>({4}, std::vector<float>{-0.0F, 0.0F, -1e-30F, 1.0F});
+    const Tensor one = *Tensor::from<float>({}, std::vector<float>{1.0F});
+    Evaluation quantize("QuantizeLinear", {x, one},
+                        {{"output_dtype", int64_t(DType::kFloat8E4M3FN)}});
+    const Result<Tensor> y = quantize.run();
+    ASSERT_TRUE(y.ok()) << y.error().message();
+    const std::vector<int> codes(reinterpret_cast<const uint8_t*>(y->bytes()),
+                                 reinterpret_cast<const uint8_t*>(y->bytes()) + 4);
+    EXPECT_THAT(codes, ElementsAre(0x80, 0, 0x80, 0x38));
+}
+
 // ---- float functions ----
 
 // Sine and others lose relative accuracy near their zeros only; `absolute` allows for that.

@@ -107,9 +107,9 @@ void add_values(std::vector<OpCase>& cases) {
                                      128.5F, 254.5F, 255.5F,   -128.5F,     -129.0F,       1e10F,
                                      -1e10F, 3e38F,  infinity, -infinity,   std::nanf(""), 1e-40F};
     const Shape shape{int64_t(special.size())};
-    for (const DType to :
-         {DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kInt4, DType::kUint2,
-          DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1}) {
+    for (const DType to : {DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kInt4,
+                           DType::kUint2, DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
+                           DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1}) {
         const std::string name(name_of(to));
         add(cases, "special_" + name,
             {given_input(shape, special), given_input<float>({}, {1.0F}),
@@ -119,6 +119,23 @@ void add_values(std::vector<OpCase>& cases) {
              random_input({}, to, 0, 0)},
             {{"saturate", int64_t{0}}});
     }
+    for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
+                              DType::kFloat8E5M2FNUZ}) {
+        const std::string name(name_of(dtype));
+        add_back(cases, "codes_" + name, {all_codes(dtype), scales({})});
+        add_back(cases, "codes_zero_" + name,
+                 {all_codes(dtype), scales({}), random_input({}, dtype, 1, 2)});
+        add_back(cases, "scale_f8e8m0_" + name,
+                 {all_codes(dtype), scales({256}, DType::kFloat8E8M0)},
+                 {{"output_dtype", int64_t(kF32)}, {"axis", int64_t{0}}});
+        add(cases, "scale_f8e8m0_" + name,
+            {random_input({256}, kF32, -90, 90), scales({256}, DType::kFloat8E8M0),
+             random_input({256}, dtype, 0, 0)},
+            {{"axis", int64_t{0}}});
+    }
+    add(cases, "scale_f8e8m0_i8",
+        {random_input({256}, kF32, -9, 9), scales({}, DType::kFloat8E8M0),
+         zeros({}, DType::kInt8)});
     add(cases, "precision_f16",
         {random_input({99}, kF32, -90, 90), scales({}), zeros({}, DType::kInt8)},
         {{"precision", int64_t(DType::kFloat16)}});

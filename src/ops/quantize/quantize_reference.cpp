@@ -16,11 +16,14 @@ double rounded_to(DType dtype, double value) {
 
 constexpr DTypeSet kSmallReals = kQuantizedTypes & kSmallFloatTypes;
 
-// Element i of y from a quotient; zero: 0 where there is none.
+// A sum with it has the sign of the other summand, also of zero.
+constexpr double kNoShift = -0.0;
+
+// Element i of y from a quotient; zero: kNoShift where there is none.
 void store_quantized(
     const TensorArg& y, int64_t i, double quotient, double zero, const NarrowOptions& options) {
     if (contains(kSmallReals, y.dtype)) {
-        const double shift = y.dtype == DType::kFloat4E2M1 ? zero : 0;
+        const double shift = y.dtype == DType::kFloat4E2M1 ? zero : kNoShift;
         store_real(y.dtype, y.data, i, quotient + shift, options);
     } else {
         const bool is_nan = std::isnan(quotient);
@@ -45,7 +48,7 @@ Status quantize_linear_reference(const ReferenceArgs& args) {
         const int64_t k = grid.index(i);
         const double above = rounded_to(precision, load_real(x.dtype, x.data, i));
         const double below = rounded_to(precision, load_real(scale.dtype, scale.data, k));
-        const double zero = zeros != nullptr ? load_real(y.dtype, zeros->data, k) : 0;
+        const double zero = zeros != nullptr ? load_real(y.dtype, zeros->data, k) : kNoShift;
         store_quantized(y, i, rounded_to(precision, above / below), zero, options);
     }
     return {};

@@ -9,8 +9,9 @@ namespace vulkan {
 namespace {
 
 constexpr DTypeSet kReals = dtype_set(DType::kFloat16, DType::kBfloat16, DType::kFloat32);
-constexpr DTypeSet kIntegers =
-    dtype_set(DType::kInt8, DType::kUint8, DType::kInt16, DType::kUint16);
+constexpr DTypeSet kScales = kReals | dtype_set(DType::kFloat8E8M0);
+constexpr DTypeSet kBytesAndPairs =
+    kQuantizedTypes & ~kPackedIntegerTypes & ~dtype_set(DType::kFloat4E2M1);
 // Of the ranges that one invocation joins in the end.
 constexpr int64_t kMostRangeGroups = 64;
 
@@ -24,7 +25,7 @@ std::string refuse_quantize(const NodeData& node, const KernelTypes& types) {
     const DType precision = quotient_type(node, types.inputs[1]);
     std::string reason = refuse_type("x", x, kReals | dtype_bit(DType::kInt32));
     if (reason.empty()) {
-        reason = refuse_type("scales", types.inputs[1], kReals);
+        reason = refuse_type("scales", types.inputs[1], kScales);
     }
     if (reason.empty()) {
         reason = refuse_type("quotients", precision, kReals);
@@ -32,13 +33,14 @@ std::string refuse_quantize(const NodeData& node, const KernelTypes& types) {
     if (reason.empty() && x == DType::kInt32 && precision != DType::kFloat32) {
         reason = "i32 that are rounded to a 16-bit type";
     }
-    return reason.empty() ? refuse_type("y", types.outputs[0], kIntegers) : reason;
+    return reason.empty() ? refuse_type("y", types.outputs[0], kBytesAndPairs) : reason;
 }
 
 std::string refuse_dequantize(const NodeData& /*node*/, const KernelTypes& types) {
-    std::string reason = refuse_type("x", types.inputs[0], kIntegers | dtype_bit(DType::kInt32));
+    std::string reason =
+        refuse_type("x", types.inputs[0], kBytesAndPairs | dtype_bit(DType::kInt32));
     if (reason.empty()) {
-        reason = refuse_type("scales", types.inputs[1], kReals);
+        reason = refuse_type("scales", types.inputs[1], kScales);
     }
     return reason.empty() ? refuse_type("y", types.outputs[0], kReals) : reason;
 }
@@ -56,6 +58,7 @@ struct QuantizeTypes {
     DType scale = DType::kFloat32;
     DType y = DType::kUint8;
     DType precision = DType::kFloat32;
+    bool saturates = true;  // 8-bit floats
 };
 
 KernelDispatch quantize_dispatch(const QuantizeTypes& types,
@@ -63,9 +66,10 @@ KernelDispatch quantize_dispatch(const QuantizeTypes& types,
                                  int64_t count,
                                  const KernelLimits& limits) {
     KernelDispatch dispatch;
-    dispatch.shader = {"quantize",
-                       {kMovementWorkgroup, types.is_back ? 1U : 0U, uint32_t(types.x),
-                        uint32_t(types.scale), uint32_t(types.y), uint32_t(types.precision)}};
+    dispatch.shader = {
+        "quantize",
+        {kMovementWorkgroup, types.is_back ? 1U : 0U, uint32_t(types.x), uint32_t(types.scale),
+         uint32_t(types.y), uint32_t(types.precision), types.saturates ? 1U : 0U}};
     dispatch.groups = groups_for(count, kMovementWorkgroup, limits);
     dispatch.scalars = {uint32_t(count),
                         uint32_t(grid.kind),
@@ -88,8 +92,9 @@ Status write_quantize_node(const KernelNode& node, bool is_back, KernelWriter& w
     LEAT_ASSIGN_OR_RETURN(const ScaleGrid grid, ScaleGrid::make(node.node, x.shape, scale.shape));
     const DType precision = is_back ? DType::kFloat32 : quotient_type(node.node, scale.dtype);
     KernelDispatch dispatch =
-        quantize_dispatch({is_back, x.dtype, scale.dtype, node.outputs[0].dtype, precision}, grid,
-                          count, writer.limits());
+        quantize_dispatch({is_back, x.dtype, scale.dtype, node.outputs[0].dtype, precision,
+                           node.node.attr("saturate", int64_t{1}) != 0},
+                          grid, count, writer.limits());
     const bool has_zero = find_arg(node.inputs, 2) != nullptr;
     dispatch.scalars[6] = has_zero ? 1 : 0;
     dispatch.reads = {input_ref(0), input_ref(1), input_ref(has_zero ? 2 : 1)};
