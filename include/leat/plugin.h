@@ -630,7 +630,8 @@ typedef struct LeatBackendApi {
     // Submissions of the request that have not begun complete with kLeatCancelled.
     LeatCode (*cancel)(LeatBackend* backend, uint64_t request, LeatError* error);
 
-    // Compiling. `capabilities` has an element for each node.
+    // Compiling. `capabilities` has an element for each node. Its graph may have inputs of unknown
+    // rank, which compile() never gets: there the host asks again when it knows their ranks.
     LeatCode (*capabilities)(LeatBackend* backend,
                              int32_t device,
                              const LeatGraphView* graph,

@@ -28,8 +28,7 @@ class NodePlacer {
           asks_all_(asks_all),
           wanted_(graph.values.size()),
           known_(graph.values.size()),
-          depends_on_data_(graph.values.size()),
-          device_of_value_(graph.values.size(), kKnownAtPlanning) {
+          depends_on_data_(graph.values.size()) {
         placement_.device_of_node.assign(graph.nodes.size(), kNowhere);
     }
 
@@ -151,19 +150,14 @@ class NodePlacer {
             }
             std::string& refusal = answers_[d].nodes[n].refusal;
             if (refusal.empty() && !answers_[d].is_host) {
-                refusal = refusal_of_plan(graph_.nodes[n], answers_[d].nodes[n], int(d));
+                refusal = refusal_of_plan(graph_.nodes[n], answers_[d].nodes[n]);
             }
             device = device == kNowhere && refusal.empty() ? int(d) : device;
-        }
-        for (const ValueId id : graph_.nodes[n].outputs) {
-            if (id.valid()) {
-                device_of_value_[at(id)] = device;
-            }
         }
     }
 
     // Why a device cannot get the node from the host's plan; empty if it can.
-    std::string refusal_of_plan(const NodeData& node, const NodeAnswer& answer, int device) const {
+    std::string refusal_of_plan(const NodeData& node, const NodeAnswer& answer) const {
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             const ValueId id = node.inputs[i];
             if (!id.valid()) {
@@ -176,11 +170,6 @@ class NodePlacer {
             if (is_host_input(answer.host_inputs, i) && !known_[at(id)]) {
                 return fmt::format("input '{}' must be known before the run, and is computed by it",
                                    value.name);
-            }
-            const bool is_from_elsewhere =
-                !value.constant && (asks_all_ || device_of_value_[at(id)] != device);
-            if (is_from_elsewhere && value.type.rank() < 0) {
-                return fmt::format("the rank of input '{}' is not known", value.name);
             }
         }
         for (const ValueId id : node.outputs) {
@@ -200,7 +189,6 @@ class NodePlacer {
     std::vector<bool> wanted_;           // by value: must be known before the run
     std::vector<bool> known_;            // by value: will be
     std::vector<bool> depends_on_data_;  // by value: on elements of a graph input
-    std::vector<int> device_of_value_;
     Placement placement_;
 };
 

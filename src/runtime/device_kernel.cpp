@@ -369,7 +369,7 @@ Status DeviceKernel::add_inputs(const PrepareContext& context) {
         const TensorArg& arg = context.inputs[i];
         Operand& operand = inputs_[i];
         operand.size_bytes = bytes_of(arg);
-        operand.is_host_input = i < 64 && (host_inputs >> i & 1U) != 0;
+        operand.is_host_input = part_->is_host_input(i);
         if (context.constants[i] != nullptr && !part_->is_streamed(i)) {
             // A copy: the plan's own may be a view of a file, at any address.
             LEAT_ASSIGN_OR_RETURN(operand.known, Tensor::allocate(arg.dtype, arg.shape));

@@ -1,16 +1,21 @@
 #include "runtime/device_part.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
+#include "base/elapsed.h"
+#include "base/error.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
 #include "memory/slab.h"
+#include "runtime/device_answers.h"
 #include "runtime/device_kernel.h"
+#include "runtime/open_ranks.h"
 
 namespace leat {
 namespace {
@@ -77,6 +82,9 @@ uint64_t DevicePart::streamed_inputs_low() const {
 
 Result<std::string> DevicePart::save() const {
     std::string saved;
+    if (by_ranks_ != nullptr) {
+        return saved;
+    }
     const LeatSink sink = text_sink(saved);
     PluginError error;
     const LeatCode code =
@@ -139,6 +147,11 @@ Status DevicePart::make(const GraphData& body,
                         PluginConstants& constants,
                         std::string_view saved,
                         std::span<const SavedConstant> packed) {
+    if (has_open_ranks(body)) {
+        by_ranks_ = std::make_unique<ByRanks>();
+        by_ranks_->body = body;
+        return {};
+    }
     LEAT_ASSIGN_OR_RETURN(const std::unique_ptr<PluginGraph> graph,
                           PluginGraph::make(body, constants));
     symbols_.assign(graph->symbol_sources().begin(), graph->symbol_sources().end());
@@ -150,6 +163,66 @@ Status DevicePart::make(const GraphData& body,
     direct_bytes_ = direct_bytes_of(device, *domain_);
     works_in_host_memory_ = place_.backend->works_in_host_memory(place_.number, *domain_);
     return pack_constants(graph->view(), packed);
+}
+
+// Constants, too, are packed as the ranks want them.
+Result<std::shared_ptr<DevicePart>> DevicePart::compile_for(const PrepareContext& context) const {
+    LEAT_ASSIGN_OR_RETURN(const GraphData body, with_ranks(by_ranks_->body, context.inputs));
+    PluginConstants constants;
+    const ListedDevice device{place_.label, nullptr, place_, nullptr};
+    LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceAnswers> answers,
+                          ask_all(body, {&device, 1}, constants));
+    for (size_t n = 0; n < body.nodes.size(); ++n) {
+        if (const std::string& refusal = answers[0].nodes[n].refusal; !refusal.empty()) {
+            return unsupported("{} does not run {} with the ranks of this run: {}", place_.label,
+                               body.nodes[n].label(), refusal)
+                .with_hint(
+                    "compile() did not know them: pin the node to another device, or give the "
+                    "model's inputs shapes");
+        }
+    }
+    std::shared_ptr<DevicePart> part(new DevicePart(place_, streamed_inputs_));
+    LEAT_RETURN_IF_ERROR(part->make(body, constants, {}, {}));
+    return part;
+}
+
+Result<std::shared_ptr<const DevicePart>> DevicePart::part_of_ranks(
+    const PrepareContext& context) const {
+    std::vector<int> ranks;
+    ranks.reserve(context.inputs.size());
+    for (const TensorArg& input : context.inputs) {
+        ranks.push_back(input.shape.rank());
+    }
+    const std::lock_guard lock(by_ranks_->compiling);
+    if (const auto found = by_ranks_->parts.find(ranks); found != by_ranks_->parts.end()) {
+        return found->second;
+    }
+    const int64_t packed_before = packed_bytes();
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<DevicePart> part, compile_for(context));
+    part->packed_before_ = packed_before;
+    const std::lock_guard adding(by_ranks_->mutex);
+    by_ranks_->parts.emplace(std::move(ranks), part);
+    return std::shared_ptr<const DevicePart>(std::move(part));
+}
+
+int64_t DevicePart::total(int64_t DevicePart::*count) const {
+    int64_t sum = this->*count;
+    if (by_ranks_ != nullptr) {
+        const std::lock_guard lock(by_ranks_->mutex);
+        for (const auto& [ranks, part] : by_ranks_->parts) {
+            sum += (*part).*count;
+        }
+    }
+    return sum;
+}
+
+bool DevicePart::is_host_input(size_t input) const {
+    if (by_ranks_ == nullptr) {
+        return input < 64 && (info_->host_inputs_low >> input & 1U) != 0;
+    }
+    const std::lock_guard lock(by_ranks_->mutex);
+    return std::any_of(by_ranks_->parts.begin(), by_ranks_->parts.end(),
+                       [input](const auto& entry) { return entry.second->is_host_input(input); });
 }
 
 // Room for a constant, behind those before it or in a new slab.
@@ -204,6 +277,9 @@ Status DevicePart::pack_constants(const LeatGraphView& graph,
 
 Result<std::vector<std::vector<std::byte>>> DevicePart::save_constants() const {
     std::vector<std::vector<std::byte>> saved;
+    if (by_ranks_ != nullptr) {
+        return saved;
+    }
     ConstantCopies copies(place_.backend, copy_queue_);
     for (int32_t i = 0; i < info_->constant_count; ++i) {
         saved.emplace_back(size_t(info_->constants[i]->bytes));
@@ -267,6 +343,12 @@ Result<LeatInstance*> DevicePart::link(const LeatRunShape& shape,
 
 Result<std::unique_ptr<DeviceStep>> DevicePart::prepare(const PrepareContext& context,
                                                         int64_t& backend_time_ns) const {
+    if (by_ranks_ != nullptr) {
+        const auto start = std::chrono::steady_clock::now();
+        LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DevicePart> part, part_of_ranks(context));
+        backend_time_ns += nanoseconds_since(start);
+        return part->prepare(context, backend_time_ns);
+    }
     std::vector<int64_t> extents;
     extents.reserve(symbols_.size());
     for (const PluginGraph::SymbolSource& source : symbols_) {

@@ -1,7 +1,9 @@
 // DevicePart: a cluster of a graph that runs on a device, compiled by its backend.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +26,14 @@ struct DevicePlace {
 // Whether parts there work in memory of the host, as DevicePart::works_in_host_memory says.
 bool works_in_host_memory(const DevicePlace& place);
 
-// Immutable once made; shared by plans and requests, whose memory keeps it alive.
+// Immutable once made, but for what it has compiled for ranks; shared by plans and requests, whose
+// memory keeps it alive. A body with inputs of unknown rank has no executable of its own: `prepare`
+// compiles one for each set of ranks, as a part that it keeps. Thread-safe.
 class DevicePart : public std::enable_shared_from_this<DevicePart> {
   public:
-    // Packs the constants into memory of the device; `constants` may know them from other views.
-    // streamed_inputs: by input of the body: a constant that each run copies to the device.
+    // Packs the constants into memory of the device, unless ranks are unknown; `constants` may know
+    // them from other views. streamed_inputs: by input of the body: a constant that each run copies
+    // to the device.
     static Result<std::shared_ptr<const DevicePart>> compile(DevicePlace place,
                                                              const GraphData& body,
                                                              std::vector<bool> streamed_inputs,
@@ -42,7 +47,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
                                                           PluginConstants& constants,
                                                           std::string_view saved,
                                                           std::span<const SavedConstant> packed);
-    // The executable as its backend writes it; empty: it does not save such.
+    // The executable as its backend writes it; empty: it does not save such, or there is none.
     Result<std::string> save() const;
     // The packed constants as they are on the device, in the order of the executable's; empty: the
     // host cannot copy them.
@@ -52,11 +57,16 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     ~DevicePart();
 
     const DevicePlace& place() const { return place_; }
-    int64_t packed_bytes() const { return packed_bytes_; }
+    // Of a part for some ranks: with what was packed for other ranks before.
+    int64_t packed_bytes() const { return packed_before_ + total(&DevicePart::packed_bytes_); }
     // Constants that its backend packed; others were there, or saved.
-    int64_t pack_count() const { return pack_count_; }
+    int64_t pack_count() const { return total(&DevicePart::pack_count_); }
+    // Not of a part without one, which nothing but `prepare` asks for.
     LeatExecutable* executable() const { return executable_; }
     const LeatExecutableInfo& info() const { return *info_; }
+    // Whether the backend reads this input, one of the first 64, before the run. Where ranks are
+    // unknown: as far as is known of those that were compiled.
+    bool is_host_input(size_t input) const;
     const LeatDomainInfo& domain() const { return *domain_; }
     int32_t queue() const { return queue_; }
     int32_t copy_queue() const { return copy_queue_; }
@@ -77,7 +87,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
                                std::span<const LeatPlacement> transients,
                                const char* action) const;
     // The part for these shapes. Each instance of a plan needs a state of the kernel. Adds the time
-    // that calls of the backend take.
+    // that calls of the backend take. unsupported: the backend refuses a node of these ranks.
     Result<std::unique_ptr<DeviceStep>> prepare(const PrepareContext& context,
                                                 int64_t& backend_time_ns) const;
 
@@ -89,6 +99,15 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
         int64_t used_bytes = 0;
     };
 
+    // What a part without an executable has in its place.
+    struct ByRanks {
+        GraphData body;
+        std::mutex compiling;  // before `mutex`
+        std::mutex mutex;      // of `parts`
+        // By rank of each input of the body.
+        std::map<std::vector<int>, std::shared_ptr<const DevicePart>> parts;
+    };
+
     DevicePart(DevicePlace place, std::vector<bool> streamed_inputs)
         : place_(std::move(place)), streamed_inputs_(std::move(streamed_inputs)) {}
     // saved: empty: none.
@@ -97,6 +116,9 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
                 std::string_view saved,
                 std::span<const SavedConstant> packed);
     Status make_executable(const LeatGraphView& graph, std::string_view saved);
+    Result<std::shared_ptr<const DevicePart>> part_of_ranks(const PrepareContext& context) const;
+    Result<std::shared_ptr<DevicePart>> compile_for(const PrepareContext& context) const;
+    int64_t total(int64_t DevicePart::*count) const;
     bool is_of_graph(const LeatGraphView& graph) const;
     Status pack_constants(const LeatGraphView& graph, std::span<const SavedConstant> saved);
     Result<std::shared_ptr<const PackedOnDevice>> place_constant(int32_t index,
@@ -108,7 +130,8 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
 
     DevicePlace place_;
     std::vector<bool> streamed_inputs_;
-    LeatExecutable* executable_ = nullptr;
+    std::unique_ptr<ByRanks> by_ranks_;     // null: all ranks are known
+    LeatExecutable* executable_ = nullptr;  // null: ranks are unknown
     const LeatExecutableInfo* info_ = nullptr;
     const LeatDomainInfo* domain_ = nullptr;
     int32_t queue_ = 0;
@@ -116,6 +139,7 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     int64_t direct_bytes_ = -1;
     bool works_in_host_memory_ = false;
     int64_t packed_bytes_ = 0;
+    int64_t packed_before_ = 0;  // for other ranks
     int64_t pack_count_ = 0;
     std::vector<PluginGraph::SymbolSource> symbols_;
     std::vector<std::shared_ptr<const PackedOnDevice>> packed_;

@@ -56,8 +56,7 @@ class MoveFinder {
             const ValueId id = node.inputs[i];
             const bool is_kept = is_known_[size_t(id.index)] && !part.is_streamed(i);
             const bool is_there = domain == kHostMemory && !are_outside_[size_t(id.index)];
-            const bool is_read_on_host = i < 64 && ((part.info().host_inputs_low >> i) & 1U) != 0;
-            if (!is_kept && !is_there && !is_read_on_host &&
+            if (!is_kept && !is_there && !part.is_host_input(i) &&
                 there_.insert({id.index, domain}).second) {
                 moves_.push_back({id, number, true});
             }

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "graph/graph_data.h"
-#include "graph/inference.h"
 
 namespace leat::placements {
 namespace {
@@ -69,14 +68,9 @@ class Groups {
 };
 
 // Nodes that passes make have names that the graph does not know; they tie their parts together.
-std::vector<int> groups_of(NodeIndex index,
-                           const std::vector<PlacedNode>& placed,
-                           const std::vector<int>& tied) {
+std::vector<int> groups_of(NodeIndex index, const std::vector<PlacedNode>& placed) {
     const size_t count = index.size();
     Groups groups(count);
-    for (size_t n = 0; n < count; ++n) {
-        groups.join(int(n), tied[n]);
-    }
     for (const PlacedNode& node : placed) {
         if (node.reason != PlacementReason::kJoined) {
             continue;
@@ -92,25 +86,6 @@ std::vector<int> groups_of(NodeIndex index,
         group[n] = groups.find(int(n));
     }
     return group;
-}
-
-Result<std::vector<int>> tied_by_ranks(const GraphData& graph) {
-    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts, infer_graph(graph, {}, {}));
-    Groups groups(graph.nodes.size());
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        for (const ValueId input : graph.nodes[n].inputs) {
-            const NodeId producer = input.valid() ? graph.value(input).producer : NodeId();
-            const TypeInfo* type = producer.valid() ? &facts[size_t(input.index)].type : nullptr;
-            if (type != nullptr && type->is_tensor() && !type->dims) {
-                groups.join(producer.index, int(n));
-            }
-        }
-    }
-    std::vector<int> tied(graph.nodes.size());
-    for (size_t n = 0; n < tied.size(); ++n) {
-        tied[n] = groups.find(int(n));
-    }
-    return tied;
 }
 
 // Of one draw, by group.
@@ -170,7 +145,7 @@ void name_all_nodes(Graph& graph) {
 }
 
 PlacementChoices PlacementChoices::among(std::span<const std::string> some) const {
-    PlacementChoices chosen{{some.begin(), some.end()}, {}, group, tied, free_count};
+    PlacementChoices chosen{{some.begin(), some.end()}, {}, group, free_count};
     for (const std::vector<int>& own : takers) {
         std::vector<int>& kept = chosen.takers.emplace_back();
         for (size_t d = 0; d < some.size(); ++d) {
@@ -202,8 +177,7 @@ Result<PlacementChoices> find_choices(const Runtime& runtime,
     }
     LEAT_ASSIGN_OR_RETURN(const std::vector<PlacedNode> optimized,
                           placed_by(runtime, graph, "reference", true));
-    LEAT_ASSIGN_OR_RETURN(choices.tied, tied_by_ranks(graph.data()));
-    choices.group = groups_of(index, optimized, choices.tied);
+    choices.group = groups_of(index, optimized);
     choices.free_count =
         int(std::count_if(optimized.begin(), optimized.end(), [&](const PlacedNode& node) {
             const auto found = index.find(node.name);
@@ -216,7 +190,10 @@ Result<PlacementChoices> find_choices(const Runtime& runtime,
 Pins draw_pins(const Graph& graph, const PlacementChoices& choices, Cut cut, SplitMix& random) {
     constexpr int kStayPercents[] = {0, 50, 90};
     const GraphData& data = graph.data();
-    const std::vector<int>& group = cut == Cut::kAnywhere ? choices.tied : choices.group;
+    std::vector<int> group = choices.group;
+    if (cut == Cut::kAnywhere) {
+        std::iota(group.begin(), group.end(), 0);
+    }
     const std::map<int, std::vector<int>> takers = takers_of_groups(choices, group);
     Draw draw{choices, random, kStayPercents[random.below(int32_t(std::size(kStayPercents)))], {}};
     std::vector<int> device_of_node(data.nodes.size(), -1);

@@ -25,9 +25,6 @@ struct PlacementChoices {
     // Nodes with one number become one node where nothing keeps them apart, or have to be on one
     // device for the passes to do the same as on a single one.
     std::vector<int> group;
-    // Nodes with one number are on one device in any case: between them is a value whose rank only
-    // the values of inputs decide, and no part begins with such.
-    std::vector<int> tied;
     int free_count = 0;  // of nodes after the passes that more than one device takes
 
     // The same for some of the devices, in this order.

@@ -61,25 +61,6 @@ TEST(PlacementChoices, TieNodesThatBecomeOne) {
     EXPECT_EQ(std::set<int>(group.begin(), group.end()).size(), 3U);
 }
 
-// x[2,3] --> ReduceSum(axes) --> Log --> Concat --> y:  the rank of the sum depends on the axes
-TEST(PlacementChoices, TieNodesAroundAnUnknownRank) {
-    Graph graph("sum");
-    const ValueId axes = graph.input("axes", DType::kInt64, {1});
-    const ValueId sum = graph.add("ReduceSum", {graph.input("x", DType::kFloat32, {2, 3}), axes},
-                                  {{"keepdims", int64_t{0}}}, "sum");
-    const ValueId log = graph.add("Log", {sum}, {}, "log");
-    graph.output("y", graph.add("Concat", {log}, {{"axis", int64_t{0}}}, "join"));
-    graph.output("z", graph.add("Neg", {axes}, {}, "turn"));
-    const Runtime runtime(runtime_options({}));
-    const PlacementChoices choices = *find_choices(runtime, graph, "cpu,sim,reference");
-    for (const std::vector<int>& numbers : {choices.tied, choices.group}) {
-        ASSERT_THAT(numbers, SizeIs(4));
-        EXPECT_EQ(numbers[0], numbers[1]);
-        EXPECT_EQ(numbers[1], numbers[2]);
-        EXPECT_NE(numbers[2], numbers[3]);
-    }
-}
-
 TEST(Draws, BetweenGroupsLeaveThePassesAlone) {
     const Choices choices;
     CompileOptions options;

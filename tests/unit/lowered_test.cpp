@@ -64,6 +64,28 @@ TEST(LastProgram, IsMadeAgainOnlyForOtherShapes) {
     EXPECT_EQ(*first, 1) << "who holds a program keeps it";
 }
 
+TEST(ImportGraph, RefusesAnInputWithoutARank) {
+    auto value = plugin::made<LeatValueView>();
+    value.name = "x";
+    value.dtype = int32_t(DType::kFloat32);
+    value.rank = -1;
+    const LeatValueView* const values[] = {&value};
+    const int32_t inputs[] = {0};
+    auto view = plugin::made<LeatGraphView>();
+    view.name = "any";
+    view.value_count = 1;
+    view.values = values;
+    view.input_count = 1;
+    view.inputs = inputs;
+    try {
+        (void)import_graph(view);
+        FAIL() << "an executable of unknown rank";
+    } catch (const plugin::Error& error) {
+        EXPECT_EQ(error.code(), kLeatInvalidArgument);
+        EXPECT_STREQ(error.what(), "input 'x' has no rank");
+    }
+}
+
 TEST(SavedGraph, KeepsTheHostsNumberAndHashOfAConstant) {
     ImportedGraph graph;
     ValueData value;

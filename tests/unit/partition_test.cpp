@@ -115,6 +115,17 @@ TEST(PlaceNodes, RefusesStringsForDevices) {
     EXPECT_THAT(answers[kDevice].nodes[0].refusal, HasSubstr("string"));
 }
 
+// x --> Relu --> Exp --> y    of a rank that only a run tells; the device refuses Relu
+TEST(PlaceNodes, GivesDevicesValuesOfUnknownRank) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {});
+    graph.data().value(x).type.dims.reset();
+    graph.output("y", graph.add("Exp", {graph.add("Relu", {x})}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {"Relu"});
+    EXPECT_THAT(place_nodes(data, answers).device_of_node, ElementsAre(kHost, kDevice));
+}
+
 TEST(FindClusters, NeverLeavesAndComesBack) {
     Graph graph = chain();
     const GraphData& data = typed(graph);

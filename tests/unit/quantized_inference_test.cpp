@@ -66,6 +66,15 @@ TEST(QuantizeInference, RefusesScalesThatDoNotFit) {
         HasSubstr("2 scales along axis 1 for blocks of 2"));
 }
 
+// An extent that a run may make 1: one element is as good as a scalar.
+TEST(QuantizeInference, TakesOpenExtentsForOneElement) {
+    const ValueFact x = typed(kF32, {"n"});
+    EXPECT_EQ(infer("QuantizeLinear", {x, typed(kF32), typed(kU8, {"z"})}), "u8[n]");
+    EXPECT_EQ(infer("QuantizeLinear", {x, typed(kF32, {"s"}), typed(kU8)}), "u8[n]");
+    EXPECT_THAT(infer("QuantizeLinear", {x, typed(kF32), typed(kU8, {2})}),
+                HasSubstr("the zero point must have the shape of the scale"));
+}
+
 TEST(DequantizeInference, TakesTheTypeOfTheScale) {
     EXPECT_EQ(infer("DequantizeLinear", {typed(kU8, {"n"}), typed(DType::kFloat16)}), "f16[n]");
     EXPECT_THAT(infer("DequantizeLinear", {typed(kU8, {"n"}), typed(kF32), typed(kI8)}),

@@ -135,6 +135,11 @@ ImportedGraph import_graph(const LeatGraphView& view, int64_t max_kept_bytes) {
         result.graph.nodes.push_back(std::move(node));
     }
     result.graph.inputs = ids_of({view.inputs, view.input_count});
+    for (const ValueId id : result.graph.inputs) {
+        if (const ValueData& input = result.graph.value(id); !input.type.dims) {
+            plugin::invalid_argument(fmt::format("input '{}' has no rank", input.name));
+        }
+    }
     result.graph.outputs = ids_of({view.outputs, view.output_count});
     for (const ValueId id : result.graph.outputs) {
         result.graph.output_names.push_back(result.graph.value(id).name);

@@ -34,8 +34,10 @@ Result<DType> type_attribute(const NodeData& node,
     return DType(value);
 }
 
-bool has_one_element(const TypeInfo& type) {
-    return type.rank() == 0 || (type.rank() == 1 && type.dims->front().extent() == 1);
+// Also of one open extent, which a run may make 1.
+bool may_have_one_element(const TypeInfo& type) {
+    return type.rank() == 0 || (type.rank() == 1 && (!type.dims->front().is_fixed() ||
+                                                     type.dims->front().extent() == 1));
 }
 
 Status bad_scale(const TypeInfo& x, const TypeInfo& scale, int64_t axis, std::string needed) {
@@ -74,7 +76,7 @@ Status check_scale_shape(const NodeData& node, const TypeInfo& x, const TypeInfo
             .with_found(std::to_string(block))
             .with_needed("0 or more");
     }
-    if (!scale.dims || (has_one_element(scale) && block == 0) || !x.dims) {
+    if (!scale.dims || (may_have_one_element(scale) && block == 0) || !x.dims) {
         return {};
     }
     LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(declared, x.rank()));
@@ -99,7 +101,7 @@ Status check_zero_shape(const InferContext& context) {
     }
     const TypeInfo& scale = context.input(1);
     const TypeInfo& zero = context.input(2);
-    if (has_one_element(scale) && has_one_element(zero)) {
+    if (may_have_one_element(scale) && may_have_one_element(zero)) {
         return {};
     }
     bool fits = scale.rank() == zero.rank();
