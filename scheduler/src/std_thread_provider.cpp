@@ -31,16 +31,12 @@ class StdThreadProvider final : public ThreadProvider {
   public:
     StdThreadProvider(HelperWork& work, HelperRange range, std::string& note)
         : work_(work), first_(range.first), parking_(std::make_unique<Parking>()) {
-        std::string reason;
         try {
             add_threads(range.count);
         } catch (const std::exception& error) {  // no thread, or no memory for one
-            reason = error.what();
+            tell(range.count, error.what(), note);
         }
         helpers_ = int(parking_->threads.size());
-        if (helpers_ < range.count) {
-            note = fmt::format("{} of {} helper threads: {}", helpers_, range.count, reason);
-        }
     }
     ~StdThreadProvider() override {
         if (parking_ == nullptr) {
@@ -117,6 +113,15 @@ class StdThreadProvider final : public ThreadProvider {
         while (int(threads.size()) < count) {
             const int helper = first_ + int(threads.size());
             threads.emplace_back([this, &parking = *parking_, helper] { live(parking, helper); });
+        }
+    }
+    // The threads that there are must not be lost for a text.
+    void tell(int wanted, const char* reason, std::string& note) const noexcept {
+        try {
+            note = fmt::format("{} of {} helper threads: {}", parking_->threads.size(), wanted,
+                               reason);
+        } catch (const std::exception&) {
+            note.clear();
         }
     }
     void live(Parking& parking, int helper) {

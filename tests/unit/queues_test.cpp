@@ -141,7 +141,7 @@ TEST_F(LedgerTest, PassesAFailureOnToWhatWaitsForItAlone) {
     submit({kCompute, 1}, {{kCopy, 1}});
     submit({kCompute, 2});
     Flight& poisoned = ledger_.begin(kCompute);
-    EXPECT_EQ(poisoned.outcome.text, "broken");
+    EXPECT_STREQ(poisoned.outcome.text, "broken");
     ledger_.end(poisoned, Outcome(poisoned.outcome));
     EXPECT_EQ(code_of({kCompute, 1}), kLeatInternal);
     EXPECT_TRUE(ledger_.begin(kCompute).outcome.ok());

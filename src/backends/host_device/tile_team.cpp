@@ -4,11 +4,22 @@
 #include <exception>
 #include <utility>
 
+#include "base/caught_exception.h"
+
 namespace leat::host_device {
 namespace {
 
 // Claims for each worker: enough that a late one does not hold up the others.
 constexpr int64_t kClaimsPerWorker = 4;
+
+// Kernels of plain loops allocate, and others work on what an exception would leave.
+Status run_caught(const HostKernel& kernel, const KernelArgs& args, int64_t begin, int64_t end) {
+    try {
+        return kernel.run(args, begin, end);
+    } catch (...) {
+        return caught_exception("a kernel");
+    }
+}
 
 }  // namespace
 
@@ -40,7 +51,7 @@ int TileTeam::workers_for(const HostKernel& kernel) const {
 
 Status TileTeam::run(const HostKernel& kernel, const KernelArgs& args, int64_t scratch_stride) {
     if (threads_.empty() || kernel.tile_count <= 1) {
-        return kernel.run(args, 0, kernel.tile_count);
+        return run_caught(kernel, args, 0, kernel.tile_count);
     }
     {
         const std::lock_guard lock(mutex_);
@@ -68,8 +79,8 @@ void TileTeam::run_tiles(int worker) {
         if (begin >= kernel_->tile_count) {
             return;
         }
-        Status status =
-            kernel_->run(args, begin, std::min(begin + tiles_at_once_, kernel_->tile_count));
+        Status status = run_caught(*kernel_, args, begin,
+                                   std::min(begin + tiles_at_once_, kernel_->tile_count));
         if (!status.ok()) {
             const std::lock_guard lock(mutex_);
             if (first_error_.ok()) {

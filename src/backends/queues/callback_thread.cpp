@@ -19,9 +19,9 @@ void CallbackThread::start() {
     }
 }
 
-void CallbackThread::post(LeatReached function, void* user, LeatCode code) {
+void CallbackThread::post(Callbacks& from, Callbacks::iterator callback) {
     const std::lock_guard lock(mutex_);
-    posted_.push_back({function, user, code});
+    posted_.splice(posted_.end(), from, callback);
     changed_.notify_all();
 }
 
@@ -37,11 +37,12 @@ void CallbackThread::run() {
         if (posted_.empty()) {
             return;
         }
-        const Callback callback = posted_.front();
-        posted_.pop_front();
+        Callbacks due;
+        due.splice(due.end(), posted_, posted_.begin());
         is_calling_ = true;
         lock.unlock();
-        callback.function(callback.user, callback.code);
+        due.front().function(due.front().user, due.front().code);
+        due.clear();
         lock.lock();
         is_calling_ = false;
         if (posted_.empty() && on_idle_) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -11,6 +11,15 @@
 #include "leat/plugin_backend.h"
 
 namespace leat::queues {
+
+// What the host asked to be told. It moves from list to list, which needs no memory.
+struct Callback {
+    LeatPoint point{};
+    LeatReached function = nullptr;
+    void* user = nullptr;
+    LeatCode code = kLeatOk;
+};
+using Callbacks = std::list<Callback>;
 
 // Thread-safe, apart from start(). The destructor makes what is posted and joins the thread.
 class CallbackThread {
@@ -26,21 +35,16 @@ class CallbackThread {
     void watch(std::function<void()> idle) { on_idle_ = std::move(idle); }
     // Nothing is posted that has not returned.
     bool is_idle() const;
-    void post(LeatReached function, void* user, LeatCode code);
+    // Takes one of the list.
+    void post(Callbacks& from, Callbacks::iterator callback);
 
   private:
-    struct Callback {
-        LeatReached function = nullptr;
-        void* user = nullptr;
-        LeatCode code = kLeatOk;
-    };
-
     void run();
 
     std::function<void()> on_idle_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Callback> posted_;
+    Callbacks posted_;
     bool is_calling_ = false;
     bool is_stopping_ = false;
     std::thread thread_;

@@ -34,13 +34,15 @@ void Ledger::submit(const LeatSubmission& submission,
     for (const LeatPoint& wait : plugin::waits_of(submission)) {
         (void)line(wait.queue);
     }
-    Submission taken;
+    std::list<Flight> one(1);
+    Submission& taken = one.front().submission;
     taken.waits.assign(plugin::waits_of(submission).begin(), plugin::waits_of(submission).end());
     taken.signal = submission.signal;
     taken.request = submission.request;
     taken.work = std::move(work);
+    taken.room = Timeline::make_room();
     taken.loses_device = loses_device;
-    own.open.push_back(std::move(taken));
+    own.open.splice(own.open.end(), one);
     own.timeline.submit(submission.signal.value);
 }
 
@@ -61,8 +63,8 @@ void Ledger::cancel(uint64_t request) {
         return;
     }
     for (Line& line : lines_) {
-        for (Submission& submission : line.open) {
-            submission.is_cancelled |= submission.request == request;
+        for (Flight& open : line.open) {
+            open.submission.is_cancelled |= open.submission.request == request;
         }
     }
 }
@@ -94,7 +96,7 @@ bool Ledger::is_idle(int32_t queue) const {
 
 bool Ledger::is_settled(bool is_stopping) const {
     for (size_t i = 0; i < lines_.size(); ++i) {
-        const std::deque<Flight>& flights = lines_[i].flights;
+        const std::list<Flight>& flights = lines_[i].flights;
         const bool are_out = std::all_of(flights.begin(), flights.end(), [](const Flight& flight) {
             return flight.is_done || flight.device_point != 0;
         });
@@ -110,7 +112,7 @@ const Flight* Ledger::flight_on_device(LeatPoint point, int32_t device) const {
     if (device_of(point.queue) != device) {
         return nullptr;
     }
-    const std::deque<Flight>& flights = line(point.queue).flights;
+    const std::list<Flight>& flights = line(point.queue).flights;
     const auto found = std::find_if(flights.begin(), flights.end(), [&](const Flight& flight) {
         return flight.submission.signal.value == point.value;
     });
@@ -132,7 +134,7 @@ bool Ledger::is_ready(const Line& line) const {
     if (line.open.empty()) {
         return false;
     }
-    const Submission& next = line.open.front();
+    const Submission& next = line.open.front().submission;
     if (!line.timeline.end_outcome().ok() || next.is_cancelled) {
         return true;
     }
@@ -154,13 +156,12 @@ bool Ledger::can_begin(int32_t queue, bool is_stopping) const {
 Flight& Ledger::begin(int32_t queue) {
     Line& own = line(queue);
     const auto next = plants_.has(Plant::kReorders) ? std::prev(own.open.end()) : own.open.begin();
-    Outcome outcome = outcome_before(*next);
-    Flight& flight = own.flights.emplace_back();
-    flight.submission = std::move(*next);
-    flight.outcome = std::move(outcome);
-    own.open.erase(next);
+    Flight& flight = *next;
+    flight.outcome = outcome_before(flight.submission);
+    own.flights.splice(own.flights.end(), own.open, next);
     if (plants_.has(Plant::kSignalsEarly)) {
-        own.timeline.complete(flight.submission.signal.value, flight.outcome);
+        own.timeline.complete(flight.submission.signal.value, flight.outcome,
+                              Timeline::make_room());
     }
     return flight;
 }
@@ -240,7 +241,8 @@ bool Ledger::retire_front(Line& line) {
     if (flight.outcome.ok()) {
         flight.outcome = end_of(line);
     }
-    line.timeline.complete(flight.submission.signal.value, std::move(flight.outcome));
+    line.timeline.complete(flight.submission.signal.value, std::move(flight.outcome),
+                           std::move(flight.submission.room));
     line.flights.pop_front();
     return true;
 }

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -26,11 +26,12 @@ struct Submission {
     LeatPoint signal{};
     uint64_t request = 0;
     std::unique_ptr<Work> work;
+    Timeline::Room room;
     bool is_cancelled = false;
     bool loses_device = false;
 };
 
-// A submission that has begun, or never will. Stays where it is until its point is complete.
+// A submission on its way: open, then begun. Stays where it is until its point is complete.
 struct Flight {
     Submission submission;
     Outcome outcome;
@@ -74,8 +75,8 @@ class Ledger {
 
   private:
     struct Line {
-        std::deque<Submission> open;
-        std::deque<Flight> flights;
+        std::list<Flight> open;
+        std::list<Flight> flights;
         Timeline timeline;
     };
 

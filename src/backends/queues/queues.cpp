@@ -1,6 +1,7 @@
 #include "backends/queues/queues.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/split_mix.h"
@@ -53,15 +54,11 @@ Queues::~Queues() {
         }
     }
     const std::lock_guard lock(mutex_);
-    try {
-        ledger_.end_all({kLeatCancelled, "the backend was shut down"});
-        tell();
-        if (options_.plants.has(Plant::kLeaksThread)) {
-            constexpr auto kLong = std::chrono::milliseconds(300);
-            std::thread([kLong] { std::this_thread::sleep_for(kLong); }).detach();
-        }
-    } catch (...) {
-        // Without memory for the text: the callbacks of what never ran stay away.
+    ledger_.end_all({kLeatCancelled, "the backend was shut down"});
+    tell();
+    if (options_.plants.has(Plant::kLeaksThread)) {
+        constexpr auto kLong = std::chrono::milliseconds(300);
+        std::thread([kLong] { std::this_thread::sleep_for(kLong); }).detach();
     }
 }
 
@@ -114,11 +111,11 @@ void Queues::on_reached(LeatPoint point, LeatReached callback, void* user) {
         return;
     }
     callbacks_.start();
+    pending_.push_back({point, callback, user});
     if (options_.plants.has(Plant::kCallbackEarly)) {
-        callbacks_.post(callback, user, kLeatOk);
+        callbacks_.post(pending_, std::prev(pending_.end()));
         return;
     }
-    pending_.push_back({point, callback, user});
     tell();
 }
 
@@ -154,22 +151,30 @@ bool Queues::is_settled() const {
     return ledger_.is_settled(is_stopping_) && callbacks_.is_idle();
 }
 
-void Queues::post(LeatReached callback, void* user, LeatCode code) {
+Callbacks Queues::prepare(LeatReached callback, void* user) {
     const std::lock_guard lock(mutex_);
     callbacks_.start();
-    callbacks_.post(callback, user, code);
+    return {{{}, callback, user}};
+}
+
+void Queues::post(Callbacks& prepared, LeatCode code) {
+    prepared.front().code = code;
+    callbacks_.post(prepared, prepared.begin());
 }
 
 void Queues::tell() {
-    const auto is_due = [&](const Callback& callback) {
-        const Outcome outcome = ledger_.outcome_of(callback.point);
-        const int times = options_.plants.has(Plant::kCallbackTwice) ? 2 : 1;
-        for (int i = 0; i < times && !outcome.is_pending(); ++i) {
-            callbacks_.post(callback.function, callback.user, outcome.code);
+    for (auto next = pending_.begin(); next != pending_.end();) {
+        const auto callback = next++;
+        callback->code = ledger_.outcome_of(callback->point).code;
+        if (callback->code == kLeatPending) {
+            continue;
         }
-        return !outcome.is_pending();
-    };
-    pending_.erase(std::remove_if(pending_.begin(), pending_.end(), is_due), pending_.end());
+        if (options_.plants.has(Plant::kCallbackTwice)) {
+            Callbacks again = {*callback};
+            callbacks_.post(again, again.begin());
+        }
+        callbacks_.post(pending_, callback);
+    }
     changed_.notify_all();
 }
 
@@ -209,13 +214,20 @@ void Queues::run_work(Lock& lock, Flight& flight) {
 }
 
 // The device's thread calls without locks of its own, so it may take this one.
-void Queues::end_on_device(Flight& flight) {
+void Queues::end_on_device(Lock& lock, Flight& flight) {
     const auto ended = [this, &flight](const Outcome& outcome) {
         const std::lock_guard lock(mutex_);
         end(flight, outcome);
     };
-    flight.submission.work->on_ended(flight.device_point, ended);
+    const bool is_told =
+        caught([&] { flight.submission.work->on_ended(flight.device_point, ended); }).ok();
     changed_.notify_all();  // what waits for it may line up behind it now
+    if (!is_told) {
+        lock.unlock();
+        const Outcome outcome = caught([&] { flight.submission.work->await(flight.device_point); });
+        lock.lock();
+        end(flight, outcome);
+    }
 }
 
 void Queues::end(Flight& flight, const Outcome& outcome) {
@@ -245,7 +257,7 @@ void Queues::run_queue(int32_t queue) {
             run_work(lock, flight);
         }
         if (flight.device_point != 0) {
-            end_on_device(flight);
+            end_on_device(lock, flight);
         } else if (runs) {
             end(flight, Outcome(flight.outcome));
         } else {

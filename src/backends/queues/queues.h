@@ -67,23 +67,21 @@ class Queues {
     // True: every submission that can begin has, and is on the device, and no callback is due or
     // running. So nothing happens until the device ends something or the host calls.
     bool is_settled() const;
+    // A callback for post(), which needs nothing any more that the system may refuse.
+    Callbacks prepare(LeatReached callback, void* user);
     // Makes a callback, on the thread of the others.
-    void post(LeatReached callback, void* user, LeatCode code);
+    void post(Callbacks& prepared, LeatCode code);
 
   private:
-    struct Callback {
-        LeatPoint point{};
-        LeatReached function = nullptr;
-        void* user = nullptr;
-    };
     using Lock = std::unique_lock<std::mutex>;
 
-    // All of these with the lock held.
+    // All of these with the lock held. On threads of the queues none of them throws.
     void start_thread(int32_t queue);
     void run_queue(int32_t queue);
     // Sets the flight's outcome and device point. Gives the lock back meanwhile.
     void run_work(Lock& lock, Flight& flight);
-    void end_on_device(Flight& flight);
+    // Gives the lock back meanwhile.
+    void end_on_device(Lock& lock, Flight& flight);
     // Ends the whole device where the outcome says so.
     void end(Flight& flight, const Outcome& outcome);
     // After every change of the ledger.
@@ -96,7 +94,7 @@ class Queues {
     int64_t submissions_ = 0;
     bool is_stopping_ = false;
     std::function<void()> watcher_;  // may be empty
-    std::vector<Callback> pending_;
+    Callbacks pending_;
     CallbackThread callbacks_;
     std::vector<std::thread> threads_;  // by queue
 };

@@ -14,10 +14,17 @@ void Timeline::check_signal(uint64_t value) const {
     }
 }
 
-void Timeline::complete(uint64_t value, Outcome outcome) {
+Timeline::Room Timeline::make_room() {
+    Failures one;
+    one.try_emplace(0);
+    return one.extract(one.begin());
+}
+
+void Timeline::complete(uint64_t value, Outcome outcome, Room room) {
     reached_ = std::max(reached_, value);
     if (!outcome.ok()) {
-        failures_[value] = std::move(outcome);
+        room.key() = value;
+        failures_.insert(std::move(room)).position->second = std::move(outcome);
     }
 }
 
@@ -37,7 +44,7 @@ Outcome Timeline::outcome_of(uint64_t value) const {
         return failure == failures_.end() ? Outcome() : failure->second;
     }
     const bool never_comes = !end_.ok() && value > submitted_;
-    return never_comes ? end_ : Outcome{kLeatPending, {}};
+    return never_comes ? end_ : Outcome{kLeatPending};
 }
 
 }  // namespace leat::queues

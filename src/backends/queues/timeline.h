@@ -11,12 +11,19 @@
 namespace leat::queues {
 
 class Timeline {
+  private:
+    using Failures = std::map<uint64_t, Outcome>;
+
   public:
+    // For the outcome of one point, made when it is submitted: completing it needs no memory.
+    using Room = Failures::node_type;
+    static Room make_room();
+
     // Throws unless the value is above all that were submitted.
     void check_signal(uint64_t value) const;
     void submit(uint64_t value) { submitted_ = value; }
     // All values up to this one are reached; this one with the outcome.
-    void complete(uint64_t value, Outcome outcome);
+    void complete(uint64_t value, Outcome outcome, Room room);
     // Nothing that is submitted later succeeds. The first reason stays.
     void end(const Outcome& outcome);
     void forget_failures(uint64_t value);
@@ -30,7 +37,7 @@ class Timeline {
     uint64_t submitted_ = 0;  // the last signal value
     uint64_t reached_ = 0;
     Outcome end_;
-    std::map<uint64_t, Outcome> failures_;
+    Failures failures_;
 };
 
 }  // namespace leat::queues

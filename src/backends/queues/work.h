@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <span>
 
 #include "backends/queues/outcome.h"
@@ -41,8 +42,12 @@ class Work {
     // empty unless start() is kWaitsThere.
     virtual uint64_t run(std::span<const DevicePoint> waits) = 0;
     // Calls `ended` once, on another thread and later than this call: when the point that run()
-    // returned is reached, or never will be. `ended` destroys this.
+    // returned is reached, or never will be. `ended` destroys this. Throws where there is no memory
+    // for that: `ended` is not called then, and await() is.
     virtual void on_ended(uint64_t /*point*/, const Ended& /*ended*/) {}
+    // On the queue's thread, without locks: returns when the point is reached and all is done;
+    // throws where it fails.
+    virtual void await(uint64_t /*point*/) { throw std::bad_alloc(); }
     // A planned fault, in place of run(): the device is lost. Throws that.
     virtual void lose_device() { throw plugin::Error(kLeatDeviceLost, "the device is lost"); }
 };

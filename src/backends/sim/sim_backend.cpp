@@ -177,8 +177,11 @@ void SimBackend::make_clock() {
         queues::Queues* const own_queues = &queues();
         VirtualClock::Surroundings surroundings;
         surroundings.are_settled = [own_queues] { return own_queues->is_settled(); };
-        surroundings.post = [own_queues](LeatReached callback, void* user, LeatCode code) {
-            own_queues->post(callback, user, code);
+        surroundings.prepare = [own_queues](LeatReached callback, void* user) {
+            return own_queues->prepare(callback, user);
+        };
+        surroundings.post = [own_queues](queues::Callbacks& prepared, LeatCode code) {
+            own_queues->post(prepared, code);
         };
         auto clock =
             std::make_unique<VirtualClock>(queue_count, channel_count, std::move(surroundings));

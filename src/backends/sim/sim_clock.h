@@ -71,10 +71,18 @@ class EventList {
         uint64_t number = 0;  // no two have the same
         std::function<void(const Span&)> happens;
     };
+    using Events = std::map<std::pair<int64_t, uint64_t>, Event>;  // by time and number
+    using Node = Events::node_type;
 
-    void add(Event event) {
-        const std::pair at(event.span.end_ns, event.number);
-        events_.emplace(at, std::move(event));
+    // An event that add() needs no memory for. Its span may still change.
+    static Node node_of(Event event) {
+        Events one;
+        one.try_emplace({}, std::move(event));
+        return one.extract(one.begin());
+    }
+    void add(Node node) {
+        node.key() = {node.mapped().span.end_ns, node.mapped().number};
+        events_.insert(std::move(node));
     }
     bool empty() const { return events_.empty(); }
     int64_t next_ns() const { return events_.begin()->first.first; }
@@ -84,20 +92,19 @@ class EventList {
         return event;
     }
     // Those of queues [begin, end); the others stay.
-    std::vector<Event> take_queues(int32_t begin, int32_t end) {
-        std::vector<Event> taken;
-        for (auto at = events_.begin(); at != events_.end();) {
-            const bool is_of_these = at->second.queue >= begin && at->second.queue < end;
-            if (is_of_these) {
-                taken.push_back(std::move(at->second));
+    Events take_queues(int32_t begin, int32_t end) {
+        Events taken;
+        for (auto next = events_.begin(); next != events_.end();) {
+            const auto at = next++;
+            if (at->second.queue >= begin && at->second.queue < end) {
+                taken.insert(events_.extract(at));
             }
-            at = is_of_these ? events_.erase(at) : std::next(at);
         }
         return taken;
     }
 
   private:
-    std::map<std::pair<int64_t, uint64_t>, Event> events_;  // by time and number
+    Events events_;
 };
 
 // Thread-safe. Has one thread.
@@ -115,6 +122,7 @@ class SimClock {
     // When something is submitted: of what ends at one time, the lowest number ends first.
     uint64_t draw_number() { return ++drawn_; }
     // Calls `ended` once, on the clock's thread, without locks, when the stay's end has come.
+    // Throws where there is no memory for that, and nothing has happened.
     virtual void occupy(const Stay& stay, Ended ended) = 0;
     // The device of queues [begin, end) is lost: what is on them ends now, or as soon as it comes.
     virtual void lose_queues(int32_t begin, int32_t end) = 0;

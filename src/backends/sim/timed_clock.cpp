@@ -28,10 +28,12 @@ int64_t TimedClock::now_ns() const {
 }
 
 void TimedClock::occupy(const Stay& stay, Ended ended) {
+    EventList::Node event = EventList::node_of({stay.queue, {}, stay.number, std::move(ended)});
     const std::lock_guard lock(mutex_);
     const Span span = occupancy_.place(stay);
     const bool is_next = events_.empty() || span.end_ns < events_.next_ns();
-    events_.add({stay.queue, span, stay.number, std::move(ended)});
+    event.mapped().span = span;
+    events_.add(std::move(event));
     if (is_next) {
         changed_.notify_all();
     }
@@ -41,8 +43,10 @@ void TimedClock::lose_queues(int32_t begin, int32_t end) {
     const std::lock_guard lock(mutex_);
     occupancy_.lose(begin, end);
     const int64_t now = now_ns();
-    for (EventList::Event& event : events_.take_queues(begin, end)) {
-        event.span = {std::min(event.span.begin_ns, now), std::min(event.span.end_ns, now)};
+    for (EventList::Events taken = events_.take_queues(begin, end); !taken.empty();) {
+        EventList::Node event = taken.extract(taken.begin());
+        Span& span = event.mapped().span;
+        span = {std::min(span.begin_ns, now), std::min(span.end_ns, now)};
         events_.add(std::move(event));
     }
     changed_.notify_all();

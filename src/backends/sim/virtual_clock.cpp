@@ -1,6 +1,7 @@
 #include "backends/sim/virtual_clock.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 namespace leat::sim {
@@ -25,16 +26,18 @@ int64_t VirtualClock::now_ns() const {
 }
 
 void VirtualClock::occupy(const Stay& stay, Ended ended) {
+    EventList::Node event = EventList::node_of({stay.queue, {}, stay.number, std::move(ended)});
     const std::lock_guard lock(mutex_);
-    arrivals_.push_back({stay, std::move(ended)});
+    arrivals_.push_back({stay, std::move(event)});
     note_change();
 }
 
 void VirtualClock::lose_queues(int32_t begin, int32_t end) {
     const std::lock_guard lock(mutex_);
     occupancy_.lose(begin, end);
-    for (EventList::Event& event : events_.take_queues(begin, end)) {
-        event.span = {std::min(event.span.begin_ns, now_ns_), now_ns_};
+    for (EventList::Events taken = events_.take_queues(begin, end); !taken.empty();) {
+        EventList::Node event = taken.extract(taken.begin());
+        event.mapped().span = {std::min(event.mapped().span.begin_ns, now_ns_), now_ns_};
         events_.add(std::move(event));
     }
     note_change();
@@ -44,12 +47,12 @@ void VirtualClock::shut_down() {
     Lock lock(mutex_);
     is_shut_down_ = true;
     holds_ = 0;
-    std::vector<EventList::Event> calls = events_.take_queues(-1, 0);
+    const EventList::Events calls = events_.take_queues(-1, 0);
     // What the thread does without the lock may use the queues, which only submissions keep.
     changed_.wait(lock, [this] { return !is_busy_; });
     const Span now{now_ns_, now_ns_};
     lock.unlock();
-    for (const EventList::Event& call : calls) {
+    for (const auto& [at, call] : calls) {
         call.happens(now);
     }
     changed();
@@ -86,17 +89,18 @@ void VirtualClock::release() {
 }
 
 void VirtualClock::call_at(int64_t time_ns, LeatReached callback, void* user) {
+    const auto call = std::make_shared<queues::Callbacks>(surroundings_.prepare(callback, user));
     const std::lock_guard lock(mutex_);
     if (is_shut_down_) {
         throw plugin::Error(kLeatCancelled, "the backend is being shut down");
     }
     const int64_t at_ns = std::max(time_ns, now_ns_);
-    const auto happens = [this, time_ns, callback, user](const Span& span) {
+    const auto happens = [this, time_ns, call](const Span& span) {
         // By shut_down().
         const bool is_early = span.end_ns < time_ns;
-        surroundings_.post(callback, user, is_early ? kLeatCancelled : kLeatOk);
+        surroundings_.post(*call, is_early ? kLeatCancelled : kLeatOk);
     };
-    events_.add({-1, {at_ns, at_ns}, draw_number(), happens});
+    events_.add(EventList::node_of({-1, {at_ns, at_ns}, draw_number(), happens}));
     note_change();
 }
 
@@ -132,8 +136,8 @@ void VirtualClock::place_arrivals() {
     for (Arrival& arrival : arrivals_) {
         // Later than its submission only where the host let time pass meanwhile.
         arrival.stay.ready_ns = std::max(arrival.stay.ready_ns, now_ns_);
-        const Span span = occupancy_.place(arrival.stay);
-        events_.add({arrival.stay.queue, span, arrival.stay.number, std::move(arrival.ended)});
+        arrival.event.mapped().span = occupancy_.place(arrival.stay);
+        events_.add(std::move(arrival.event));
     }
     arrivals_.clear();
 }

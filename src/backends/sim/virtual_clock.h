@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/queues/callback_thread.h"
 #include "backends/sim/sim_clock.h"
 #include "leat/plugin_backend.h"
 
@@ -22,7 +23,9 @@ class VirtualClock final : public SimClock {
     // What the clock needs of the queues, called by its thread without its lock.
     struct Surroundings {
         std::function<bool()> are_settled;
-        std::function<void(LeatReached, void*, LeatCode)> post;  // a callback
+        // As those of Queues. `prepare` is called by the host's threads, without the lock too.
+        std::function<queues::Callbacks(LeatReached, void*)> prepare;
+        std::function<void(queues::Callbacks&, LeatCode)> post;
     };
     VirtualClock(size_t queue_count, size_t channel_count, Surroundings surroundings);
     ~VirtualClock() override;
@@ -44,7 +47,7 @@ class VirtualClock final : public SimClock {
     using Lock = std::unique_lock<std::mutex>;
     struct Arrival {
         Stay stay;
-        Ended ended;
+        EventList::Node event;
     };
 
     void run();

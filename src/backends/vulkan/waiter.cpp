@@ -75,9 +75,9 @@ void Waiter::call_back(std::unique_lock<std::mutex>& lock) {
         return;
     }
     for (Entry& entry : entries_) {
-        const Result<uint64_t> reached = entry.queue->reached();
+        Result<uint64_t> reached = entry.queue->reached();
         if (!reached.ok() || *reached >= entry.point) {
-            due.emplace_back(std::move(entry.callback), reached.error());
+            due.emplace_back(std::move(entry.callback), std::move(reached).error());
             entry.queue.reset();
         }
     }

@@ -45,6 +45,17 @@ class SubmittedWork final : public queues::Work {
                                   });
     }
 
+    void await(uint64_t point) override {
+        constexpr int64_t kSliceNs = 1'000'000'000;
+        Queue& queue = *device_.open().queue_of(role_).queue;
+        for (bool is_reached = false; !is_reached;) {
+            Result<bool> waited = queue.wait(point, kSliceNs);
+            throw_if(waited.error());
+            is_reached = *waited;
+        }
+        work_->finish();
+    }
+
     void lose_device() override { throw_if(device_.open().device->lose()); }
 
   private:
