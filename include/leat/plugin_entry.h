@@ -78,8 +78,8 @@ void take_back(Handle* handle, std::atomic<int64_t>& count) noexcept {
     }
 }
 
-// Sums of the sizes of many slabs are numbers, too.
-inline constexpr int64_t kMostSlabBytes = int64_t{1} << 56;
+// Of one piece of memory, asked for or told: sums of many, rounded up, are numbers, too.
+inline constexpr int64_t kMostBytes = int64_t{1} << 56;
 
 inline std::string_view bytes_of(const void* data, int64_t bytes) {
     return {static_cast<const char*>(data), size_t(bytes)};
@@ -92,7 +92,7 @@ struct MemoryEntries {
             if (bytes <= 0) {
                 invalid_argument("a slab needs at least one byte");
             }
-            if (bytes > kMostSlabBytes) {
+            if (bytes > kMostBytes) {
                 throw Error(kLeatOutOfMemory, "no memory has as many bytes");
             }
             hand_out(backend.allocate_slab(domain, bytes), backend.live.slabs, slab);
@@ -105,7 +105,7 @@ struct MemoryEntries {
                                 LeatSlab** slab,
                                 LeatError* e) noexcept {
         return call(b, "import_slab", e, [&](Backend& backend) {
-            if (bytes <= 0 || bytes > kMostSlabBytes || memory == nullptr) {
+            if (bytes <= 0 || bytes > kMostBytes || memory == nullptr) {
                 invalid_argument("imported memory needs an address and at least one byte");
             }
             hand_out(backend.import_slab(domain, memory, bytes), backend.live.slabs, slab);

@@ -1,4 +1,5 @@
 // Shared objects that must not become backends: each is this file with another LEAT_BROKEN_...
+#include <new>
 #include <stdexcept>
 
 #include "leat/plugin_backend.h"
@@ -44,6 +45,10 @@ extern "C" __attribute__((visibility("default"))) const LeatBackendApi* leat_bac
     const LeatHostApi* /*host*/, uint32_t /*version*/) {
 #if defined(LEAT_BROKEN_THROWS)
     throw std::runtime_error("out of the entry point");
+#elif defined(LEAT_BROKEN_NO_MEMORY)
+    throw std::bad_alloc();
+#elif defined(LEAT_BROKEN_THROWS_A_NUMBER)
+    throw 7;
 #elif defined(LEAT_BROKEN_NO_TABLE)
     return nullptr;
 #else

@@ -124,7 +124,14 @@ TEST(LoadedPlugin, ReportsAnEntryPointThatThrows) {
     const HostServices host;
     const Status status = LoadedPlugin::open(broken("throws"), host).error();
     EXPECT_EQ(status.code(), StatusCode::kUserException);
-    EXPECT_THAT(status.message(), HasSubstr("out of the entry point"));
+    EXPECT_THAT(status.message(), HasSubstr("its entry point threw: out of the entry point"));
+    EXPECT_THAT(status.message(), HasSubstr("broken_throws.so"));
+    const Status number = LoadedPlugin::open(broken("throws_a_number"), host).error();
+    EXPECT_EQ(number.code(), StatusCode::kUserException);
+    EXPECT_THAT(number.message(), HasSubstr("something that is no std::exception"));
+    const Status starved = LoadedPlugin::open(broken("no_memory"), host).error();
+    EXPECT_EQ(starved.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(starved.message(), HasSubstr("its entry point found no memory left"));
 }
 
 TEST(LoadedPlugin, NamesBothFilesAndVersionsWhereTheyDoNotMatch) {

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
-#include <exception>
 #include <utility>
 
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
+#include "base/caught_exception.h"
 #include "leat/plugin_backend.h"
 
 namespace leat {
@@ -63,13 +63,8 @@ Result<const LeatBackendApi*> query(void* library,
                 .with_file(file);
         }
         return api;
-    } catch (const std::exception& failure) {
-        return make_error(StatusCode::kUserException, "its entry point threw: {}", failure.what())
-            .with_file(file);
     } catch (...) {
-        return make_error(StatusCode::kUserException,
-                          "its entry point threw something that is no std::exception")
-            .with_file(file);
+        return caught_exception("its entry point").with_file(file);
     }
 }
 

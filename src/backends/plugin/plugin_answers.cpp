@@ -10,11 +10,8 @@
 namespace leat {
 namespace {
 
-// Sums of many sizes of memory, rounded up, are numbers, too.
-constexpr int64_t kMostBytes = int64_t{1} << 56;
-
 bool is_size(int64_t bytes) {
-    return bytes >= 0 && bytes <= kMostBytes;
+    return bytes >= 0 && bytes <= plugin::kMostBytes;
 }
 
 bool is_alignment(int64_t bytes) {
@@ -102,7 +99,7 @@ Status check_transient(const LeatTransient& transient, int32_t step_count) {
     if (!is_size(transient.bytes) || !is_alignment_or_none(transient.alignment_bytes)) {
         return fault("a part works in {} bytes of alignment {}", transient.bytes,
                      transient.alignment_bytes)
-            .with_needed(fmt::format("0 to {} bytes, and a power of two", kMostBytes));
+            .with_needed(fmt::format("0 to {} bytes, and a power of two", plugin::kMostBytes));
     }
     return check_list({transient.step_count, transient.steps}, step_count);
 }
@@ -141,7 +138,7 @@ Status check_capability(const LeatNodeCapability& capability) {
     }
     return fault("the backend says that it takes {} ns and {} bytes", capability.cost_ns,
                  capability.workspace_bytes)
-        .with_needed(fmt::format("a number of 0 or more, and 0 to {} bytes", kMostBytes));
+        .with_needed(fmt::format("a number of 0 or more, and 0 to {} bytes", plugin::kMostBytes));
 }
 
 std::string reason_for_refusal(const LeatNodeCapability& capability) {
@@ -163,7 +160,7 @@ Status check_executable(const LeatExecutableInfo& info, const LeatGraphView& gra
         if (!is_size(packed.bytes) || !is_alignment_or_none(packed.alignment_bytes)) {
             return fault("a part packs constant '{}' into {} bytes of alignment {}",
                          graph.values[packed.value]->name, packed.bytes, packed.alignment_bytes)
-                .with_needed(fmt::format("0 to {} bytes, and a power of two", kMostBytes));
+                .with_needed(fmt::format("0 to {} bytes, and a power of two", plugin::kMostBytes));
         }
     }
     return {};
@@ -180,7 +177,7 @@ Status check_requirements(const LeatRequirements& table, int32_t output_count) {
     for (int32_t i = 0; i < output_count; ++i) {
         if (!is_size(table.output_bytes[i])) {
             return fault("output {} of a part has {} bytes", i, table.output_bytes[i])
-                .with_needed(fmt::format("0 to {}", kMostBytes));
+                .with_needed(fmt::format("0 to {}", plugin::kMostBytes));
         }
     }
     for (int32_t i = 0; i < table.transient_count; ++i) {
