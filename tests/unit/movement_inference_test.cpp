@@ -227,6 +227,22 @@ TEST(RangeInference, CountsToAName) {
                      .status.ok());
 }
 
+// As ONNX's reference evaluator and ONNX Runtime do.
+TEST(ResizeInference, RefusesAntialiasInModeNearest) {
+    const std::vector<ValueFact> inputs = {typed({4}), ValueFact(), ValueFact(), known({2})};
+    const auto with = [&](const char* mode, int64_t antialias) {
+        return infer("Resize", inputs, {{"mode", std::string(mode)}, {"antialias", antialias}});
+    };
+    EXPECT_EQ(with("nearest", 0).type(), "f32[2]");
+    EXPECT_EQ(with("linear", 1).type(), "f32[2]");
+    EXPECT_EQ(with("cubic", 1).type(), "f32[2]");
+    const Status status = with("nearest", 1).status;
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("attribute 'antialias'"));
+    EXPECT_EQ(infer("Resize", inputs, {{"antialias", int64_t{1}}}).status.code(),
+              StatusCode::kInvalidArgument);
+}
+
 TEST(ResizeInference, ScalesNames) {
     ValueFact scales = typed({3});
     scales.value = Tensor::from<float>({3}, std::vector<float>{1, 2, 1.5F}).value();

@@ -28,6 +28,19 @@ Status check_choice(const NodeData& node,
         .with_needed(fmt::format("{}", fmt::join(choices, ", ")));
 }
 
+// ONNX gives the other modes a filter to widen. For this one it says nothing, and both its
+// reference evaluator and ONNX Runtime refuse the attribute.
+Status check_antialias(const NodeData& node) {
+    LEAT_ASSIGN_OR_RETURN(const ResizeMode mode, resize_mode(node));
+    const int64_t antialias = node.attr("antialias", int64_t{0});
+    if (antialias == 0 || mode != ResizeMode::kNearest) {
+        return {};
+    }
+    return invalid_argument("attribute 'antialias' has no meaning in mode nearest")
+        .with_found(std::to_string(antialias))
+        .with_needed("0, or mode linear or cubic");
+}
+
 Status check_attributes(const NodeData& node) {
     LEAT_RETURN_IF_ERROR(resize_mode(node).error());
     LEAT_RETURN_IF_ERROR(check_choice(
@@ -39,7 +52,7 @@ Status check_attributes(const NodeData& node) {
                      std::array{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
     LEAT_RETURN_IF_ERROR(check_choice(node, "keep_aspect_ratio_policy", "stretch",
                                       std::array{"stretch", "not_larger", "not_smaller"}));
-    return {};
+    return check_antialias(node);
 }
 
 bool is_given(const InferContext& context, int i) {
