@@ -140,15 +140,20 @@ Result<OwnedFence> Queue::take_fence() {
 
 Status Queue::submit_with_fence(std::span<const VkCommandBuffer> buffers) {
     LEAT_ASSIGN_OR_RETURN(OwnedFence fence, take_fence());
+    // Before the device has it, because who retires it later may not fail for lack of memory.
+    free_fences_.reserve(free_fences_.size() + flights_.size() + 1);
+    flights_.push_back({submitted_ + 1, std::move(fence)});
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = uint32_t(buffers.size());
     info.pCommandBuffers = buffers.data();
-    LEAT_RETURN_IF_ERROR(device_->submit("QueueSubmit", [&] {
-        return device_->calls().QueueSubmit(handle_, 1, &info, fence.get());
-    }));
-    flights_.push_back({submitted_ + 1, std::move(fence)});
-    return Status();
+    Status status = device_->submit("QueueSubmit", [&] {
+        return device_->calls().QueueSubmit(handle_, 1, &info, flights_.back().fence.get());
+    });
+    if (!status.ok()) {
+        flights_.pop_back();
+    }
+    return status;
 }
 
 Status Queue::retire_fences(int64_t timeout_ns) {
