@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+#include <string>
 #include <vector>
 
 #include "leat/leat.h"
@@ -24,8 +26,8 @@ struct Setting {
     Reach reach;
 };
 
-void PrintTo(const Setting& setting, std::ostream* out) {
-    *out << setting.name;
+std::ostream& operator<<(std::ostream& out, const Setting& setting) {
+    return out << setting.name;
 }
 
 //  x[n,2] --> MatMul(w) --> Relu --> Exp --> Neg --> y     by turns on two devices

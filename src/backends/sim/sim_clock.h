@@ -75,7 +75,7 @@ class EventList {
     using Node = Events::node_type;
 
     // An event that add() needs no memory for. Its span may still change.
-    static Node node_of(Event event) {
+    static Node node_of(Event&& event) {
         Events one;
         one.try_emplace({}, std::move(event));
         return one.extract(one.begin());
