@@ -1,7 +1,9 @@
 // graphbench conformance: the strict official rule on folders of tests.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -34,7 +36,7 @@ struct NamedTest {
 struct Suite {
     std::vector<NamedTest> tests;   // those that are run
     std::set<std::string> present;  // all that can be run
-    int64_t without_data = 0;
+    std::vector<std::string> without_data;
 };
 
 // Writes each result where --json says as soon as it is there, and says on standard output which
@@ -54,7 +56,7 @@ class Results {
     void add(const ConformanceTest& test);
     // Totals; of an interrupted run those so far, if there are any. Errors: the file cannot be
     // written.
-    Status finish(int64_t without_data, bool is_whole);
+    Status finish(const std::vector<std::string>& without_data, bool is_whole);
 
     int64_t failed() const { return failed_; }
     int64_t passed() const { return int64_t(passed_names_.size()); }
@@ -158,12 +160,12 @@ void Results::write_totals(int64_t without_data, bool is_whole) {
     write(is_whole ? "\n}\n" : ",\n  \"interrupted\": true\n}\n");
 }
 
-Status Results::finish(int64_t without_data, bool is_whole) {
+Status Results::finish(const std::vector<std::string>& without_data, bool is_whole) {
     if (total() == 0 && !is_whole) {
         return {};
     }
     open();
-    write_totals(without_data, is_whole);
+    write_totals(int64_t(without_data.size()), is_whole);
     if (!takes_stdout()) {
         fmt::print("total {}  passed {}  failed {}  (unsupported {} of them)  backend {}\n",
                    total(), passed(), failed_, unsupported_, backends_);
@@ -171,8 +173,13 @@ Status Results::finish(int64_t without_data, bool is_whole) {
             fmt::print("{} of them ran and are not compared: what is right is said in words\n",
                        not_compared_);
         }
-        if (without_data > 0) {
-            fmt::print("{} more are not runnable: no model or no data beside it\n", without_data);
+        if (!without_data.empty()) {
+            constexpr size_t kMostNames = 9;
+            const auto begin = without_data.begin();
+            const auto end = begin + std::ptrdiff_t(std::min(without_data.size(), kMostNames));
+            fmt::print("{} more are not runnable, without a model or without data: {}{}\n",
+                       without_data.size(), fmt::join(begin, end, ", "),
+                       end == without_data.end() ? "" : ", ...");
         }
     }
     return error_ == 0 ? Status()
@@ -202,14 +209,10 @@ Result<std::vector<std::string>> read_names(const std::string& file) {
 // version of the suite) do not count.
 int check_expected(const std::set<std::string>& passed,
                    const std::set<std::string>& present,
-                   const std::string& file) {
-    Result<std::vector<std::string>> names = read_names(file);
-    if (!names.ok()) {
-        return report_error(names.error());
-    }
+                   const std::vector<std::string>& expected) {
     int64_t absent = 0;
     int64_t broken = 0;
-    for (const std::string& name : *names) {
+    for (const std::string& name : expected) {
         if (present.count(name) == 0) {
             ++absent;
         } else if (passed.count(name) == 0) {
@@ -220,8 +223,8 @@ int check_expected(const std::set<std::string>& passed,
     fmt::print(
         stderr,
         "expected {}: {} of them passed, {} failed, {} not in this folder; {} passed beside\n",
-        names->size(), int64_t(names->size()) - absent - broken, broken, absent,
-        int64_t(passed.size()) - (int64_t(names->size()) - absent - broken));
+        expected.size(), int64_t(expected.size()) - absent - broken, broken, absent,
+        int64_t(passed.size()) - (int64_t(expected.size()) - absent - broken));
     return broken == 0 ? kExitOk : kExitRegression;
 }
 
@@ -255,7 +258,9 @@ Result<Suite> find_suite(const Options& options) {
                 suite.tests.push_back({name, std::move(test)});
             }
         }
-        suite.without_data += int64_t(found.without_data.size());
+        for (const TestFolder& test : found.without_data) {
+            suite.without_data.push_back(prefix + test.name);
+        }
     }
     return suite;
 }
@@ -341,6 +346,17 @@ int conformance_command(const Options& options) {
         fmt::print(stderr, "graphbench: {}\n", suite.error().message());
         return kExitTarget;
     }
+    if (suite->tests.empty() && !options.list("filter").empty()) {
+        fmt::print(stderr, "graphbench: none of {} tests has a name that --filter selects\n",
+                   suite->present.size());
+        return kExitTarget;
+    }
+    const Result<std::vector<std::string>> expected =
+        options.given("expected") ? read_names(options.text("expected"))
+                                  : Result<std::vector<std::string>>(std::vector<std::string>());
+    if (!expected.ok()) {
+        return report_error(expected.error());
+    }
     const InterruptGuard guard;
     Results results(options);
     int exit_code = run_suite(*suite, conformance, *wanted, options, results);
@@ -356,8 +372,8 @@ int conformance_command(const Options& options) {
     if (!is_whole) {
         return exit_code;
     }
-    if (std::string file = options.text("expected"); !file.empty()) {
-        return check_expected(results.passed_names(), suite->present, file);
+    if (options.given("expected")) {
+        return check_expected(results.passed_names(), suite->present, *expected);
     }
     return results.failed() == 0 ? kExitOk : kExitRegression;
 }

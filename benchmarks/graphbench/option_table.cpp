@@ -38,7 +38,7 @@ constexpr OptionKind kChoice = OptionKind::kChoice;
 constexpr OptionInfo kOptions[] = {
     // input
     {"shape", kText, "NAME=1x3x224x224", "", kCompiles, true,
-     "shape of an input; {224,320} in it sweeps (bench)"},
+     "shape of an input, which opens one with a default; {224,320} in it sweeps (bench)"},
     {"dim", kText, "NAME=N", "", kCompiles, true, "a symbolic extent, or its bounds as MIN..MAX"},
     {"input", kText, "NAME=FILE|zeros|ones|random:SEED|arange", "", kExecutes, true,
      "an input's elements: .npy, .pb or a pattern"},

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/new_file.h"
 #include "base/out_of_memory.h"
+#include "graph/constant_files.h"
 #include "leat/onnx.h"
 #include "onnx/exporter.h"
 
@@ -56,6 +57,7 @@ Status save_value(const Value& value, const std::filesystem::path& file) {
 Status onnx::save_model(const GraphData& graph,
                         const std::filesystem::path& file,
                         int64_t most_model_bytes) {
+    LEAT_RETURN_IF_ERROR(ConstantFiles(graph).check());
     ConstantSink sink;
     LEAT_ASSIGN_OR_RETURN(WireWriter writer, export_model(graph, sink));
     if (writer.byte_count() <= most_model_bytes) {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/constant_files.h"
 #include "memory/mapped_weights.h"
 #include "memory/weight_store.h"
-#include "runtime/constant_files.h"
 #include "runtime/dim_bounds.h"
 #include "runtime/placement_record.h"
 #include "runtime/plan.h"

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -364,6 +365,21 @@ class Files(unittest.TestCase):
         code, out, _ = call("conformance", os.path.join(self.folder, "suite"), "--expected", passed)
         self.assertEqual(code, 1)
         self.assertIn("FAILED net", out)
+
+    def test_conformance_says_what_it_does_not_run(self):
+        suite = os.path.join(self.folder, "suite")
+        code, out, err = call("conformance", suite, "--filter", "nosuch")
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("none of 1 tests has a name that --filter selects", err)
+        code, out, _ = call("conformance", suite, "--expected", os.path.join(self.folder, "nosuch"))
+        self.assertEqual((code, out), (3, ""))
+        words = os.path.join(suite, "words")
+        os.makedirs(words)
+        shutil.copy(self.model, os.path.join(words, "model.onnx"))
+        code, out, _ = call("conformance", suite)
+        self.assertEqual(code, 0)
+        self.assertIn("1 more are not runnable, without a model or without data: words\n", out)
+        shutil.rmtree(words)
 
     def test_npy_round_trip(self):
         arrays = os.path.join(self.folder, "npy")

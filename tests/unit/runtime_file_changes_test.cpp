@@ -106,6 +106,9 @@ TEST_F(FileChanges, MappedModelsAreErrorsOfCompile) {
         const Graph graph = *load_onnx(model);
         fs::resize_file(data, kShortBytes);
         expect_named(runtime_.compile(graph).error(), data);
+        const std::string copy = (folder_.path() / "copy.onnx").string();
+        expect_named(save_onnx(graph, copy), data);
+        EXPECT_FALSE(fs::exists(copy));
     }
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/constant_files.h"
+#include "graph/constant_files.h"
 
 #include <algorithm>
 #include <variant>
