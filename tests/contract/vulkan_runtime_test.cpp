@@ -468,6 +468,7 @@ Result<CompiledGraph> compile_indexed(const Runtime& runtime, const IndexedCase&
     Graph graph("indexed");
     const ValueId data = graph.input("data", DType::kFloat32, {5, 1});
     std::vector<DimSpec> dims;
+    dims.reserve(size_t(given.indices.rank()));
     for (int i = 0; i < given.indices.rank(); ++i) {
         dims.emplace_back(given.indices[i]);
     }
@@ -483,7 +484,7 @@ Result<CompiledGraph> compile_indexed(const Runtime& runtime, const IndexedCase&
     CompileOptions compile;
     compile.devices = "vulkan:0";
     compile.fallback = Fallback::kForbid;
-    return runtime.compile(std::move(graph), compile);
+    return runtime.compile(graph, compile);
 }
 
 Status run_indexed(Request& request, const IndexedCase& given, const std::vector<int64_t>& picks) {

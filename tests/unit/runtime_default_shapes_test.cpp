@@ -1,6 +1,6 @@
 // Shapes of default inputs: what is not declared is open, and the initializer is one value of many.
-// What may be bound, and with which result, is as in ONNX Runtime 1.32, which lets a caller override
-// such initializers.
+// What may be bound, and with which result, is as in ONNX Runtime 1.32, which lets a caller
+// override such initializers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

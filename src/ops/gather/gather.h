@@ -27,7 +27,7 @@ inline int64_t normalize_index(int64_t index, int64_t extent) {
 }
 
 // The error for an index outside of an axis. `node`: its label.
-Status index_error(std::string node, int64_t index, int64_t extent);
+Status index_error(const std::string& node, int64_t index, int64_t extent);
 
 // Where the indices are known before the run (input 1, of an axis of input 0): an error if one is
 // outside. Positions of `depth` indices each begin with `first_axis`.

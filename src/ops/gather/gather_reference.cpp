@@ -6,9 +6,9 @@
 
 namespace leat {
 
-Status index_error(std::string node, int64_t index, int64_t extent) {
+Status index_error(const std::string& node, int64_t index, int64_t extent) {
     return invalid_argument("an index is out of range")
-        .with_node(std::move(node))
+        .with_node(node)
         .with_found(fmt::format("{}", index))
         .with_needed(fmt::format("[{}, {})", -extent, extent));
 }
