@@ -15,9 +15,8 @@ struct LoadOnnxOptions {
     // False: the file and its external data are mapped, and stay so while anything of the graph
     // lives. No weight bytes are read before somebody needs them. A mapped file must be replaced by
     // renaming, as save_onnx does. One that is overwritten in place gives other numbers; where one
-    // became shorter, reading it ends the process with SIGBUS. compile(), make_request(), save()
-    // and save_onnx() look at the sizes first and return errors (parse); a file that shrinks later
-    // is not noticed.
+    // became shorter, reading it ends the process with SIGBUS. compile(), make_request() and save()
+    // look at the sizes first and return errors (parse); a file that shrinks later is not noticed.
     // True: all of the files is read into memory now, and what happens to them afterwards does not
     // matter. A file that changes while it is read is an error (parse). The process then needs as
     // much memory as they have bytes, beside what it packs.
@@ -25,8 +24,7 @@ struct LoadOnnxOptions {
 };
 
 // Gives a Graph whose constants are views of the file, or of external data files beside it, which
-// must lie in the model's folder, as plain files: links may lead out of it, and are errors. See
-// LoadOnnxOptions. Errors: not_found, parse (with the byte
+// must lie in the model's folder: see LoadOnnxOptions. Errors: not_found, parse (with the byte
 // offset), unsupported (every unknown operator is listed).
 LEAT_API Result<Graph> load_onnx(const std::string& file, const LoadOnnxOptions& options = {});
 

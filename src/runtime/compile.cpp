@@ -71,7 +71,12 @@ Status check_shape_options(const CompiledGraph::Impl& compiled) {
     return {};
 }
 
-// The plan for the shapes that declaration and options fix; none where some extent stays open.
+bool has_shape_options(const CompileOptions& options) {
+    return !options.shapes.empty() || !options.dims.empty() || !options.dim_bounds.empty();
+}
+
+// The plan for the shapes that declaration and options fix; none where some extent stays open, nor
+// where a default input does not fit them: requests that bind it are of another plan.
 Status make_first_plan(CompiledGraph::Impl& compiled) {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < compiled.graph.inputs.size(); ++i) {
@@ -82,7 +87,14 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
         shapes.push_back(*shape);
     }
     LEAT_RETURN_IF_ERROR(compiled.check_shapes(shapes));
-    return compiled.deciding_inputs.empty() ? compiled.prepare(shapes) : Status();
+    if (!compiled.deciding_inputs.empty()) {
+        return {};
+    }
+    Status status = compiled.prepare(shapes);
+    const bool may_be_a_default = status.code() == StatusCode::kInvalidArgument &&
+                                  !compiled.graph.default_inputs.empty() &&
+                                  has_shape_options(compiled.options);
+    return may_be_a_default ? Status() : status;
 }
 
 // The graph after the passes, and where its nodes run.

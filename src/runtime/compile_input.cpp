@@ -1,6 +1,7 @@
 #include "runtime/compile_input.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "custom/custom_op_def.h"
@@ -28,6 +29,16 @@ Status define_operators(GraphData& graph, const OperatorSource& operators) {
 }
 
 Status check_options(const CompileOptions& options) {
+    const std::pair<const char*, bool> choices[] = {
+        {"fallback", options.fallback <= Fallback::kAllow},
+        {"placement_policy", options.placement_policy <= PlacementPolicy::kCost},
+        {"divide_operators", options.divide_operators <= DivideOperators::kChangingBits},
+        {"calibrate", options.calibrate <= Calibrate::kMissing}};
+    for (const auto& [name, is_known] : choices) {
+        if (!is_known) {
+            return invalid_argument("{} is none of its enumerators", name);
+        }
+    }
     if (options.tile_window < 0) {
         return invalid_argument("tile_window is {}", options.tile_window)
             .with_needed("at least 0 data edges");

@@ -4,6 +4,7 @@
 
 #include "backends/plugin/cache_folder.h"
 #include "backends/plugin/find_plugin.h"
+#include "base/at_fork.h"
 
 namespace leat {
 namespace {
@@ -72,7 +73,9 @@ Result<std::shared_ptr<DeviceSlab>> DeviceSlab::import(std::shared_ptr<DeviceBac
 }
 
 DeviceSlab::~DeviceSlab() {
-    if (handle_ != nullptr && !backend_->is_inherited()) {
+    if (handle_ != nullptr && backend_->is_inherited()) {
+        keep_for_ever(handle_);
+    } else if (handle_ != nullptr) {
         backend_->api().free_slab(backend_->handle(), handle_);
     }
 }

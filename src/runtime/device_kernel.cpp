@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/plugin/plugin_answers.h"
+#include "base/at_fork.h"
 #include "base/elapsed.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
@@ -202,7 +203,9 @@ class DeviceState final : public DeviceStepState {
     ~DeviceState() override {
         flight.cancel();
         flight.wait_for_end();
-        if (instance_ != nullptr && !part_->place().backend->is_inherited()) {
+        if (instance_ != nullptr && part_->place().backend->is_inherited()) {
+            keep_for_ever(instance_);
+        } else if (instance_ != nullptr) {
             api().free_instance(backend(), instance_);
         }
     }

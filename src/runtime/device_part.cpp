@@ -8,6 +8,7 @@
 
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
+#include "base/at_fork.h"
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/round_up.h"
@@ -97,7 +98,9 @@ Result<std::string> DevicePart::save() const {
 }
 
 DevicePart::~DevicePart() {
-    if (executable_ != nullptr && !place_.backend->is_inherited()) {
+    if (executable_ != nullptr && place_.backend->is_inherited()) {
+        keep_for_ever(executable_);
+    } else if (executable_ != nullptr) {
         place_.backend->api().free_executable(place_.backend->handle(), executable_);
     }
 }

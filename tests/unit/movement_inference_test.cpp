@@ -227,6 +227,16 @@ TEST(RangeInference, CountsToAName) {
                      .status.ok());
 }
 
+// The standard has axes in [0, rank), and ONNX Runtime refuses others.
+TEST(TransposeInference, RefusesNegativeAxes) {
+    const auto with = [](const std::vector<int64_t>& perm) {
+        return infer("Transpose", {typed({2, 3})}, {{"perm", perm}}).status;
+    };
+    EXPECT_TRUE(with({1, 0}).ok());
+    EXPECT_EQ(with({-1, 0}).code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(with({1, -2}).message(), HasSubstr("perm has a negative axis"));
+}
+
 // As ONNX's reference evaluator and ONNX Runtime do.
 TEST(ResizeInference, RefusesAntialiasInModeNearest) {
     const std::vector<ValueFact> inputs = {typed({4}), ValueFact(), ValueFact(), known({2})};

@@ -34,11 +34,14 @@ std::string with_extent(const std::string& name,
 }
 
 //  x --- Add(c) --- y     c = {5}, declared as given
-std::string add_model(const std::string& x, const std::string& c) {
-    return onnx::model_bytes({.nodes = {onnx::node("Add", {"x", "c"}, {"y"}, {}, "add")},
-                              .initializers = {onnx::raw_tensor<float>("c", {1}, {5})},
-                              .inputs = {c, x},
-                              .outputs = {without_shape("y")}});
+std::string add_model(const std::string& x,
+                      const std::string& c,
+                      const std::vector<float>& value = {5}) {
+    return onnx::model_bytes(
+        {.nodes = {onnx::node("Add", {"x", "c"}, {"y"}, {}, "add")},
+         .initializers = {onnx::raw_tensor<float>("c", {int64_t(value.size())}, value)},
+         .inputs = {c, x},
+         .outputs = {without_shape("y")}});
 }
 
 Tensor f32(const Shape& shape, const std::vector<float>& values) {
@@ -256,6 +259,26 @@ TEST_F(DefaultShapes, OfTheOptionsHaveToFitTheDeclaration) {
     ASSERT_TRUE(request.bind("x", f32({1})).ok());
     ASSERT_TRUE(request.bind<float>("c", std::span<const float>(c)).ok());
     EXPECT_EQ(result_of(request), "3: 2 3 4");
+}
+
+// Two elements do not go with four, but a request may bind four.
+TEST_F(DefaultShapes, ThatDoNotFitTheOptionsCanBeBound) {
+    const Graph graph = load(add_model(with_extent("x", "n"), with_extent("c", "n"), {5, 6}));
+    std::vector<CompileOptions> all(3);
+    all[0].dims["n"] = 4;
+    all[1].dim_bounds["n"] = {1, 4};
+    all[2].shapes = {{"x", Shape{4}}, {"c", Shape{4}}};
+    for (const CompileOptions& options : all) {
+        const CompiledGraph compiled = compile(graph, options);
+        Request request = *compiled.make_request();
+        ASSERT_TRUE(request.bind("x", f32({1, 2, 3, 4})).ok());
+        EXPECT_THAT(result_of(request), HasSubstr("broadcast"));
+        ASSERT_TRUE(request.bind("c", f32({1, 1, 1, 1})).ok());
+        EXPECT_EQ(result_of(request), "4: 2 3 4 5");
+    }
+    Request request = *compile(graph, all[1]).make_request();
+    ASSERT_TRUE(request.bind("x", f32({1, 2})).ok());
+    EXPECT_EQ(result_of(request), "2: 6 8");
 }
 
 TEST_F(DefaultShapes, CanBePreparedFor) {

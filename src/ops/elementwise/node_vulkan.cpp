@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
@@ -85,14 +86,25 @@ void append_variadic(std::string_view op,
     // Sums are rounded once, at the end.
     const DType sum = bits_of(dtype) == 16 ? DType::kFloat32 : dtype;
     const DType between = selects ? dtype : sum;
-    ChainOperand last = operands[0];
+    // Sums of large numbers would be infinite where their mean is none. A power of two changes no
+    // bit of others.
+    const float scale = op == "Mean" ? float(std::bit_ceil(operands.size())) : 1.0F;
+    const auto scaled = [&](const ChainOperand& operand) {
+        if (scale == 1) {
+            return operand;
+        }
+        const ChainOperand pair[] = {operand, chain_constant(scale)};
+        steps.push_back(step("DivideBy", between, between, pair));
+        return chain_result(steps.size() - 1);
+    };
+    ChainOperand last = scaled(operands[0]);
     for (size_t i = 1; i < operands.size(); ++i) {
-        const ChainOperand pair[] = {last, operands[i]};
+        const ChainOperand pair[] = {last, scaled(operands[i])};
         steps.push_back(step(function, between, between, pair));
         last = chain_result(steps.size() - 1);
     }
     if (op == "Mean") {
-        const ChainOperand pair[] = {last, chain_constant(float(operands.size()))};
+        const ChainOperand pair[] = {last, chain_constant(float(operands.size()) / scale)};
         steps.push_back(step("DivideBy", between, dtype, pair));
     } else if (between != dtype || operands.size() == 1) {
         steps.push_back(step("", between, dtype, std::span(&last, 1)));

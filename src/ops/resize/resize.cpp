@@ -209,7 +209,7 @@ Status apply_one_scale(const std::string& policy,
         if (extent >= kMaxResizeExtent) {
             return invalid_argument("axis {} of extent {} cannot be scaled so", i, axis.x_extent)
                 .with_found(fmt::format("{}", scale.value()))
-                .with_needed("a scale that gives less than 2^40 elements");
+                .with_needed("a scale that gives less than 2^31 elements");
         }
         axis.scale = scale;
         axis.y_extent = int64_t(extent);
@@ -229,7 +229,7 @@ Status apply_sizes(const NodeData& node,
             return invalid_argument("axis {} of extent {} cannot get this size", axes[i],
                                     axis.x_extent)
                 .with_found(fmt::format("{}", sizes[i]))
-                .with_needed(axis.x_extent == 0 ? "0" : "0 to 2^40 - 1");
+                .with_needed(axis.x_extent == 0 ? "0" : "0 to 2^31 - 1");
         }
         axis.y_extent = sizes[i];
         if (axis.x_extent != 0) {
@@ -253,7 +253,7 @@ Status apply_scales(const std::vector<int>& axes,
             return invalid_argument("axis {} of extent {} cannot be scaled so", axes[i],
                                     axis.x_extent)
                 .with_found(fmt::format("{}", scales[i]))
-                .with_needed("a scale > 0 that gives less than 2^40 elements");
+                .with_needed("a scale > 0 that gives less than 2^31 elements");
         }
         axis.y_extent = int64_t(extent);
         if (axis.y_extent > 0) {
@@ -313,7 +313,7 @@ Result<std::vector<ResizeAxis>> resize_axes(const NodeData& node,
         if (x[size_t(axis)] >= kMaxResizeExtent) {
             return unsupported("axis {} is too long to be resized", axis)
                 .with_found(fmt::format("{}", x[size_t(axis)]))
-                .with_needed("less than 2^40 elements");
+                .with_needed("less than 2^31 elements");
         }
     }
     if (operands.scales != nullptr) {

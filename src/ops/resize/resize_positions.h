@@ -21,9 +21,9 @@ struct ResizeScale {
 };
 bool operator<(const ResizeScale& a, const ResizeScale& b);
 
-// Axes that are resized have fewer elements, before and after: products of two extents and a part
-// of the scale then fit in 128 bits.
-inline constexpr int64_t kMaxResizeExtent = int64_t{1} << 40;
+// Axes that are resized have fewer elements, before and after: kernels have tables of the result's,
+// and products of two extents and a part of the scale fit in 128 bits.
+inline constexpr int64_t kMaxResizeExtent = int64_t{1} << 31;
 
 // One axis: its scale, and the part of x that it samples (tf_crop_and_resize).
 struct ResizeAxis {

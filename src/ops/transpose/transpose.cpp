@@ -66,6 +66,12 @@ Result<std::array<int, kMaxRank>> transpose_permutation(const NodeData& node, in
             .with_needed(fmt::format("{} axes", rank));
     }
     for (size_t i = 0; i < perm->size(); ++i) {
+        // The standard has no negative ones here, and passes read the attribute as it is.
+        if ((*perm)[i] < 0) {
+            return invalid_argument("perm has a negative axis")
+                .with_found(fmt::format("{}", (*perm)[i]))
+                .with_needed(fmt::format("axes in [0, {})", rank));
+        }
         LEAT_ASSIGN_OR_RETURN(
             permutation[i], normalize_next_axis((*perm)[i], rank, std::span(permutation).first(i)));
     }

@@ -38,6 +38,13 @@ std::vector<OpCase> variadic_cases() {
             op, "tiles",
             {random_input({50, 777}, DType::kFloat32), random_input({777}, DType::kFloat32),
              random_input({50, 1}, DType::kFloat32)}));
+        if (std::string_view(op) == "Mean") {
+            // Their sums are infinite.
+            cases.push_back(make_case(
+                op, "largest",
+                {given_input<float>({3}, {3e38F, -3e38F, 3e38F}),
+                 given_input<float>({3}, {3e38F, -1e38F, 1}), given_input<float>({1}, {3e38F})}));
+        }
         cases.push_back(
             make_case(op, "empty",
                       {random_input({0, 7}, DType::kFloat32), random_input({7}, DType::kFloat32)}));

@@ -1,5 +1,7 @@
 // f32 by Highway functions, int32 and int64 by plain loops; up to kMaxRowInputs inputs.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 
 #include "ops/elementwise/binary_f32.h"
@@ -19,6 +21,37 @@ struct VariadicF32 {
     float factor = 1;  // of the result
 };
 
+// Sums of large numbers may be infinite where their mean is none. In pieces, because y may lie over
+// an input.
+void run_mean_f32(const Row& row) {
+    const auto& f = *static_cast<const VariadicF32*>(row.state);
+    constexpr int64_t kPiece = 256;
+    cpu::for_contiguous<float, cpu::kMaxRowInputs>(
+        row, [&](const auto& x, const auto& strides, float* y, int64_t n) {
+            const auto inputs = size_t(row.input_count);
+            std::array<float, kPiece> means;
+            for (int64_t begin = 0; begin < n; begin += kPiece) {
+                const int64_t count = std::min(n - begin, kPiece);
+                const auto at = [&](size_t k) { return x[k] + begin * strides[k]; };
+                f.combine(at(0), strides[0], at(1), strides[1], means.data(), count);
+                for (size_t k = 2; k < inputs; ++k) {
+                    f.combine(means.data(), 1, at(k), strides[k], means.data(), count);
+                }
+                f.multiply(means.data(), 1, &f.factor, 0, means.data(), count);
+                for (int64_t i = 0; i < count; ++i) {
+                    if (!std::isfinite(means[size_t(i)])) {
+                        double sum = 0;
+                        for (size_t k = 0; k < inputs; ++k) {
+                            sum += double(at(k)[i * strides[k]]);
+                        }
+                        means[size_t(i)] = float(sum / double(inputs));
+                    }
+                }
+                std::copy_n(means.data(), count, y + begin);
+            }
+        });
+}
+
 void run_f32(const Row& row) {
     const auto& f = *static_cast<const VariadicF32*>(row.state);
     cpu::for_contiguous<float, cpu::kMaxRowInputs>(
@@ -31,9 +64,6 @@ void run_f32(const Row& row) {
             f.combine(x[0], strides[0], x[1], strides[1], y, n);
             for (size_t k = 2; k < size_t(row.input_count); ++k) {
                 f.combine(y, 1, x[k], strides[k], y, n);
-            }
-            if (f.factor != 1) {
-                f.multiply(y, 1, &f.factor, 0, y, n);
             }
         });
 }
@@ -69,7 +99,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_variadic(cpu::PrepareContext& conte
         state->factor = op == "Mean" ? 1 / float(count) : 1.0F;
         spec.name = "variadic_f32";
         spec.state = std::move(state);
-        spec.function = run_f32;
+        spec.function = op == "Mean" && count > 1 ? run_mean_f32 : run_f32;
         spec.ns_per_element = 0.1 * double(count);
     } else if (dtype == DType::kInt32) {
         spec.name = "variadic_i32";
