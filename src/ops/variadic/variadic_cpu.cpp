@@ -26,10 +26,17 @@ struct VariadicF32 {
 void run_mean_f32(const Row& row) {
     const auto& f = *static_cast<const VariadicF32*>(row.state);
     constexpr int64_t kPiece = 256;
+    std::array<float, kPiece> means{};
     cpu::for_contiguous<float, cpu::kMaxRowInputs>(
         row, [&](const auto& x, const auto& strides, float* y, int64_t n) {
             const auto inputs = size_t(row.input_count);
-            std::array<float, kPiece> means;
+            const auto by_double = [&](int64_t i) {
+                double sum = 0;
+                for (size_t k = 0; k < inputs; ++k) {
+                    sum += double(x[k][i * strides[k]]);
+                }
+                return float(sum / double(inputs));
+            };
             for (int64_t begin = 0; begin < n; begin += kPiece) {
                 const int64_t count = std::min(n - begin, kPiece);
                 const auto at = [&](size_t k) { return x[k] + begin * strides[k]; };
@@ -39,13 +46,8 @@ void run_mean_f32(const Row& row) {
                 }
                 f.multiply(means.data(), 1, &f.factor, 0, means.data(), count);
                 for (int64_t i = 0; i < count; ++i) {
-                    if (!std::isfinite(means[size_t(i)])) {
-                        double sum = 0;
-                        for (size_t k = 0; k < inputs; ++k) {
-                            sum += double(at(k)[i * strides[k]]);
-                        }
-                        means[size_t(i)] = float(sum / double(inputs));
-                    }
+                    float& mean = means[size_t(i)];
+                    mean = std::isfinite(mean) ? mean : by_double(begin + i);
                 }
                 std::copy_n(means.data(), count, y + begin);
             }
