@@ -212,9 +212,10 @@ class LEAT_API OperatorLibrary {
     // invalid_argument where the description contradicts itself, or the operator is there already:
     // the message names both.
     Status add(CustomOperator custom);
-    // All operators of a shared object, or none of them. not_found, parse (it is no library of
-    // operators), version_mismatch, or what its registration says; each names the file. It is
-    // closed when nothing uses its operators any more.
+    // All operators of a shared object, or none of them. `file` is a path, relative to the current
+    // folder, also where it has no slash. not_found, invalid_argument (not a regular file), parse
+    // (it is no library of operators), version_mismatch, or what its registration says; each names
+    // the file. It is closed when nothing uses its operators any more.
     Status load(const std::string& file);
     // By domain, name and version.
     std::vector<OperatorInfo> list() const;

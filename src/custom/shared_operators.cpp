@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/shared_object.h"
 #include "custom/guarded_call.h"
 #include "leat/operator_entry.h"
 
@@ -86,13 +87,10 @@ class Collector final : public OperatorRegistry {
 }  // namespace
 
 Result<SharedOperators> open_shared_operators(const std::string& file) {
-    void* handle = ::dlopen(file.c_str(), RTLD_LOCAL | RTLD_NOW);
-    if (handle == nullptr) {
-        return not_found("no shared object that can be loaded: {}", ::dlerror()).with_file(file);
-    }
+    LEAT_ASSIGN_OR_RETURN(SharedObject library, open_shared_object(file));
     SharedOperators shared;
-    shared.library = std::shared_ptr<const void>(
-        handle, [](const void* library) { ::dlclose(const_cast<void*>(library)); });
+    void* handle = library.get();
+    shared.library = std::move(library);
     LEAT_ASSIGN_OR_RETURN(const OperatorLibraryTable* table, query(handle, file));
     Collector collector(shared.operators);
     Status status = guarded("registration of its operators",

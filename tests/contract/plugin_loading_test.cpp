@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,8 @@
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/find_plugin.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "base/shared_object.h"
+#include "leat/custom_operator.h"
 #include "leat/plugin_backend.h"
 
 extern "C" int leat_plugin_header_is_c(const LeatBackendApi* api);
@@ -70,9 +73,53 @@ TEST(FindPlugin, TakesAFileAndAFolder) {
 }
 
 TEST(FindPlugin, NamesEveryPlaceItLookedAt) {
-    EXPECT_THAT(find_plugin("absent", "/no/such/folder").error().message(),
-                AllOf(HasSubstr("/no/such/folder/leat_absent.so"),
+    EXPECT_THAT(find_plugin("absent", null_folder()).error().message(),
+                AllOf(HasSubstr(null_folder() + "/leat_absent.so"),
                       HasSubstr(std::string(installed_plugin_folder()))));
+}
+
+TEST(FindPlugin, APathThatIsNoFileAndNoFolderIsAnError) {
+    const Status missing = find_plugin("null", "/no/such/folder").error();
+    EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+    EXPECT_THAT(missing.message(), AllOf(HasSubstr("/no/such/folder"), HasSubstr("nothing there")));
+    const Status device = find_plugin("null", "/dev/null").error();
+    EXPECT_EQ(device.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(device.message(), AllOf(HasSubstr("/dev/null"), HasSubstr("a device")));
+}
+
+// The dynamic linker looks for names without a slash in its own folders only.
+TEST(SharedObject, ANameWithoutASlashIsInTheCurrentFolder) {
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(null_folder());
+    const Result<SharedObject> object = open_shared_object("leat_null.so");
+    const HostServices host;
+    const auto plugin = LoadedPlugin::open("leat_null.so", host);
+    const Result<SharedObject> libraries_name = open_shared_object("libc.so.6");
+    std::filesystem::current_path(before);
+    EXPECT_TRUE(object.ok()) << object.error().message();
+    EXPECT_TRUE(plugin.ok()) << plugin.error().message();
+    EXPECT_THAT(libraries_name.error().message(),
+                AllOf(HasSubstr("libc.so.6"), HasSubstr("No such file")));
+}
+
+// Opening a pipe would wait for whoever writes it.
+TEST(SharedObject, WhatIsNoRegularFileIsAnError) {
+    const std::filesystem::path folder =
+        std::filesystem::path(::testing::TempDir()) / "leat_shared_object_test";
+    std::filesystem::create_directories(folder);
+    const std::string pipe = (folder / "leat_pipe.so").string();
+    std::filesystem::remove(pipe);
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const HostServices host;
+    EXPECT_THAT(open_shared_object(pipe).error().message(),
+                AllOf(HasSubstr(pipe), HasSubstr("pipe")));
+    EXPECT_THAT(LoadedPlugin::open(pipe, host).error().message(), HasSubstr("pipe"));
+    EXPECT_THAT(OperatorLibrary().load(pipe).message(), HasSubstr("pipe"));
+    EXPECT_THAT(open_shared_object(folder.string()).error().message(), HasSubstr("a folder"));
+    // To the dynamic linker the empty name is the program itself.
+    EXPECT_THAT(open_shared_object("").error().message(), HasSubstr("empty"));
+    EXPECT_THAT(OperatorLibrary().load("").message(), HasSubstr("empty"));
+    std::filesystem::remove_all(folder);
 }
 
 TEST(LoadedPlugin, IsReallyUnmappedAfterUnload) {

@@ -59,13 +59,18 @@ class Operators(unittest.TestCase):
         self.model = pathlib.Path(self.folder.name) / "model.onnx"
         self.model.write_bytes(model_of("Scale"))
 
-    def graphbench(self, command, *options):
-        return subprocess.run([GRAPHBENCH, command, self.model, *options], capture_output=True, text=True, check=False)
+    def graphbench(self, command, *options, **where):
+        return subprocess.run([GRAPHBENCH, command, self.model, *options], capture_output=True, text=True, check=False, **where)
 
     def test_run_uses_the_operators(self):
         done = self.graphbench("run", "--input", "x=ones", "--operators", OPERATORS)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"output +y .*mean 2\b")
+
+    def test_a_name_without_a_slash_is_in_the_current_folder(self):
+        operators = pathlib.Path(OPERATORS)
+        done = self.graphbench("run", "--input", "x=ones", "--operators", operators.name, cwd=operators.parent)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_check_compares_backends(self):
         done = self.graphbench("check", "--against", "reference", "--operators", OPERATORS)

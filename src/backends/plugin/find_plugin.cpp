@@ -28,8 +28,18 @@ std::string_view installed_plugin_folder() {
 
 Result<std::string> find_plugin(std::string_view backend, const std::string& path) {
     std::error_code ignored;
-    if (!path.empty() && fs::is_regular_file(path, ignored)) {
+    const fs::file_status given = path.empty() ? fs::file_status() : fs::status(path, ignored);
+    if (fs::is_regular_file(given)) {
         return path;
+    }
+    // Also where the installed folder has the backend: a name that is not there is a mistake.
+    if (!path.empty() && !fs::is_directory(given)) {
+        const bool exists = fs::exists(given);
+        return make_error(exists ? StatusCode::kInvalidArgument : StatusCode::kNotFound,
+                          "no plugin for backend '{}'", backend)
+            .with_file(path)
+            .with_found(exists ? "a device, pipe or socket there" : "nothing there")
+            .with_needed("a shared object, or a folder with some");
     }
     std::vector<std::string> tried;
     for (const std::string& folder : {path, std::string(installed_plugin_folder())}) {

@@ -7,6 +7,7 @@
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
 #include "base/caught_exception.h"
+#include "base/shared_object.h"
 #include "leat/plugin_backend.h"
 
 namespace leat {
@@ -41,12 +42,6 @@ StatusCode status_code_of(LeatCode code) {
             return StatusCode::kInternal;
     }
 }
-
-// Closes the file again unless it is released.
-struct LibraryCloser {
-    void operator()(void* library) const { ::dlclose(library); }
-};
-using Library = std::unique_ptr<void, LibraryCloser>;
 
 Result<const LeatBackendApi*> query(void* library,
                                     const std::string& file,
@@ -97,10 +92,7 @@ Status PluginError::status(LeatCode code, std::string_view action) const {
 
 Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::open(const std::string& file,
                                                          const HostServices& host) {
-    Library library(::dlopen(file.c_str(), RTLD_LOCAL | RTLD_NOW));
-    if (library == nullptr) {
-        return not_found("no shared object that can be loaded: {}", ::dlerror()).with_file(file);
-    }
+    LEAT_ASSIGN_OR_RETURN(SharedObject library, open_shared_object(file));
     LEAT_ASSIGN_OR_RETURN(const LeatBackendApi* api, query(library.get(), file, host));
     LEAT_RETURN_IF_ERROR(check_plugin_table(*api, file));
     return std::unique_ptr<LoadedPlugin>(new LoadedPlugin(file, library.release(), api, host));
