@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "leat/export.h"
 #include "leat/graph.h"
@@ -21,10 +22,16 @@ struct LoadOnnxOptions {
     // matter. A file that changes while it is read is an error (parse). The process then needs as
     // much memory as they have bytes, beside what it packs.
     bool copies = false;
+    // Folders where links of a model's external data may lead, beside its own. Each must exist.
+    std::vector<std::string> external_roots = {};
 };
 
-// Gives a Graph whose constants are views of the file, or of external data files beside it, which
-// must lie in the model's folder: see LoadOnnxOptions. Errors: not_found, parse (with the byte
+// Gives a Graph whose constants are views of the file, or of external data files beside it.
+// External data: the model names each file by a path without "..", relative to the folder of
+// `file`, or to that of the file to which `file` leads where it is a link. Links are followed where
+// they end in one of these two folders, or in one of LoadOnnxOptions::external_roots, or below:
+// models in the cache of Hugging Face load as they are.
+// Errors: not_found, invalid_argument (a location that may lead elsewhere), parse (with the byte
 // offset), unsupported (every unknown operator is listed).
 LEAT_API Result<Graph> load_onnx(const std::string& file, const LoadOnnxOptions& options = {});
 

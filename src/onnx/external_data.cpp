@@ -4,45 +4,78 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 
 #include "base/error.h"
 
 namespace leat::onnx {
 namespace {
 
+namespace fs = std::filesystem;
+
 Status escapes(std::string_view location, const char* why) {
     return invalid_argument("the location of external data is not allowed: {}", why)
         .with_found(fmt::format("'{}'", location))
-        .with_needed("a relative path to a plain file in the model's folder");
+        .with_needed("a relative path to a file in the model's folder");
 }
 
-// Splits at '/', without empty and "." parts. An error for what may leave the folder.
-Result<std::vector<std::string>> split_location(std::string_view location) {
+// Before any file is looked at.
+Status check_location(std::string_view location) {
     if (location.empty() || location.find('\0') != std::string_view::npos) {
         return escapes(location, "it is no path");
     }
-    if (location.front() == '/') {
+    const fs::path path(location);
+    if (path.is_absolute()) {
         return escapes(location, "it is absolute");
     }
-    std::vector<std::string> parts;
-    for (size_t begin = 0; begin <= location.size();) {
-        const size_t end = std::min(location.find('/', begin), location.size());
-        const std::string_view part = location.substr(begin, end - begin);
-        if (part == "..") {
-            return escapes(location, "it contains '..'");
-        }
-        if (!part.empty() && part != ".") {
-            parts.emplace_back(part);
-        }
-        begin = end + 1;
+    if (std::find(path.begin(), path.end(), "..") != path.end()) {
+        return escapes(location, "it contains '..'");
     }
-    if (parts.empty()) {
-        return escapes(location, "it names a folder");
+    return {};
+}
+
+// A file that a location names.
+struct Found {
+    fs::path name;      // as the model and the caller wrote it
+    fs::path resolved;  // no part of it is a link
+};
+
+// Beside the name of the model, else beside the model's target.
+Result<Found> find_file(const ExternalFolders& folders, std::string_view location) {
+    std::error_code error;
+    Found found{folders.named / location, {}};
+    found.resolved = fs::canonical(found.name, error);
+    if (error && !folders.target.empty()) {
+        std::error_code other;
+        const fs::path beside_target = folders.target / location;
+        if (fs::path resolved = fs::canonical(beside_target, other); !other) {
+            return Found{beside_target, std::move(resolved)};
+        }
     }
-    return parts;
+    if (error) {
+        return not_found("cannot open the external data '{}'", location)
+            .with_found(fmt::format("{}: {}", found.name.string(), error.message()))
+            .with_hint("external data files belong beside the model");
+    }
+    return found;
+}
+
+bool is_inside(const fs::path& folder, const fs::path& resolved) {
+    return *resolved.lexically_relative(folder).begin() != "..";
+}
+
+// Opens the file part by part, and no link: what became one since its path was resolved leads
+// nowhere. Not open: something of it is a link, or cannot be read.
+Descriptor open_inside(const fs::path& folder, const fs::path& relative) {
+    Descriptor current(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (auto part = relative.begin(); part != relative.end() && current.is_open();) {
+        const fs::path& name = *part++;
+        // O_NONBLOCK: opening a pipe that nobody writes must not hang.
+        const int kind = part != relative.end() ? O_DIRECTORY : O_NONBLOCK;
+        current = Descriptor(
+            ::openat(current.value(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
+    }
+    return current;
 }
 
 Result<int64_t> parse_count(const StringPair& entry) {
@@ -59,38 +92,59 @@ Result<int64_t> parse_count(const StringPair& entry) {
 
 }  // namespace
 
+Result<ExternalFolders> external_folders(const fs::path& model,
+                                         const std::vector<std::string>& roots) {
+    ExternalFolders folders;
+    std::error_code error;
+    folders.named = model.has_parent_path() ? model.parent_path() : fs::path(".");
+    if (fs::path resolved = fs::canonical(folders.named, error); !error) {
+        folders.allowed.push_back(std::move(resolved));
+    }
+    // Not of what has no name any more: a model may be read from a descriptor (/dev/fd/3).
+    if (const fs::path target = fs::canonical(model, error); !error) {
+        folders.target = target.parent_path();
+        folders.allowed.push_back(folders.target);
+    }
+    for (const std::string& root : roots) {
+        fs::path resolved = fs::canonical(root, error);
+        if (error) {
+            return not_found("a folder of LoadOnnxOptions::external_roots cannot be used: {}",
+                             error.message())
+                .with_found(fmt::format("'{}'", root));
+        }
+        if (!fs::is_directory(resolved, error)) {
+            return invalid_argument("LoadOnnxOptions::external_roots names what is no folder")
+                .with_found(fmt::format("'{}'", root));
+        }
+        folders.allowed.push_back(std::move(resolved));
+    }
+    return folders;
+}
+
 Result<const MappedFile*> ExternalData::open(std::string_view location) {
     if (const auto found = files_.find(location); found != files_.end()) {
         return &found->second;
     }
-    LEAT_ASSIGN_OR_RETURN(const std::vector<std::string> parts, split_location(location));
-    const std::string full = (folder_ / std::string(location)).string();
-    const char* folder = folder_.empty() ? "." : folder_.c_str();
-    Descriptor current(::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (size_t i = 0; i < parts.size() && current.is_open(); ++i) {
-        const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
-        current = Descriptor(
-            ::openat(current.value(), parts[i].c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
+    LEAT_RETURN_IF_ERROR(check_location(location));
+    LEAT_ASSIGN_OR_RETURN(const Found found, find_file(folders_, location));
+    const auto folder =
+        std::find_if(folders_.allowed.begin(), folders_.allowed.end(),
+                     [&](const fs::path& allowed) { return is_inside(allowed, found.resolved); });
+    if (folder == folders_.allowed.end()) {
+        return escapes(location, "it is a link that leads out of the model's folder")
+            .with_found(fmt::format("'{}', which leads to {}", location, found.resolved.string()))
+            .with_hint(
+                "copy the file beside the model, or allow its folder by "
+                "LoadOnnxOptions::external_roots");
     }
-    if (!current.is_open()) {
-        // With O_NOFOLLOW a link gives ELOOP for a file and ENOTDIR for a folder.
-        std::error_code ignored;
-        std::filesystem::path path = folder_;
-        for (const std::string& part : parts) {
-            path /= part;
-            if (std::filesystem::is_symlink(path, ignored)) {
-                return escapes(location, "a part of it is a symbolic link");
-            }
-        }
+    const Descriptor descriptor = open_inside(*folder, found.resolved.lexically_relative(*folder));
+    if (!descriptor.is_open()) {
         return not_found("cannot open the external data '{}'", location)
-            .with_found("no readable file " + full)
+            .with_found(fmt::format("no readable file {}", found.resolved.string()))
             .with_hint("external data files belong beside the model");
     }
-    struct stat info = {};
-    if (fstat(current.value(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) {
-        return escapes(location, "the file has several hard links, perhaps outside the folder");
-    }
-    LEAT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::map(current.value(), full, access_));
+    LEAT_ASSIGN_OR_RETURN(MappedFile file,
+                          MappedFile::map(descriptor.value(), found.name.string(), access_));
     return &files_.emplace(std::string(location), std::move(file)).first->second;
 }
 

@@ -1,8 +1,9 @@
 // ExternalData: the files beside a model that hold its large tensors, each mapped or copied once.
 //
-// A location comes from the model, so it is not trusted: it must be a relative path without "..",
-// and no part of it may be a link, hard or symbolic, so that a model cannot read files outside its
-// own folder.
+// A location comes from the model, so it is not trusted: it must be a relative path without "..".
+// Links on the way are followed (a cache of models may be made of links), but where they end must
+// be one of the folders that ExternalFolders names: a model cannot read other files. A hard link
+// looks like any file, so that several of them are no reason to refuse one.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +16,23 @@
 
 namespace leat::onnx {
 
+// Where the data of a model may be.
+struct ExternalFolders {
+    std::filesystem::path named;   // that of the model, as the caller wrote it
+    std::filesystem::path target;  // that of the file to which the model's name leads, if a link
+    // Where links may lead, with subfolders: the two above and what the caller allows. No part of
+    // these paths is a link.
+    std::vector<std::filesystem::path> allowed;
+};
+
+// not_found: a root does not exist. invalid_argument: a root is no folder.
+Result<ExternalFolders> external_folders(const std::filesystem::path& model,
+                                         const std::vector<std::string>& roots);
+
 class ExternalData {
   public:
-    // folder: of the model file.
-    ExternalData(std::filesystem::path folder, FileAccess access)
-        : folder_(std::move(folder)), access_(access) {}
+    ExternalData(ExternalFolders folders, FileAccess access)
+        : folders_(std::move(folders)), access_(access) {}
 
     // The `needed_bytes` bytes that the entries (location, offset, length) describe, checked
     // against the file's size.
@@ -30,7 +43,7 @@ class ExternalData {
   private:
     Result<const MappedFile*> open(std::string_view location);
 
-    std::filesystem::path folder_;
+    ExternalFolders folders_;
     FileAccess access_;
     std::map<std::string, MappedFile, std::less<>> files_;
 };

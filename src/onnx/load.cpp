@@ -1,4 +1,5 @@
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -26,7 +27,8 @@ FileAccess access_of(const LoadOnnxOptions& options) {
 
 Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file,
                                                const OperatorSource* operators,
-                                               FileAccess access) {
+                                               const LoadOnnxOptions& options) {
+    const FileAccess access = access_of(options);
     LEAT_ASSIGN_OR_RETURN(const Descriptor descriptor, open_to_read(file));
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped,
                           MappedFile::map(descriptor.value(), file.string(), access));
@@ -44,7 +46,9 @@ Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file
     if (!parsed.ok()) {
         return Status(parsed).with_hint(kNotOnnx);
     }
-    onnx::ExternalData external(file.parent_path(), access);
+    LEAT_ASSIGN_OR_RETURN(onnx::ExternalFolders folders,
+                          onnx::external_folders(file, options.external_roots));
+    onnx::ExternalData external(std::move(folders), access);
     const onnx::Source source{mapped.owner(), &external};
     return onnx::import_model(model, source, file.string(), operators);
 }
@@ -75,7 +79,7 @@ Result<Value> parse_value(const MappedFile& mapped, Value::Kind expected) {
 Result<Graph> load_graph(const std::filesystem::path& file,
                          const OperatorSource* operators,
                          const LoadOnnxOptions& options) {
-    Result<std::unique_ptr<GraphData>> graph = import_file(file, operators, access_of(options));
+    Result<std::unique_ptr<GraphData>> graph = import_file(file, operators, options);
     if (!graph.ok()) {
         return std::move(graph).error().with_file(file.string());
     }

@@ -1,13 +1,17 @@
 // External data: where it may lie and what its offsets may be.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/descriptor.h"
 #include "graph/graph_data.h"
 #include "onnx_bytes.h"
 
 namespace leat {
 namespace {
 
+using ::testing::AllOf;
 using testing::bytes;
 using testing::f32_info;
 using ::testing::HasSubstr;
@@ -65,15 +69,127 @@ TEST(OnnxExternalData, LocationsThatLeaveTheFolderAreErrors) {
     EXPECT_THAT(error_of(folder, up), HasSubstr("'..'"));
     EXPECT_THAT(error_of(folder, "./a/../" + up), HasSubstr("'..'"));
     std::filesystem::create_symlink(secret, folder.path() / "link");
-    EXPECT_THAT(error_of(folder, "link"), HasSubstr("symbolic link"));
+    EXPECT_THAT(error_of(folder, "link"),
+                AllOf(HasSubstr("leads out of the model's folder"), HasSubstr(secret.string())));
     std::filesystem::create_directory_symlink(outside.path(), folder.path() / "dir");
-    EXPECT_THAT(error_of(folder, "dir/secret"), HasSubstr("symbolic link"));
-    std::filesystem::create_hard_link(secret, folder.path() / "hard");
-    EXPECT_THAT(error_of(folder, "hard"), HasSubstr("hard link"));
+    EXPECT_THAT(error_of(folder, "dir/secret"), HasSubstr("leads out of"));
+    // A folder whose name only begins like that of the model's.
+    const std::filesystem::path neighbour = folder.path().string() + "2";
+    std::filesystem::create_directory(neighbour);
+    std::filesystem::copy_file(secret, neighbour / "secret");
+    std::filesystem::create_symlink(neighbour / "secret", folder.path() / "near");
+    EXPECT_THAT(error_of(folder, "near"), HasSubstr("leads out of"));
+    std::filesystem::remove_all(neighbour);
+    // Links in a circle.
+    std::filesystem::create_symlink("circle", folder.path() / "circle");
+    EXPECT_THAT(error_of(folder, "circle"), HasSubstr("cannot open the external data"));
     EXPECT_THAT(error_of(folder, ""), HasSubstr("no path"));
-    EXPECT_THAT(error_of(folder, "."), HasSubstr("folder"));
+    EXPECT_THAT(error_of(folder, "."), HasSubstr("not a regular file"));
     std::filesystem::create_directory(folder.path() / "plain");
     EXPECT_THAT(error_of(folder, "plain"), HasSubstr("not a regular file"));
+}
+
+// blobs/1: the model, blobs/2: its data
+// snapshots/a/onnx/model.onnx -> blobs/1, snapshots/a/onnx/w.bin -> blobs/2
+class Cache {
+  public:
+    Cache() {
+        const std::filesystem::path folder = folder_.path() / "snapshots/a/onnx";
+        std::filesystem::create_directories(folder);
+        std::filesystem::create_directory(folder_.path() / "blobs");
+        folder_.write("blobs/1", model_bytes(external_model("w.bin", "0", "8")));
+        folder_.write("blobs/2", testing::raw_bytes<float>({3, 4}));
+        model_ = folder / "model.onnx";
+        std::filesystem::create_symlink("../../../blobs/1", model_);
+        std::filesystem::create_symlink("../../../blobs/2", folder / "w.bin");
+    }
+    const std::filesystem::path& path() const { return folder_.path(); }
+    const std::filesystem::path& model() const { return model_; }
+
+  private:
+    TemporaryFolder folder_;
+    std::filesystem::path model_;
+};
+
+std::string error_of(const Result<Graph>& graph) {
+    return graph.ok() ? "no error" : graph.error().message();
+}
+
+float second_weight(const Graph& graph) {
+    return graph.data().values[0].constant->data<float>()[1];
+}
+
+TEST(OnnxExternalData, ACacheOfLinksLoads) {
+    const Cache cache;
+    const Result<Graph> graph = load_onnx(cache.model().string());
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_EQ(second_weight(*graph), 4.0F);
+    // From the model's own folder, and through a link to that.
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(cache.model().parent_path());
+    const std::string from_inside = error_of(load_onnx("model.onnx"));
+    std::filesystem::current_path(before);
+    EXPECT_EQ(from_inside, "no error");
+    std::filesystem::create_directory_symlink("snapshots/a", cache.path() / "latest");
+    EXPECT_EQ(error_of(load_onnx((cache.path() / "latest/onnx/model.onnx").string())), "no error");
+}
+
+TEST(OnnxExternalData, IsFoundBesideTheTargetOfALinkToTheModel) {
+    TemporaryFolder models;
+    models.write("w.bin", testing::raw_bytes<float>({3, 4}));
+    const auto model = models.write("m.onnx", model_bytes(external_model("w.bin", "0", "8")));
+    TemporaryFolder home;
+    std::filesystem::create_symlink(model, home.path() / "m.onnx");
+    const Result<Graph> graph = load_onnx((home.path() / "m.onnx").string());
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_EQ(second_weight(*graph), 4.0F);
+    // What lies beside the link goes first.
+    home.write("w.bin", testing::raw_bytes<float>({5, 6}));
+    EXPECT_EQ(second_weight(*load_onnx((home.path() / "m.onnx").string())), 6.0F);
+}
+
+TEST(OnnxExternalData, LinksMayLeadToFoldersThatTheCallerAllows) {
+    TemporaryFolder store;
+    const std::filesystem::path weights = store.write("w", testing::raw_bytes<float>({3, 4}));
+    TemporaryFolder folder;
+    std::filesystem::create_symlink(weights, folder.path() / "w.bin");
+    const std::string model =
+        folder.write("m.onnx", model_bytes(external_model("w.bin", "0", "8"))).string();
+    const auto load_with = [&](const std::string& root) {
+        return error_of(load_onnx(model, {.external_roots = {root}}));
+    };
+    EXPECT_THAT(error_of(load_onnx(model)), HasSubstr("external_roots"));
+    EXPECT_EQ(load_with(store.path().string()), "no error");
+    EXPECT_EQ(load_with(store.path().parent_path().string()), "no error");
+    EXPECT_THAT(load_with("/usr"), HasSubstr("leads out of"));
+    EXPECT_THAT(load_with("/no/such/folder"), HasSubstr("'/no/such/folder'"));
+    EXPECT_THAT(load_with(weights.string()), HasSubstr("no folder"));
+    // Roots are no places to look at: locations still may not leave the folder by themselves.
+    const auto absolute = folder.write("a.onnx", model_bytes(external_model(weights, "0", "8")));
+    EXPECT_THAT(error_of(load_onnx(absolute.string(), {.external_roots = {store.path().string()}})),
+                HasSubstr("absolute"));
+}
+
+TEST(OnnxExternalData, SeveralHardLinksAreNoReasonToRefuseAFile) {
+    TemporaryFolder folder;
+    std::filesystem::create_hard_link(folder.write("copy.bin", testing::raw_bytes<float>({3, 4})),
+                                      folder.path() / "w.bin");
+    const Result<Graph> graph = folder.load(external_model("w.bin", "0", "8"));
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_EQ(second_weight(*graph), 4.0F);
+}
+
+// A model without a name has no folder, and needs none.
+TEST(OnnxExternalData, AModelOfADescriptorLoads) {
+    TemporaryFolder folder;
+    ModelParts parts;
+    parts.nodes = {node("Relu", {"x"}, {"y"})};
+    parts.inputs = {f32_info("x", {2})};
+    parts.outputs = {f32_info("y", {2})};
+    const std::filesystem::path file = folder.write("m.onnx", model_bytes(parts));
+    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    std::filesystem::remove(file);
+    EXPECT_EQ(error_of(load_onnx(fmt::format("/proc/self/fd/{}", descriptor.value()))), "no error");
 }
 
 TEST(OnnxExternalData, MissingFileAndBadRangesAreErrors) {
