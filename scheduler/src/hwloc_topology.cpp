@@ -21,6 +21,15 @@ bool has_core_kinds() {
            ::access("/sys/devices/system/cpu/cpu0/cpu_capacity", F_OK) == 0;
 }
 
+// What hwloc looks for first; without it, it finds nothing under /sys, and says so on stderr.
+bool has_cpu_folder() {
+    return ::access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0;
+}
+
+void leave_out(hwloc_topology_t topology, const char* component) {
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
+}
+
 // What is read, and what not: devices and most caches are most of the time of a load.
 Topology make_topology() {
     hwloc_topology_t raw = nullptr;
@@ -191,8 +200,11 @@ MachineTopology read_hwloc_topology() {
     if (topology != nullptr) {
         // It would visit every CPU and leave the thread on the last one; Linux itself tells as
         // much.
-        hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                      "x86");
+        leave_out(topology.get(), "x86");
+        // What is left are the CPUs that the system counts, on one node.
+        if (!has_cpu_folder()) {
+            leave_out(topology.get(), "linux");
+        }
     }
     return load(std::move(topology), has_core_kinds() ? 0 : HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
 }
