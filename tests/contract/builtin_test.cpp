@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/builtin_plugins.h"
 #include "backends/host_device/tile_team.h"
+#include "contract/builtin_plugins.h"
 #include "contract/compiled.h"
 #include "contract/context.h"
 

@@ -14,9 +14,9 @@
 #include <ostream>
 #include <utility>
 
-#include "backends/builtin_plugins.h"
 #include "backends/host_device/kernel_blob.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "contract/builtin_plugins.h"
 #include "support/scratch_folder.h"
 
 namespace leat::contract {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/builtin_plugins.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "contract/builtin_plugins.h"
 #include "contract/contract.h"
 #include "leat/plugin_backend.h"
 

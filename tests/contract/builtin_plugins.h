@@ -1,5 +1,5 @@
-// The built-in backends over the C ABI (docs/backends.md): tables in this library, with a device
-// on the host that runs the kernels of Backend::prepare.
+// The built-in backends over the C ABI (docs/backends.md), so that the contract is tested on them
+// too: tables, with a device on the host that runs the kernels of Backend::prepare.
 #pragma once
 
 #include <string_view>

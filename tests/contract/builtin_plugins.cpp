@@ -1,4 +1,4 @@
-#include "backends/builtin_plugins.h"
+#include "contract/builtin_plugins.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
