@@ -215,8 +215,6 @@ struct OpDef {
     bool fusible_epilogue = false;
     // Depends on more than its inputs (random numbers): never folded.
     bool nondeterministic = false;
-    // Builds the gradient; the slot is filled by a later version.
-    void* gradient = nullptr;
 };
 
 // True if a node of the operator has to give output i a name.
