@@ -114,11 +114,14 @@ class LEAT_API Graph {
     int node_count() const;
     int64_t parameter_count() const;  // elements of all constants
     int64_t parameter_bytes() const;
-    // Non-fatal remarks of the loader, for example an initializer that is also an input.
+    // Non-fatal remarks of the loader, for example an initializer that is also an input of a file
+    // before IR version 4, and thus no default input.
     std::span<const std::string> warnings() const;
 
     // Checks structure, attributes, types and shapes; lists every unknown operator at once, and
     // every node that has an attribute which its operator does not know or has with another type.
+    // It knows no operators of programs, and reports them as unknown: compile() knows those of its
+    // Runtime.
     Status verify() const;
 
     // Text form: parse_graph(to_text()) gives an equal graph.

@@ -552,6 +552,7 @@ class LEAT_API CompiledGraph {
     CompiledGraph& operator=(CompiledGraph&&) noexcept;
 
     std::vector<ValueInfo> inputs() const;
+    // With default inputs as the constants that they are; binding one may give another shape.
     std::vector<ValueInfo> outputs() const;
     // Inputs that have a value already and need none: see Request::bind.
     std::vector<ValueInfo> default_inputs() const;

@@ -61,6 +61,7 @@ class [[nodiscard]] LEAT_API Status {
     // The parts; empty where they do not apply.
     const std::string& text() const;
     const std::string& file() const;
+    // With its kind and operator: "node 'y' (Gather)", "input 'x'".
     const std::string& node() const;
     const std::string& found() const;
     const std::string& needed() const;

@@ -34,7 +34,7 @@ class Domain {
 
     // Any worker of the executor.
     static constexpr Domain any() { return {Kind::kAny, 0}; }
-    // The thread that called run(), or RunHandle::wait after start().
+    // The thread that called run(), or GraphRun::wait() after start().
     static constexpr Domain caller() { return {Kind::kCaller, 0}; }
     // A thread of the graph's own pool, for a callable that waits for something else than the CPU.
     static constexpr Domain blocking() { return {Kind::kBlocking, 0}; }
