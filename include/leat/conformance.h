@@ -42,9 +42,9 @@ enum class ConformanceVerdict : uint8_t {
 };
 
 struct ConformanceTest {
-    std::string name;  // path below the folder that was searched
+    std::string name = {};  // path below the folder that was searched
     ConformanceVerdict verdict = ConformanceVerdict::kFailed;
-    std::string reason;  // empty where it passed
+    std::string reason = {};  // empty where it passed
     int64_t time_ns = 0;
 };
 

@@ -36,7 +36,7 @@ class OperatorSource;
 enum class AttributeType : uint8_t { kInt, kFloat, kString, kTensor, kInts, kFloats, kStrings };
 
 struct AttributeSpec {
-    std::string name;
+    std::string name = {};
     AttributeType type = AttributeType::kInt;
     std::optional<AttributeValue> default_value = {};  // of that type
     bool is_required = false;                          // then without a default
@@ -44,7 +44,7 @@ struct AttributeSpec {
 
 // An input or output.
 struct OperandSpec {
-    std::string name;
+    std::string name = {};
     std::vector<DType> dtypes = {};  // empty: any
     // Operands with the same name here have the same element type in a node; empty: no rule.
     std::string type_name = {};
@@ -78,7 +78,7 @@ class OperatorNode {
 struct TensorView {
     // kUndefined: an optional operand that is absent, or an optional output that nobody reads.
     DType dtype = DType::kUndefined;
-    Shape shape;
+    Shape shape = {};
     void* data = nullptr;  // null in tile_count, scratch_bytes and cost, unless constant
 
     bool present() const { return dtype != DType::kUndefined; }
@@ -122,15 +122,15 @@ class OperatorInference {
 // A node with the shapes of one plan.
 struct OperatorCall {
     const OperatorNode& node;
-    std::span<const TensorView> inputs;
-    std::span<const TensorView> outputs;
+    std::span<const TensorView> inputs = {};
+    std::span<const TensorView> outputs = {};
 };
 
 // Tiles [tile_begin, tile_end) of tile_count are to be computed, on the calling thread.
 struct KernelCall {
     const OperatorNode& node;
-    std::span<const TensorView> inputs;
-    std::span<const TensorView> outputs;
+    std::span<const TensorView> inputs = {};
+    std::span<const TensorView> outputs = {};
     std::byte* scratch = nullptr;  // of this call alone, 64-byte aligned; null if it asked for none
     int64_t tile_begin = 0;
     int64_t tile_end = 1;
@@ -141,7 +141,7 @@ struct KernelCall {
 struct OperatorKernel {
     // Any thread, several threads in different tiles of one node at a time. Tiles write disjoint
     // elements, and results do not depend on how they are grouped. Errors are about values.
-    std::function<Status(const KernelCall&)> run;
+    std::function<Status(const KernelCall&)> run = {};
     // How many independent tiles the work has, in [1, kMostTiles]. Null: one.
     std::function<int64_t(const OperatorCall&)> tile_count = {};
     // Of each thread that runs tiles, in [0, kMostScratchBytes]. Null: none.
@@ -163,15 +163,15 @@ struct OperatorCost {
 // Callbacks are called by any thread that compiles, prepares or runs, several at a time; they live
 // as long as some Runtime, library or graph uses the operator.
 struct CustomOperator {
-    std::string domain;  // not one of ONNX ("", "ai.onnx", "ai.onnx.ml", ...) nor "leat"
-    std::string name;
+    std::string domain = {};  // not one of ONNX ("", "ai.onnx", "ai.onnx.ml", ...) nor "leat"
+    std::string name = {};
     // The first opset of the domain that has the operator like this. A file gets the newest version
     // that its import of the domain allows; a graph made in C++ the newest.
     int since_version = 1;
-    std::vector<OperandSpec> inputs;
-    std::vector<OperandSpec> outputs;
+    std::vector<OperandSpec> inputs = {};
+    std::vector<OperandSpec> outputs = {};
     std::vector<AttributeSpec> attributes = {};
-    std::function<Status(OperatorInference&)> infer;
+    std::function<Status(OperatorInference&)> infer = {};
     // Null: a flop an element, and the bytes of all operands.
     std::function<OperatorCost(const OperatorCall&)> cost = {};
     // Output 0 may share memory with these inputs where shapes and element types agree: no tile

@@ -1,4 +1,7 @@
-// Everything of leat's public tensor API.
+// Everything of leat's public tensor API. For graphs of C++ tasks: leat/scheduler/task_graph.h.
+//
+// All public headers but plugin_backend.h and plugin_entry.h also work without exceptions and
+// without run-time type information (-fno-exceptions, -fno-rtti).
 #pragma once
 
 #include "leat/conformance.h"      // IWYU pragma: export

@@ -4,8 +4,13 @@
 // An override throws plugin::Error (or anything else) where it fails: the entry points of the C ABI
 // are noexcept and turn it into a code and a text. What is not overridden is unimplemented. Objects
 // that are handed to the host are counted here, so that shutdown can refuse while some live.
-// docs/backends.md is the contract; header-only, C++17, needs no library of leat.
+// docs/backends.md is the contract; header-only, C++17, needs no library of leat. Needs exceptions,
+// and no run-time type information.
 #pragma once
+
+#if !defined(__cpp_exceptions)
+#error "leat/plugin_backend.h needs exceptions: omit -fno-exceptions, or use leat/plugin.h"
+#endif
 
 #include <atomic>
 #include <cstring>

@@ -27,12 +27,12 @@ class LEAT_API Shape {
     static std::optional<Shape> make(std::span<const int64_t> extents);
 
     int rank() const { return rank_; }
-    int64_t operator[](int axis) const { return extents_[axis]; }
-    int64_t& operator[](int axis) { return extents_[axis]; }
+    int64_t operator[](int axis) const { return extents_[size_t(axis)]; }
+    int64_t& operator[](int axis) { return extents_[size_t(axis)]; }
     const int64_t* begin() const { return extents_.data(); }
     const int64_t* end() const { return extents_.data() + rank_; }
     std::span<const int64_t> extents() const { return {extents_.data(), size_t(rank_)}; }
-    void append(int64_t extent) { extents_[rank_++] = extent; }
+    void append(int64_t extent) { extents_[size_t(rank_++)] = extent; }
 
     // Product of all extents, 1 for rank 0. Only valid shapes have one that fits.
     int64_t element_count() const;

@@ -115,20 +115,20 @@ struct RunTrace {
 
 // Numbers that belong to a run, to be shown with its trace.
 struct TraceCounters {
-    std::string name;  // of all of them
-    std::vector<std::pair<std::string, int64_t>> values;
+    std::string name = {};  // of all of them
+    std::vector<std::pair<std::string, int64_t>> values = {};
 };
 
 // What went on beside the workers of a run, in [begin_ns, end_ns) of the clock of TaskEvent.
 struct TraceSpan {
-    std::string name;
+    std::string name = {};
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
 };
 // Those of a device's queue, for example. What overlaps is shown on further rows of the name.
 struct TraceRow {
-    std::string name;
-    std::vector<TraceSpan> spans;
+    std::string name = {};
+    std::vector<TraceSpan> spans = {};
     bool is_forecast = false;  // it was expected, and is not counted as busy
 };
 
@@ -140,9 +140,9 @@ struct TraceEnd {
     int32_t span = -1;
 };
 struct TraceArrow {
-    std::string name;
-    TraceEnd from;
-    TraceEnd to;
+    std::string name = {};
+    TraceEnd from = {};
+    TraceEnd to = {};
 };
 
 // What a trace shows beside the calls of tasks. Where there are rows, also how many workers are in

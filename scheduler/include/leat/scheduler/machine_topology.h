@@ -22,24 +22,24 @@ struct MachineCpu {
 
 struct MemoryNode {
     int os_node = 0;
-    int64_t capacity_bytes = 0;      // 0: unknown
-    std::vector<int> local_cpus;     // nearest to it, ascending
-    bool has_cpus = true;            // false: memory only; its local CPUs are another node's
-    bool is_allowed = true;          // pages of this process may be there
-    std::vector<int> distances;      // to each of the nodes, relative (ACPI SLIT; 10: to itself);
-                                     // empty: unknown
-    double bandwidth_mib_per_s = 0;  // of reads from its local CPUs; 0: unknown
-    double latency_ns = 0;           // the same
-    std::string tier;                // "DRAM", "HBM", ...; empty: unknown
+    int64_t capacity_bytes = 0;        // 0: unknown
+    std::vector<int> local_cpus = {};  // nearest to it, ascending
+    bool has_cpus = true;              // false: memory only; its local CPUs are another node's
+    bool is_allowed = true;            // pages of this process may be there
+    std::vector<int> distances = {};   // to each of the nodes, relative (ACPI SLIT; 10: to itself);
+                                       // empty: unknown
+    double bandwidth_mib_per_s = 0;    // of reads from its local CPUs; 0: unknown
+    double latency_ns = 0;             // the same
+    std::string tier = {};             // "DRAM", "HBM", ...; empty: unknown
 };
 
 struct MachineTopology {
-    std::vector<MachineCpu> cpus;   // cores that share caches are neighbours
-    std::vector<MemoryNode> nodes;  // ascending; none: nothing is known of them
+    std::vector<MachineCpu> cpus = {};   // cores that share caches are neighbours
+    std::vector<MemoryNode> nodes = {};  // ascending; none: nothing is known of them
     // False: a description of some machine (HWLOC_XMLFILE, HWLOC_SYNTHETIC): no page is placed by
     // it.
     bool is_this_machine = true;
-    std::string note;  // why less is known than could be; empty: nothing is missing
+    std::string note = {};  // why less is known than could be; empty: nothing is missing
 };
 
 // Of this machine, read once on the first call: whole, whatever the calling thread may use. Needs

@@ -42,14 +42,14 @@ struct PlacementProblem {
 
     int32_t task_count = 0;
     int32_t domain_count = 1;
-    std::vector<int32_t> domain_of_lane;  // [lane]
-    std::vector<double> cost_ns;          // [task][lane], row-major; kCannotRun: not on this lane
-    std::vector<PlacementValue> values;
-    std::vector<PlacementUse> uses;
-    std::vector<PlacementLink> links;
+    std::vector<int32_t> domain_of_lane = {};  // [lane]
+    std::vector<double> cost_ns = {};  // [task][lane], row-major; kCannotRun: not on this lane
+    std::vector<PlacementValue> values = {};
+    std::vector<PlacementUse> uses = {};
+    std::vector<PlacementLink> links = {};
     // [from domain][to domain], row-major: index into links, or kNoLink. Several pairs may name one
     // link and then share it. The diagonal is not read. Empty: no links.
-    std::vector<int32_t> link_between;
+    std::vector<int32_t> link_between = {};
 
     int32_t lane_count() const { return int32_t(domain_of_lane.size()); }
 };
@@ -69,9 +69,9 @@ LEAT_API std::string_view name_of(PlacementRule rule);
 struct PlacementOptions {
     static constexpr int64_t kStepsBySize = -1;
 
-    std::vector<PlacementRule> rules;     // the starting points; empty: all
-    int64_t search_steps = kStepsBySize;  // schedules that local search may evaluate; 0: none
-    uint64_t seed = 1;                    // of the local search
+    std::vector<PlacementRule> rules = {};  // the starting points; empty: all
+    int64_t search_steps = kStepsBySize;    // schedules that local search may evaluate; 0: none
+    uint64_t seed = 1;                      // of the local search
     // At last a branch and bound of at most so many steps, for problems of up to 20 tasks; 0: none.
     int64_t exact_steps = 0;
 };
@@ -86,11 +86,11 @@ struct Transfer {
 };
 
 struct Schedule {
-    std::vector<int32_t> lane_of_task;
-    std::vector<double> start_ns;                     // [task]
-    std::vector<double> finish_ns;                    // [task]
-    std::vector<std::vector<int32_t>> order_of_lane;  // [lane]: tasks as the lane runs them
-    std::vector<Transfer> transfers;                  // in order of start
+    std::vector<int32_t> lane_of_task = {};
+    std::vector<double> start_ns = {};                     // [task]
+    std::vector<double> finish_ns = {};                    // [task]
+    std::vector<std::vector<int32_t>> order_of_lane = {};  // [lane]: tasks as the lane runs them
+    std::vector<Transfer> transfers = {};                  // in order of start
     double makespan_ns = 0;
     PlacementRule rule = PlacementRule::kHeft;  // the best starting point
     double rule_makespan_ns = 0;                // its makespan, before local search

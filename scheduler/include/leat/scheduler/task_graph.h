@@ -25,6 +25,9 @@
 // runs. Two runs of one graph or instance at once: one of them gets kBusy; make_instance() gives
 // values of their own to runs at the same time.
 // Ownership: a graph owns its callables and values; a sub-graph belongs to the graph it is part of.
+// Exceptions: in programs built with -fno-exceptions set() and take() do not catch what moving a
+// value throws all the same, std::bad_alloc. Where a program has files of both kinds, that may hold
+// for all of them.
 #pragma once
 
 #include <array>
@@ -226,7 +229,7 @@ struct TaskGraph::ControlSpec {
         NodeRef result;
     };
 
-    ControlSpec(Control control, const detail::ValueType& type) : control(control), type(type) {}
+    ControlSpec(Control what, const detail::ValueType& value) : control(what), type(value) {}
 
     template <class Signature>
     void add(Subgraph<Signature>& body) {

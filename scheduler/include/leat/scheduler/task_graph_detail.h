@@ -53,8 +53,8 @@ struct NodeCall {
 // For a catch block: that moving a value threw, and what.
 LEAT_API Status caught_by_caller() noexcept;
 
-// What `make`, which moves a value, returns; what it threw becomes a Status. In a program without
-// exceptions nothing throws.
+// What `make`, which moves a value, returns; what it threw becomes a Status. Where this is compiled
+// without exceptions, one that passes by all the same (std::bad_alloc) is not caught here.
 template <class Make>
 std::invoke_result_t<Make> guarded(const Make& make) {
 #if defined(__cpp_exceptions)

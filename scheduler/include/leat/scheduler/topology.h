@@ -12,13 +12,13 @@
 namespace leat::scheduler {
 
 struct HostTopology {
-    std::string cpu_name;            // empty if unknown
-    int hardware_cpus = 1;           // online in the machine
-    std::vector<int> affinity_cpus;  // OS indices in the affinity mask, ascending; never empty
-    double quota_cpus = 0;           // least cgroup quota (v1 and v2) over all ancestors; 0: none
-    std::string quota_file;          // where it was found
-    int numa_nodes = 1;              // that have CPUs
-    int memory_nodes = 1;            // that have memory
+    std::string cpu_name = {};            // empty if unknown
+    int hardware_cpus = 1;                // online in the machine
+    std::vector<int> affinity_cpus = {};  // OS indices in the affinity mask, ascending; never empty
+    double quota_cpus = 0;        // least cgroup quota (v1 and v2) over all ancestors; 0: none
+    std::string quota_file = {};  // where it was found
+    int numa_nodes = 1;           // that have CPUs
+    int memory_nodes = 1;         // that have memory
 };
 
 // CPUs that the calling thread may run on, of machines of any size.
@@ -34,8 +34,8 @@ enum class DomainGranularity : uint8_t { kAuto, kPackage, kNode, kLevel3Cache, k
 
 // CPUs that share memory of their own: in general those of a NUMA node.
 struct ComputeDomain {
-    int numa_node = 0;      // OS index; of most of the CPUs if there are several
-    std::vector<int> cpus;  // OS indices, ascending; disjoint from those of other domains
+    int numa_node = 0;           // OS index; of most of the CPUs if there are several
+    std::vector<int> cpus = {};  // OS indices, ascending; disjoint from those of other domains
     // OS indices of all nodes that serve these CPUs, ascending.
     std::vector<int> memory_nodes = {};
 };
