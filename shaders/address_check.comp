@@ -1,7 +1,7 @@
 // No kernel: functions that the backend links into kernels whose addresses it checks
-// (src/backends/vulkan/checked_spirv.h), and a main() that only keeps them. In such kernels
+// (src/backends/vulkan/shader/checked_spirv.h), and a main() that only keeps them. In such kernels
 // push.parameters is the address of an AccessRules, whose layout is that of
-// src/backends/vulkan/address_rules.h.
+// src/backends/vulkan/record/address_rules.h.
 //
 // Parameters are `const`, so that they are passed as values.
 #version 460

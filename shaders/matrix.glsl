@@ -3,7 +3,7 @@
 // kMatrixM x kMatrixN floats or ints. A and B come from `tiles`, kUnitNumbers numbers an element; a line
 // of an operand's tile is dense in one of its axes. Sums go to `results`.
 //
-// Built for GL_NV_cooperative_matrix, which src/backends/vulkan/matrix_spirv.h makes
+// Built for GL_NV_cooperative_matrix, which src/backends/vulkan/shader/matrix_spirv.h makes
 // SPV_KHR_cooperative_matrix of. With -DEMULATED by ordinary instructions, for devices without.
 layout(constant_id = 1) const uint kMatrixM = 16;
 layout(constant_id = 2) const uint kMatrixN = 16;

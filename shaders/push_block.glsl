@@ -1,4 +1,4 @@
-// The one block of push constants that every kernel has, 128 bytes; src/backends/vulkan/recording.h
+// The one block of push constants that every kernel has, 128 bytes; src/backends/vulkan/record/recording.h
 // fills it. Tensors are reached by addresses; a kernel with windows has some of them as texel buffers
 // instead, and their addresses here all the same. Included after the workgroup's size is declared, or
 // gl_WorkGroupSize would be that of no declaration, 1.

@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "base/error.h"
 #include "base/round_up.h"
 #include "ops/attention/attention_vulkan.h"

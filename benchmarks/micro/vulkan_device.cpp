@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "backends/vulkan/device_choice.h"
+#include "backends/vulkan/device/device_choice.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/queue.h"
-#include "backends/vulkan/recording.h"
+#include "backends/vulkan/device/queue.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/recording.h"
 
 namespace leat::vulkan {
 

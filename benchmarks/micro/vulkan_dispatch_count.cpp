@@ -1,6 +1,6 @@
 #include "vulkan_dispatch_count.h"
 
-#include "backends/vulkan/plugin/program.h"
+#include "backends/vulkan/plugin/lower/program.h"
 #include "base/error.h"
 #include "passes/pipeline.h"
 #include "zoo/zoo.h"

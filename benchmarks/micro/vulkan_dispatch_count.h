@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "leat/graph.h"
 #include "leat/status.h"
 

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
-#include "backends/vulkan/recording.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/list_writer.h"
+#include "backends/vulkan/record/recording.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "base/round_up.h"

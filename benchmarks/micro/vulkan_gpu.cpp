@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
-#include "backends/vulkan/staging_ring.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/memory/staging_ring.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "base/error.h"
 #include "graph/op_def.h"
 #include "vulkan_device.h"

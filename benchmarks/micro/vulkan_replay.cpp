@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/command_pool.h"
-#include "backends/vulkan/recording.h"
+#include "backends/vulkan/record/command_pool.h"
+#include "backends/vulkan/record/recording.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "empty.spv.h"

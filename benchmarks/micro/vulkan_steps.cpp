@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/plugin/program.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/plugin/lower/program.h"
 #include "base/error.h"
 #include "base/round_up.h"
 #include "passes/pipeline.h"

@@ -1,7 +1,7 @@
 // The Vulkan kernels of all operators, from the list in meson.build.
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat {
 

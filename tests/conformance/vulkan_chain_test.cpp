@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"

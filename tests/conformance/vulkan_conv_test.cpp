@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "conformance/vulkan_kernel_run.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "support/vulkan_rig.h"

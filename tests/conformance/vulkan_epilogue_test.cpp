@@ -2,9 +2,9 @@
 // every kernel that takes them, every element type.
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/glsl_compiler.h"
-#include "backends/vulkan/list_writer.h"
-#include "backends/vulkan/matrix_spirv.h"
+#include "backends/vulkan/record/list_writer.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
+#include "backends/vulkan/shader/matrix_spirv.h"
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"
 #include "conformance/vulkan_kernel_run.h"

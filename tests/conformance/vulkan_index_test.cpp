@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "leat/tensor.h"
 #include "support/vulkan_rig.h"
 

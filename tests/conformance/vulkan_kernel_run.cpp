@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "base/round_up.h"
 #include "ops/elementwise/element_access.h"
 

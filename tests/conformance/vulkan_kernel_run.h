@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "graph/op_def.h"
 #include "leat/tensor.h"
 #include "support/vulkan_rig.h"

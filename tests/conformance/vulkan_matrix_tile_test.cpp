@@ -5,8 +5,8 @@
 
 #include <tuple>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "conformance/reference_node.h"
 #include "conformance/vulkan_kernel_run.h"
 #include "ops/conv/conv_problem_vulkan.h"

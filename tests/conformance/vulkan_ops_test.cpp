@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "base/round_up.h"
 #include "conformance/op_difference.h"
 #include "conformance/op_run.h"

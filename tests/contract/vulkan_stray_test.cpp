@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "backends/plugin/host_services.h"
-#include "backends/vulkan/instance.h"
-#include "backends/vulkan/loader.h"
+#include "backends/vulkan/device/instance.h"
+#include "backends/vulkan/device/loader.h"
+#include "backends/vulkan/device/tier.h"
 #include "backends/vulkan/plugin/vulkan_instance.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
-#include "backends/vulkan/tier.h"
 #include "base/error.h"
 #include "support/vulkan_machine.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/vulkan/loader.h"
-#include "backends/vulkan/tier.h"
+#include "backends/vulkan/device/loader.h"
+#include "backends/vulkan/device/tier.h"
 #include "base/error.h"
 
 namespace leat::vulkan {

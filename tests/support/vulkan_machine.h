@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/device.h"
+#include "backends/vulkan/device/device.h"
 
 namespace leat::vulkan {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "backends/vulkan/hazard_check.h"
+#include "backends/vulkan/record/hazard_check.h"
 #include "base/error.h"
 #include "base/round_up.h"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/recording.h"
-#include "backends/vulkan/staging_ring.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/memory/staging_ring.h"
+#include "backends/vulkan/record/recording.h"
 #include "support/vulkan_machine.h"
 
 namespace leat::vulkan {

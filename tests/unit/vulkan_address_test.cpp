@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/checked_spirv.h"
-#include "backends/vulkan/glsl_compiler.h"
-#include "backends/vulkan/matrix_spirv.h"
-#include "backends/vulkan/spirv.h"
+#include "backends/vulkan/shader/checked_spirv.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
+#include "backends/vulkan/shader/matrix_spirv.h"
+#include "backends/vulkan/shader/spirv.h"
 #include "push_block.glsl.h"
 #include "support/vulkan_rig.h"
 

@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "backends/vulkan/call_result.h"
-#include "backends/vulkan/device_choice.h"
-#include "backends/vulkan/tier.h"
+#include "backends/vulkan/device/call_result.h"
+#include "backends/vulkan/device/device_choice.h"
+#include "backends/vulkan/device/tier.h"
 #include "support/vulkan_machine.h"
 
 namespace leat::vulkan {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <thread>
 
-#include "backends/vulkan/glsl_compiler.h"
-#include "backends/vulkan/spirv_reduction.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
+#include "backends/vulkan/shader/spirv_reduction.h"
 #include "base/disk_cache.h"
 #include "support/scratch_folder.h"
 

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/device.h"
-#include "backends/vulkan/glsl_compiler.h"
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/list_writer.h"
-#include "backends/vulkan/shader_features.h"
+#include "backends/vulkan/device/device.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/record/list_writer.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
+#include "backends/vulkan/shader/shader_features.h"
 
 namespace leat::vulkan {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
 
 namespace leat::vulkan {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
-#include "backends/vulkan/barrier_plan.h"
-#include "backends/vulkan/hazard_check.h"
+#include "backends/vulkan/record/barrier_plan.h"
+#include "backends/vulkan/record/hazard_check.h"
 
 namespace leat::vulkan {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {

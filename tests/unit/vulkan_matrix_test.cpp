@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/matrix_spirv.h"
-#include "backends/vulkan/shaders.h"
-#include "backends/vulkan/spirv.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/shader/matrix_spirv.h"
+#include "backends/vulkan/shader/shaders.h"
+#include "backends/vulkan/shader/spirv.h"
 
 namespace leat::vulkan {
 namespace {

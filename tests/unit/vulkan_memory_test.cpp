@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "backends/vulkan/arena.h"
-#include "backends/vulkan/memory_types.h"
-#include "backends/vulkan/staging_ring.h"
+#include "backends/vulkan/memory/arena.h"
+#include "backends/vulkan/memory/memory_types.h"
+#include "backends/vulkan/memory/staging_ring.h"
 #include "support/vulkan_machine.h"
 
 namespace leat::vulkan {

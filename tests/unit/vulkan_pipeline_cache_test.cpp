@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/pipeline_warmer.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/kernel/pipeline_warmer.h"
 #include "support/scratch_folder.h"
 #include "support/vulkan_rig.h"
 

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "backends/vulkan/command_pool.h"
-#include "backends/vulkan/queue.h"
-#include "backends/vulkan/waiter.h"
+#include "backends/vulkan/device/queue.h"
+#include "backends/vulkan/device/waiter.h"
+#include "backends/vulkan/record/command_pool.h"
 #include "support/process_cpu.h"
 #include "support/vulkan_machine.h"
 

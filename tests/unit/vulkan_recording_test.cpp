@@ -10,8 +10,8 @@
 #include <random>
 #include <thread>
 
-#include "backends/vulkan/list_writer.h"
-#include "backends/vulkan/waiter.h"
+#include "backends/vulkan/device/waiter.h"
+#include "backends/vulkan/record/list_writer.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {

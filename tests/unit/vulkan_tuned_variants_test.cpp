@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/tuned_variants.h"
+#include "backends/vulkan/shader/tuned_variants.h"
 #include "support/scratch_folder.h"
 
 namespace leat::vulkan {

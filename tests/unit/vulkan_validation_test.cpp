@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "backends/vulkan/barrier_plan.h"
+#include "backends/vulkan/record/barrier_plan.h"
 #include "support/vulkan_rig.h"
 
 namespace leat::vulkan {

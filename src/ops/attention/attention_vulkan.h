@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "ops/window_vulkan.h"
 
 namespace leat::vulkan {

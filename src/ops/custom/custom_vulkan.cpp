@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "backends/vulkan/glsl_compiler.h"
+#include "backends/vulkan/shader/glsl_compiler.h"
 #include "base/error.h"
 #include "base/round_up.h"
 #include "base/trimmed.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat {
 class DiskCache;

@@ -9,7 +9,7 @@
 #include "attention_problem.glsl.h"
 #include "attention_shared_tile.comp.h"
 #include "attention_subgroup_tile.comp.h"
-#include "backends/vulkan/shaders.h"
+#include "backends/vulkan/shader/shaders.h"
 #include "base/error.h"
 #include "conv_general.comp.h"
 #include "conv_matrix_tile.comp.h"

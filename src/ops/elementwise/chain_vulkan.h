@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "ops/elementwise/element_access.h"
 
 namespace leat::vulkan {

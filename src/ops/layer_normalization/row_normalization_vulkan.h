@@ -1,7 +1,7 @@
 // The shader row_normalization, which LayerNormalization and InstanceNormalization share.
 #pragma once
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

@@ -1,7 +1,7 @@
 // Sums of i32 to bytes on Vulkan devices: the shader requantize.
 #pragma once
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

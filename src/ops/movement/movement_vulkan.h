@@ -2,7 +2,7 @@
 // command where both sides are contiguous.
 #pragma once
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 
 namespace leat::vulkan {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "ops/reduce/reduce.h"
 
 namespace leat::vulkan {

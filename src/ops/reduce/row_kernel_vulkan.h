@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "ops/type_checks.h"
 
 namespace leat::vulkan {

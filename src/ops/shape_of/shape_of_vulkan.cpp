@@ -1,5 +1,5 @@
 // The results follow from shapes, so an executor that folds them runs no kernel.
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "base/error.h"
 #include "ops/shape_of/shape_of.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "backends/lowered/registered_operators.h"
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
 #include "ops/custom/custom_vulkan.h"
 
 namespace leat::vulkan {

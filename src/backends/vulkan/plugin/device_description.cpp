@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/vulkan/device_choice.h"
-#include "backends/vulkan/device_info.h"
-#include "backends/vulkan/instance.h"
-#include "backends/vulkan/loader.h"
-#include "backends/vulkan/tier.h"
+#include "backends/vulkan/device/device_choice.h"
+#include "backends/vulkan/device/device_info.h"
+#include "backends/vulkan/device/instance.h"
+#include "backends/vulkan/device/loader.h"
+#include "backends/vulkan/device/tier.h"
 #include "base/json.h"
 
 namespace leat::vulkan {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/vulkan/arena.h"
+#include "backends/vulkan/memory/arena.h"
 
 namespace leat::vulkan {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "backends/vulkan/arena.h"
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/kernel/kernel.h"
+#include "backends/vulkan/memory/arena.h"
 
 namespace leat::vulkan {
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <utility>
 
-#include "backends/vulkan/driver_cache.h"
-#include "backends/vulkan/list_writer.h"
+#include "backends/vulkan/device/driver_cache.h"
 #include "backends/vulkan/plugin/failure.h"
 #include "backends/vulkan/plugin/tunable_kernels.h"
-#include "backends/vulkan/recording.h"
+#include "backends/vulkan/record/list_writer.h"
+#include "backends/vulkan/record/recording.h"
 
 namespace leat::vulkan {
 namespace {

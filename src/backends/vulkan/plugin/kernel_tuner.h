@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backends/vulkan/plugin/lazy_device.h"
-#include "backends/vulkan/tuned_variants.h"
+#include "backends/vulkan/shader/tuned_variants.h"
 
 namespace leat::vulkan {
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "backends/vulkan/memory_types.h"
+#include "backends/vulkan/memory/memory_types.h"
 #include "backends/vulkan/plugin/failure.h"
-#include "backends/vulkan/shader_features.h"
+#include "backends/vulkan/shader/shader_features.h"
 
 namespace leat::vulkan {
 namespace {

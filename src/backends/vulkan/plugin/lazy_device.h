@@ -7,13 +7,13 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/vulkan/device.h"
-#include "backends/vulkan/kernel.h"
+#include "backends/vulkan/device/device.h"
+#include "backends/vulkan/device/queue.h"
+#include "backends/vulkan/device/waiter.h"
+#include "backends/vulkan/kernel/kernel.h"
+#include "backends/vulkan/memory/staging_ring.h"
 #include "backends/vulkan/plugin/pipeline_cache.h"
 #include "backends/vulkan/plugin/settings.h"
-#include "backends/vulkan/queue.h"
-#include "backends/vulkan/staging_ring.h"
-#include "backends/vulkan/waiter.h"
 
 namespace leat::vulkan {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/vulkan/kernel.h"
-#include "backends/vulkan/kernel_pipeline.h"
-#include "backends/vulkan/pipeline_warmer.h"
+#include "backends/vulkan/kernel/kernel.h"
+#include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "backends/vulkan/kernel/pipeline_warmer.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {

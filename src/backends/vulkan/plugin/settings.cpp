@@ -8,7 +8,7 @@
 #include <limits>
 #include <string_view>
 
-#include "backends/vulkan/shader_features.h"
+#include "backends/vulkan/shader/shader_features.h"
 
 namespace leat::vulkan {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/queues/transfer.h"
-#include "backends/vulkan/command_pool.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/record/command_pool.h"
 
 namespace leat::vulkan {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/tuned_variants.h"
+#include "backends/vulkan/shader/tuned_variants.h"
 
 namespace leat::vulkan {
 

@@ -6,7 +6,7 @@
 #include "backends/lowered/last_program.h"
 #include "backends/lowered/lowered_executable.h"
 #include "backends/vulkan/plugin/lazy_device.h"
-#include "backends/vulkan/plugin/program.h"
+#include "backends/vulkan/plugin/lower/program.h"
 
 namespace leat::vulkan {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/vulkan/hazard_check.h"
 #include "backends/vulkan/plugin/failure.h"
+#include "backends/vulkan/record/hazard_check.h"
 #include "base/round_up.h"
 
 namespace leat::vulkan {

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "backends/vulkan/barrier_plan.h"
 #include "backends/vulkan/plugin/index_reports.h"
-#include "backends/vulkan/plugin/program.h"
-#include "backends/vulkan/plugin/relocation.h"
+#include "backends/vulkan/plugin/lower/program.h"
+#include "backends/vulkan/plugin/lower/relocation.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
 #include "backends/vulkan/plugin/work.h"
-#include "backends/vulkan/recording.h"
+#include "backends/vulkan/record/barrier_plan.h"
+#include "backends/vulkan/record/recording.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backends/vulkan/arena.h"
+#include "backends/vulkan/memory/arena.h"
 #include "backends/vulkan/plugin/lazy_device.h"
 #include "leat/plugin_backend.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backends/vulkan/queue.h"
+#include "backends/vulkan/device/queue.h"
 
 namespace leat::vulkan {
 
