@@ -20,8 +20,8 @@
 
 #include "base/split_mix.h"
 #include "leat/leat.h"
-#include "partition/operator_split.h"
 #include "partition/partition.h"
+#include "partition/split/operator_split.h"
 #include "passes/pipeline.h"
 #include "runtime/assumed_shapes.h"
 #include "runtime/cost_placement.h"

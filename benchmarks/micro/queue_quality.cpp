@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "partition/queue_partition.h"
+#include "partition/queue/queue_partition.h"
 #include "ratios.h"
 #include "support/exact_queues.h"
 #include "support/partition_corpus.h"

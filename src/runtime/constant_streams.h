@@ -1,5 +1,6 @@
 // ConstantStreams: the constants that each run copies to a device, as a placement decided them
-// (src/partition/streamed_constants.h), in terms of the graph's nodes. Parts have them as operands.
+// (src/partition/stream/streamed_constants.h), in terms of the graph's nodes. Parts have them as
+// operands.
 #pragma once
 
 #include <cstdint>

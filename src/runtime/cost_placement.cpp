@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "partition/queue_partition.h"
-#include "partition/streaming_search.h"
+#include "partition/queue/queue_partition.h"
+#include "partition/stream/streaming_search.h"
 #include "runtime/graph_problem.h"
 
 namespace leat {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "partition/split_shares.h"
+#include "partition/split/split_shares.h"
 
 namespace leat {
 namespace {

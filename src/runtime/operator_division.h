@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "graph/graph_data.h"
-#include "partition/operator_split.h"
 #include "partition/partition.h"
+#include "partition/split/operator_split.h"
 #include "runtime/cost_placement.h"
 #include "runtime/device_costs.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/operator_split.h"
+#include "partition/split/operator_split.h"
 #include "passes/node_history.h"
 
 namespace leat {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "graph/graph_data.h"
-#include "partition/operator_split.h"
 #include "partition/partition.h"
 #include "partition/plugin_constants.h"
+#include "partition/split/operator_split.h"
 #include "passes/node_history.h"
 #include "runtime/constant_streams.h"
 #include "runtime/cost_placement.h"

@@ -1,5 +1,5 @@
 // The exact optimum of small problems with parts on the Runtime's queues, and a simulator of them:
-// by the rules that src/partition/queue_schedule.h states, without any code of the library.
+// by the rules that src/partition/queue/queue_schedule.h states, without any code of the library.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/queue_schedule.h"
+#include "partition/queue/queue_schedule.h"
 
 namespace leat {
 

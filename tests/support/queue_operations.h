@@ -1,5 +1,5 @@
 // What the Runtime's queues have to do for a partition, by the rules that
-// src/partition/queue_schedule.h states, without any code of the library.
+// src/partition/queue/queue_schedule.h states, without any code of the library.
 #pragma once
 
 #include <cstdint>

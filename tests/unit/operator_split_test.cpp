@@ -1,7 +1,7 @@
 // Operators divided into shards: which axes they have, that shards give the bits of the whole
 // operator on the reference and the CPU kernels, and what the divided graph looks like. Shares of
 // several lanes.
-#include "partition/operator_split.h"
+#include "partition/split/operator_split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <set>
 
 #include "leat/leat.h"
-#include "partition/split_shares.h"
+#include "partition/split/split_shares.h"
 #include "runtime/operator_division.h"
 #include "support/random_inputs.h"
 #include "support/random_tensor.h"

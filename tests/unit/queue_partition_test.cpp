@@ -1,6 +1,6 @@
 // Placements by the Runtime's queues against the exact optimum, which shares no code with them, and
 // against simple rules.
-#include "partition/queue_partition.h"
+#include "partition/queue/queue_partition.h"
 
 #include <gtest/gtest.h>
 

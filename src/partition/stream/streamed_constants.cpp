@@ -1,4 +1,4 @@
-#include "partition/streamed_constants.h"
+#include "partition/stream/streamed_constants.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,12 @@
-#include "partition/partition_enumeration.h"
+#include "partition/queue/partition_enumeration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "partition/placement_bounds.h"
-#include "partition/queue_windows.h"
+#include "partition/queue/placement_bounds.h"
+#include "partition/queue/queue_windows.h"
 
 namespace leat {
 namespace {

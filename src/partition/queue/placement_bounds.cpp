@@ -1,4 +1,4 @@
-#include "partition/placement_bounds.h"
+#include "partition/queue/placement_bounds.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "partition/cost_partition.h"
-#include "partition/queue_schedule.h"
-#include "partition/streamed_constants.h"
+#include "partition/queue/queue_schedule.h"
+#include "partition/stream/streamed_constants.h"
 
 namespace leat {
 

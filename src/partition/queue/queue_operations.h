@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "partition/partition_problem.h"
-#include "partition/queue_schedule.h"
+#include "partition/queue/queue_schedule.h"
 
 namespace leat {
 

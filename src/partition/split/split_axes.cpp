@@ -1,4 +1,4 @@
-#include "partition/split_axes.h"
+#include "partition/split/split_axes.h"
 
 #include <algorithm>
 #include <utility>

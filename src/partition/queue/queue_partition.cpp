@@ -1,4 +1,4 @@
-#include "partition/queue_partition.h"
+#include "partition/queue/queue_partition.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "partition/part_moves.h"
-#include "partition/partition_enumeration.h"
-#include "partition/stage_partitions.h"
+#include "partition/queue/partition_enumeration.h"
+#include "partition/stream/stage_partitions.h"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/queue_operations.h"
+#include "partition/queue/queue_operations.h"
 
 namespace leat {
 

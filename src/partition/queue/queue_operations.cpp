@@ -1,4 +1,4 @@
-#include "partition/queue_operations.h"
+#include "partition/queue/queue_operations.h"
 
 #include <algorithm>
 

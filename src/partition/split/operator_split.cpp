@@ -1,4 +1,4 @@
-#include "partition/operator_split.h"
+#include "partition/split/operator_split.h"
 
 #include <fmt/core.h>
 

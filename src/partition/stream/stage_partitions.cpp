@@ -1,4 +1,4 @@
-#include "partition/stage_partitions.h"
+#include "partition/stream/stage_partitions.h"
 
 #include <algorithm>
 #include <cmath>

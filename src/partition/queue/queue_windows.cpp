@@ -1,4 +1,4 @@
-#include "partition/queue_windows.h"
+#include "partition/queue/queue_windows.h"
 
 #include <algorithm>
 #include <bit>

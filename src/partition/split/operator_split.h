@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "graph/graph_data.h"
-#include "partition/split_axes.h"
+#include "partition/split/split_axes.h"
 
 namespace leat {
 

@@ -1,4 +1,4 @@
-#include "partition/split_shares.h"
+#include "partition/split/split_shares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "partition/queue_schedule.h"
+#include "partition/queue/queue_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/whole_ns.h"
-#include "partition/queue_operations.h"
-#include "partition/stream_schedule.h"
-#include "partition/streamed_constants.h"
+#include "partition/queue/queue_operations.h"
+#include "partition/stream/stream_schedule.h"
+#include "partition/stream/streamed_constants.h"
 
 namespace leat {
 namespace {

@@ -15,7 +15,7 @@
 #include "leat/placement_report.h"
 #include "leat/status.h"
 #include "partition/cost_partition.h"
-#include "partition/queue_schedule.h"
+#include "partition/queue/queue_schedule.h"
 
 namespace leat {
 

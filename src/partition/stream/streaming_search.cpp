@@ -1,10 +1,10 @@
-#include "partition/streaming_search.h"
+#include "partition/stream/streaming_search.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
-#include "partition/stage_partitions.h"
+#include "partition/stream/stage_partitions.h"
 
 namespace leat {
 namespace {

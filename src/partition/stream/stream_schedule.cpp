@@ -1,4 +1,4 @@
-#include "partition/stream_schedule.h"
+#include "partition/stream/stream_schedule.h"
 
 #include <algorithm>
 #include <deque>
