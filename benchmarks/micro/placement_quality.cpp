@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "leat/scheduler/placement.h"
-#include "local_search.h"
+#include "placement/local_search.h"
+#include "placement/placement_portfolio.h"
 #include "placement_best_known.h"
-#include "placement_portfolio.h"
 #include "placement_tuning_known.h"
 #include "support/exact_placement.h"
 #include "support/placement_corpus.h"

@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
-#include "compiled_run.h"
-#include "crew.h"
-#include "dynamic_run.h"
-#include "inline_run.h"
+#include "gears/compiled_run.h"
+#include "gears/dynamic_run.h"
+#include "gears/inline_run.h"
+#include "gears/program_impl.h"
 #include "leat/scheduler/run_bell.h"
-#include "program_impl.h"
 #include "range_run.h"
+#include "threads/crew.h"
 
 namespace leat::scheduler {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "active_run.h"
-#include "crew.h"
-#include "handover.h"
+#include "gears/active_run.h"
+#include "threads/crew.h"
+#include "threads/handover.h"
 
 namespace leat::scheduler {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "exact_search.h"
+#include "placement/exact_search.h"
 
 namespace leat::scheduler {
 

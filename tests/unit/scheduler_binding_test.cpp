@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
-#include "cpu_mask.h"
-#include "helper_binding.h"
-#include "helper_thread.h"
+#include "threads/helper_binding.h"
+#include "threads/helper_thread.h"
+#include "topology/cpu_mask.h"
 
 namespace leat::scheduler {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "domain_stacks.h"
-#include "dynamic_program.h"
+#include "gears/domain_stacks.h"
+#include "gears/dynamic_program.h"
 #include "leat/scheduler/executor.h"
 #include "leat/scheduler/task_graph.h"
 

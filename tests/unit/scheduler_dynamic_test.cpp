@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "dynamic_program.h"
+#include "gears/dynamic_program.h"
+#include "gears/private_stack.h"
+#include "gears/ready_deque.h"
+#include "gears/token_inbox.h"
 #include "leat/scheduler/executor.h"
 #include "leat/scheduler/run_bell.h"
-#include "private_stack.h"
-#include "ready_deque.h"
-#include "token_inbox.h"
 
 namespace leat::scheduler {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "leat/scheduler/placement.h"
-#include "list_scheduling.h"
-#include "local_search.h"
-#include "placement_model.h"
-#include "placement_sequence.h"
+#include "placement/list_scheduling.h"
+#include "placement/local_search.h"
+#include "placement/placement_model.h"
+#include "placement/placement_sequence.h"
 #include "support/placement_corpus.h"
 
 namespace leat::scheduler {

@@ -14,9 +14,9 @@
 
 #include "../support/recorded_machine_test.h"
 #include "../support/topology_xml.h"
-#include "cpu_list.h"
 #include "leat/scheduler/topology.h"
-#include "topology_sources.h"
+#include "topology/cpu_list.h"
+#include "topology/topology_sources.h"
 
 namespace leat::scheduler {
 namespace {

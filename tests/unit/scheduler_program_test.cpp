@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "gears/wait_reduction.h"
 #include "leat/scheduler/program.h"
 #include "support/step_program.h"
-#include "wait_reduction.h"
 
 namespace leat::scheduler {
 namespace {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "pacer.h"
-#include "spin.h"
+#include "threads/pacer.h"
+#include "threads/spin.h"
 
 namespace leat::scheduler {
 namespace {
