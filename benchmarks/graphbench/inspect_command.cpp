@@ -102,10 +102,6 @@ std::string run_ahead_text(int run_ahead) {
     }
 }
 
-std::string window_text(int edges) {
-    return edges == CompileOptions::kUnlimitedWindow ? "unlimited" : std::to_string(edges);
-}
-
 // Lines of it; none where no device has any.
 std::string device_memory_text(const PlanReport& plan) {
     std::string text;
@@ -149,16 +145,14 @@ std::string memory_text(const PlanReport& plan) {
                "        {} steps, {} tiles, {} buffers, planned in {:.2f} ms, memory {:.2f} and "
                "backends of "
                "devices {:.2f} of them\n"
-               "        steps {}, {} waits added for memory; window {}, {} edges with waits of "
-               "tiles\n",
+               "        steps {}, {} waits added for memory\n",
                format_bytes(double(plan.arena_bytes)), plan.arena_bytes,
                format_bytes(double(plan.lower_bound_bytes)), 100 * fragmentation(plan),
                format_bytes(double(plan.serial_bound_bytes)),
                format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count,
                plan.buffers.size(), double(plan.plan_time_ns) * 1e-6,
                double(plan.memory_time_ns) * 1e-6, double(plan.backend_time_ns) * 1e-6,
-               run_ahead_text(plan.run_ahead), plan.added_waits, window_text(plan.tile_window),
-               plan.tile_waits) +
+               run_ahead_text(plan.run_ahead), plan.added_waits) +
            device_memory_text(plan) + memory_as_text(plan);
 }
 
@@ -170,7 +164,6 @@ Json memory_json(const PlanReport& plan) {
     json.set("fragmentation", fragmentation(plan)).set("plan_ns", plan.plan_time_ns);
     json.set("memory_ns", plan.memory_time_ns).set("backend_ns", plan.backend_time_ns);
     json.set("run_ahead", plan.run_ahead);
-    json.set("tile_window", plan.tile_window).set("tile_waits", plan.tile_waits);
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
     json.set("transfers", plan.transfer_count).set("transfer_bytes", plan.transfer_bytes);
     json.set("device_memory", device_memory_json(plan));
@@ -194,17 +187,14 @@ Status add_memory_dial(const CompiledGraph& compiled,
     if (!dial.ok()) {
         return dial.error();
     }
-    Table table({"window", "steps run", "planned", "bytes", "lower bound", "waits of tiles",
-                 "waits added", "estimated ms"});
+    Table table({"steps run", "planned", "bytes", "lower bound", "waits added", "estimated ms"});
     Json rows = Json::array();
     for (const MemoryTradeOff& row : *dial) {
-        table.add({window_text(row.tile_window), run_ahead_text(row.run_ahead),
-                   format_bytes(double(row.arena_bytes)), std::to_string(row.arena_bytes),
-                   format_bytes(double(row.lower_bound_bytes)), std::to_string(row.tile_waits),
+        table.add({run_ahead_text(row.run_ahead), format_bytes(double(row.arena_bytes)),
+                   std::to_string(row.arena_bytes), format_bytes(double(row.lower_bound_bytes)),
                    std::to_string(row.added_waits),
                    fmt::format("{:.3f}", row.estimated_ns * 1e-6)});
         Json entry = Json::object();
-        entry.set("tile_window", row.tile_window).set("tile_waits", row.tile_waits);
         entry.set("run_ahead", row.run_ahead).set("planned_bytes", row.arena_bytes);
         entry.set("lower_bound_bytes", row.lower_bound_bytes);
         entry.set("added_waits", row.added_waits).set("estimated_ns", row.estimated_ns);

@@ -77,8 +77,6 @@ constexpr OptionInfo kOptions[] = {
     {"optimize", kChoice, "on|off", "on", kCompiles | kConformance, false, "graph passes"},
     {"memory-limit", OptionKind::kBytes, "2GiB", "", kCompiles, false,
      "compile fails beyond it, with numbers"},
-    {"tile-window", kText, "N|unlimited", "0", kCompiles | kConformance, false,
-     "data edges across which tiles need not wait for whole operators"},
     // how long
     {"warmup", kText, "auto|N|MSms", "auto", kBench, false,
      "runs or milliseconds; auto: until the median settles, at most 2 s"},

@@ -129,18 +129,6 @@ std::string backends_of(const Options& options) {
     return of_path.empty() ? options.text("backend") : of_path;
 }
 
-Result<int> tile_window(const std::string& text) {
-    if (text == "unlimited") {
-        return CompileOptions::kUnlimitedWindow;
-    }
-    const std::optional<int64_t> edges = parse_integer(text);
-    if (!edges || *edges < 0 || *edges > CompileOptions::kUnlimitedWindow) {
-        return invalid_argument("--tile-window is '{}'; needed: a number of edges or 'unlimited'",
-                                text);
-    }
-    return int(*edges);
-}
-
 namespace {
 
 // Names of nodes may have '=' in them, those of devices have none.
@@ -203,7 +191,6 @@ Result<CompileOptions> compile_options(const Options& options) {
     compile.calibrate = options.flag("calibrate") ? Calibrate::kMissing : Calibrate::kNever;
     compile.memory_limit_bytes = options.bytes("memory-limit");
     compile.optimize = options.text("optimize") != "off";
-    LEAT_ASSIGN_OR_RETURN(compile.tile_window, tile_window(options.text("tile-window")));
     for (const std::string& text : options.list("dim")) {
         LEAT_RETURN_IF_ERROR(read_dim(text, compile));
     }
@@ -221,9 +208,9 @@ Result<CompiledGraph> compile_target(const Runtime& runtime,
 
 Status check_options_of(const Target& target, const Options& options) {
     constexpr std::string_view kOfCompilation[] = {
-        "annotate", "backend",  "calibrate",  "device",       "device-configuration",
-        "divide",   "fallback", "in-flight",  "memory-limit", "optimize",
-        "place",    "place-by", "tile-window"};
+        "annotate", "backend",  "calibrate", "device",       "device-configuration",
+        "divide",   "fallback", "in-flight", "memory-limit", "optimize",
+        "place",    "place-by"};
     if (!target.is_compiled) {
         return {};
     }

@@ -176,8 +176,6 @@ struct DimBounds {
 };
 
 struct CompileOptions {
-    static constexpr int kUnlimitedWindow = std::numeric_limits<int>::max();
-
     // Devices by name, in order of preference: "cpu", "reference", and those of backends in shared
     // objects: "sim" (the first one), "vulkan:1", "vulkan:name~NVIDIA".
     std::string devices = "cpu";
@@ -233,11 +231,6 @@ struct CompileOptions {
     int requests_in_flight = 1;
     static constexpr int kMostInFlight = 64;
     int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
-    // With several workers, the data edges across which a tile may begin when the tiles that it
-    // needs are done, at most: 0, the default, lets no tile of an operator begin before those that
-    // it takes data from have ended. Larger windows shorten waiting and need more memory; with a
-    // limit, the largest one that fits is taken. [0, kUnlimitedWindow]
-    int tile_window = 0;
     // Steps run one after the other, parts on devices too, and every value has memory of its own:
     // the run that others are compared with.
     bool runs_serially = false;
@@ -265,13 +258,11 @@ struct BufferReport {
 
 // A plan with more or fewer waits: fewer bytes against steps that overlap.
 struct MemoryTradeOff {
-    int tile_window = 0;  // as CompileOptions::tile_window
     // Steps begin when all that stand so many places before them have ended; 1: one after the
     // other, 0: only data orders them.
     int run_ahead = 0;
     int64_t arena_bytes = 0;
     int64_t lower_bound_bytes = 0;
-    int64_t tile_waits = 0;   // data edges across which tiles wait for tiles
     int64_t added_waits = 0;  // between steps that data does not order
     double estimated_ns = 0;  // of a run on the runtime's threads
 };
@@ -297,8 +288,6 @@ struct PlanReport {
     int64_t lower_bound_bytes = 0;  // no plan is below, where as many steps overlap as may
     // The most bytes alive at once where steps run one after the other, in the order of the plan.
     int64_t serial_bound_bytes = 0;
-    int tile_window = 0;      // as CompileOptions::tile_window, of this plan
-    int64_t tile_waits = 0;   // data edges across which tiles wait for tiles
     int run_ahead = 0;        // as MemoryTradeOff::run_ahead; -1: there is one worker
     int64_t added_waits = 0;  // between steps that data does not order, for the memory they share
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse

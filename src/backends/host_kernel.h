@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "base/byte_range.h"
 #include "graph/op_def.h"
 
 namespace leat {
@@ -44,20 +43,9 @@ class HostKernel {
     // worker.
     virtual Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const = 0;
 
-    // What tiles [tile_begin, tile_end), at least one, may read of an input and write of output 0,
-    // counted from the operand's first byte: never less than they do. Nothing is said of operands
-    // of epilogue steps, which are read where output 0 is written.
-    virtual ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const;
-    virtual ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const;
-
-    int64_t column_tiles() const { return tile_count / tile_columns; }
-
     // Name of the implementation for profiles, for example "gemm_f32_14x32".
     std::string_view kernel_name;
     int64_t tile_count = 1;
-    // Tiles are so many runs of equal length one after the other, of which bytes_read and
-    // bytes_written say the same: each run has the same rows, and other columns of them.
-    int64_t tile_columns = 1;
     int64_t scratch_bytes = 0;  // per worker
     double cost_ns = 0;         // estimate for all tiles on one worker; 0: from OpDef::cost
     // False: outputs must not overlap inputs, whatever OpDef::in_place_inputs says.
@@ -70,15 +58,6 @@ class HostKernel {
     // True: errors of run() name the node that the kernel was prepared for, so it serves no other.
     bool names_node = false;
 };
-
-inline ByteRange HostKernel::bytes_read(size_t /*input*/,
-                                        int64_t /*tile_begin*/,
-                                        int64_t /*tile_end*/) const {
-    return kAllBytes;
-}
-inline ByteRange HostKernel::bytes_written(int64_t /*tile_begin*/, int64_t /*tile_end*/) const {
-    return kAllBytes;
-}
 
 // What the same node had in a plan for other shapes: a kernel made now may share with it what does
 // not depend on shapes, or only on those that have not changed. Its constants are the same ones.

@@ -171,31 +171,6 @@ WindowGeometry WindowGeometry::make(const Window& window, const Shape& input, co
     return geometry;
 }
 
-IndexRange WindowGeometry::positions_read(IndexRange windows) const {
-    const int64_t first_image = windows.begin / output_count();
-    const int64_t last_image = (windows.end - 1) / output_count();
-    if (first_image < last_image) {
-        return {first_image * input_count(), (last_image + 1) * input_count()};
-    }
-    // By the outermost axis that is one.
-    int axis = 0;
-    int64_t windows_each = output[1] * output[2];
-    int64_t positions_each = input[1] * input[2];
-    while (axis + 1 < kMaxSpatialRank && input[size_t(axis)] == 1 && output[size_t(axis)] == 1) {
-        ++axis;
-        windows_each /= output[size_t(axis)];
-        positions_each /= std::max<int64_t>(input[size_t(axis)], 1);
-    }
-    const auto a = size_t(axis);
-    const int64_t first = (windows.begin - first_image * output_count()) / windows_each;
-    const int64_t last = (windows.end - 1 - first_image * output_count()) / windows_each;
-    const int64_t begin = std::clamp<int64_t>(origin(axis, first), 0, input[a]);
-    const int64_t end =
-        std::clamp<int64_t>(origin(axis, last) + (kernel[a] - 1) * dilation[a] + 1, 0, input[a]);
-    const int64_t image = first_image * input_count();
-    return {image + begin * positions_each, image + std::max(begin, end) * positions_each};
-}
-
 IndexRange taps_inside(int64_t origin, int64_t step, int64_t taps, int64_t extent) {
     IndexRange range;
     range.begin = std::min(taps, divide_up(-origin, step));

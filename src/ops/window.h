@@ -75,9 +75,6 @@ struct WindowGeometry {
     int64_t origin(int axis, int64_t o) const {
         return o * stride[size_t(axis)] - pad_begin[size_t(axis)];
     }
-    // From the first to the last input position that windows [windows.begin, windows.end), at least
-    // one, may read; both counted in the order (n, d, h, w).
-    IndexRange positions_read(IndexRange windows) const;
 };
 // Taps t in [0, taps) with 0 <= origin + t * step < extent.
 IndexRange taps_inside(int64_t origin, int64_t step, int64_t taps, int64_t extent);

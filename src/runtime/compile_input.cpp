@@ -39,10 +39,6 @@ Status check_options(const CompileOptions& options) {
             return invalid_argument("{} is none of its enumerators", name);
         }
     }
-    if (options.tile_window < 0) {
-        return invalid_argument("tile_window is {}", options.tile_window)
-            .with_needed("at least 0 data edges");
-    }
     if (options.memory_limit_bytes < 0) {
         return invalid_argument("memory_limit_bytes is {}", options.memory_limit_bytes)
             .with_needed("a number of bytes, or 0 for no limit");

@@ -184,7 +184,6 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             domains.places() && !threads.home,
             cost_factors,
             options.is_traced,
-            options.runs_serially ? 0 : options.tile_window,
             {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
             parts,
             has_host_steps,

@@ -270,11 +270,9 @@ template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [devices, fallback, placement_policy, divide_operators, pins, device_configuration,
            calibrate, shapes, dims, dim_bounds, memory_limit_bytes, max_requests,
-           requests_in_flight, plan_cache_bytes, tile_window, runs_serially, optimize, is_traced] =
-        options;
+           requests_in_flight, plan_cache_bytes, runs_serially, optimize, is_traced] = options;
     archive(devices, pins, device_configuration, shapes, dims, dim_bounds, memory_limit_bytes,
-            max_requests, requests_in_flight, plan_cache_bytes, tile_window, runs_serially,
-            optimize, is_traced);
+            max_requests, requests_in_flight, plan_cache_bytes, runs_serially, optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);
     archive.enumerator(placement_policy, PlacementPolicy::kCost);
     archive.enumerator(divide_operators, DivideOperators::kChangingBits);
@@ -412,8 +410,8 @@ void fields(Archive& archive, SolvedLayout& solved) {
 }
 template <class Archive>
 void fields(Archive& archive, SolvedChoice& choice) {
-    auto& [tile_window, run_ahead, largest_result_bytes, copies_ahead, layout] = choice;
-    archive(tile_window, run_ahead, largest_result_bytes, copies_ahead, layout);
+    auto& [run_ahead, largest_result_bytes, copies_ahead, layout] = choice;
+    archive(run_ahead, largest_result_bytes, copies_ahead, layout);
 }
 template <class Archive>
 void fields(Archive& archive, PlanRecord& record) {

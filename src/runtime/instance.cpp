@@ -154,11 +154,8 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
 
 Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) {
     switch (task.kind) {
-        case StepTask::Kind::kWhole:
+        case StepTask::Kind::kHost:
             return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
-        case StepTask::Kind::kPart:
-            return run_part(task, scope.worker());
-        case StepTask::Kind::kJoint:
         case StepTask::Kind::kElapsed:
             return {};
         case StepTask::Kind::kSubmit:
@@ -166,16 +163,6 @@ Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scop
             break;
     }
     return run_device_task(task, scope.worker());
-}
-
-// Tiles of each column.
-Status Instance::run_part(const StepTask& task, int worker) const {
-    const HostKernel& kernel = *plan_->steps[size_t(task.step)].kernel;
-    for (int64_t first = 0; first < kernel.tile_count; first += kernel.column_tiles()) {
-        LEAT_RETURN_IF_ERROR(
-            run_step(task.step, first + task.tile_begin, first + task.tile_end, worker));
-    }
-    return {};
 }
 
 Status Instance::run_device_task(const StepTask& task, int worker) {

@@ -74,7 +74,6 @@ class Instance {
     Status make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
                        bool are_in_arena,
                        StepStates& states) const;
-    Status run_part(const StepTask& task, int worker) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;
     int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "leat/runtime.h"
-#include "memory/run_ahead.h"
 
 namespace leat {
 namespace {
@@ -16,10 +14,6 @@ namespace {
 constexpr RunAhead kRunAheads[] = {RunAhead::kUnlimited, RunAhead{16}, RunAhead{8},
                                    RunAhead{4},          RunAhead{2},  RunAhead::kSerial};
 constexpr RunAhead kOneWorker[] = {RunAhead::kOneWorker};
-
-// Windows in which tiles wait for tiles, from the most parallel on.
-constexpr int32_t kTileWindows[] = {kUnlimitedWindow, 2, 1};
-static_assert(kUnlimitedWindow == CompileOptions::kUnlimitedWindow);
 
 // Bytes of a plan whose steps may overlap, of those that one step after another needs: more is not
 // worth it, because steps divide into tiles for all workers anyway.
@@ -32,24 +26,7 @@ std::span<const RunAhead> run_aheads(const LayoutWish& wish) {
 
 }  // namespace
 
-// A window is taken whatever it costs, as somebody asked for it.
 Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
-    int32_t last = 0;
-    for (const int32_t candidate : kTileWindows) {
-        const int32_t window = std::min(candidate, wish.tile_window);
-        if (window < 1 || window == last || wish.workers == 1) {
-            continue;
-        }
-        last = window;
-        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, in_window(window));
-        if (choice.layout.plan.height_bytes <= wish.limit_bytes) {
-            return choice;
-        }
-    }
-    return of_whole_steps(wish);
-}
-
-Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const {
     const int64_t wanted_bytes =
         wish.overlaps_devices
             ? wish.limit_bytes
@@ -66,12 +43,12 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
                               planner_.lay_out(run_ahead, wish.former->layout));
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(layout));
         if (is_taken) {
-            return LayoutChoice{std::move(layout), 0, run_ahead};
+            return LayoutChoice{std::move(layout), run_ahead};
         }
     }
     LayoutChoice choice;
     for (const RunAhead run_ahead : run_aheads(wish)) {
-        LEAT_ASSIGN_OR_RETURN(choice, of_whole_steps(run_ahead));
+        LEAT_ASSIGN_OR_RETURN(choice, with(run_ahead));
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(choice.layout));
         if (is_taken) {
             return choice;
@@ -79,7 +56,7 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
     }
     if (choice.layout.plan.height_bytes <= wanted_bytes) {
         // Memory is short elsewhere, of which the waits of that layout know nothing.
-        return of_whole_steps(RunAhead::kOneWorker);
+        return with(RunAhead::kOneWorker);
     }
     const MemoryPlan& plan = choice.layout.plan;
     if (plan.height_bytes > wish.limit_bytes && plan.proved_bytes <= wish.limit_bytes) {
@@ -91,56 +68,28 @@ Result<LayoutChoice> LayoutChooser::of_whole_steps(const LayoutWish& wish) const
 
 Result<std::vector<LayoutChoice>> LayoutChooser::all() const {
     std::vector<LayoutChoice> choices;
-    choices.reserve(std::size(kTileWindows) + std::size(kRunAheads));
-    for (const int32_t window : kTileWindows) {
-        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, in_window(window));
-        choices.push_back(std::move(choice));
-    }
+    choices.reserve(std::size(kRunAheads));
     for (const RunAhead run_ahead : kRunAheads) {
-        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, of_whole_steps(run_ahead));
+        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, with(run_ahead));
         choices.push_back(std::move(choice));
     }
     return choices;
-}
-
-EndsBeforeOverwritten LayoutChooser::ends_before_overwritten() const {
-    return [this](int32_t user, int32_t writer, int32_t input) {
-        const ValueGroups& groups = planner_.groups();
-        const int64_t begin = groups.offset_bytes(input);
-        return step_tasks_->ends_before_overwritten(user, writer, groups.root(input),
-                                                    {begin, begin + groups.size_bytes(input)});
-    };
 }
 
 Result<LayoutChoice> LayoutChooser::restore(const SolvedChoice& solved) const {
     const RunAhead run_ahead{solved.run_ahead};
     const bool is_known = run_ahead == RunAhead::kOneWorker ||
                           std::count(std::begin(kRunAheads), std::end(kRunAheads), run_ahead) > 0;
-    if (!is_known || solved.tile_window < 0 || (solved.tile_window > 0 && step_tasks_ == nullptr)) {
-        return parse_error("no plan has run_ahead {} and tile_window {}", solved.run_ahead,
-                           solved.tile_window);
+    if (!is_known) {
+        return parse_error("no plan has run_ahead {}", solved.run_ahead);
     }
-    LayoutChoice choice{{}, solved.tile_window, run_ahead};
-    if (solved.tile_window > 0) {
-        LEAT_ASSIGN_OR_RETURN(
-            choice.layout, planner_.restore(whole_waits(step_tasks_->inputs(), solved.tile_window),
-                                            ends_before_overwritten(), solved.layout));
-    } else {
-        LEAT_ASSIGN_OR_RETURN(choice.layout, planner_.restore(run_ahead, solved.layout));
-    }
-    return choice;
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.restore(run_ahead, solved.layout));
+    return LayoutChoice{std::move(layout), run_ahead};
 }
 
-Result<LayoutChoice> LayoutChooser::in_window(int32_t window) const {
-    LEAT_ASSIGN_OR_RETURN(
-        MemoryLayout layout,
-        planner_.lay_out(whole_waits(step_tasks_->inputs(), window), ends_before_overwritten()));
-    return LayoutChoice{std::move(layout), window, RunAhead::kUnlimited};
-}
-
-Result<LayoutChoice> LayoutChooser::of_whole_steps(RunAhead run_ahead) const {
+Result<LayoutChoice> LayoutChooser::with(RunAhead run_ahead) const {
     LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.lay_out(run_ahead));
-    return LayoutChoice{std::move(layout), 0, run_ahead};
+    return LayoutChoice{std::move(layout), run_ahead};
 }
 
 }  // namespace leat

@@ -15,7 +15,6 @@
 #include "runtime/forecast_order.h"
 #include "runtime/kernel_answers.h"
 #include "runtime/layout_choice.h"
-#include "runtime/part_check.h"
 #include "runtime/plan_devices.h"
 #include "runtime/plan_transfers.h"
 #include "runtime/step_memory.h"
@@ -30,10 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kConstantAlignmentBytes = 64;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
-
-// A step whose tiles others wait for, or that wait for others', is cut into this many parts for
-// each worker: one may then be late without the others standing still.
-constexpr int64_t kPartsPerWorker = 2;
 
 class PlanBuilder {
   public:
@@ -53,7 +48,7 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(place_device_memory(graph_, choice.layout, device_sharing(), *plan_));
         plan_->report.memory_time_ns = nanoseconds_since(start_of_memory);
         plan_->is_traced = context_.is_traced;
-        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(*plan_->planner, choice, plan_->tasks));
+        LEAT_ASSIGN_OR_RETURN(plan_->program, make_program(choice.layout, plan_->tasks));
         plan_->layout = std::move(choice.layout);
         place_values();
         fill_arguments();
@@ -66,19 +61,18 @@ class PlanBuilder {
         LEAT_RETURN_IF_ERROR(prepare(input_facts));
         const MemoryPlanner planner(std::move(problem_));
         order_steps(planner);
-        cut_into_tiles(planner);
         LEAT_ASSIGN_OR_RETURN(const std::vector<LayoutChoice> choices,
-                              LayoutChooser(planner, step_tasks_.get()).all());
+                              LayoutChooser(planner).all());
         std::vector<MemoryTradeOff> rows;
         rows.reserve(choices.size());
         for (const LayoutChoice& choice : choices) {
             std::vector<StepTask> tasks;
             LEAT_ASSIGN_OR_RETURN(const scheduler::Program program,
-                                  make_program(planner, choice, tasks));
+                                  make_program(choice.layout, tasks));
             const MemoryLayout& layout = choice.layout;
-            rows.push_back({choice.tile_window, int(choice.run_ahead), layout.plan.height_bytes,
-                            layout.plan.lower_bound_bytes, plan_->report.tile_waits,
-                            layout.added_waits, program.stats().parallel_ns});
+            rows.push_back({int(choice.run_ahead), layout.plan.height_bytes,
+                            layout.plan.lower_bound_bytes, layout.added_waits,
+                            program.stats().parallel_ns});
         }
         return rows;
     }
@@ -681,12 +675,6 @@ class PlanBuilder {
         return plan_->devices.memory_of(plan_->devices.uses[size_t(step.device_use)]).is_arena;
     }
 
-    // For windows in which tiles wait for tiles.
-    void cut_into_tiles(const MemoryPlanner& planner) {
-        step_tasks_ = std::make_unique<StepTasks>(tiled_steps(*plan_, planner.groups()));
-        step_tasks_->find_tile_waits(planner.data_waits(), kPartsPerWorker * context_.workers);
-    }
-
     DeviceSharing device_sharing() const {
         return {context_.is_serial, context_.memory_limit.requests};
     }
@@ -698,7 +686,6 @@ class PlanBuilder {
         LayoutWish wish;
         wish.workers = context_.workers;
         wish.limit_bytes = arena_limit(context_.memory_limit, besides);
-        wish.tile_window = context_.tile_window;
         wish.overlaps_devices = overlaps_devices_;
         if (!plan_->devices.memories.empty()) {
             if (context_.former != nullptr) {
@@ -709,15 +696,12 @@ class PlanBuilder {
             };
         }
         std::optional<FormerLayout> former;
-        if (context_.former != nullptr && context_.former->report.tile_window == 0) {
+        if (context_.former != nullptr) {
             former.emplace(FormerLayout{*context_.former->planner, context_.former->layout,
                                         RunAhead{context_.former->report.run_ahead}});
             wish.former = &*former;
         }
-        if (wish.tile_window > 0 && wish.workers > 1) {
-            cut_into_tiles(planner);
-        }
-        const LayoutChooser chooser(planner, step_tasks_.get());
+        const LayoutChooser chooser(planner);
         LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, context_.solved != nullptr
                                                        ? chooser.restore(*context_.solved)
                                                        : chooser.choose(wish));
@@ -725,7 +709,6 @@ class PlanBuilder {
             return limit_error(context_.memory_limit, besides, graph_, plan_->devices, planner,
                                choice.layout);
         }
-        plan_->report.tile_window = choice.tile_window;
         plan_->report.run_ahead = int(choice.run_ahead);
         return choice;
     }
@@ -827,26 +810,8 @@ class PlanBuilder {
         }
     }
 
-    // By value. What takes no place here has bytes of its own behind the arena.
-    static std::vector<int64_t> addresses_of(const MemoryLayout& layout,
-                                             std::span<const MemoryValue> values) {
-        std::vector<int64_t> addresses;
-        addresses.reserve(layout.places.size());
-        int64_t outside = layout.plan.height_bytes;
-        for (size_t value = 0; value < layout.places.size(); ++value) {
-            const ValuePlace& place = layout.places[value];
-            const bool is_placed = place.buffer >= 0;
-            addresses.push_back(is_placed
-                                    ? layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes
-                                    : outside);
-            outside += values[value].size_bytes;
-        }
-        return addresses;
-    }
-
     // And says what its tasks do.
-    Result<scheduler::Program> make_program(const MemoryPlanner& planner,
-                                            const LayoutChoice& choice,
+    Result<scheduler::Program> make_program(const MemoryLayout& layout,
                                             std::vector<StepTask>& tasks) const {
         scheduler::CompileOptions options;
         options.workers = context_.workers;
@@ -859,22 +824,13 @@ class PlanBuilder {
         if (overlaps_devices_ || has_clock_ || waits_beside_others) {
             options.gear = scheduler::Gear::kDynamic;
         }
-        const MemoryLayout& layout = choice.layout;
-        StepTasks::Program program;
-        if (choice.tile_window > 0) {
-            program = step_tasks_->make_program(*layout.waits);
-            LEAT_RETURN_IF_ERROR(check_parts(step_tasks_->steps(), program,
-                                             addresses_of(layout, planner.problem().values)));
-        } else {
-            const bool follows_forecast = context_.order != nullptr && !context_.is_serial;
-            program =
-                step_program(*layout.waits, context_.is_serial,
-                             follows_forecast ? context_.order->ranks_of(*plan_, context_.whole)
-                                              : std::vector<int32_t>(),
-                             *plan_);
-        }
+        const bool follows_forecast = context_.order != nullptr && !context_.is_serial;
+        StepTasks program =
+            step_program(*layout.waits, context_.is_serial,
+                         follows_forecast ? context_.order->ranks_of(*plan_, context_.whole)
+                                          : std::vector<int32_t>(),
+                         *plan_);
         tasks = std::move(program.tasks);
-        plan_->report.tile_waits = program.tile_waits;
         if (has_clock_) {
             plan_->releases = std::make_shared<const TaskReleases>(program.dag, tasks);
         }
@@ -911,8 +867,7 @@ class PlanBuilder {
     // Of one step; kept for their memory.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
-    MemoryProblem problem_;                  // values as in the graph, steps as prepared
-    std::unique_ptr<StepTasks> step_tasks_;  // null: no window was asked for
+    MemoryProblem problem_;  // values as in the graph, steps as prepared
     // Steps may run while devices carry out others, as far as data is concerned.
     bool has_clock_ = false;  // some backend of the plan keeps virtual time
     bool overlaps_devices_ = false;

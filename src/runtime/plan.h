@@ -131,8 +131,7 @@ struct PlanContext {
     bool is_shared;  // they are those of several nodes
     // By node: measured over estimated time; empty: nothing was measured.
     std::span<const double> cost_factors;
-    bool is_traced;       // the program
-    int32_t tile_window;  // at most, as CompileOptions::tile_window
+    bool is_traced;  // the program
     MemoryLimit memory_limit;
     // By cluster.
     std::span<const std::shared_ptr<const DevicePart>> parts;

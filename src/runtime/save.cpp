@@ -53,8 +53,8 @@ std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
         records.push_back(
             {(*plan)->key,
-             {(*plan)->report.tile_window, (*plan)->report.run_ahead, (*plan)->largest_result_bytes,
-              (*plan)->copies_ahead, (*plan)->planner->solution_of((*plan)->layout)}});
+             {(*plan)->report.run_ahead, (*plan)->largest_result_bytes, (*plan)->copies_ahead,
+              (*plan)->planner->solution_of((*plan)->layout)}});
     }
     return records;
 }

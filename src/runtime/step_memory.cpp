@@ -34,15 +34,6 @@ bool may_run_in_place(const Plan& plan, const PlanStep& step, int32_t input) {
     return lies_as_output(plan, step, input);
 }
 
-// An operand of the epilogue that lies as the result does is read where that is written.
-StepOperand::Kind kind_of_input(const Plan& plan, const PlanStep& step, int32_t input) {
-    if (!is_epilogue_operand(*step.node, input)) {
-        return StepOperand::Kind::kInput;
-    }
-    return lies_as_output(plan, step, input) ? StepOperand::Kind::kEpilogue
-                                             : StepOperand::Kind::kWhole;
-}
-
 // Values on the device, and that of the host that a transfer reads or writes.
 MemoryStep describe_device_step(const Plan& plan, const PlanStep& step) {
     const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
@@ -112,47 +103,6 @@ MemoryStep describe_step(const Plan& plan, const PlanStep& step) {
                                                       : ValueView{output, input, offset});
     }
     return described;
-}
-
-std::vector<TiledStep> tiled_steps(const Plan& plan, const ValueGroups& groups) {
-    constexpr int32_t kNotFirst = 1;  // of outputs: those that are written as a whole
-    const auto operand = [&groups](StepOperand::Kind kind, int32_t index, ValueId id) {
-        const int64_t begin = groups.offset_bytes(id.index);
-        return StepOperand{
-            kind, index, groups.root(id.index), {begin, begin + groups.size_bytes(id.index)}};
-    };
-    std::vector<TiledStep> tiled;
-    tiled.reserve(plan.steps.size());
-    for (const PlanStep& step : plan.steps) {
-        TiledStep own{
-            step.kernel, step.cost_ns, {}, step.device != nullptr && step.device->is_submitted};
-        if (step.device != nullptr) {
-            const MemoryStep described = describe_step(plan, step);
-            for (const int32_t value : described.reads) {
-                own.operands.push_back(operand(StepOperand::Kind::kWhole, 0, ValueId{value}));
-            }
-            for (const int32_t value : described.writes) {
-                own.operands.push_back(
-                    operand(StepOperand::Kind::kOutput, kNotFirst, ValueId{value}));
-            }
-            tiled.push_back(std::move(own));
-            continue;
-        }
-        for (int32_t i = 0; i < step.input_count; ++i) {
-            const ValueId id = step.node->inputs[size_t(i)];
-            if (id.valid() && !plan.known[size_t(id.index)]) {
-                own.operands.push_back(operand(kind_of_input(plan, step, i), i, id));
-            }
-        }
-        for (int32_t i = 0; i < step.output_count; ++i) {
-            if (plan.output_arg(step, i).present()) {
-                own.operands.push_back(
-                    operand(StepOperand::Kind::kOutput, i, step.node->outputs[size_t(i)]));
-            }
-        }
-        tiled.push_back(std::move(own));
-    }
-    return tiled;
 }
 
 }  // namespace leat

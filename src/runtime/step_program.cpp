@@ -83,11 +83,11 @@ std::vector<scheduler::Priority> priorities_of(const Plan& plan, const StepWaits
 std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
                                          const PlanStep& step,
                                          scheduler::Priority priority,
-                                         StepTasks::Program& program) {
+                                         StepTasks& program) {
     const scheduler::Task task{
         .cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count, .priority = priority};
     if (step.virtual_ns > 0) {
-        return add_elapsing_tasks(index, task, step.virtual_ns, program.dag, program.tasks);
+        return add_elapsing_tasks(index, task, step.virtual_ns, program);
     }
     const TaskId only = program.dag.add(task);
     program.tasks.push_back({index});
@@ -140,11 +140,11 @@ bool overlaps_devices(const Plan& plan, const StepOrder& order) {
     return false;
 }
 
-StepTasks::Program step_program(const StepWaits& waits,
-                                bool is_serial,
-                                std::span<const int32_t> ranks,
-                                Plan& plan) {
-    StepTasks::Program program;
+StepTasks step_program(const StepWaits& waits,
+                       bool is_serial,
+                       std::span<const int32_t> ranks,
+                       Plan& plan) {
+    StepTasks program;
     const size_t steps = plan.steps.size();
     int64_t edges = 0;
     for (const std::vector<int32_t>& own : waits) {
@@ -163,7 +163,7 @@ StepTasks::Program step_program(const StepWaits& waits,
         const PlanStep& step = plan.steps[size_t(s)];
         if (is_submitted(step)) {
             plan.devices.uses[size_t(step.device_use)].follows.clear();
-            tasks_of[size_t(s)] = add_device_tasks(s, program.dag, program.tasks);
+            tasks_of[size_t(s)] = add_device_tasks(s, program);
         } else {
             tasks_of[size_t(s)] = add_host_tasks(s, step, priorities[size_t(s)], program);
         }

@@ -1,5 +1,4 @@
-// The program of a plan whose steps are whole: a task for each step that the host carries out, two
-// for each that a device does.
+// The program of a plan.
 #pragma once
 
 #include <span>
@@ -21,9 +20,9 @@ bool overlaps_devices(const Plan& plan, const StepOrder& order);
 // and DeviceUse::follows says what that is; where the plan is serial, they wait on the host.
 // ranks: by step: steps of one queue are submitted in this order. Not where there are none, or
 // where some step waits for one of a higher rank, as waits that save memory may have it.
-StepTasks::Program step_program(const StepWaits& waits,
-                                bool is_serial,
-                                std::span<const int32_t> ranks,
-                                Plan& plan);
+StepTasks step_program(const StepWaits& waits,
+                       bool is_serial,
+                       std::span<const int32_t> ranks,
+                       Plan& plan);
 
 }  // namespace leat

@@ -137,7 +137,6 @@ std::string run_concurrently(const PlacementCheck& check,
                              CompileOptions options,
                              const Computed& serial) {
     const Runtime runtime(runtime_options(check.settings));
-    options.tile_window = check.settings.is_windowed ? CompileOptions::kUnlimitedWindow : 0;
     {
         const Result<CompiledGraph> compiled = runtime.compile(check.network.graph, options);
         if (!compiled.ok()) {
@@ -196,8 +195,7 @@ std::string difference_from_expected(const Computed& computed,
 }
 
 std::string RunSettings::to_string() const {
-    std::string text = fmt::format("{} threads, {} requests, {} turns{}", threads, requests, turns,
-                                   is_windowed ? ", with a window" : "");
+    std::string text = fmt::format("{} threads, {} requests, {} turns", threads, requests, turns);
     for (const auto& [name, value] : sim) {
         text += fmt::format(", sim.{}={}", name, value);
     }
@@ -212,7 +210,6 @@ RunSettings draw_settings(SplitMix& random, const SimSettings& always) {
     settings.threads = 1 + random.below(kMostThreads);
     settings.requests = 1 + random.below(kMostRequests);
     settings.turns = 2;
-    settings.is_windowed = random.below(3) == 0;
     settings.sim["delay_us"] = std::to_string(random.below(3) == 0 ? 0 : kMostDelayUs);
     settings.sim["delay_seed"] = std::to_string(1 + random.below(1 << 30));
     const char* const memory[] = {"mappable", "mappable", "host_memory"};

@@ -49,9 +49,8 @@ using SimSettings = std::map<std::string, std::string, std::less<>>;
 // What is varied beside the placement.
 struct RunSettings {
     int threads = 1;
-    int requests = 1;          // in flight at a time
-    int turns = 1;             // runs of each request
-    bool is_windowed = false;  // tiles run ahead as far as they can
+    int requests = 1;  // in flight at a time
+    int turns = 1;     // runs of each request
     SimSettings sim;
 
     std::string to_string() const;

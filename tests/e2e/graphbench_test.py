@@ -292,15 +292,6 @@ class Bench(unittest.TestCase):
             sizes = [row["planned_bytes"] for row in dial]
             self.assertEqual(sizes, sorted(sizes, reverse=True))
             self.assertEqual((dial[0]["run_ahead"], dial[0]["added_waits"], dial[-1]["run_ahead"]), (0, 0, 1))
-            self.assertEqual([row["tile_window"] for row in dial[:4]], [2**31 - 1, 2, 1, 0])
-
-    def test_tile_window(self):
-        for window, code in ("1", 0), ("unlimited", 0), ("-1", 3), ("wide", 3):
-            self.assertEqual(call("inspect", SMALL, "--memory", "--tile-window", window)[0], code)
-        arguments = ["--threads", "2", "--tile-window", "unlimited", "--memory", "--json", "-"]
-        plan = json.loads(call("inspect", "gen:squeezenet1_1", *arguments)[1])["memory"][0]
-        self.assertGreater(plan["tile_waits"], 0)
-        self.assertEqual(plan["tile_window"], 2**31 - 1)
 
     def test_memory_limit(self):
         self.assertEqual(call("bench", SMALL, *FAST, "--memory-limit", "1MiB")[0], 5)

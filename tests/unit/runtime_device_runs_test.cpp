@@ -151,9 +151,7 @@ TEST_P(RandomPlacementsIn, AreBitwiseEqualToTheSerialRun) {
             SCOPED_TRACE("seed " + std::to_string(seed));
             const RandomGraph made = random_graph(seed, 4 + graph / 2);
             const std::string expected = serial_results(made);
-            CompileOptions options = placed(made.pins);
-            options.tile_window = graph % 3 == 2 ? CompileOptions::kUnlimitedWindow : 0;
-            const auto compiled = runtime.compile(made.graph, options);
+            const auto compiled = runtime.compile(made.graph, placed(made.pins));
             ASSERT_TRUE(compiled.ok()) << compiled.error().message();
             expect_runs(*compiled, made, expected);
         }

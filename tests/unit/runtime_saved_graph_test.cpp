@@ -83,12 +83,6 @@ TEST_F(SavedGraph, GivesTheSameBits) {
     expect_same(network(), at_batch(2), images(2));
 }
 
-TEST_F(SavedGraph, GivesTheSameBitsWithTilesThatWaitForTiles) {
-    CompileOptions options = at_batch(3);
-    options.tile_window = CompileOptions::kUnlimitedWindow;
-    expect_same(network(), options, images(3));
-}
-
 TEST_F(SavedGraph, GivesTheSameBitsWhereStepsRunOneByOne) {
     CompileOptions options = at_batch(1);
     options.runs_serially = true;

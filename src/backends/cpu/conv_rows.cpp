@@ -223,9 +223,8 @@ void ConvRows::find_sorted_runs() {
     for (const ImageRows::PaddingClass& own : image_->classes_) {
         if (is_small) {
             runs_.back().rows += own.rows;
-            runs_.back().has_classes = true;
         } else {
-            runs_.push_back({image_begin * batch_, own.rows, image_begin, false});
+            runs_.push_back({image_begin * batch_, own.rows, image_begin});
         }
         is_small = is_small || own.rows * batch_ < kMinClassRows;
         image_begin += own.rows;
@@ -264,33 +263,6 @@ int64_t ConvRows::next_tile(int64_t row) const {
         }
     }
     return row;
-}
-
-IndexRange ConvRows::results(int64_t first_block, int64_t end_block) const {
-    const int64_t begin = block_begin(first_block);
-    const int64_t end = block_begin(end_block);
-    if (runs_.empty()) {
-        return {begin, end};
-    }
-    IndexRange all{count(), 0};
-    for (const SortedRun& run : runs_) {
-        const int64_t first = std::max(begin - run.begin, int64_t{0});
-        const int64_t last = std::min(end - run.begin, run.rows * batch_) - 1;
-        if (first > last) {
-            continue;
-        }
-        // Several classes go back and forth in their image; one class, in a part of an image, does
-        // not.
-        const int64_t first_image = first / run.rows;
-        const int64_t last_image = last / run.rows;
-        const bool is_part = first_image == last_image && !run.has_classes;
-        const GemmRow* rows = image_->sorted_.data() + run.image_begin;
-        const int64_t from = is_part ? rows[first % run.rows].row : 0;
-        const int64_t to = is_part ? rows[last % run.rows].row + 1 : image_rows_;
-        all.begin = std::min(all.begin, first_image * image_rows_ + from);
-        all.end = std::max(all.end, last_image * image_rows_ + to);
-    }
-    return all;
 }
 
 // Rows [begin, end) of a run, counted from its first: whole register tiles.

@@ -75,10 +75,6 @@ class ConvRows {
     // Fixes the blocks; blocking.rows grows to the largest one.
     void cut_blocks(GemmBlocking& blocking, int max_rows);
 
-    // From the first to the last result of blocks [block_begin, block_end), in the order (n, d, h,
-    // w).
-    IndexRange results(int64_t first_block, int64_t end_block) const;
-
     // The rows of a block, for a = x. `scratch` has space for blocking.rows.
     std::span<const GemmRow> block(int64_t index, GemmRow* scratch) const;
     // The rows of a block, for a = windows, to which the windows of x are copied.
@@ -90,10 +86,9 @@ class ConvRows {
   private:
     // Rows of one padding class, or of all small ones: image after image.
     struct SortedRun {
-        int64_t begin = 0;         // of its first row among all
-        int64_t rows = 0;          // of an image
-        int64_t image_begin = 0;   // in ImageRows::sorted_
-        bool has_classes = false;  // several
+        int64_t begin = 0;        // of its first row among all
+        int64_t rows = 0;         // of an image
+        int64_t image_begin = 0;  // in ImageRows::sorted_
     };
     void find_sorted_runs();
     int64_t block_begin(int64_t index) const;

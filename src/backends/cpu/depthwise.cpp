@@ -8,7 +8,6 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
-#include "backends/cpu/position_bytes.h"
 #include "memory/weight_store.h"
 
 namespace leat::cpu {
@@ -37,12 +36,8 @@ class DepthwiseConv final : public CpuKernel {
     const std::shared_ptr<const std::byte>& packed() const { return packed_; }
 
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override;
 
   private:
-    // Results of these tiles, in the order (n, d, h, w).
-    IndexRange results(int64_t tile_begin, int64_t tile_end) const;
     Status run_row(const KernelArgs& args, int64_t row) const;
     Status finish_row(const KernelArgs& args, int64_t row, float* results) const;
     Status finish_positions(const KernelArgs& args,
@@ -57,7 +52,6 @@ class DepthwiseConv final : public CpuKernel {
     Strides x_strides_{};  // n, d, h, w
     RowView y_;
     int64_t y_stride_ = 0;
-    PositionBytes position_bytes_;
     std::shared_ptr<const Epilogue> epilogue_;
     bool in_registers_;  // the whole epilogue
     std::shared_ptr<const std::byte> packed_;
@@ -80,7 +74,6 @@ DepthwiseConv::DepthwiseConv(const ConvGeometry& geometry,
       row_count_(geometry.batch * geometry_.window.output[0] * geometry_.window.output[1]),
       y_(y, y.shape, 1),
       y_stride_(y.strides[size_t(y.shape.rank() - 1)]),
-      position_bytes_(x, y),
       epilogue_(std::move(epilogue)),
       in_registers_(!epilogue_->has_residual() && !epilogue_->has_more()),
       packed_(std::move(packed)),
@@ -112,20 +105,6 @@ Status DepthwiseConv::run(const KernelArgs& args, int64_t tile_begin, int64_t ti
         LEAT_RETURN_IF_ERROR(run_row(args, row));
     }
     return {};
-}
-
-IndexRange DepthwiseConv::results(int64_t tile_begin, int64_t tile_end) const {
-    const int64_t width = geometry_.window.output[2];
-    return {tile_begin * rows_per_tile_ * width,
-            std::min(tile_end * rows_per_tile_, row_count_) * width};
-}
-
-ByteRange DepthwiseConv::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
-    return position_bytes_.read(input, geometry_.window, results(tile_begin, tile_end));
-}
-
-ByteRange DepthwiseConv::bytes_written(int64_t tile_begin, int64_t tile_end) const {
-    return position_bytes_.written(results(tile_begin, tile_end));
 }
 
 Status DepthwiseConv::run_row(const KernelArgs& args, int64_t row) const {

@@ -70,17 +70,6 @@ GemmBlocking GemmBlocking::choose(
     return blocking;
 }
 
-TileBlocks blocks_of_tiles(const GemmBlocking& blocking, int64_t begin, int64_t end) {
-    const int64_t of_group = blocking.row_blocks * blocking.panel_blocks;
-    const int64_t last = end - 1;
-    TileBlocks blocks{begin / of_group, last / of_group, 0, blocking.row_blocks};
-    if (begin / blocking.row_blocks == last / blocking.row_blocks) {
-        blocks.first_row_block = begin % blocking.row_blocks;
-        blocks.end_row_block = last % blocking.row_blocks + 1;
-    }
-    return blocks;
-}
-
 double gemm_cost_ns(double flops) {
     return flops / kAssumedFlopsPerNs;
 }

@@ -42,17 +42,6 @@ struct GemmBlocking {
                                Rows source = Rows::kInPlace);
 };
 
-// Row blocks and products that some tiles lie in.
-struct TileBlocks {
-    int64_t first_group = 0;
-    int64_t last_group = 0;
-    int64_t first_row_block = 0;
-    int64_t end_row_block = 0;
-};
-// Tiles [begin, end), at least one, of products after one another, each of panel blocks, each of
-// row blocks.
-TileBlocks blocks_of_tiles(const GemmBlocking& blocking, int64_t begin, int64_t end);
-
 // Estimated time of 2mnk floating-point operations on one worker.
 double gemm_cost_ns(double flops);
 

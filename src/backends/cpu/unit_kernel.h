@@ -18,15 +18,6 @@ template <class Params>
 using UnitFunction =
     void (*)(const Params& params, const KernelArgs& args, int64_t begin, int64_t end);
 
-// What units read of input 0 and write, where they lie one after the other.
-template <class Params>
-struct UnitBytes {
-    int64_t input = 0;   // of a unit; 0: not known
-    int64_t output = 0;  // of a unit; 0: not known
-    // Of units [begin, end), where `input` does not tell; null: not known.
-    ByteRange (*read)(const Params& params, int64_t begin, int64_t end) = nullptr;
-};
-
 template <class Params>
 class UnitKernel final : public CpuKernel {
   public:
@@ -35,9 +26,8 @@ class UnitKernel final : public CpuKernel {
                UnitFunction<Params> function,
                Params params,
                int64_t unit_count,
-               double total_ns,
-               UnitBytes<Params> bytes = {})
-        : function_(function), params_(std::move(params)), unit_count_(unit_count), bytes_(bytes) {
+               double total_ns)
+        : function_(function), params_(std::move(params)), unit_count_(unit_count) {
         // 40 us hide the cost of handing a tile to a worker (0.1 us) and still balance small
         // operators.
         constexpr double kTileNs = 40e3;
@@ -55,29 +45,12 @@ class UnitKernel final : public CpuKernel {
         return {};
     }
 
-    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override {
-        if (input > 0) {
-            return kAllBytes;
-        }
-        return bytes_.read != nullptr
-                   ? bytes_.read(params_, first_unit(tile_begin), first_unit(tile_end))
-                   : bytes_of_units(bytes_.input, tile_begin, tile_end);
-    }
-    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override {
-        return bytes_of_units(bytes_.output, tile_begin, tile_end);
-    }
-
   private:
-    ByteRange bytes_of_units(int64_t each, int64_t tile_begin, int64_t tile_end) const {
-        return each == 0 ? kAllBytes
-                         : ByteRange{first_unit(tile_begin) * each, first_unit(tile_end) * each};
-    }
     int64_t first_unit(int64_t tile) const { return part_begin(unit_count_, tile_count, tile); }
 
     UnitFunction<Params> function_;
     Params params_;
     int64_t unit_count_;
-    UnitBytes<Params> bytes_;
 };
 
 // True if the operand lies as channels_last_strides says; axes of extent 1 may have any stride.

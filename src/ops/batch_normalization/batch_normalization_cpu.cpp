@@ -114,13 +114,10 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_batch_normalization(cpu::PrepareCon
     const int64_t units = planes ? x.shape[0] * x.shape[1] : params.positions.count();
     // Measured with AVX2 on data in L2.
     const double total_ns = 0.1 * double(x.shape.element_count()) + 10.0 * double(units);
-    const int64_t unit_bytes =
-        (planes ? params.plane : params.positions.block * params.channels) * int64_t{sizeof(float)};
     return std::unique_ptr<cpu::CpuKernel>(
         std::make_unique<cpu::UnitKernel<cpu::BatchNormalizationParams>>(
             planes ? "batch_normalization_f32" : "batch_normalization_f32_channels_last",
-            HWY_DYNAMIC_DISPATCH(select_batch_normalization)(planes), params, units, total_ns,
-            cpu::UnitBytes<cpu::BatchNormalizationParams>{unit_bytes, unit_bytes}));
+            HWY_DYNAMIC_DISPATCH(select_batch_normalization)(planes), params, units, total_ns));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
-#include "backends/cpu/position_bytes.h"
 #include "base/round_up.h"
 #include "memory/weight_store.h"
 #include "ops/conv/conv.h"
@@ -43,23 +42,18 @@ class ConvKernel final : public CpuKernel {
                const TensorArg& x,
                const TensorArg& y);
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override;
 
     const ConvImage& image() const { return image_; }
     const std::shared_ptr<const PanelGemm>& gemm() const { return gemm_; }
 
   private:
     Status run_tile(const KernelArgs& args, int64_t tile) const;
-    // Results of these tiles, in the order (n, d, h, w).
-    IndexRange results(int64_t tile_begin, int64_t tile_end) const;
 
     const GemmTable& table_ = gemm_table();
     ConvImage image_;
     int64_t group_columns_;  // output channels
     ConvRows rows_;
     std::shared_ptr<const PanelGemm> gemm_;
-    PositionBytes position_bytes_;
     GemmBlocking blocking_;
     int64_t gemm_scratch_bytes_ = 0;
     int64_t gather_bytes_ = 0;
@@ -76,8 +70,7 @@ ConvKernel::ConvKernel(ConvImage image,
     : image_(std::move(image)),
       group_columns_(image_.geometry.out_channels_per_group()),
       rows_(image_.rows, x, y),
-      gemm_(std::move(gemm)),
-      position_bytes_(x, y) {
+      gemm_(std::move(gemm)) {
     const ConvGeometry& geometry = image_.geometry;
     const bool gathers = image_.rows->gathers();
     const auto source = gathers ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
@@ -90,7 +83,6 @@ ConvKernel::ConvKernel(ConvImage image,
         gathers ? aligned_bytes(blocking_.rows * gemm_->k() * int64_t{sizeof(float)}) : 0;
     kernel_name = table_.name;
     tile_count = geometry.groups * blocking_.row_blocks * blocking_.panel_blocks;
-    tile_columns = geometry.groups == 1 ? blocking_.panel_blocks : 1;
     scratch_bytes = gemm_scratch_bytes_ + gather_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
     cost_ns = gemm_cost_ns(2.0 * double(rows_.count()) * double(geometry.out_channels) *
                            double(gemm_->k()));
@@ -101,19 +93,6 @@ Status ConvKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t tile_
         LEAT_RETURN_IF_ERROR(run_tile(args, tile));
     }
     return {};
-}
-
-IndexRange ConvKernel::results(int64_t tile_begin, int64_t tile_end) const {
-    const TileBlocks blocks = blocks_of_tiles(blocking_, tile_begin, tile_end);
-    return rows_.results(blocks.first_row_block, blocks.end_row_block);
-}
-
-ByteRange ConvKernel::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
-    return position_bytes_.read(input, image_.geometry.window, results(tile_begin, tile_end));
-}
-
-ByteRange ConvKernel::bytes_written(int64_t tile_begin, int64_t tile_end) const {
-    return position_bytes_.written(results(tile_begin, tile_end));
 }
 
 Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {

@@ -53,7 +53,6 @@ class RowKernel : public CpuKernel {
         tile_count =
             std::max<int64_t>(1, (loops_.element_count + tile_elements_ / 2) / tile_elements_);
         cost_ns = spec.ns_per_element * double(loops_.element_count);
-        find_dense();
     }
 
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
@@ -87,32 +86,9 @@ class RowKernel : public CpuKernel {
         return {};
     }
 
-    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override {
-        return input < kMaxRowInputs && is_dense_ && in_step_[input]
-                   ? bytes_of_tiles(tile_begin, tile_end, input_bytes_[input])
-                   : kAllBytes;
-    }
-    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override {
-        return is_dense_ ? bytes_of_tiles(tile_begin, tile_end, output_bytes_) : kAllBytes;
-    }
-
   private:
     int64_t end_of(int64_t tile_end) const {
         return tile_end == tile_count ? loops_.element_count : tile_end * tile_elements_;
-    }
-    ByteRange bytes_of_tiles(int64_t tile_begin, int64_t tile_end, int64_t element_bytes) const {
-        return {tile_begin * tile_elements_ * element_bytes, end_of(tile_end) * element_bytes};
-    }
-    void find_dense() {
-        int64_t stride = 1;
-        in_step_.fill(true);
-        for (auto axis = size_t(loops_.rank); axis-- > 0;) {
-            is_dense_ = is_dense_ && loops_.output_strides[axis] == stride;
-            for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
-                in_step_[i] = in_step_[i] && loops_.input_strides[axis][i] == stride;
-            }
-            stride *= loops_.extents[axis];
-        }
     }
     // Points the row's operands at the elements of `index`.
     void place(const KernelArgs& args, const std::array<int64_t, kMaxRank>& index, Row& row) const {
@@ -136,9 +112,6 @@ class RowKernel : public CpuKernel {
     int64_t output_bytes_;
     std::array<int64_t, kMaxRowInputs> input_bytes_{};
     int64_t tile_elements_ = 0;
-    // The output's elements lie in the order of the loops, and so do those of an input.
-    bool is_dense_ = true;
-    std::array<bool, kMaxRowInputs> in_step_{};
 };
 
 }  // namespace

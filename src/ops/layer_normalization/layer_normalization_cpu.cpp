@@ -114,12 +114,10 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_layer_normalization(cpu::PrepareCon
     }
     // Measured with AVX2 on data in L2: 0.25 ns an element and 25 ns a row.
     const double total_ns = double(geometry.rows) * (25.0 + 0.25 * double(geometry.columns));
-    const int64_t row_bytes = geometry.columns * int64_t{sizeof(float)};
     return std::unique_ptr<cpu::CpuKernel>(
         std::make_unique<cpu::UnitKernel<LayerNormalizationGeometry>>(
             "layer_normalization_f32", HWY_DYNAMIC_DISPATCH(select_layer_normalization)(), geometry,
-            geometry.rows, total_ns,
-            cpu::UnitBytes<LayerNormalizationGeometry>{row_bytes, row_bytes}));
+            geometry.rows, total_ns));
 }
 
 }  // namespace

@@ -41,24 +41,12 @@ struct Product {
     int64_t b_column_stride = 1;
 };
 
-// From the first byte of the first row to the last of the last one.
-ByteRange bytes_of_rows(const RowView& view, IndexRange rows, int64_t columns) {
-    if (!view.uniform() || view.row_stride() < 0 || view.column_stride() < 0) {
-        return kAllBytes;
-    }
-    constexpr int64_t kFloatBytes = sizeof(float);
-    const int64_t last = (rows.end - 1) * view.row_stride() + (columns - 1) * view.column_stride();
-    return {rows.begin * view.row_stride() * kFloatBytes, (last + 1) * kFloatBytes};
-}
-
 class ProductKernel final : public CpuKernel {
   public:
     ProductKernel(const Product& product,
                   std::shared_ptr<const PanelGemm> gemm,
                   std::shared_ptr<const std::byte> packed);
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const override;
-    ByteRange bytes_written(int64_t tile_begin, int64_t tile_end) const override;
 
     const Product& product() const { return product_; }
     const std::shared_ptr<const PanelGemm>& gemm() const { return gemm_; }
@@ -72,8 +60,6 @@ class ProductKernel final : public CpuKernel {
         GemmRow* rows;
     };
     Scratch divide_scratch(std::byte* base) const;
-    // Rows of all products, from the first to the last that these tiles have.
-    IndexRange rows_of_tiles(int64_t tile_begin, int64_t tile_end) const;
     Status run_tile(const KernelArgs& args, int64_t tile, const Scratch& scratch) const;
     void bind_b(const KernelArgs& args,
                 int64_t group,
@@ -113,7 +99,6 @@ ProductKernel::ProductKernel(const Product& product,
     scratch_floats_[3] = blocking_.rows * int64_t{sizeof(GemmRow) / sizeof(float)};
     kernel_name = table_.name;
     tile_count = product_.groups * blocking_.row_blocks * blocking_.panel_blocks;
-    tile_columns = product_.groups == 1 ? blocking_.panel_blocks : 1;
     for (const int64_t floats : scratch_floats_) {
         scratch_bytes += floats * int64_t{sizeof(float)};
     }
@@ -133,34 +118,6 @@ Status ProductKernel::run(const KernelArgs& args, int64_t tile_begin, int64_t ti
         LEAT_RETURN_IF_ERROR(run_tile(args, tile, scratch));
     }
     return {};
-}
-
-IndexRange ProductKernel::rows_of_tiles(int64_t tile_begin, int64_t tile_end) const {
-    const TileBlocks blocks = blocks_of_tiles(blocking_, tile_begin, tile_end);
-    const auto row = [&](int64_t group, int64_t block) {
-        return group * product_.group_rows +
-               part_begin(product_.group_rows, blocking_.row_blocks, block);
-    };
-    return {row(blocks.first_group, blocks.first_row_block),
-            row(blocks.last_group, blocks.end_row_block)};
-}
-
-ByteRange ProductKernel::bytes_read(size_t input, int64_t tile_begin, int64_t tile_end) const {
-    if (input == 0) {
-        return bytes_of_rows(product_.a, rows_of_tiles(tile_begin, tile_end), product_.k);
-    }
-    if (input > 1 || product_.groups == 1 || !product_.b.uniform()) {
-        return kAllBytes;
-    }
-    const TileBlocks blocks = blocks_of_tiles(blocking_, tile_begin, tile_end);
-    const int64_t matrix_bytes = product_.b.row_stride() * int64_t{sizeof(float)};
-    const int64_t first = blocks.first_group * matrix_bytes;
-    return {first,
-            blocks.last_group * matrix_bytes + product_.k * product_.n * int64_t{sizeof(float)}};
-}
-
-ByteRange ProductKernel::bytes_written(int64_t tile_begin, int64_t tile_end) const {
-    return bytes_of_rows(product_.y, rows_of_tiles(tile_begin, tile_end), product_.n);
 }
 
 Status ProductKernel::run_tile(const KernelArgs& args, int64_t tile, const Scratch& scratch) const {

@@ -359,18 +359,6 @@ HWY_EXPORT(select_pool);
 
 constexpr double kNsPerTap = 0.08;  // measured with AVX2 on data in L2
 
-// With channels innermost, and row-major.
-ByteRange read_by_rows(const cpu::PoolParams& params, int64_t begin, int64_t end) {
-    const WindowGeometry& g = params.pool.window;
-    const int64_t position_bytes = params.pool.channels * int64_t{sizeof(float)};
-    const IndexRange read = g.positions_read({begin * g.output[2], end * g.output[2]});
-    return {read.begin * position_bytes, read.end * position_bytes};
-}
-ByteRange read_by_planes(const cpu::PoolParams& params, int64_t begin, int64_t end) {
-    const int64_t plane_bytes = params.pool.window.input_count() * int64_t{sizeof(float)};
-    return {begin * plane_bytes, end * plane_bytes};
-}
-
 bool is_covered(const cpu::PrepareContext& context) {
     // Indices of maxima are rare; the reference kernel finds them.
     const bool has_indices = find_arg(context.outputs, 1) != nullptr;
@@ -400,12 +388,6 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_pool(cpu::PrepareContext& context) 
     if (by_channels) {
         units = pool.batch * (global ? params.channels.count() : g.output[0] * g.output[1]);
     }
-    cpu::UnitBytes<cpu::PoolParams> bytes;
-    if (!global) {
-        const int64_t results = by_channels ? g.output[2] * pool.channels : g.output_count();
-        bytes.output = results * int64_t{sizeof(float)};
-        bytes.read = by_channels ? read_by_rows : read_by_planes;
-    }
     const double taps = double(y.shape.element_count()) * double(g.kernel_count());
     std::string_view name = by_channels ? "pool_f32_channels_last" : "pool_f32";
     if (global) {
@@ -413,7 +395,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_pool(cpu::PrepareContext& context) 
     }
     return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::PoolParams>>(
         name, HWY_DYNAMIC_DISPATCH(select_pool)(pool.kind, global, by_channels), std::move(params),
-        units, kNsPerTap * taps * (by_channels ? 1 : 4), bytes));
+        units, kNsPerTap * taps * (by_channels ? 1 : 4)));
 }
 
 }  // namespace
