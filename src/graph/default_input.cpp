@@ -7,6 +7,13 @@
 
 namespace leat {
 
+const DefaultInput* find_default_input(const GraphData& graph, std::string_view name) {
+    const auto found =
+        std::find_if(graph.default_inputs.begin(), graph.default_inputs.end(),
+                     [name](const DefaultInput& input) { return input.name == name; });
+    return found == graph.default_inputs.end() ? nullptr : &*found;
+}
+
 size_t index_of_default(const GraphData& graph, const DefaultInput& input) {
     const auto found = std::find_if(
         graph.values.begin(), graph.values.end(),

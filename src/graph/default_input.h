@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "graph/graph_data.h"
 
 namespace leat {
+
+// By name; null: the graph has none.
+const DefaultInput* find_default_input(const GraphData& graph, std::string_view name);
 
 // Of the constant that is the input's value; their number: the graph has none of its name.
 size_t index_of_default(const GraphData& graph, const DefaultInput& input);

@@ -217,8 +217,7 @@ Result<std::unique_ptr<GraphData>> Importer::run(const std::string& file) {
     if (!constant_inputs_.empty()) {
         graph->warnings.push_back(
             fmt::format("{} of the graph's inputs have initializers and are constants ('{}'{}): "
-                        "nobody can bind "
-                        "them in a file before IR version 4",
+                        "nobody can bind them in a file before IR version 4",
                         constant_inputs_.size(), constant_inputs_[0],
                         constant_inputs_.size() > 1 ? ", ..." : ""));
     }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "graph/default_input.h"
 
 namespace leat::onnx {
 namespace {
@@ -104,11 +105,7 @@ const Tensor* Upgrade::constant(ValueId id) const {
 }
 
 const DefaultInput* Upgrade::default_input(ValueId id) const {
-    const GraphData& graph = builder_.graph();
-    const std::string& name = graph.value(id).name;
-    const auto found = std::find_if(graph.default_inputs.begin(), graph.default_inputs.end(),
-                                    [&](const DefaultInput& input) { return input.name == name; });
-    return found == graph.default_inputs.end() ? nullptr : &*found;
+    return find_default_input(builder_.graph(), builder_.graph().value(id).name);
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "graph/constant_files.h"
+#include "graph/default_input.h"
 #include "graph/inference.h"
 #include "passes/pipeline.h"
 #include "runtime/calibration.h"
@@ -63,7 +64,7 @@ Result<PlacedGraph> place(Runtime::Impl& runtime,
 
 Status check_shape_options(const CompiledGraph::Impl& compiled) {
     for (const auto& [name, shape] : compiled.options.shapes) {
-        const DefaultInput* const closed = compiled.find_default(name);
+        const DefaultInput* const closed = find_default_input(compiled.graph, name);
         LEAT_RETURN_IF_ERROR(closed == nullptr
                                  ? compiled.find_input(name).error()
                                  : compiled.check_declared(name, closed->type, shape));

@@ -12,6 +12,10 @@ namespace leat {
 namespace {
 
 constexpr char kMagic[8] = {'l', 'e', 'a', 't', '-', 'a', 'o', 't'};
+constexpr const char* kNotCompiled = "it is no compiled graph";
+constexpr const char* kWhoWrites =
+    "CompiledGraph::save() writes them; load_onnx() reads ONNX files";
+
 constexpr uint32_t kByteOrder = 0x01020304;
 // A multiple of the page of every machine in use.
 constexpr int64_t kPageBytes = 64 << 10;
@@ -77,7 +81,7 @@ Status write_sections(int descriptor,
 
 Status check_header(const Header& header, int64_t file_bytes) {
     if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
-        return parse_error("it is no compiled graph");
+        return parse_error(kNotCompiled).with_hint(kWhoWrites);
     }
     if (header.byte_order != kByteOrder || header.format != kCompiledFormat) {
         return make_error(StatusCode::kVersionMismatch, "another version of leat has written it")
@@ -253,9 +257,10 @@ Result<CompiledFile> open_compiled_file(const std::filesystem::path& file,
     const std::span<const std::byte> bytes = mapped.bytes();
     Header header = {};
     if (bytes.size() < sizeof(header)) {
-        return parse_error("it is no compiled graph")
+        return parse_error(kNotCompiled)
             .with_found(fmt::format("{} bytes", bytes.size()))
-            .with_needed(fmt::format("{} or more", sizeof(header)));
+            .with_needed(fmt::format("{} or more", sizeof(header)))
+            .with_hint(kWhoWrites);
     }
     std::memcpy(&header, bytes.data(), sizeof(header));
     LEAT_RETURN_IF_ERROR(check_header(header, int64_t(bytes.size())));

@@ -62,9 +62,7 @@ struct CompiledGraph::Impl {
     // The input's index; not_found with the names that exist. One that has a default and is not
     // open here is an error, too.
     Result<int> find_input(std::string_view name) const;
-    // Of the default inputs that are not open here; null: it is none of them.
-    const DefaultInput* find_default(std::string_view name) const;
-    // Those that have shapes, sorted.
+    // Those of the default inputs that have shapes, sorted.
     std::vector<std::string> defaults_among(const InputShapes& shapes) const;
     // What such an input is while nobody binds it.
     Tensor default_value(std::string_view name) const;

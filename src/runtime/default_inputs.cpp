@@ -50,17 +50,10 @@ Status check_default_inputs(const GraphData& graph) {
     return {};
 }
 
-const DefaultInput* CompiledGraph::Impl::find_default(std::string_view name) const {
-    const auto found =
-        std::find_if(graph.default_inputs.begin(), graph.default_inputs.end(),
-                     [name](const DefaultInput& input) { return input.name == name; });
-    return found == graph.default_inputs.end() ? nullptr : &*found;
-}
-
 std::vector<std::string> CompiledGraph::Impl::defaults_among(const InputShapes& shapes) const {
     std::vector<std::string> names;
     for (const auto& [name, shape] : shapes) {
-        if (find_default(name) != nullptr) {
+        if (find_default_input(graph, name) != nullptr) {
             names.push_back(name);
         }
     }
@@ -68,7 +61,7 @@ std::vector<std::string> CompiledGraph::Impl::defaults_among(const InputShapes& 
 }
 
 Tensor CompiledGraph::Impl::default_value(std::string_view name) const {
-    const DefaultInput* const input = find_default(name);
+    const DefaultInput* const input = find_default_input(graph, name);
     LEAT_CHECK(input != nullptr && given != nullptr, "no default of '{}'", name);
     const GraphData& data = given->data();
     return *data.values[index_of_default(data, *input)].constant;

@@ -4,7 +4,6 @@
 
 #include "backends/plugin/cache_folder.h"
 #include "backends/plugin/find_plugin.h"
-#include "base/at_fork.h"
 
 namespace leat {
 namespace {
@@ -73,11 +72,7 @@ Result<std::shared_ptr<DeviceSlab>> DeviceSlab::import(std::shared_ptr<DeviceBac
 }
 
 DeviceSlab::~DeviceSlab() {
-    if (handle_ != nullptr && backend_->is_inherited()) {
-        keep_for_ever(handle_);
-    } else if (handle_ != nullptr) {
-        backend_->api().free_slab(backend_->handle(), handle_);
-    }
+    backend_->give_back(&LeatBackendApi::free_slab, handle_);
 }
 
 Status DeviceSlab::flush(int64_t offset_bytes, int64_t size_bytes) const {

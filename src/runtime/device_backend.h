@@ -14,6 +14,7 @@
 
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/loaded_plugin.h"
+#include "base/at_fork.h"
 #include "leat/plugin_clock.h"
 #include "memory/slab.h"
 #include "runtime/device_operators.h"
@@ -80,6 +81,19 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     // As those of LoadedPlugin: kDeviceLost in a child of fork(), which may not call api().
     Status check_process() const { return plugin_->check_process(); }
     bool is_inherited() const { return plugin_->is_inherited(); }
+    // Gives a slab, executable or instance (may be null) back by the plugin's function for it. A
+    // child of fork() keeps what it inherited, as it may not call the plugin.
+    template <class Handle>
+    void give_back(void (*LeatBackendApi::*function)(LeatBackend*, Handle*), Handle* made) const {
+        if (made == nullptr) {
+            return;
+        }
+        if (plugin_->is_inherited()) {
+            keep_for_ever(made);
+        } else {
+            (api().*function)(handle(), made);
+        }
+    }
     // The device of the backend that is meant.
     Result<int> device_number(const DeviceName& name) const;
     const LeatDeviceInfo& device(int number) const { return *api().device(handle(), number); }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "backends/plugin/plugin_answers.h"
-#include "base/at_fork.h"
 #include "base/elapsed.h"
 #include "base/round_up.h"
 #include "leat/plugin_backend.h"
@@ -203,11 +202,7 @@ class DeviceState final : public DeviceStepState {
     ~DeviceState() override {
         flight.cancel();
         flight.wait_for_end();
-        if (instance_ != nullptr && part_->place().backend->is_inherited()) {
-            keep_for_ever(instance_);
-        } else if (instance_ != nullptr) {
-            api().free_instance(backend(), instance_);
-        }
+        part_->place().backend->give_back(&LeatBackendApi::free_instance, instance_);
     }
 
     Status make(const DeviceKernel& kernel, const DeviceRoom& room);

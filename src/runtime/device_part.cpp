@@ -8,7 +8,6 @@
 
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
-#include "base/at_fork.h"
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/round_up.h"
@@ -98,11 +97,7 @@ Result<std::string> DevicePart::save() const {
 }
 
 DevicePart::~DevicePart() {
-    if (executable_ != nullptr && place_.backend->is_inherited()) {
-        keep_for_ever(executable_);
-    } else if (executable_ != nullptr) {
-        place_.backend->api().free_executable(place_.backend->handle(), executable_);
-    }
+    place_.backend->give_back(&LeatBackendApi::free_executable, executable_);
 }
 
 Status DevicePart::make_executable(const LeatGraphView& graph, std::string_view saved) {

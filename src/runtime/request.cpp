@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "base/tensor_check.h"
+#include "graph/default_input.h"
 #include "runtime/request_impl.h"
 
 namespace leat {
@@ -260,7 +261,7 @@ Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
 
 template <class Bind>
 Status Request::Impl::bind(std::string_view input, const Bind& bind) {
-    if (state->compiled->find_default(input) == nullptr) {
+    if (find_default_input(state->compiled->graph, input) == nullptr) {
         LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->find_input(input));
         return bind(*state, index);
     }
