@@ -84,8 +84,7 @@ struct RuntimeOptions {
     bool pin_threads = true;
     NumaOptions numa = {};
     // Where shared objects of backends are: a file, or a folder that is looked in before that of
-    // the installation. Paths are relative to the current folder, also a name without a slash. One
-    // that does not exist is an error where a backend is looked for.
+    // the installation. A name without a slash is in the current folder.
     std::string backend_path = {};
     // Named settings of backends, by backend and name; an unknown one is an error of compile().
     std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>

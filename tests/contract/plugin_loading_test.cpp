@@ -73,15 +73,12 @@ TEST(FindPlugin, TakesAFileAndAFolder) {
 }
 
 TEST(FindPlugin, NamesEveryPlaceItLookedAt) {
-    EXPECT_THAT(find_plugin("absent", null_folder()).error().message(),
-                AllOf(HasSubstr(null_folder() + "/leat_absent.so"),
+    EXPECT_THAT(find_plugin("absent", "/no/such/folder").error().message(),
+                AllOf(HasSubstr("/no/such/folder/leat_absent.so"),
                       HasSubstr(std::string(installed_plugin_folder()))));
 }
 
 TEST(FindPlugin, APathThatIsNoFileAndNoFolderIsAnError) {
-    const Status missing = find_plugin("null", "/no/such/folder").error();
-    EXPECT_EQ(missing.code(), StatusCode::kNotFound);
-    EXPECT_THAT(missing.message(), AllOf(HasSubstr("/no/such/folder"), HasSubstr("nothing there")));
     const Status device = find_plugin("null", "/dev/null").error();
     EXPECT_EQ(device.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(device.message(), AllOf(HasSubstr("/dev/null"), HasSubstr("a device")));

@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(OperatorLibrary, ThatIsNoSharedObjectIsRefused) {
     OperatorLibrary library;
     EXPECT_EQ(library.load("/nowhere/none.so").code(), StatusCode::kNotFound);
-    EXPECT_EQ(library.load(folder()).code(), StatusCode::kNotFound);
+    EXPECT_EQ(library.load(folder()).code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

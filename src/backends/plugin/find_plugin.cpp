@@ -32,13 +32,10 @@ Result<std::string> find_plugin(std::string_view backend, const std::string& pat
     if (fs::is_regular_file(given)) {
         return path;
     }
-    // Also where the installed folder has the backend: a name that is not there is a mistake.
-    if (!path.empty() && !fs::is_directory(given)) {
-        const bool exists = fs::exists(given);
-        return make_error(exists ? StatusCode::kInvalidArgument : StatusCode::kNotFound,
-                          "no plugin for backend '{}'", backend)
+    if (fs::exists(given) && !fs::is_directory(given)) {
+        return invalid_argument("no plugin for backend '{}'", backend)
             .with_file(path)
-            .with_found(exists ? "a device, pipe or socket there" : "nothing there")
+            .with_found("a device, pipe or socket there")
             .with_needed("a shared object, or a folder with some");
     }
     std::vector<std::string> tried;

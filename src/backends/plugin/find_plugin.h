@@ -14,8 +14,7 @@ std::string_view installed_plugin_folder();
 
 // The file of the backend of that name: `path` itself if it is a file, else leat_NAME.so in the
 // folder `path` (if not empty) or in the installed folder, in this order. not_found names every
-// place that was looked at, or the `path` that does not exist. invalid_argument: `path` is neither
-// a file nor a folder.
+// place that was looked at. invalid_argument: `path` is neither a file nor a folder.
 Result<std::string> find_plugin(std::string_view backend, const std::string& path = {});
 
 // All files leat_*.so of a folder, sorted; empty if it cannot be read.
