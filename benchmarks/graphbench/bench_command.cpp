@@ -2,8 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -15,6 +13,7 @@
 #include "files.h"
 #include "interruption.h"
 #include "measure.h"
+#include "output.h"
 #include "repeat.h"
 #include "result.h"
 #include "screen.h"
@@ -23,12 +22,14 @@
 #include "statistics.h"
 #include "step_table.h"
 #include "sweep.h"
+#include "target_names.h"
 
 namespace leat::bench {
 namespace {
 
 // What bench keeps between its phases.
 struct BenchState {
+    std::optional<std::vector<Json>> baseline;
     std::unique_ptr<Runtime> runtime;
     std::vector<std::unique_ptr<Session>> sessions;
     std::vector<Json> results;
@@ -48,14 +49,15 @@ int open_case(BenchState& state,
         return report_error(target.error());
     }
     if (const Status status = check_options_of(*target, options); !status.ok()) {
-        return usage_error(options, status.text());
+        return usage_error(options, status);
     }
-    Result<CompileOptions> compile = compile_options(options);
+    Result<CompileOptions> compile = compile_options_of(*target, options);
     if (!compile.ok()) {
-        return usage_error(options, compile.error().text());
+        return usage_error(options, compile.error());
     }
-    for (const auto& [input, shape] : sweep.shapes) {
-        compile->shapes[input] = shape;
+    for (auto& [input, shape] : compile->shapes) {
+        const auto swept = sweep.shapes.find(input);
+        shape = swept == sweep.shapes.end() ? shape : swept->second;
     }
     Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, *compile);
     if (!inputs.ok()) {
@@ -63,7 +65,7 @@ int open_case(BenchState& state,
     }
     compile->is_traced = is_traced;
     target->name += sweep.label;
-    if (wants_json(options) && !target->file.empty()) {
+    if ((wants_json(options) || state.baseline) && !target->file.empty()) {
         Result<std::string> sum = sha256_of_file(target->file);
         if (!sum.ok()) {
             return report_error(sum.error());
@@ -118,7 +120,7 @@ int measure_sessions(BenchState& state, const Options& options, const MeasureOpt
             }
             result.set("nodes", steps_json(*steps));
             if (options.text("format") == "table" && options.text("json") != "-") {
-                fmt::print("{}", step_table(*steps, options.text("sort"), options.integer("top")));
+                print_out("{}", step_table(*steps, options.text("sort"), options.integer("top")));
             }
         }
         if (std::string file = options.text("samples"); !file.empty()) {
@@ -163,7 +165,25 @@ int open_measured_case(BenchState& state,
         return code;
     }
     const Status status = check_load(*state.sessions.back(), how);
-    return status.ok() ? kExitOk : usage_error(options, status.text());
+    return status.ok() ? kExitOk : usage_error(options, status);
+}
+
+// Whether each name in the options is one of some target. One target is looked at when it is
+// loaded.
+int check_names_of_all(const Options& options) {
+    if (options.positional().size() < 2 || !gives_names(options)) {
+        return kExitOk;
+    }
+    std::vector<TargetNames> names;
+    for (const std::string& spec : options.positional()) {
+        const Result<Target> target = load_target(spec);
+        if (!target.ok()) {
+            return report_error(target.error());
+        }
+        names.push_back(names_of(*target));
+    }
+    const Status status = check_names(options, names);
+    return status.ok() ? kExitOk : usage_error(options, status);
 }
 
 // Every target in every case of the sweep; in turns, or one after the other.
@@ -228,11 +248,11 @@ int write_traces(BenchState& state, const Options& options, const std::vector<Sw
 void print_results(const BenchState& state, const Options& options) {
     std::string format = options.text("format");
     if (format == "md" || format == "csv" || state.results.size() > 1) {
-        fmt::print("{}", rows_of(state.results, options.text("time-unit"), table_format(format)));
+        print_out("{}", rows_of(state.results, options.text("time-unit"), table_format(format)));
         return;
     }
-    fmt::print("{}",
-               screen_of(state.results[0], options.text("time-unit"), options.flag("histogram")));
+    print_out("{}",
+              screen_of(state.results[0], options.text("time-unit"), options.flag("histogram")));
 }
 
 }  // namespace
@@ -248,23 +268,28 @@ int bench_command(const Options& options) {
     Result<std::vector<SweepCase>> sweep = sweep_cases(options.list("shape"));
     if (!how.ok() || !wanted.ok() || !sweep.ok()) {
         Status error = !how.ok() ? how.error() : !wanted.ok() ? wanted.error() : sweep.error();
-        return usage_error(options, error.text());
+        return usage_error(options, error);
     }
-    if (!parse_percentiles(options.text("percentiles"))) {
-        return usage_error(options,
-                           "--percentiles needs numbers from 0 to 100 with commas between");
+    Result<std::optional<std::vector<Json>>> baseline = read_baseline(options, *sweep);
+    if (!baseline.ok()) {
+        return baseline.error().code() == StatusCode::kInvalidArgument
+                   ? usage_error(options, baseline.error())
+                   : report_error(baseline.error());
     }
     if (options.integer("repeat") > 1) {
         return options.given("samples") || options.given("trace")
                    ? usage_error(options,
                                  "writes --samples and --trace of one process: not with --repeat")
-                   : bench_in_processes(options);
+                   : bench_in_processes(options, *baseline);
     }
     BenchState state;
+    state.baseline = *std::move(baseline);
     state.runtime = std::make_unique<Runtime>(*wanted);
-    if (Status status = check_backends(*state.runtime, backends_of(options)); !status.ok()) {
-        report_error(status);
-        return kExitDevice;
+    if (const int code = report_backends(*state.runtime, backends_of(options)); code != kExitOk) {
+        return code;
+    }
+    if (const int code = check_names_of_all(options); code != kExitOk) {
+        return code;
     }
     if (int code = measure_targets(state, options, *how, *sweep); code != kExitOk) {
         return code;
@@ -277,8 +302,8 @@ int bench_command(const Options& options) {
     if (!write_json(options, results_document(state.results), &state.exit_code)) {
         print_results(state, options);
     }
-    if (options.given("baseline") && state.exit_code == kExitOk) {
-        return compare_with_baseline(state.results, options);
+    if (state.baseline && state.exit_code == kExitOk) {
+        return compare_with_baseline(*state.baseline, state.results, options);
     }
     return state.exit_code;
 }
@@ -312,8 +337,8 @@ int print_calibration(Session& session, const Options& options, int64_t runs) {
     json.set("calibration", calibration_as_json(report));
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}a run of the whole graph as it is placed: {:.3f} us\n",
-                   calibration_as_text(report, options.integer("top")), *run_ns * 1e-3);
+        print_out("{}a run of the whole graph as it is placed: {:.3f} us\n",
+                  calibration_as_text(report, options.integer("top")), *run_ns * 1e-3);
     }
     return exit_code;
 }
@@ -326,10 +351,13 @@ int profile_command(const Options& options) {
     }
     Result<RuntimeOptions> wanted = runtime_options(options);
     if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
+        return usage_error(options, wanted.error());
     }
     BenchState state;
     state.runtime = std::make_unique<Runtime>(*wanted);
+    if (const int code = report_backends(*state.runtime, backends_of(options)); code != kExitOk) {
+        return code;
+    }
     if (int code = open_case(state, options.positional()[0], options, SweepCase{});
         code != kExitOk) {
         return code;
@@ -354,7 +382,7 @@ int profile_command(const Options& options) {
     json.set("nodes", steps_json(*steps));
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", step_table(*steps, options.text("sort"), options.integer("top")));
+        print_out("{}", step_table(*steps, options.text("sort"), options.integer("top")));
     }
     return exit_code;
 }

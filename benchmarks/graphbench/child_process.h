@@ -13,6 +13,9 @@ struct ChildOutput {
     int exit_code = 0;  // 128 + its number for a signal, as shells do
 };
 
+// An interruption (there should be an InterruptGuard) ends the command and all that it has started:
+// by SIGTERM where it does not end by itself, and by SIGKILL where that does not help either. It
+// ends with this process, however that ends. One at a time, from the main thread.
 // Errors: not_found, when no process can be started.
 Result<ChildOutput> run_child(const std::string& command);
 

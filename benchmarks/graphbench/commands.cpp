@@ -5,28 +5,105 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
+#include "base/error.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "leat/onnx.h"
 #include "leat/runtime.h"
 #include "machine.h"
+#include "measure.h"
+#include "output.h"
 #include "screen.h"
+#include "statistics.h"
 #include "target.h"
 #include "zoo/zoo.h"
 
 namespace leat::bench {
 
 int report_error(const Status& status, bool at_run) {
-    fmt::print(stderr, "graphbench: {}\n", status.message());
+    print_err("graphbench: {}\n", status.message());
     return exit_code_for(status, at_run);
 }
 
-int usage_error(const Options& options, const std::string& text) {
-    fmt::print(stderr,
-               "graphbench {0}: {1}\nusage: graphbench {0} {2}   ('graphbench {0} --help')\n",
-               options.command().name, text, options.command().arguments);
+int usage_error(const CommandInfo& command, const std::string& text) {
+    print_err("graphbench {0}: {1}\nusage: graphbench {0} {2}   ('graphbench {0} --help')\n",
+              command.name, text, command.arguments);
     return kExitUsage;
+}
+
+int usage_error(const Options& options, const std::string& text) {
+    return usage_error(options.command(), text);
+}
+
+// The exit code says what the status' own code would.
+int usage_error(const CommandInfo& command, const Status& status) {
+    const std::string message = status.message();
+    const size_t code_and_colon = name_of(status.code()).size() + 2;
+    return usage_error(command, message.substr(std::min(message.size(), code_and_colon)));
+}
+
+int usage_error(const Options& options, const Status& status) {
+    return usage_error(options.command(), status);
+}
+
+Status check_values(const Options& options) {
+    LEAT_RETURN_IF_ERROR(runtime_options(options).error());
+    if (options.takes("optimize")) {
+        LEAT_RETURN_IF_ERROR(compile_options(options).error());
+    }
+    if (options.takes("percentiles")) {
+        LEAT_RETURN_IF_ERROR(measure_options(options).error());
+        LEAT_RETURN_IF_ERROR(parse_percentiles(options.text("percentiles")).error());
+    }
+    for (const std::string& label : options.list("label")) {
+        if (const size_t equals = label.find('='); equals == std::string::npos || equals == 0) {
+            return invalid_argument("--label is '{}'; needed: KEY=VALUE", label);
+        }
+    }
+    return {};
+}
+
+int check_outputs(const Options& options) {
+    std::map<std::string, std::string_view> option_of_file;
+    for (const OptionInfo& option : option_table()) {
+        if (option.kind != OptionKind::kOutput || !options.takes(option.name) ||
+            !options.given(option.name)) {
+            continue;
+        }
+        const std::string path = options.text(option.name);
+        const auto [other, is_first] = option_of_file.emplace(path, option.name);
+        if (!is_first && path != "-" && path.compare(0, 5, "/dev/") != 0) {
+            return usage_error(options, fmt::format("--{} and --{} both write '{}'", other->second,
+                                                    option.name, path));
+        }
+        const bool is_folder = option.name == "save" && options.command().bit == kRun;
+        const Status status = is_folder ? check_writable_folder(path) : check_writable(path);
+        if (!status.ok()) {
+            return report_error(status);
+        }
+    }
+    return kExitOk;
+}
+
+int report_backends(const Runtime& runtime, const std::string& backends) {
+    if (const Status status = check_backends(runtime, backends); !status.ok()) {
+        report_error(status);
+        return kExitDevice;
+    }
+    return kExitOk;
+}
+
+int check_printed(int exit_code, bool is_end) {
+    static bool is_told = false;
+    const Status status = is_end ? close_output() : flush_output();
+    if (status.ok()) {
+        return exit_code;
+    }
+    const int error_code = is_told ? exit_code_for(status) : report_error(status);
+    is_told = true;
+    return exit_code == kExitOk ? error_code : exit_code;
 }
 
 bool wants_json(const Options& options) {
@@ -34,14 +111,16 @@ bool wants_json(const Options& options) {
 }
 
 bool write_json(const Options& options, const Json& json, int* exit_code) {
-    std::string file = options.text("json");
-    bool to_stdout = file == "-" || options.text("format") == "json";
-    if (file.empty() && to_stdout) {
-        file.assign(1, '-');
+    const std::string file = options.text("json");
+    const bool to_stdout = file == "-" || options.text("format") == "json";
+    const std::string text = json.dump() + "\n";
+    if (to_stdout) {
+        print_text(text);
     }
-    if (!file.empty()) {
-        if (Status status = write_text_file(file, json.dump() + "\n"); !status.ok()) {
-            *exit_code = report_error(status);
+    if (!file.empty() && file != "-") {
+        if (const Status status = write_text_file(file, text); !status.ok()) {
+            const int code = report_error(status);
+            *exit_code = *exit_code == kExitOk ? code : *exit_code;
         }
     }
     return to_stdout;
@@ -58,7 +137,7 @@ int gen_command(const Options& options) {
             }
             table.add({std::string(network.name), parameters, std::string(network.summary)});
         }
-        fmt::print("{}", table.to_string());
+        print_out("{}", table.to_string());
         return kExitOk;
     }
     std::string file = options.text("save");
@@ -71,15 +150,14 @@ int gen_command(const Options& options) {
     }
     Result<Graph> graph = zoo::make_network(spec);
     if (!graph.ok()) {
-        fmt::print(stderr, "graphbench: {}\n", graph.error().text());
-        return kExitUsage;
+        return report_error(graph.error());
     }
     if (Status status = save_onnx(*graph, file); !status.ok()) {
         return report_error(status);
     }
     if (!options.flag("quiet")) {
-        fmt::print(stderr, "wrote {} ({} nodes, {} of constants) to {}\n", spec,
-                   graph->node_count(), format_bytes(double(graph->parameter_bytes())), file);
+        print_err("wrote {} ({} nodes, {} of constants) to {}\n", spec, graph->node_count(),
+                  format_bytes(double(graph->parameter_bytes())), file);
     }
     return kExitOk;
 }
@@ -87,7 +165,7 @@ int gen_command(const Options& options) {
 int doctor_command(const Options& options) {
     Result<RuntimeOptions> wanted = runtime_options(options);
     if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
+        return usage_error(options, wanted.error());
     }
     Runtime runtime(*wanted);
     const HostInfo& host = runtime.host();
@@ -129,7 +207,7 @@ int doctor_command(const Options& options) {
     json.set("fit", fit);
     int exit_code = fit ? kExitOk : kExitUnfit;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", table.to_string());
+        print_out("{}", table.to_string());
     }
     return exit_code;
 }

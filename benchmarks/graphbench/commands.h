@@ -1,6 +1,7 @@
 // The subcommands. Each returns graphbench's exit code and prints its own results and errors.
 #pragma once
 
+#include "leat/runtime.h"
 #include "leat/status.h"
 #include "options.h"
 
@@ -22,10 +23,24 @@ int doctor_command(const Options& options);
 // Prints "graphbench: <message>" on stderr and returns the exit code that suits.
 int report_error(const Status& status, bool at_run = false);
 // A usage error: prints and returns 2.
+int usage_error(const CommandInfo& command, const std::string& text);
 int usage_error(const Options& options, const std::string& text);
+int usage_error(const CommandInfo& command, const Status& status);
+int usage_error(const Options& options, const Status& status);
+// An error of the command line that needs no target to be seen: values that are not what the option
+// takes, or do not fit each other.
+Status check_values(const Options& options);
+// Whether what the options name can be written, before there is something to write. An exit code.
+int check_outputs(const Options& options);
+// Prints what is wrong with the devices of a list; 0, or exit code 6.
+int report_backends(const Runtime& runtime, const std::string& backends);
+// Whatever ended a command: what it printed is where it belongs, or that is an error, which is
+// printed once. The exit code of both; `is_end`: nothing is printed afterwards.
+int check_printed(int exit_code, bool is_end);
 // True when write_json() will write something.
 bool wants_json(const Options& options);
-// Writes the JSON where --json says; true when standard output is taken by it.
+// Writes the JSON where --json and --format say; true when standard output is taken by it. Where it
+// cannot be written, an exit code of 0 becomes that of the error.
 bool write_json(const Options& options, const Json& json, int* exit_code);
 
 }  // namespace leat::bench

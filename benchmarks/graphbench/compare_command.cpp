@@ -1,14 +1,18 @@
 // graphbench compare, and bench --baseline.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "baseline.h"
 #include "child_process.h"
 #include "commands.h"
 #include "exit_codes.h"
+#include "interruption.h"
+#include "output.h"
 #include "progress.h"
 #include "result.h"
 #include "screen.h"
@@ -35,7 +39,23 @@ std::string verdict_of(const Ratio& ratio, double max_regress) {
     return ratio.high < 1 ? "faster" : "no difference shown";
 }
 
-// Compares targets of the same name; a lone pair is compared whatever its names.
+// The result in `base` of what `next` measured: by the target's name, else by its file; a lone pair
+// is compared whatever its names. Null: there is none.
+const Json* partner_of(const std::vector<Json>& base, const Json& next, bool is_lone_pair) {
+    const auto has_same = [&](std::string_view key) {
+        const std::string wanted = next["target"][key].text();
+        return std::find_if(base.begin(), base.end(), [&](const Json& candidate) {
+            return !wanted.empty() && candidate["target"][key].text() == wanted;
+        });
+    };
+    for (const std::string_view key : {"name", "sha256"}) {
+        if (const auto found = has_same(key); found != base.end()) {
+            return &*found;
+        }
+    }
+    return is_lone_pair ? base.data() : nullptr;
+}
+
 int compare_results(const std::vector<Json>& base,
                     const std::vector<Json>& fresh,
                     const Options& options) {
@@ -45,12 +65,7 @@ int compare_results(const std::vector<Json>& base,
     Json rows = Json::array();
     bool regressed = false;
     for (const Json& next : fresh) {
-        const Json* old = base.size() == 1 && fresh.size() == 1 ? base.data() : nullptr;
-        for (const Json& candidate : base) {
-            if (candidate["target"]["name"].text() == next["target"]["name"].text()) {
-                old = &candidate;
-            }
-        }
+        const Json* old = partner_of(base, next, base.size() == 1 && fresh.size() == 1);
         if (old == nullptr) {
             continue;
         }
@@ -65,7 +80,7 @@ int compare_results(const std::vector<Json>& base,
         rows.push(ratio_json(name, ratio).set("verdict", verdict));
     }
     if (table.empty()) {
-        fmt::print(stderr, "graphbench: the two results have no target in common\n");
+        print_err("graphbench: the two results have no target in common\n");
         return kExitUsage;
     }
     int exit_code = regressed ? kExitRegression : kExitOk;
@@ -76,8 +91,8 @@ int compare_results(const std::vector<Json>& base,
     if (!is_compare || !write_json(options, json, &exit_code)) {
         bool stdout_is_json =
             !is_compare && (options.text("json") == "-" || options.text("format") == "json");
-        fmt::print(stdout_is_json ? stderr : stdout, "{}",
-                   table.to_string(table_format(options.text("format"))));
+        const std::string text = table.to_string(table_format(options.text("format")));
+        stdout_is_json ? print_message(text) : print_text(text);
     }
     return exit_code;
 }
@@ -93,27 +108,37 @@ Result<double> median_printed_by(const std::string& command) {
         return parse_error("'{}' does not print graphbench's JSON alone (add --json -): {}",
                            command, json.error().text());
     }
-    LEAT_ASSIGN_OR_RETURN(std::vector<Json> results, results_in(*json));
-    double median_ns = median_of(results[0]);
-    if (results.size() != 1 || median_ns <= 0) {
-        return parse_error("'{}' prints {} results; one with a median is needed", command,
-                           results.size());
+    const Result<std::vector<Json>> results = comparable_results_in(*json);
+    if (!results.ok()) {
+        return parse_error("'{}' prints no result to compare: {}", command,
+                           results.error().message());
     }
-    return median_ns;
+    if (results->size() != 1) {
+        return parse_error("'{}' prints {} results; one is needed", command, results->size());
+    }
+    return median_of(results->front());
 }
 
-// medians[command][round]; the order alternates so that drift hits all alike.
+// medians[command][round]; the order alternates so that drift hits all alike. After an interruption
+// those of the rounds that all commands ended.
 Result<std::vector<std::vector<double>>> run_rounds(const std::vector<std::string>& commands,
                                                     int64_t rounds,
                                                     bool show_progress) {
     std::vector<std::vector<double>> medians(commands.size());
     Progress progress("comparing", show_progress);
     for (int64_t round = 0; round < rounds; ++round) {
+        std::vector<double> of_round(commands.size());
         for (size_t i = 0; i < commands.size(); ++i) {
             size_t index = round % 2 == 0 ? i : commands.size() - 1 - i;
             progress.update(double(round) / double(rounds), commands[index]);
-            LEAT_ASSIGN_OR_RETURN(double median_ns, median_printed_by(commands[index]));
-            medians[index].push_back(median_ns);
+            const Result<double> median_ns = median_printed_by(commands[index]);
+            if (interruption() != Interruption::kNone) {
+                return medians;
+            }
+            LEAT_ASSIGN_OR_RETURN(of_round[index], median_ns);
+        }
+        for (size_t i = 0; i < commands.size(); ++i) {
+            medians[i].push_back(of_round[i]);
         }
     }
     return medians;
@@ -124,11 +149,18 @@ int compare_commands(const Options& options) {
     if (commands.size() < 2 || !options.positional().empty()) {
         return usage_error(options, "needs --exec twice or more, and no files beside it");
     }
-    int64_t rounds = std::max<int64_t>(1, options.integer("rounds"));
+    const InterruptGuard guard;
     bool show = options.text("progress") != "never" && !options.flag("quiet");
-    Result<std::vector<std::vector<double>>> medians = run_rounds(commands, rounds, show);
+    Result<std::vector<std::vector<double>>> medians =
+        run_rounds(commands, options.integer("rounds"), show);
     if (!medians.ok()) {
         return report_error(medians.error(), medians.error().code() != StatusCode::kParse);
+    }
+    const bool is_interrupted = interruption() != Interruption::kNone;
+    const auto rounds = int64_t(medians->front().size());
+    if (rounds == 0) {
+        print_err("graphbench: interrupted before a round had ended: no results\n");
+        return interruption_exit_code();
     }
     TimeUnit unit = time_unit(options.text("time-unit"), median((*medians)[0]));
     Table table({"command", "median", "unit", "ratio", "95 % interval", "spread of rounds"});
@@ -149,19 +181,23 @@ int compare_commands(const Options& options) {
     }
     Json json = Json::object();
     json.set("schema", kSchema).set("rounds", rounds).set("commands", std::move(rows));
+    json.set("interrupted", is_interrupted);
     // Measuring a peer is no regression: only a limit that the caller sets fails.
-    int exit_code = options.given("max-regress") && regressed ? kExitRegression : kExitOk;
+    int exit_code = is_interrupted                              ? interruption_exit_code()
+                    : options.given("max-regress") && regressed ? kExitRegression
+                                                                : kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", table.to_string(table_format(options.text("format"))));
+        print_out("{}", table.to_string(table_format(options.text("format"))));
     }
     return exit_code;
 }
 
 }  // namespace
 
-int compare_with_baseline(const std::vector<Json>& results, const Options& options) {
-    Result<std::vector<Json>> base = read_results(options.text("baseline"));
-    return base.ok() ? compare_results(*base, results, options) : report_error(base.error());
+int compare_with_baseline(const std::vector<Json>& baseline,
+                          const std::vector<Json>& results,
+                          const Options& options) {
+    return compare_results(baseline, results, options);
 }
 
 int compare_command(const Options& options) {

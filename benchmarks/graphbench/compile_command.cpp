@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "commands.h"
 #include "exit_codes.h"
+#include "output.h"
 #include "result.h"
 #include "screen.h"
 #include "statistics.h"
@@ -88,13 +88,11 @@ int compile_command(const Options& options) {
     Result<RuntimeOptions> runtime_opts = runtime_options(options);
     Result<CompileOptions> compile = compile_options(options);
     if (!runtime_opts.ok() || !compile.ok()) {
-        return usage_error(
-            options, runtime_opts.ok() ? compile.error().text() : runtime_opts.error().text());
+        return usage_error(options, runtime_opts.ok() ? compile.error() : runtime_opts.error());
     }
     const Runtime runtime(std::move(runtime_opts).value());
-    if (Status status = check_backends(runtime, compile->devices); !status.ok()) {
-        report_error(status);
-        return kExitDevice;
+    if (const int code = report_backends(runtime, compile->devices); code != kExitOk) {
+        return code;
     }
     const Result<Target> target = load_target(options.positional()[0]);
     if (!target.ok()) {
@@ -102,6 +100,9 @@ int compile_command(const Options& options) {
     }
     if (target->is_compiled) {
         return usage_error(options, fmt::format("'{}' is compiled already", target->name));
+    }
+    if (const Status status = check_options_of(*target, options); !status.ok()) {
+        return usage_error(options, status);
     }
     const Result<CompileOutcome> outcome = compile_and_load(
         runtime, *target, *compile, {.refers_to_model = options.text("weights") == "refer"},
@@ -111,10 +112,10 @@ int compile_command(const Options& options) {
     }
     int exit_code = kExitOk;
     if (!write_json(options, to_json(*target, *outcome), &exit_code)) {
-        fmt::print("{}: compiled in {:.1f} ms, saved in {:.1f} ms: {}, {} plans\n", target->name,
-                   outcome->compile_ms, outcome->save_ms, format_bytes(double(outcome->file_bytes)),
-                   outcome->plan_count);
-        fmt::print(
+        print_out("{}: compiled in {:.1f} ms, saved in {:.1f} ms: {}, {} plans\n", target->name,
+                  outcome->compile_ms, outcome->save_ms, format_bytes(double(outcome->file_bytes)),
+                  outcome->plan_count);
+        print_out(
             "loaded {} times: first {:.2f} ms, median {:.2f} ms, longest {:.2f} ms; {} of "
             "packed constants mapped\n",
             kLoads, outcome->load_ms.front(), median(outcome->load_ms),

@@ -2,24 +2,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "commands.h"
 #include "conformance/layout_test.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"
 #include "leat/conformance.h"
+#include "output.h"
 #include "progress.h"
 #include "result.h"
 #include "target.h"
@@ -39,20 +40,13 @@ struct Suite {
     std::vector<std::string> without_data;
 };
 
-// Writes each result where --json says as soon as it is there, and says on standard output which
-// tests did not pass.
+// Writes each result as soon as it is there, and says on standard output which tests did not pass.
+// The file of --json appears under its name when it is complete; pipes and devices get each result
+// at once.
 class Results {
   public:
     explicit Results(const Options& options)
         : backends_(backends_of(options)), file_(options.text("json")) {}
-    ~Results() {
-        if (stream_ != nullptr && stream_ != stdout) {
-            std::fclose(stream_);
-        }
-    }
-    Results(const Results&) = delete;
-    Results& operator=(const Results&) = delete;
-
     void add(const ConformanceTest& test);
     // Totals; of an interrupted run those so far, if there are any. Errors: the file cannot be
     // written.
@@ -65,32 +59,37 @@ class Results {
 
   private:
     bool takes_stdout() const { return file_ == "-"; }
-    // Not before there is a result: whoever cannot begin leaves the file as it is.
+    // Not before there is a result: whoever cannot begin writes nothing.
     void open() {
-        if (file_.empty() || stream_ != nullptr) {
+        if (file_.empty() || is_open_) {
             return;
         }
-        stream_ = takes_stdout() ? stdout : std::fopen(file_.c_str(), "wb");
-        error_ = stream_ == nullptr ? errno : 0;
+        is_open_ = true;
+        if (!takes_stdout()) {
+            error_ = out_.emplace(file_).status();
+        }
         write(fmt::format("{{\n  \"schema\": {},\n  \"backend\": {},\n  \"tests\": [", kSchema,
                           Json(backends_).dump(-1)));
     }
     void write(std::string_view text) {
-        if (stream_ == nullptr || error_ != 0) {
+        if (!is_open_ || !error_.ok()) {
             return;
         }
-        std::fwrite(text.data(), 1, text.size(), stream_);
-        if (std::fflush(stream_) != 0) {
-            error_ = errno;
+        if (takes_stdout()) {
+            print_text(text);
+            (void)flush_output();
+        } else {
+            error_ = write_all(out_->descriptor(), std::as_bytes(std::span(text)));
         }
     }
     void write_totals(int64_t without_data, bool is_whole);
 
     std::string backends_;
     std::string file_;
-    std::FILE* stream_ = nullptr;
-    int error_ = 0;       // the first of the file
-    int64_t failed_ = 0;  // with the unsupported ones
+    bool is_open_ = false;
+    std::optional<NewFile> out_;  // unless it is standard output
+    Status error_;                // the first of the file
+    int64_t failed_ = 0;          // with the unsupported ones
     int64_t unsupported_ = 0;
     int64_t not_compared_ = 0;
     std::set<std::string> passed_names_;
@@ -141,8 +140,8 @@ void Results::add(const ConformanceTest& test) {
         unsupported_ += is_unsupported ? 1 : 0;
     }
     if (!has_passed && !takes_stdout()) {
-        fmt::print("{} {}: {}\n", heading_of(test.verdict), test.name, test.reason);
-        std::fflush(stdout);
+        print_out("{} {}: {}\n", heading_of(test.verdict), test.name, test.reason);
+        (void)flush_output();
     }
 }
 
@@ -167,23 +166,25 @@ Status Results::finish(const std::vector<std::string>& without_data, bool is_who
     open();
     write_totals(int64_t(without_data.size()), is_whole);
     if (!takes_stdout()) {
-        fmt::print("total {}  passed {}  failed {}  (unsupported {} of them)  backend {}\n",
-                   total(), passed(), failed_, unsupported_, backends_);
+        print_out("total {}  passed {}  failed {}  (unsupported {} of them)  backend {}\n", total(),
+                  passed(), failed_, unsupported_, backends_);
         if (not_compared_ > 0) {
-            fmt::print("{} of them ran and are not compared: what is right is said in words\n",
-                       not_compared_);
+            print_out("{} of them ran and are not compared: what is right is said in words\n",
+                      not_compared_);
         }
         if (!without_data.empty()) {
             constexpr size_t kMostNames = 9;
             const auto begin = without_data.begin();
             const auto end = begin + std::ptrdiff_t(std::min(without_data.size(), kMostNames));
-            fmt::print("{} more are not runnable, without a model or without data: {}{}\n",
-                       without_data.size(), fmt::join(begin, end, ", "),
-                       end == without_data.end() ? "" : ", ...");
+            print_out("{} more are not runnable, without a model or without data: {}{}\n",
+                      without_data.size(), fmt::join(begin, end, ", "),
+                      end == without_data.end() ? "" : ", ...");
         }
     }
-    return error_ == 0 ? Status()
-                       : not_found("cannot write '{}': {}", file_, std::strerror(error_));
+    if (error_.ok() && out_) {
+        error_ = out_->commit();
+    }
+    return Status(error_).with_file(file_);
 }
 
 // Names in the file of --expected, one a line; '#' begins a comment.
@@ -217,11 +218,10 @@ int check_expected(const std::set<std::string>& passed,
             ++absent;
         } else if (passed.count(name) == 0) {
             ++broken;
-            fmt::print(stderr, "graphbench: expected to pass: {}\n", name);
+            print_err("graphbench: expected to pass: {}\n", name);
         }
     }
-    fmt::print(
-        stderr,
+    print_err(
         "expected {}: {} of them passed, {} failed, {} not in this folder; {} passed beside\n",
         expected.size(), int64_t(expected.size()) - absent - broken, broken, absent,
         int64_t(passed.size()) - (int64_t(expected.size()) - absent - broken));
@@ -331,7 +331,7 @@ int conformance_command(const Options& options) {
     Result<RuntimeOptions> wanted = runtime_options(options);
     Result<CompileOptions> compile = compile_options(options);
     if (!wanted.ok() || !compile.ok()) {
-        return usage_error(options, wanted.ok() ? compile.error().text() : wanted.error().text());
+        return usage_error(options, wanted.ok() ? compile.error() : wanted.error());
     }
     ConformanceOptions conformance;
     conformance.compile = *std::move(compile);
@@ -343,12 +343,12 @@ int conformance_command(const Options& options) {
     }
     const Result<Suite> suite = find_suite(options);
     if (!suite.ok()) {
-        fmt::print(stderr, "graphbench: {}\n", suite.error().message());
+        print_err("graphbench: {}\n", suite.error().message());
         return kExitTarget;
     }
     if (suite->tests.empty() && !options.list("filter").empty()) {
-        fmt::print(stderr, "graphbench: none of {} tests has a name that --filter selects\n",
-                   suite->present.size());
+        print_err("graphbench: none of {} tests has a name that --filter selects\n",
+                  suite->present.size());
         return kExitTarget;
     }
     const Result<std::vector<std::string>> expected =

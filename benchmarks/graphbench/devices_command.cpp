@@ -9,6 +9,7 @@
 #include "leat/runtime.h"
 #include "machine.h"
 #include "numa_matrix.h"
+#include "output.h"
 #include "screen.h"
 #include "target.h"
 #include "vulkan_devices.h"
@@ -107,7 +108,7 @@ std::string host_text(const HostInfo& host, const Json& machine) {
 int devices_command(const Options& options) {
     Result<RuntimeOptions> wanted = runtime_options(options);
     if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
+        return usage_error(options, wanted.error());
     }
     Runtime runtime(*wanted);
     const HostInfo& host = runtime.host();
@@ -139,7 +140,7 @@ int devices_command(const Options& options) {
     }
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", text);
+        print_out("{}", text);
     }
     return exit_code;
 }

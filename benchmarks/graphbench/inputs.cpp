@@ -13,7 +13,7 @@
 #include "graph/graph_data.h"
 #include "interruption.h"
 #include "npy.h"
-#include "zoo/suggestion.h"
+#include "sweep.h"
 
 namespace leat::bench {
 namespace {
@@ -211,7 +211,7 @@ class InputMaker {
 
     Result<std::vector<NamedValue>> make() {
         LEAT_RETURN_IF_ERROR(read_data_set());
-        LEAT_RETURN_IF_ERROR(read_assignments());
+        read_assignments();
         const GraphData& data = target_.graph.data();
         std::vector<NamedValue> values;
         const std::vector<ValueInfo> infos = target_.graph.inputs();
@@ -255,36 +255,12 @@ class InputMaker {
         return Status();
     }
 
-    Status read_assignments() {
-        std::vector<ValueInfo> infos = target_.graph.inputs();
-        const std::vector<ValueInfo> defaults = target_.graph.default_inputs();
-        infos.insert(infos.end(), defaults.begin(), defaults.end());
-        std::vector<std::string_view> names;
-        names.reserve(infos.size());
-        for (const ValueInfo& info : infos) {
-            names.emplace_back(info.name);
-        }
-        const auto is_input = [&names](const std::string& name) {
-            return std::find(names.begin(), names.end(), name) != names.end();
-        };
-        const auto unknown = [&names](const std::string& option, const std::string& name) {
-            return invalid_argument("{}: no input '{}'{} There are: {}", option, name,
-                                    zoo::did_you_mean(name, names), zoo::comma_list(names));
-        };
+    // Names that this target lacks are of others (target_names.h).
+    void read_assignments() {
         for (const std::string& text : options_.list("input")) {
-            size_t equals = text.rfind('=');
-            std::string name = text.substr(0, equals);
-            if (equals == std::string::npos || !is_input(name)) {
-                return unknown("--input " + text, name);
-            }
-            assigned_[name] = text.substr(equals + 1);
+            const auto [name, value] = split_assignment(text);
+            assigned_[name] = value;
         }
-        for (const auto& [name, shape] : compile_.shapes) {
-            if (!is_input(name)) {
-                return unknown(fmt::format("--shape {}={}", name, shape.to_string()), name);
-            }
-        }
-        return Status();
     }
 
     // Null: the data set has none.

@@ -19,7 +19,8 @@ namespace leat::bench {
 // A value for every input of the target, and for those with defaults that --input, --shape or a
 // data set names. Order of choice: --input; --inputs DIR; the first data set of a target that is a
 // folder; random elements in the shape that the graph, --shape and --dim give. An unknown extent is
-// an error that names the option to add.
+// an error that names the option to add. Names in options that the target lacks are not looked at:
+// check_options_of() does.
 Result<std::vector<NamedValue>> make_inputs(const Target& target,
                                             const Options& options,
                                             const CompileOptions& compile);

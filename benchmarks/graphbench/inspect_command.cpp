@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "commands.h"
@@ -12,6 +12,7 @@
 #include "graph/graph_data.h"
 #include "inputs.h"
 #include "memory_drawing.h"
+#include "output.h"
 #include "placement_drawing.h"
 #include "placement_view.h"
 #include "result.h"
@@ -54,6 +55,11 @@ bool draws_memory(const Options& options) {
 
 bool wants_memory(const Options& options) {
     return options.flag("memory") || options.flag("memory-dial") || draws_memory(options);
+}
+
+bool wants_compiled_view(const Options& options) {
+    return wants_placement(options) || wants_memory(options) || options.flag("passes") ||
+           options.given("annotate");
 }
 
 std::string placement_text(const CompileReport& report) {
@@ -261,16 +267,15 @@ Status add_placement(const Target& target,
 
 // Compiles, or loads what is compiled, when a compiled view is asked for; adds its parts to text
 // and JSON.
-Status add_compiled_view(const Target& target,
+Status add_compiled_view(const Runtime& runtime,
+                         const Target& target,
                          const Options& options,
                          std::string& text,
                          Json& json) {
-    Result<RuntimeOptions> wanted = runtime_options(options);
     Result<CompileOptions> compile = compile_options(options);
-    if (!wanted.ok() || !compile.ok()) {
-        return wanted.ok() ? compile.error() : wanted.error();
+    if (!compile.ok()) {
+        return compile.error();
     }
-    Runtime runtime(*wanted);
     if (wants_memory(options) || wants_placement(options)) {
         Result<std::vector<NamedValue>> inputs = make_inputs(target, options, *compile);
         // Placement does without shapes; its report says so.
@@ -325,14 +330,25 @@ int inspect_command(const Options& options) {
         return usage_error(options, "needs one TARGET");
     }
     if (const Status pictures = check_pictures(options); !pictures.ok()) {
-        return usage_error(options, pictures.text());
+        return usage_error(options, pictures);
+    }
+    std::optional<Runtime> runtime;  // where there is something to compile
+    if (wants_compiled_view(options)) {
+        const Result<RuntimeOptions> wanted = runtime_options(options);
+        if (!wanted.ok()) {
+            return usage_error(options, wanted.error());
+        }
+        runtime.emplace(*wanted);
+        if (const int code = report_backends(*runtime, backends_of(options)); code != kExitOk) {
+            return code;
+        }
     }
     Result<Target> target = load_target(options.positional()[0]);
     if (!target.ok()) {
         return report_error(target.error());
     }
     if (const Status status = check_options_of(*target, options); !status.ok()) {
-        return usage_error(options, status.text());
+        return usage_error(options, status);
     }
     const Graph& graph = target->graph;
     Json json = Json::object();
@@ -373,18 +389,16 @@ int inspect_command(const Options& options) {
         text += graph.to_text();
     }
     Status problem = graph.verify();
-    const bool compiles = wants_placement(options) || options.flag("passes") ||
-                          wants_memory(options) || options.given("annotate");
-    if (problem.ok() && compiles) {
-        problem = add_compiled_view(*target, options, text, json);
+    if (problem.ok() && runtime) {
+        problem = add_compiled_view(*runtime, *target, options, text, json);
     }
-    int exit_code = problem.ok() ? kExitOk : exit_code_for(problem);
     json.set("problem", problem.ok() ? Json() : Json(problem.message()));
+    int exit_code = problem.ok() ? kExitOk : exit_code_for(problem);
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", text);
-        if (!problem.ok()) {
-            fmt::print("problem: {}\n", problem.message());
-        }
+        print_text(text);
+    }
+    if (!problem.ok()) {
+        report_error(problem);
     }
     return exit_code;
 }

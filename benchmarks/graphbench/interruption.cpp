@@ -1,17 +1,14 @@
 #include "interruption.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include "exit_codes.h"
 #include "machine.h"
+#include "output.h"
 
 namespace leat::bench {
 namespace {
@@ -19,11 +16,13 @@ namespace {
 // A signal handler may only touch lock-free atomics.
 std::atomic<Interruption> reason{Interruption::kNone};
 static_assert(std::atomic<Interruption>::is_always_lock_free);
+std::atomic<int> first_signal{0};
 std::atomic<bool> is_guarded{false};
 
 void on_interrupt(int signal) {
+    int none = 0;
+    first_signal.compare_exchange_strong(none, signal);
     reason = Interruption::kSignal;
-    std::signal(signal, SIG_DFL);
 }
 
 struct Named {
@@ -54,7 +53,8 @@ Interruption interruption() {
 }
 
 int interruption_exit_code() {
-    return interruption() == Interruption::kTimeout ? kExitDeadline : kExitInterrupted;
+    return interruption() == Interruption::kTimeout ? int(kExitDeadline)
+                                                    : kExitSignal + first_signal.load();
 }
 
 bool sleep_until_ns(int64_t end_ns) {
@@ -69,13 +69,25 @@ bool sleep_until_ns(int64_t end_ns) {
     return false;
 }
 
-InterruptGuard::InterruptGuard() : previous_(std::signal(SIGINT, on_interrupt)) {
+InterruptGuard::InterruptGuard() {
     is_guarded = true;
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESTART | SA_RESETHAND;  // the second one ends the process
+    for (size_t i = 0; i < std::size(kSignals); ++i) {
+        sigaction(kSignals[i], nullptr, &previous_[i]);
+        // Shells make commands in the background ignore SIGINT; who sends it to one means it.
+        if (kSignals[i] == SIGINT || previous_[i].sa_handler != SIG_IGN) {
+            sigaction(kSignals[i], &action, nullptr);
+        }
+    }
 }
 
 InterruptGuard::~InterruptGuard() {
     is_guarded = false;
-    std::signal(SIGINT, previous_);
+    for (size_t i = 0; i < std::size(kSignals); ++i) {
+        sigaction(kSignals[i], &previous_[i], nullptr);
+    }
 }
 
 Activity::Activity(std::string what) : outer_(exchange_activity(std::move(what))) {}
@@ -110,14 +122,14 @@ void Timeout::watch(double seconds) {
         return;
     }
     std::string what = exchange_activity({});
-    fmt::print(stderr, "graphbench: --timeout of {:g} s passed while {}\n", seconds,
-               what.empty() ? "preparing" : what);
+    print_err("graphbench: --timeout of {:g} s passed while {}\n", seconds,
+              what.empty() ? "preparing" : what);
     if (!is_guarded) {
         give_up();
     }
     reason = Interruption::kTimeout;
     if (!ended_changed_.wait_for(lock, kGrace, [this] { return ended_; })) {
-        fmt::print(stderr, "graphbench: the partial results took too long and are lost\n");
+        print_err("graphbench: the partial results took too long and are lost\n");
         give_up();
     }
 }

@@ -1,12 +1,16 @@
-// What ends a command before it is done: Ctrl-C and --timeout.
+// What ends a command before it is done: Ctrl-C (SIGINT), SIGTERM, SIGHUP and --timeout.
 //
-// Without an InterruptGuard both end the process at once. While one lives they only say so in
-// interruption(), and whoever works looks there between two runs and leaves with what it has: a
-// second Ctrl-C, or 5 s more of a timeout, ends the process all the same.
+// Without an InterruptGuard each ends the process at once. While one lives they only say so in
+// interruption(), and whoever works looks there between two runs and leaves with what it has: the
+// same signal again, or 5 s more of a timeout, ends the process all the same. SIGTERM and SIGHUP
+// that are ignored from the start, as nohup does, stay so.
 #pragma once
+
+#include <signal.h>
 
 #include <condition_variable>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,7 +22,8 @@ enum class Interruption : uint8_t { kNone, kSignal, kTimeout };
 // Thread-safe.
 Interruption interruption();
 
-// What a command that was interrupted ends with. Precondition: it was.
+// What a command that was interrupted ends with: 128 and the signal's number, or that of a timeout.
+// Precondition: it was.
 int interruption_exit_code();
 
 // Sleeps until now_ns() is `end_ns`; false as soon as an interruption comes.
@@ -33,7 +38,8 @@ class InterruptGuard {
     InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   private:
-    void (*previous_)(int) = nullptr;
+    static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction previous_[std::size(kSignals)] = {};
 };
 
 // What the command does from here to the end of the scope, for the message of a timeout:

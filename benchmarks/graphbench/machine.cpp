@@ -149,8 +149,13 @@ Status restrict_to_cpus(const std::string& list) {
             CPU_SET(size_t(cpu), &cpus);
         }
     }
+    cpu_set_t allowed;
     if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0) {
         return invalid_argument("--cpus {}: none of these CPUs is available to this process", list);
+    }
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_EQUAL(&allowed, &cpus) == 0) {
+        return invalid_argument("--cpus {}: only {} of these {} CPUs are available to this process",
+                                list, CPU_COUNT(&allowed), CPU_COUNT(&cpus));
     }
     return Status();
 }

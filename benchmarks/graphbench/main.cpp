@@ -1,7 +1,7 @@
 // graphbench: measures and checks data-flow graphs. Results on stdout, everything else on stderr.
-#include <fmt/core.h>
-
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "leat/runtime.h"
 #include "machine.h"
 #include "options.h"
+#include "output.h"
 #include "zoo/suggestion.h"
 
 namespace leat::bench {
@@ -51,23 +52,60 @@ int unknown_command(const std::string& name) {
     for (const CommandInfo& command : command_table()) {
         names.push_back(command.name);
     }
-    fmt::print(stderr, "graphbench: no command '{}'{} There are: {}\n", name,
-               zoo::did_you_mean(name, names), zoo::comma_list(names));
+    print_err("graphbench: no command '{}'{} There are: {}\n", name, zoo::did_you_mean(name, names),
+              zoo::comma_list(names));
     return kExitUsage;
+}
+
+int print_help(const std::vector<std::string>& arguments) {
+    if (arguments.size() < 2) {
+        print_text(general_help());
+        return kExitOk;
+    }
+    const CommandInfo* command = find_command(arguments[1]);
+    if (command == nullptr) {
+        return unknown_command(arguments[1]);
+    }
+    print_text(help_for(*command));
+    return kExitOk;
+}
+
+// After its options were read.
+int run_checked(const CommandInfo& command, const Options& options) {
+    if (const Status status = check_values(options); !status.ok()) {
+        return usage_error(options, status);
+    }
+    if (std::string file = options.text("dump-config"); !file.empty()) {
+        Status status = write_text_file(file, options.to_json().dump() + "\n");
+        return status.ok() ? kExitOk : report_error(status);
+    }
+    if (command.arguments.empty() && !options.positional().empty()) {
+        return usage_error(
+            options, fmt::format("takes no arguments, and there is '{}'", options.positional()[0]));
+    }
+    if (const int code = check_outputs(options); code != kExitOk) {
+        return code;
+    }
+    if (std::string cpus = options.text("cpus"); !cpus.empty()) {
+        if (Status status = restrict_to_cpus(cpus); !status.ok()) {
+            return usage_error(options, status);
+        }
+    }
+    const Timeout timeout(options.number("timeout"));
+    return run_command_named(command, options);
 }
 
 int dispatch(std::vector<std::string> arguments) {
     if (arguments.empty()) {
-        fmt::print(stderr, "{}", general_help());
+        print_message(general_help());
         return kExitUsage;
     }
-    std::string name = arguments[0];
+    const std::string name = arguments[0];
     if (name == "--help" || name == "-h" || name == "help") {
-        fmt::print("{}", general_help());
-        return kExitOk;
+        return print_help(arguments);
     }
     if (name == "--version") {
-        fmt::print("graphbench {}\n", version());
+        print_out("graphbench {}\n", version());
         return kExitOk;
     }
     const CommandInfo* command = find_command(name);
@@ -75,32 +113,31 @@ int dispatch(std::vector<std::string> arguments) {
         return unknown_command(name);
     }
     arguments.erase(arguments.begin());
-    Result<Options> options = Options::parse(*command, std::move(arguments));
+    const Result<Options> options = Options::parse(*command, std::move(arguments));
     if (!options.ok()) {
-        fmt::print(stderr, "graphbench: {}\n", options.error().text());
-        return kExitUsage;
+        return usage_error(*command, options.error());
     }
     if (options->flag("help")) {
-        fmt::print("{}", help_for(*command));
+        print_text(help_for(*command));
         return kExitOk;
     }
-    if (std::string file = options->text("dump-config"); !file.empty()) {
-        Status status = write_text_file(file, options->to_json().dump() + "\n");
-        return status.ok() ? kExitOk : report_error(status);
-    }
-    if (std::string cpus = options->text("cpus"); !cpus.empty()) {
-        if (Status status = restrict_to_cpus(cpus); !status.ok()) {
-            fmt::print(stderr, "graphbench: {}\n", status.text());
-            return kExitUsage;
-        }
-    }
-    const Timeout timeout(options->number("timeout"));
-    return run_command_named(*command, *options);
+    return run_checked(*command, *options);
 }
 
 }  // namespace
 }  // namespace leat::bench
 
 int main(int argc, char** argv) {
-    return leat::bench::dispatch(std::vector<std::string>(argv + 1, argv + argc));
+    using namespace leat::bench;
+    prepare_standard_streams();
+    int code = kExitInternal;
+    try {
+        code = dispatch(std::vector<std::string>(argv + 1, argv + argc));
+    } catch (const std::bad_alloc&) {
+        print_message("graphbench: out of memory\n");
+        code = kExitMemory;
+    } catch (const std::exception& error) {
+        print_err("graphbench: {}\n", error.what());
+    }
+    return check_printed(code, /*is_end=*/true);
 }

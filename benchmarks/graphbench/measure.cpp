@@ -389,7 +389,18 @@ Result<MeasureOptions> measure_options(const Options& options) {
             measure.warmup);
     }
     measure.min_time_ns = options.nanoseconds("min-time", 1e9);
-    measure.max_time_ns = std::max(measure.min_time_ns, options.nanoseconds("max-time", 1e9));
+    measure.max_time_ns = options.nanoseconds("max-time", 1e9);
+    if (measure.max_time_ns < measure.min_time_ns && options.given("min-time") &&
+        options.given("max-time")) {
+        return invalid_argument("--max-time is '{}', below --min-time, which is '{}'",
+                                options.text("max-time"), options.text("min-time"));
+    }
+    // The default of one yields to the other.
+    if (options.given("max-time")) {
+        measure.min_time_ns = std::min(measure.min_time_ns, measure.max_time_ns);
+    } else {
+        measure.max_time_ns = std::max(measure.min_time_ns, measure.max_time_ns);
+    }
     measure.min_runs = options.integer("min-runs");
     measure.exact_runs = options.integer("runs");
     int64_t streams = options.integer("streams");

@@ -61,6 +61,11 @@ std::optional<Shape> parse_shape_entry(std::string_view text) {
     return Shape::make(extents);
 }
 
+// '<U5', '|S5', '|T16', and '|O' for objects, which strings of any length are.
+bool is_text(std::string_view code) {
+    return code.size() > 1 && std::string_view("USTO").find(code[1]) != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<Tensor> load_npy(const std::filesystem::path& file) {
@@ -87,6 +92,12 @@ Result<Tensor> load_npy(const std::filesystem::path& file) {
         if (type.code.substr(1) == code.substr(code.empty() ? 0 : 1) && code[0] != '>') {
             dtype = type.dtype;
         }
+    }
+    if (is_text(code)) {
+        return unsupported("strings of NumPy ({}) are not read", code)
+            .with_file(file.string())
+            .with_needed("numbers in a .npy file, or strings in a .pb file")
+            .with_hint("onnx.numpy_helper.from_array(array) makes the tensor of a .pb file");
     }
     std::optional<Shape> shape = parse_shape_entry(entry(header, "shape"));
     if (dtype == DType::kUndefined || !shape || entry(header, "fortran_order") != "False") {

@@ -31,31 +31,41 @@ constexpr CommandInfo kCommands[] = {
 
 constexpr OptionKind kFlag = OptionKind::kFlag;
 constexpr OptionKind kText = OptionKind::kText;
+constexpr OptionKind kOutput = OptionKind::kOutput;
 constexpr OptionKind kInteger = OptionKind::kInteger;
+constexpr OptionKind kCount = OptionKind::kCount;
 constexpr OptionKind kNumber = OptionKind::kNumber;
+constexpr OptionKind kPositive = OptionKind::kPositive;
 constexpr OptionKind kChoice = OptionKind::kChoice;
 
 constexpr OptionInfo kOptions[] = {
     // input
     {"shape", kText, "NAME=1x3x224x224", "", kCompiles, true,
-     "shape of an input, which opens one with a default; {224,320} in it sweeps (bench)"},
-    {"dim", kText, "NAME=N", "", kCompiles, true, "a symbolic extent, or its bounds as MIN..MAX"},
+     "shape of an input; one that has a value of its own is bound then; {224,320} in it sweeps "
+     "(bench); of several targets those that have the name obey"},
+    {"dim", kText, "NAME=N|NAME=MIN..MAX", "", kCompiles, true,
+     "a symbolic extent of inputs, or its bounds; an input that has a value of its own keeps it "
+     "unless --input or --shape names it; of several targets those that have the name obey"},
     {"input", kText, "NAME=FILE|zeros|ones|random:SEED|arange", "", kExecutes, true,
-     "an input's elements: .npy, .pb or a pattern"},
+     "an input's elements: .npy, .pb or a pattern; of several targets those that have the name "
+     "obey"},
     {"inputs", kText, "DIR", "", kExecutes, false, "inputs from DIR/input_N.pb (ONNX test layout)"},
     {"seed", kInteger, "N", "0", kExecutes, false, "of random inputs"},
     // where
     {"backend", kText, "LIST", "cpu", kCompiles | kConformance, false,
      "devices in order of preference: cpu, reference, sim, vulkan:0, ..."},
-    {"device", kText, "LIST", "", kCompiles | kConformance, false, "the same as --backend"},
+    {"device", kText, "LIST", "", kCompiles | kConformance, false,
+     "the same as --backend, and goes before it"},
     {"fallback", kChoice, "forbid|warn|allow", "warn", kCompiles, false,
      "what an operator may do that the first backend lacks"},
     {"place", kText, "NODE=DEVICE", "", kCompiles | kConformance, true,
      "pins a node to a device of the list"},
     {"place-by", kChoice, "order|cost", "order", kCompiles | kConformance, false,
      "the first device of the list that takes a node, or the one that is estimated to be best"},
-    {"in-flight", kInteger, "N", "1", kCompiles | kConformance, false,
-     "requests that bench keeps in flight, from one thread, and that --place-by cost places for"},
+    {"in-flight", kCount, "N", "1", kCompiles | kConformance, false,
+     "1 to 64 requests that bench keeps in flight, from one thread, and that --place-by cost "
+     "places "
+     "for"},
     {"divide", kChoice, "on|off|reduced", "on", kCompiles | kConformance, false,
      "with --place-by cost, operators over several devices where that is estimated to be faster; "
      "along reduced axes too, which changes bits"},
@@ -82,50 +92,53 @@ constexpr OptionInfo kOptions[] = {
      "runs or milliseconds; auto: until the median settles, at most 2 s"},
     {"min-time", kNumber, "S", "3", kBench, false, "measure at least so long"},
     {"min-runs", kInteger, "N", "50", kBench, false, "and so many runs"},
-    {"max-time", kNumber, "S", "60", kBench, false, "but never longer"},
-    {"runs", kInteger, "N", "", kBench | kProfile, false, "exactly so many runs"},
+    {"max-time", kPositive, "S", "60", kBench, false,
+     "but never longer; without --min-time that is at most this"},
+    {"runs", kCount, "N", "", kBench | kProfile, false, "exactly so many runs"},
     {"cool-down", kNumber, "S", "", kBench, false,
      "pause between targets, rounds of their turns, and processes"},
     {"timeout", kNumber, "S", "", kBench | kRun | kCheck | kConformance, false,
-     "of the whole command: exit 7; bench writes what it has"},
-    {"repeat", kInteger, "N", "1", kBench, false,
+     "of the whole command, 0: none; exit 7; bench writes what it has"},
+    {"repeat", kCount, "N", "1", kBench, false,
      "measure in N processes: median of their medians, and spread"},
     {"interleave", kChoice, "on|off", "on", kBench, false, "take turns between several targets"},
     // load
-    {"streams", kInteger, "N", "1", kBench, false,
+    {"streams", kCount, "N", "1", kBench, false,
      "concurrent requests, each on its own thread; --warmup N is of each"},
-    {"rate", kNumber, "R", "", kBench, false,
+    {"rate", kPositive, "R", "", kBench, false,
      "open loop: R runs a second, latency from the intended start"},
     {"arrival", kChoice, "const|poisson", "const", kBench, false, "of --rate"},
     {"think", kNumber, "MS", "", kBench, false, "pause after each run"},
-    {"deadline", kNumber, "MS", "", kBench | kRun, false, "of each run; misses are counted"},
+    {"deadline", kPositive, "MS", "", kBench | kRun, false, "of each run; misses are counted"},
     {"cold-cache", kChoice, "none|all", "none", kBench, false, "sweep the caches before each run"},
     // output
-    {"percentiles", kText, "LIST", "50,90,95,99,99.9", kBench, false, "any list"},
+    {"percentiles", kText, "LIST", "50,90,95,99,99.9", kBench, false,
+     "numbers from 0 to 100; n/a (null in JSON, empty in CSV) where too few runs lie beyond"},
     {"histogram", kFlag, "", "", kBench, false, "show it"},
-    {"samples", kText, "FILE", "", kBench, false, "one little-endian int64 of nanoseconds a run"},
+    {"samples", kOutput, "FILE", "", kBench, false, "one little-endian int64 of nanoseconds a run"},
     {"per-node", kFlag, "", "", kBench, false, "step times of a separate pass"},
     {"calibrate", kFlag, "", "", kProfile, false,
      "time each operator alone on each device, and links; kept for later compilations"},
     {"top", kInteger, "N", "20", kBench | kProfile, false, "rows of step tables"},
     {"sort", kChoice, "time|order|name|bytes", "time", kBench | kProfile, false, "of step tables"},
-    {"trace", kText, "FILE", "", kBench | kProfile, false,
+    {"trace", kOutput, "FILE", "", kBench | kProfile, false,
      "Trace Event JSON for Perfetto; bench: of a separate run, FILE.N where there are several"},
     {"time-unit", kChoice, "auto|ns|us|ms|s", "auto", kPrintsRows, false, "of times"},
     {"format", kChoice, "table|md|csv|json", "table", kPrintsRows, false, "of standard output"},
-    {"json", kText, "FILE|-", "", kAll & ~uint32_t{kGen}, false,
+    {"json", kOutput, "FILE|-", "", kAll & ~uint32_t{kGen}, false,
      "result as JSON; '-' prints only JSON"},
     {"label", kText, "KEY=VALUE", "", kBench, true, "kept in the JSON"},
     {"progress", kChoice, "auto|never", "auto", kAll, false, "bar on stderr"},
     {"quiet", kFlag, "", "", kAll, false, "errors only on stderr (-q)"},
     {"verbose", kFlag, "", "", kAll, false, "the library's log on stderr (-v)"},
     // baseline
-    {"baseline", kText, "FILE", "", kBench, false, "compare with this result"},
+    {"baseline", kText, "FILE", "", kBench, false,
+     "compare with this result, of the same targets and options"},
     {"max-regress", OptionKind::kPercent, "5%", "5%", kBench | kCompare, false,
      "exit 1 when the interval lies beyond"},
     {"require-stable", kFlag, "", "", kBench, false, "exit 9 when the measurement was noisy"},
     // run, check, conformance, inspect, gen
-    {"save", kText, "PATH", "", kRun | kGen | kPlan | kCompile, false,
+    {"save", kOutput, "PATH", "", kRun | kGen | kPlan | kCompile, false,
      "folder for inputs and outputs, the ONNX file, the compiled graph, or the CSV file with "
      "offsets"},
     {"weights", kChoice, "copy|refer", "copy", kCompile, false,
@@ -140,7 +153,7 @@ constexpr OptionInfo kOptions[] = {
     {"test-timeout", kNumber, "S", "300", kCheck | kConformance, false,
      "of each test with --isolate on, which has failed then; 0: none"},
     {"filter", kText, "TEXT", "", kConformance, true, "only tests whose name contains TEXT"},
-    {"list-passed", kText, "FILE", "", kConformance, false, "names of passed tests, one a line"},
+    {"list-passed", kOutput, "FILE", "", kConformance, false, "names of passed tests, one a line"},
     {"expected", kText, "FILE", "", kConformance, false,
      "exit 1 unless every test listed there passes (others may fail)"},
     {"ops", kFlag, "", "", kInspect, false, "only the operators"},
@@ -149,10 +162,10 @@ constexpr OptionInfo kOptions[] = {
     {"memory", kFlag, "", "", kInspect, false, "compile, and show the memory plan"},
     {"memory-dial", kFlag, "", "", kInspect, false,
      "compile, and list plans with fewer bytes and less that overlaps"},
-    {"annotate", kText, "FILE.onnx", "", kInspect, false,
+    {"annotate", kOutput, "FILE.onnx", "", kInspect, false,
      "the model with its placement as annotations for several devices"},
-    {"dot", kText, "FILE", "", kInspect, false, "the graph of --placement for Graphviz"},
-    {"svg", kText, "FILE", "", kInspect, false, "the picture of --memory or --placement as SVG"},
+    {"dot", kOutput, "FILE", "", kInspect, false, "the graph of --placement for Graphviz"},
+    {"svg", kOutput, "FILE", "", kInspect, false, "the picture of --memory or --placement as SVG"},
     {"passes", kFlag, "", "", kInspect, false, "compile, and show the passes"},
     {"text", kFlag, "", "", kInspect, false,
      "the graph in text form (after the passes with --passes)"},
@@ -167,10 +180,10 @@ constexpr OptionInfo kOptions[] = {
     {"nodes", kInteger, "N", "10000000", kPlan, false, "of the search, at most"},
     // compare
     {"exec", kText, "COMMAND", "", kCompare, true, "a command that prints graphbench's JSON"},
-    {"rounds", kInteger, "N", "10", kCompare, false, "of --exec"},
+    {"rounds", kCount, "N", "10", kCompare, false, "of --exec"},
     // all
     {"config", kText, "FILE.json", "", kAll, false, "options from a file"},
-    {"dump-config", kText, "FILE|-", "", kAll, false, "write the options that are set, and stop"},
+    {"dump-config", kOutput, "FILE|-", "", kAll, false, "write the options that are set, and stop"},
     {"help", kFlag, "", "", kAll, false, "this text (-h)"},
 };
 

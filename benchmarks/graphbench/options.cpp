@@ -6,8 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <set>
+#include <limits>
 
+#include "exit_codes.h"
 #include "files.h"
 #include "zoo/suggestion.h"
 
@@ -55,15 +56,25 @@ std::string_view without_percent(std::string_view text) {
 
 // Empty when the value is fine, else what is needed.
 std::string what_is_needed(const OptionInfo& option, const std::string& value) {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    if (value.empty() && option.kind != OptionKind::kFlag) {
+        return std::string(option.values);
+    }
     switch (option.kind) {
         case OptionKind::kInteger:
-            return parse_integer(value) ? "" : "a whole number";
+            return parse_integer(value) ? "" : fmt::format("a whole number from 0 to {}", kMost);
+        case OptionKind::kCount:
+            return parse_integer(value).value_or(0) > 0
+                       ? ""
+                       : fmt::format("a whole number from 1 to {}", kMost);
         case OptionKind::kNumber:
-            return parse_number(value) ? "" : "a number";
+            return parse_number(value) ? "" : "a finite number, 0 or more";
+        case OptionKind::kPositive:
+            return parse_number(value).value_or(0) > 0 ? "" : "a finite number above 0";
         case OptionKind::kPercent:
             return parse_number(without_percent(value)) ? "" : "a percentage such as 5%";
         case OptionKind::kBytes:
-            return parse_bytes(value) ? "" : "bytes such as 512MiB";
+            return parse_bytes(value).value_or(0) > 0 ? "" : "1 or more bytes, such as 512MiB";
         case OptionKind::kChoice:
             return is_choice(value, option.values) ? "" : "one of " + std::string(option.values);
         default:
@@ -198,24 +209,59 @@ Status Options::read_config(const std::string& file) {
     if (!json.ok()) {
         return json.error().with_file(file);
     }
+    if (!json->is_object()) {
+        return Status(StatusCode::kInvalidArgument, "the file holds no options")
+            .with_file(file)
+            .with_needed("a JSON object such as {\"runs\": 100, \"quiet\": true}");
+    }
     for (const auto& [name, value] : json->members()) {
         const OptionInfo* option = find_option(name, kAll);
         if (option == nullptr) {
             return unknown_option(name, *command_).with_file(file);
         }
-        if ((option->commands & command_->bit) == 0 || given(name) ||
-            (value.is_bool() && !value.boolean())) {
+        if ((option->commands & command_->bit) == 0 || given(name)) {
             continue;
         }
-        Json::Array items = value.is_array() ? value.items() : Json::Array{value};
-        for (const Json& item : items) {
-            std::string word = item.is_string() ? item.text() : item.dump(-1);
-            if (Status status = add(*option, std::move(word)); !status.ok()) {
-                return std::move(status).with_file(file);
-            }
+        if (Status status = read_member(*option, value); !status.ok()) {
+            return std::move(status).with_file(file);
         }
     }
     return Status();
+}
+
+Status Options::read_member(const OptionInfo& option, const Json& value) {
+    if (option.kind == OptionKind::kFlag) {
+        if (!value.is_bool()) {
+            return Status(
+                StatusCode::kInvalidArgument,
+                fmt::format("{} is {}; needed: true or false", option.name, value.dump(-1)));
+        }
+        return value.boolean() ? add(option, "on") : Status();
+    }
+    const bool is_list = value.is_array() && option.repeats;
+    for (const Json& item : is_list ? value.items() : Json::Array{value}) {
+        if (!item.is_string() && !item.is_number()) {
+            return Status(StatusCode::kInvalidArgument,
+                          fmt::format("{} is {}; needed: a text or a number ({})", option.name,
+                                      item.dump(-1), option.values));
+        }
+        if (Status status = add(option, item.is_string() ? item.text() : item.dump(-1));
+            !status.ok()) {
+            return status;
+        }
+    }
+    return Status();
+}
+
+Options Options::of_json(const CommandInfo& command, const Json& json) {
+    Options options;
+    options.command_ = &command;
+    for (const auto& [name, value] : json.members()) {
+        if (const OptionInfo* option = find_option(name, command.bit); option != nullptr) {
+            (void)options.read_member(*option, value);
+        }
+    }
+    return options;
 }
 
 Status Options::read_environment() {
@@ -237,13 +283,18 @@ Status Options::read_environment() {
     return Status();
 }
 
+std::string Options::config_file() const {
+    const char* variable = std::getenv(environment_name("config").c_str());
+    return given("config") || variable == nullptr ? text("config") : variable;
+}
+
 Result<Options> Options::parse(const CommandInfo& command, std::vector<std::string> arguments) {
     Options options;
     options.command_ = &command;
     if (Status status = options.read_arguments(std::move(arguments)); !status.ok()) {
         return status;
     }
-    if (std::string file = options.text("config"); !file.empty()) {
+    if (std::string file = options.config_file(); !file.empty()) {
         if (Status status = options.read_config(file); !status.ok()) {
             return status;
         }
@@ -252,6 +303,10 @@ Result<Options> Options::parse(const CommandInfo& command, std::vector<std::stri
         return status;
     }
     return options;
+}
+
+bool Options::takes(std::string_view name) const {
+    return find_option(name, command_->bit) != nullptr;
 }
 
 std::string Options::text(std::string_view name) const {
@@ -331,11 +386,15 @@ std::string general_help() {
     }
     text +=
         "\nTARGET is a model.onnx, a folder with one, a compiled graph, or gen:NAME?key=value,... "
-        "(see 'graphbench "
-        "gen').\n"
+        "(see 'graphbench gen').\n"
         "Every option may be set as GRAPHBENCH_NAME or in the file of --config; the command line "
         "wins.\n"
-        "'graphbench COMMAND --help' lists a command's options.\n";
+        "Files appear whole or not at all: after an error the old one is still there. Devices and "
+        "pipes are written into.\n"
+        "'graphbench COMMAND --help' lists a command's options.\n\nExit codes:\n";
+    for (const ExitCodeInfo& code : kExitCodes) {
+        text += fmt::format("  {:<4} {}\n", code.code, code.meaning);
+    }
     return text;
 }
 

@@ -17,13 +17,16 @@ namespace leat::bench {
 
 // What a value must look like.
 enum class OptionKind : uint8_t {
-    kFlag,     // no value; "--no-NAME" does not exist
-    kText,     // anything
-    kInteger,  // a whole number >= 0
-    kNumber,   // a decimal number >= 0
-    kBytes,    // 512, 64KiB, 2GiB
-    kPercent,  // 5 or 5%
-    kChoice,   // one of `values`, separated by '|'
+    kFlag,      // no value; "--no-NAME" does not exist
+    kText,      // anything but nothing
+    kOutput,    // what is written: a file, a device or a pipe, "-", or a folder
+    kInteger,   // a whole number >= 0
+    kCount,     // a whole number >= 1
+    kNumber,    // a decimal number >= 0
+    kPositive,  // a decimal number > 0
+    kBytes,     // 512, 64KiB, 2GiB; 1 or more
+    kPercent,   // 5 or 5%
+    kChoice,    // one of `values`, separated by '|'
 };
 
 // Commands as bits, so that the table says which options belong to which.
@@ -70,9 +73,13 @@ class Options {
     // `arguments` follow the command. Errors (invalid_argument) name the option, the value and what
     // is needed, and the closest option for an unknown one.
     static Result<Options> parse(const CommandInfo& command, std::vector<std::string> arguments);
+    // Those that to_json() wrote. What this version does not know is left out.
+    static Options of_json(const CommandInfo& command, const Json& json);
 
     const CommandInfo& command() const { return *command_; }
     const std::vector<std::string>& positional() const { return positional_; }
+    // Whether the command has such an option.
+    bool takes(std::string_view name) const;
 
     // True when given anywhere, the default aside.
     bool given(std::string_view name) const { return values_.find(name) != values_.end(); }
@@ -94,7 +101,9 @@ class Options {
     Status add(const OptionInfo& option, std::string value);
     Status read_arguments(std::vector<std::string> arguments);
     Status read_config(const std::string& file);
+    Status read_member(const OptionInfo& option, const Json& value);
     Status read_environment();
+    std::string config_file() const;
 
     const CommandInfo* command_ = nullptr;
     std::map<std::string, std::vector<std::string>, std::less<>> values_;

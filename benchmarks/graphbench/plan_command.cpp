@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "files.h"
 #include "lifetime_file.h"
 #include "memory/interval_packing.h"
+#include "output.h"
 
 namespace leat::bench {
 namespace {
@@ -61,15 +61,15 @@ Json to_json(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutc
     return json;
 }
 
-// Exit 5 without a plan: what was asked for, and how far it is away.
-int report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutcome& outcome) {
+// Without a plan what was asked for, and how far it is away.
+void report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutcome& outcome) {
     if (outcome.height_bytes >= 0) {
-        fmt::print("{} buffers: {} bytes, bound {}, {} nodes{}\n", file.buffers.size(),
-                   outcome.height_bytes, outcome.bound_bytes, outcome.nodes,
-                   outcome.height_bytes == outcome.bound_bytes || outcome.is_proved
-                       ? ", no plan is lower"
-                       : "");
-        return kExitOk;
+        print_out("{} buffers: {} bytes, bound {}, {} nodes{}\n", file.buffers.size(),
+                  outcome.height_bytes, outcome.bound_bytes, outcome.nodes,
+                  outcome.height_bytes == outcome.bound_bytes || outcome.is_proved
+                      ? ", no plan is lower"
+                      : "");
+        return;
     }
     const std::string reason =
         outcome.bound_bytes > capacity_bytes
@@ -78,9 +78,8 @@ int report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutcom
         : outcome.is_proved ? std::string("impossible: every plan was tried")
                             : fmt::format("not found in {} nodes; at least {} bytes are needed",
                                           outcome.nodes, outcome.bound_bytes);
-    fmt::print(stderr, "graphbench: {} bytes for {} buffers: {}\n", capacity_bytes,
-               file.buffers.size(), reason);
-    return kExitMemory;
+    print_err("graphbench: {} bytes for {} buffers: {}\n", capacity_bytes, file.buffers.size(),
+              reason);
 }
 
 }  // namespace
@@ -108,7 +107,8 @@ int plan_command(const Options& options) {
     if (write_json(options, to_json(*file, capacity_bytes, *outcome), &exit_code)) {
         return exit_code;
     }
-    return report(*file, capacity_bytes, *outcome);
+    report(*file, capacity_bytes, *outcome);
+    return exit_code;
 }
 
 }  // namespace leat::bench

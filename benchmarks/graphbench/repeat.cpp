@@ -14,6 +14,7 @@
 #include "exit_codes.h"
 #include "interruption.h"
 #include "machine.h"
+#include "output.h"
 #include "result.h"
 #include "screen.h"
 #include "statistics.h"
@@ -25,8 +26,9 @@ namespace {
 std::string command_of(const Options& options, double timeout_s) {
     constexpr std::string_view kOurs[] = {"repeat", "json", "format", "baseline", "timeout"};
     std::error_code error;
+    // The shell gives its process to it: what reaches the one reaches the other.
     std::string command =
-        shell_quoted(std::filesystem::read_symlink("/proc/self/exe", error).string());
+        "exec " + shell_quoted(std::filesystem::read_symlink("/proc/self/exe", error).string());
     command.append(" bench --repeat=1 --json=- --format=table");
     if (options.given("timeout")) {
         command += fmt::format(" --timeout={}", timeout_s);
@@ -70,10 +72,11 @@ Json merge(const Options& options, std::vector<Json> results) {
     }
     const double middle = median(values);
     Json latency = merged["latency_ns"];
-    latency.set("median", middle).set("block_medians", medians);
+    latency.set("median", least > 0 ? Json(middle) : Json()).set("block_medians", medians);
     Json repeat = Json::object();
     repeat.set("processes", int64_t(results.size())).set("medians", std::move(medians));
-    repeat.set("spread", Json(Json::Array{least / middle, most / middle}));
+    // Null where no run of a process ended, because each missed its deadline.
+    repeat.set("spread", least > 0 ? Json(Json::Array{least / middle, most / middle}) : Json());
     merged.set("latency_ns", std::move(latency)).set("repeat", std::move(repeat));
     return merged.set("config", options.to_json());
 }
@@ -83,12 +86,14 @@ void print_rows(const std::vector<Json>& results, const Options& options) {
     for (const Json& result : results) {
         const TimeUnit unit = time_unit(options.text("time-unit"), median_of(result));
         const Json::Array& spread = result["repeat"]["spread"].items();
+        const bool is_known = spread.size() == 2;
         table.add({result["target"]["name"].text(),
                    fmt::format("{}", result["repeat"]["processes"].integer()),
-                   format_time(median_of(result), unit), unit.name,
-                   fmt::format("{:.3f}..{:.3f}", spread[0].number(), spread[1].number())});
+                   is_known ? format_time(median_of(result), unit) : "n/a", unit.name,
+                   is_known ? fmt::format("{:.3f}..{:.3f}", spread[0].number(), spread[1].number())
+                            : "n/a"});
     }
-    fmt::print("{}", table.to_string(table_format(options.text("format"))));
+    print_out("{}", table.to_string(table_format(options.text("format"))));
 }
 
 // Results of one process, in the order of the targets; `exit_code` is what it ended with.
@@ -101,10 +106,12 @@ Result<std::vector<Json>> run_process(const std::string& command, int& exit_code
 
 }  // namespace
 
-int bench_in_processes(const Options& options) {
+int bench_in_processes(const Options& options, const std::optional<std::vector<Json>>& baseline) {
     const int64_t processes = options.integer("repeat");
     const int64_t begin_ns = now_ns();
-    unsetenv("GRAPHBENCH_BASELINE");  // ours, not theirs
+    // The baseline is ours, not theirs, and they are given what the file of options holds.
+    unsetenv("GRAPHBENCH_BASELINE");
+    unsetenv("GRAPHBENCH_CONFIG");
     InterruptGuard guard;
     int exit_code = kExitOk;
     std::vector<std::vector<Json>> by_target;
@@ -138,12 +145,14 @@ int bench_in_processes(const Options& options) {
         merged.push_back(merge(options, std::move(results)));
     }
     exit_code = interruption() != Interruption::kNone ? interruption_exit_code() : exit_code;
+    if (merged.empty()) {
+        print_err("graphbench: interrupted before a process had ended: no results\n");
+    }
     if (!merged.empty() && !write_json(options, results_document(merged), &exit_code)) {
         print_rows(merged, options);
     }
-    return options.given("baseline") && exit_code == kExitOk
-               ? compare_with_baseline(merged, options)
-               : exit_code;
+    return baseline && exit_code == kExitOk ? compare_with_baseline(*baseline, merged, options)
+                                            : exit_code;
 }
 
 }  // namespace leat::bench

@@ -63,14 +63,16 @@ Json placement_json(const Session& session, const CompileReport& report) {
 
 Json latency_json(const Measurement& measurement, const Summary& summary) {
     Json json = Json::object();
+    // Null where no run ended: there is no latency of 0.
+    const auto known = [&](Json value) { return summary.count > 0 ? std::move(value) : Json(); };
     json.set("n", summary.count);
-    json.set("min", int64_t(std::llround(summary.min)));
-    json.set("max", int64_t(std::llround(summary.max)));
-    json.set("mean", summary.mean);
-    json.set("stddev", summary.stddev);
-    json.set("median", summary.median);
-    json.set("mad", summary.mad);
-    json.set("drift", summary.drift);
+    json.set("min", known(int64_t(std::llround(summary.min))));
+    json.set("max", known(int64_t(std::llround(summary.max))));
+    json.set("mean", known(summary.mean));
+    json.set("stddev", known(summary.stddev));
+    json.set("median", known(summary.median));
+    json.set("mad", known(summary.mad));
+    json.set("drift", known(summary.drift));
     Json percentiles = Json::object();
     Json needed = Json::object();
     for (const Summary::Percentile& percentile : summary.percentiles) {
@@ -184,8 +186,7 @@ Json result_json(const Session& session,
                  const Options& options) {
     CompileReport report = session.compiled.report();
     Summary summary =
-        summarize(measurement.samples_ns,
-                  parse_percentiles(options.text("percentiles")).value_or(std::vector<double>{}));
+        summarize(measurement.samples_ns, *parse_percentiles(options.text("percentiles")));
     Json json = Json::object();
     json.set("schema", kSchema);
     json.set("tool", tool_json());
@@ -250,13 +251,66 @@ Result<std::vector<Json>> results_in(const Json& document) {
     return results;
 }
 
+std::string field_prefix(size_t index, size_t count) {
+    return count == 1 ? std::string() : fmt::format("results[{}].", index);
+}
+
+namespace {
+
+Status check_time(const std::string& field, const Json& value) {
+    if (value.is_number() && value.number() > 0 && std::isfinite(value.number())) {
+        return {};
+    }
+    return parse_error("{} is {}", field, value.dump(-1))
+        .with_needed("a number of nanoseconds above 0");
+}
+
+// The fields that median_of() and blocks_of() read.
+Status check_latency(const std::string& prefix, const Json& latency) {
+    const bool has_median = !latency["median"].is_null();
+    const Json& middle = latency["percentiles"]["50"];
+    const std::string field = prefix + "latency_ns.";
+    LEAT_RETURN_IF_ERROR(has_median || middle.is_null()
+                             ? check_time(field + "median", latency["median"])
+                             : check_time(field + "percentiles.50", middle));
+    const Json& blocks = latency["block_medians"];
+    if (blocks.is_null()) {
+        return {};  // of a tool that gives none
+    }
+    if (blocks.items().empty()) {
+        return parse_error("{}block_medians is {}", field, blocks.dump(-1))
+            .with_needed("a list of numbers of nanoseconds");
+    }
+    for (size_t i = 0; i < blocks.items().size(); ++i) {
+        LEAT_RETURN_IF_ERROR(
+            check_time(fmt::format("{}block_medians[{}]", field, i), blocks.items()[i]));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<Json>> comparable_results_in(const Json& document) {
+    LEAT_ASSIGN_OR_RETURN(std::vector<Json> results, results_in(document));
+    for (size_t i = 0; i < results.size(); ++i) {
+        const std::string prefix = field_prefix(i, results.size());
+        if (const Json& schema = results[i]["schema"];
+            !schema.is_null() && schema.integer() != kSchema) {
+            return parse_error("{}schema is {}", prefix, schema.dump(-1))
+                .with_needed(std::to_string(kSchema));
+        }
+        LEAT_RETURN_IF_ERROR(check_latency(prefix, results[i]["latency_ns"]));
+    }
+    return results;
+}
+
 Result<std::vector<Json>> read_results(const std::string& file) {
     LEAT_ASSIGN_OR_RETURN(std::string text, read_text_file(file));
     Result<Json> document = Json::parse(text);
     if (!document.ok()) {
         return document.error().with_file(file);
     }
-    Result<std::vector<Json>> results = results_in(*document);
+    Result<std::vector<Json>> results = comparable_results_in(*document);
     if (!results.ok()) {
         return results.error().with_file(file);
     }

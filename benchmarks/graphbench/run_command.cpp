@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,10 +13,12 @@
 #include "exit_codes.h"
 #include "inputs.h"
 #include "interruption.h"
+#include "output.h"
 #include "result.h"
 #include "runtime/compiled_file.h"
 #include "screen.h"
 #include "session.h"
+#include "target_names.h"
 #include "worker.h"
 
 namespace leat::bench {
@@ -30,20 +31,19 @@ struct Opened {
 };
 
 Opened open_for(const Runtime& runtime, const Options& options, const std::string& backends) {
-    if (Status status = check_backends(runtime, backends); !status.ok()) {
-        report_error(status);
-        return {std::nullopt, kExitDevice};
+    if (const int code = report_backends(runtime, backends); code != kExitOk) {
+        return {std::nullopt, code};
     }
     Result<Target> target = load_target(options.positional()[0]);
     if (!target.ok()) {
         return {std::nullopt, report_error(target.error())};
     }
     if (const Status status = check_options_of(*target, options); !status.ok()) {
-        return {std::nullopt, usage_error(options, status.text())};
+        return {std::nullopt, usage_error(options, status)};
     }
     Result<CompileOptions> compile = compile_options(options);
     if (!compile.ok()) {
-        return {std::nullopt, usage_error(options, compile.error().text())};
+        return {std::nullopt, usage_error(options, compile.error())};
     }
     // Pins are of the devices that the command runs on, not of those that it compares with.
     if (backends != compile->devices) {
@@ -106,7 +106,7 @@ class Checker {
         Json json = Json::object();
         json.set("schema", kSchema).set("passed", all_match_).set("outputs", rows_);
         if (!write_json(options_, json, &exit_code)) {
-            fmt::print("{}{}\n", table_.to_string(), all_match_ ? "passed" : "FAILED");
+            print_out("{}{}\n", table_.to_string(), all_match_ ? "passed" : "FAILED");
         }
         return exit_code;
     }
@@ -125,7 +125,7 @@ int report_check(const Options& options, Json passed, const std::string& reason,
     json.set("schema", kSchema).set("passed", std::move(passed));
     json.set("outputs", Json::array()).set("reason", reason);
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}\n", reason);
+        print_out("{}\n", reason);
     }
     return exit_code;
 }
@@ -134,6 +134,15 @@ int check_stored(const Options& options,
                  const Runtime& runtime,
                  const CompileOptions& compile,
                  const std::filesystem::path& folder) {
+    if (gives_names(options)) {
+        const Result<Target> target = load_target(folder.string());
+        if (!target.ok()) {
+            return report_error(target.error());
+        }
+        if (const Status status = check_options_of(*target, options); !status.ok()) {
+            return usage_error(options, status);
+        }
+    }
     Tolerance tolerance = tolerance_of(folder);
     tolerance.relative = options.number("rtol", tolerance.relative);
     tolerance.absolute = options.number("atol", tolerance.absolute);
@@ -147,17 +156,18 @@ int check_stored(const Options& options,
         checker.add("expected_error.txt", "error", {has_passed, outcome.reason});
         return checker.finish();
     }
+    const int error_code = exit_code_for(outcome.error, outcome.failed_at_run);
     if (!has_passed && outcome.outputs.empty()) {
-        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
-        return outcome.verdict == ConformanceVerdict::kUnsupported ? kExitTarget : kExitRuntime;
+        print_err("graphbench: {}\n", outcome.reason);
+        return error_code == kExitOk ? kExitRegression : error_code;
     }
     for (const OutputCheck& check : outcome.outputs) {
         checker.add(check.data_set, check.output, check.difference);
     }
     int exit_code = checker.finish();
     if (!has_passed && exit_code == kExitOk) {  // a later data set could not run
-        fmt::print(stderr, "graphbench: {}\n", outcome.reason);
-        return kExitRuntime;
+        print_err("graphbench: {}\n", outcome.reason);
+        return error_code;
     }
     return exit_code;
 }
@@ -168,7 +178,7 @@ int check_in_worker(const Options& options,
                     const std::filesystem::path& folder) {
     const Result<CompileOptions> compile = compile_options(options);
     if (!compile.ok()) {
-        return usage_error(options, compile.error().text());
+        return usage_error(options, compile.error());
     }
     int exit_code = kExitOk;
     std::optional<Activity> activity;
@@ -185,7 +195,9 @@ int check_in_worker(const Options& options,
     };
     const int ended =
         run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t) {
-            return std::to_string(check_stored(options, runtime, *compile, folder));
+            // The worker's own output: nobody else hears of its errors.
+            const int code = check_stored(options, runtime, *compile, folder);
+            return std::to_string(check_printed(code, /*is_end=*/false));
         });
     return ended == kExitOk ? exit_code : ended;
 }
@@ -217,13 +229,16 @@ int check_against(const Options& options, const Runtime& runtime, const std::str
 // Outputs with each number of threads must be those of the first, bit for bit.
 int check_threads(const Options& options) {
     std::vector<int64_t> counts;
-    std::string_view rest = options.text("threads-sweep");
-    std::string list(rest);
+    const std::string list = options.text("threads-sweep");
     for (size_t begin = 0; begin <= list.size();) {
         size_t end = std::min(list.find(',', begin), list.size());
         std::optional<int64_t> count = parse_integer(list.substr(begin, end - begin));
-        if (!count || *count == 0) {
-            return usage_error(options, "--threads-sweep needs numbers with commas between");
+        if (!count || *count < 1 || *count > kMostThreads) {
+            return usage_error(
+                options,
+                fmt::format(
+                    "--threads-sweep is '{}'; needed: numbers from 1 to {} with commas between",
+                    list, kMostThreads));
         }
         counts.push_back(*count);
         begin = end + 1;
@@ -233,7 +248,7 @@ int check_threads(const Options& options) {
     for (int64_t count : counts) {
         Result<RuntimeOptions> wanted = runtime_options(options);
         if (!wanted.ok()) {
-            return usage_error(options, wanted.error().text());
+            return usage_error(options, wanted.error());
         }
         wanted->threads = int(count);
         Runtime runtime(*wanted);
@@ -268,7 +283,7 @@ int run_command(const Options& options) {
     }
     Result<RuntimeOptions> wanted = runtime_options(options);
     if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
+        return usage_error(options, wanted.error());
     }
     Runtime runtime(*wanted);
     Opened opened = open_for(runtime, options, backends_of(options));
@@ -315,7 +330,7 @@ int run_command(const Options& options) {
     json.set("inputs", std::move(inputs_json)).set("outputs", std::move(outputs_json));
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {
-        fmt::print("{}", text);
+        print_out("{}", text);
     }
     return exit_code;
 }
@@ -327,16 +342,27 @@ int check_command(const Options& options) {
     if (is_compiled_file(options.positional()[0])) {
         return usage_error(options, "compiles the model that it checks; the target is compiled");
     }
+    if (options.given("threads-sweep") && options.given("against")) {
+        return usage_error(options, "compares one way at a time: --against or --threads-sweep");
+    }
     if (options.given("threads-sweep")) {
         return check_threads(options);
     }
     Result<RuntimeOptions> wanted = runtime_options(options);
     if (!wanted.ok()) {
-        return usage_error(options, wanted.error().text());
+        return usage_error(options, wanted.error());
     }
     if (options.given("against")) {
         const Runtime runtime(*wanted);
         return check_against(options, runtime, options.text("against"));
+    }
+    for (const std::string_view name : {"input", "inputs"}) {
+        if (options.given(name)) {
+            return usage_error(options,
+                               fmt::format("--{} is for --against and --threads-sweep: stored "
+                                           "outputs are of stored inputs",
+                                           name));
+        }
     }
     std::filesystem::path folder = options.positional()[0];
     if (!is_runnable(folder)) {

@@ -47,6 +47,9 @@ std::string machine_line(const Json& result) {
 
 std::string latency_line(const Json& result, const TimeUnit& unit) {
     const Json& latency = result["latency_ns"];
+    if (latency["n"].integer() == 0) {
+        return "latency n/a: no run ended";
+    }
     std::string line =
         fmt::format("latency {}  min {}", unit.name, format_time(latency["min"].number(), unit));
     for (const auto& [rank, value] : latency["percentiles"].members()) {
@@ -121,15 +124,19 @@ std::vector<std::string> row_of(const Json& result, const TimeUnit& unit, bool p
     auto time = [&](double ns) {
         return plain ? fmt::format("{:.0f}", ns) : format_time(ns, unit);
     };
+    // Not known where too few runs ended.
+    auto known_time = [&](const Json& ns) {
+        return !ns.is_null() ? time(ns.number()) : std::string(plain ? "" : "n/a");
+    };
     auto bytes = [&](double n) { return plain ? fmt::format("{:.0f}", n) : format_bytes(n); };
     std::vector<std::string> row{
         result["target"]["name"].text(), fmt::format("{}", result["host"]["threads"].integer()),
         fmt::format("{}", streams_of(result)), fmt::format("{}", latency["n"].integer()),
-        time(latency["min"].number())};
+        known_time(latency["min"])};
     for (const auto& [rank, value] : latency["percentiles"].members()) {
-        row.push_back(value.is_null() ? (plain ? "" : "n/a") : time(value.number()));
+        row.push_back(known_time(value));
     }
-    row.push_back(time(latency["max"].number()));
+    row.push_back(known_time(latency["max"]));
     row.push_back(fmt::format("{:.4g}", result["throughput"]["runs_per_s"].number()));
     row.push_back(time(result["phases"]["load_ns"].number()));
     row.push_back(time(result["phases"]["compile_ns"].number()));

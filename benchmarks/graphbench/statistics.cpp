@@ -1,10 +1,12 @@
 #include "statistics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <random>
+
+#include "base/error.h"
+#include "options.h"
 
 namespace leat::bench {
 namespace {
@@ -55,7 +57,8 @@ std::vector<double> block_medians_of(const std::vector<double>& samples) {
 }  // namespace
 
 int64_t samples_needed(double percentile) {
-    if (percentile <= 50) {
+    percentile = std::max(percentile, 100 - percentile);
+    if (percentile <= 50 || percentile >= 100) {
         return 1;
     }
     if (percentile <= 90) {
@@ -63,8 +66,8 @@ int64_t samples_needed(double percentile) {
     }
     // 6.4 / (1 - 0.90) = 64 and 6.62 / (1 - 0.99) = 662.
     double above = percentile <= 95 ? 6.4 : 6.62;
-    double share = 1 - percentile / 100;
-    return share < 1e-7 ? 0 : int64_t(std::ceil(above / share - 1e-6));
+    double share = (100 - percentile) / 100;  // 1e-16 at least: the quotient is an int64_t
+    return int64_t(std::ceil(above / share - 1e-6));
 }
 
 double percentile_of_sorted(const std::vector<double>& sorted, double percentile) {
@@ -82,6 +85,9 @@ double median(std::vector<double> values) {
 Summary summarize(const std::vector<double>& samples, const std::vector<double>& percentiles) {
     Summary summary;
     summary.count = int64_t(samples.size());
+    for (double rank : percentiles) {
+        summary.percentiles.push_back({rank, std::nullopt, samples_needed(rank)});
+    }
     if (samples.empty()) {
         return summary;
     }
@@ -109,12 +115,10 @@ Summary summarize(const std::vector<double>& samples, const std::vector<double>&
     double first = median({samples.begin(), middle});
     double second = median({middle, samples.end()});
     summary.drift = first > 0 ? second / first - 1 : 0;
-    for (double rank : percentiles) {
-        Summary::Percentile percentile{rank, std::nullopt, samples_needed(rank)};
+    for (Summary::Percentile& percentile : summary.percentiles) {
         if (summary.count >= percentile.needed) {
-            percentile.value = percentile_of_sorted(sorted, rank);
+            percentile.value = percentile_of_sorted(sorted, percentile.rank);
         }
-        summary.percentiles.push_back(percentile);
     }
     summary.block_medians = block_medians_of(samples);
     return summary;
@@ -187,17 +191,18 @@ Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b
     return ratio;
 }
 
-std::optional<std::vector<double>> parse_percentiles(const std::string& text) {
+Result<std::vector<double>> parse_percentiles(const std::string& text) {
     std::vector<double> ranks;
     size_t begin = 0;
     while (begin <= text.size()) {
         size_t end = std::min(text.find(',', begin), text.size());
-        double rank = 0;
-        auto [last, error] = std::from_chars(text.data() + begin, text.data() + end, rank);
-        if (error != std::errc() || last != text.data() + end || rank < 0 || rank > 100) {
-            return std::nullopt;
+        const std::string rank = text.substr(begin, end - begin);
+        const std::optional<double> number = parse_number(rank);
+        if (!number || *number > 100) {
+            return invalid_argument(
+                "--percentiles has '{}'; needed: numbers from 0 to 100 with commas between", rank);
         }
-        ranks.push_back(rank);
+        ranks.push_back(*number);
         begin = end + 1;
     }
     return ranks;

@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "leat/status.h"
+
 namespace leat::bench {
 
 // Samples that a percentile (0..100) needs to mean anything: 64 for the 90th and 662 for the 99th
 // are MLPerf's early-stopping floors of single-stream latency; between and beyond, six samples
-// above the percentile at least. The median needs 1.
+// above the percentile at least. The median needs 1, and so do 0 and 100, which are the extremes of
+// whatever samples there are. Below the median it is the same with samples below.
 int64_t samples_needed(double percentile);
 
 // Linear interpolation between closest ranks. Precondition: `sorted` is sorted and not empty.
@@ -62,7 +65,7 @@ Ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& 
 // Median over rounds of b[i] / a[i]. Precondition: equal sizes.
 Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b);
 
-// "50,90,99.9" as numbers; nullopt for a bad list or numbers outside [0, 100].
-std::optional<std::vector<double>> parse_percentiles(const std::string& text);
+// "50,90,99.9" as numbers. Errors: invalid_argument, for a bad list or numbers outside [0, 100].
+Result<std::vector<double>> parse_percentiles(const std::string& text);
 
 }  // namespace leat::bench

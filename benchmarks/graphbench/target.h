@@ -27,6 +27,9 @@ struct Target {
     int64_t peak_after_load_bytes = 0;  // VmHWM then
 };
 
+// The file that `spec` names: itself, or the model.onnx of a folder. Empty for gen:NAME.
+std::filesystem::path file_of(const std::string& spec);
+
 // `spec` is a model file, a folder with a model.onnx, a compiled graph's file (by its content), or
 // gen:NAME?... . Resets VmHWM before it loads.
 Result<Target> load_target(const std::string& spec);
@@ -35,9 +38,14 @@ Result<Target> load_target(const std::string& spec);
 Result<CompiledGraph> compile_target(const Runtime& runtime,
                                      const Target& target,
                                      const CompileOptions& options);
-// invalid_argument: the target is compiled, and an option that is given says how to compile;
-// not_found: it has no extent of a name that is given a number.
+// invalid_argument: the target is compiled, and an option that is given says how to compile; or it
+// is the only one, and lacks a name in the options (target_names.h).
 Status check_options_of(const Target& target, const Options& options);
+// compile_options() without what is of other targets.
+Result<CompileOptions> compile_options_of(const Target& target, const Options& options);
+
+// What --threads and --threads-sweep take.
+inline constexpr int64_t kMostThreads = 4096;
 
 Result<RuntimeOptions> runtime_options(const Options& options);
 // The list of backends that --backend or --device gives.

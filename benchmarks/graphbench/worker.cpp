@@ -21,6 +21,7 @@
 #include "exit_codes.h"
 #include "interruption.h"
 #include "machine.h"
+#include "output.h"
 #include "target.h"
 
 namespace leat::bench {
@@ -46,7 +47,9 @@ void tell(int pipe, const Message& message) {
     if (::getppid() != parent) {
         std::_Exit(kExitInternal);  // it died before
     }
-    std::signal(SIGINT, SIG_IGN);  // the parent decides
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        std::signal(signal, SIG_IGN);  // the parent decides
+    }
     const int code = jobs.work([&](const WorkerJobs::RunJob& run) {
         for (size_t job = first; job < jobs.count; ++job) {
             tell(pipe, Message());
@@ -84,7 +87,7 @@ class Worker {
         }
         pipe_ = Descriptor(ends[0]);
         const Descriptor own(ends[1]);
-        std::fflush(nullptr);  // else the worker would write it again
+        (void)flush_output();  // else the worker would write it again
         const pid_t parent = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
@@ -233,7 +236,7 @@ void Worker::conclude(int status, std::string failure) {
                 exit_code_ = kExitInternal;
             }
             if (!WIFEXITED(status)) {
-                fmt::print(stderr, "graphbench: the process that runs the tests {}\n", failure);
+                print_err("graphbench: the process that runs the tests {}\n", failure);
             }
             return;
         case State::kInJob:
@@ -253,7 +256,7 @@ int run_in_workers(const WorkerJobs& jobs) {
     while (next < jobs.count) {
         Worker worker(jobs, next);
         if (!worker.has_started()) {
-            fmt::print(stderr, "graphbench: cannot start a process: {}\n", std::strerror(errno));
+            print_err("graphbench: cannot start a process: {}\n", std::strerror(errno));
             return kExitRuntime;
         }
         if (!worker.follow()) {
@@ -286,9 +289,8 @@ int run_isolated(const Options& options,
     jobs.limit_s = options.number("test-timeout");
     jobs.work = [&](const WorkerJobs::RunAll& run_all) -> int {
         const Runtime runtime(wanted);
-        if (Status status = check_backends(runtime, backends_of(options)); !status.ok()) {
-            report_error(status);
-            return kExitDevice;
+        if (const int code = report_backends(runtime, backends_of(options)); code != kExitOk) {
+            return code;
         }
         run_all([&](size_t job) { return run(runtime, job); });
         return kExitOk;

@@ -43,7 +43,7 @@ std::string_view closest_name(std::string_view word,
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
     std::string_view best = closest_name(word, candidates);
-    return best.empty() ? std::string() : "; did you mean '" + std::string(best) + "'?";
+    return best.empty() ? "." : "; did you mean '" + std::string(best) + "'?";
 }
 
 std::string comma_list(const std::vector<std::string_view>& names) {

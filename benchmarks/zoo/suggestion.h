@@ -14,7 +14,7 @@ int edit_distance(std::string_view a, std::string_view b);
 std::string_view closest_name(std::string_view word,
                               const std::vector<std::string_view>& candidates);
 
-// "; did you mean 'x'?" or an empty string.
+// What ends the sentence that names a word nobody knows: "; did you mean 'x'?" or ".".
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // The names with ", " between.

@@ -32,12 +32,21 @@ Result<Prepared> prepare(const Runtime& runtime,
 }
 
 // In a request of its own: one that has bound a default input does not give it up for the next set.
-Result<Request> run_inputs(const CompiledGraph& compiled, const std::vector<NamedValue>& inputs) {
+// `is_running`, where it is asked for, stays true after an error of the run itself.
+Result<Request> run_inputs(const CompiledGraph& compiled,
+                           const std::vector<NamedValue>& inputs,
+                           bool* is_running = nullptr) {
     LEAT_ASSIGN_OR_RETURN(Request request, compiled.make_request());
     for (const NamedValue& input : inputs) {
         LEAT_RETURN_IF_ERROR(request.bind(input.name, input.value));
     }
+    if (is_running != nullptr) {
+        *is_running = true;
+    }
     LEAT_RETURN_IF_ERROR(request.run());
+    if (is_running != nullptr) {
+        *is_running = false;
+    }
     return request;
 }
 
@@ -45,7 +54,7 @@ Result<Request> run_inputs(const CompiledGraph& compiled, const std::vector<Name
 Status run_data_set(const Prepared& prepared,
                     const fs::path& data_set,
                     Tolerance tolerance,
-                    std::vector<OutputCheck>& checks) {
+                    TestOutcome& outcome) {
     LEAT_ASSIGN_OR_RETURN(std::vector<NamedValue> inputs, load_inputs(prepared.graph, data_set));
     LEAT_ASSIGN_OR_RETURN(std::vector<NamedValue> wanted, load_outputs(prepared.graph, data_set));
     size_t output_count = prepared.graph.outputs().size();
@@ -53,10 +62,11 @@ Status run_data_set(const Prepared& prepared,
         return invalid_argument("the graph has {} outputs, the data set {}", output_count,
                                 wanted.size());
     }
-    LEAT_ASSIGN_OR_RETURN(const Request request, run_inputs(prepared.compiled, inputs));
+    LEAT_ASSIGN_OR_RETURN(const Request request,
+                          run_inputs(prepared.compiled, inputs, &outcome.failed_at_run));
     for (const NamedValue& want : wanted) {
         LEAT_ASSIGN_OR_RETURN(Value got, request.output(want.name));
-        checks.push_back(
+        outcome.outputs.push_back(
             {data_set.filename().string(), want.name, compare_values(got, want.value, tolerance)});
     }
     return Status();
@@ -66,10 +76,10 @@ Status run_all(const Runtime& runtime,
                const fs::path& folder,
                const CompileOptions& compile,
                Tolerance tolerance,
-               std::vector<OutputCheck>& checks) {
+               TestOutcome& outcome) {
     LEAT_ASSIGN_OR_RETURN(const Prepared prepared, prepare(runtime, folder, compile));
     for (const fs::path& data_set : data_sets_of(folder)) {
-        Status status = run_data_set(prepared, data_set, tolerance, checks);
+        Status status = run_data_set(prepared, data_set, tolerance, outcome);
         if (!status.ok()) {
             return std::move(status).with_file(data_set.string());
         }
@@ -86,8 +96,9 @@ void run_comparing(const Runtime& runtime,
                    const CompileOptions& compile,
                    Tolerance tolerance,
                    TestOutcome& outcome) {
-    const Status status = run_all(runtime, folder, compile, tolerance, outcome.outputs);
+    const Status status = run_all(runtime, folder, compile, tolerance, outcome);
     if (!status.ok()) {
+        outcome.error = status;
         outcome.verdict =
             is_unsupported(status) ? ConformanceVerdict::kUnsupported : ConformanceVerdict::kFailed;
         outcome.reason = status.message();
@@ -160,7 +171,8 @@ void run_uncompared(const Runtime& runtime,
                     TestOutcome& outcome) {
     const auto ends = run_for_errors(runtime, folder, compile);
     if (!ends.ok()) {
-        outcome.reason = ends.error().message();
+        outcome.error = ends.error();
+        outcome.reason = outcome.error.message();
         return;
     }
     const std::string words =

@@ -24,6 +24,8 @@ struct TestOutcome {
     ConformanceVerdict verdict = ConformanceVerdict::kFailed;
     std::string reason;          // empty when passed
     bool expects_error = false;  // expected_error.txt is there
+    Status error;                // what kept outputs from being compared, if something did
+    bool failed_at_run = false;  // that was in a run, and not in loading or compiling
     std::vector<OutputCheck> outputs;
     int64_t time_ns = 0;
 };

@@ -47,9 +47,10 @@ class CommandLine(unittest.TestCase):
     def test_help_for_every_command(self):
         code, out, _ = call("--help")
         self.assertEqual(code, 0)
-        for line in out.splitlines():
-            if line.startswith("  ") and line.strip():
-                self.assertEqual(call(line.split()[0], "--help")[0], 0, line)
+        commands = out.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+        self.assertGreater(len(commands), 10)
+        for line in commands:
+            self.assertEqual(call(line.split()[0], "--help")[0], 0, line)
 
     def test_a_file_that_is_not_onnx(self):
         with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
@@ -455,8 +456,8 @@ class Pins(unittest.TestCase):
         for place, code, message in (
             ("Conv", 2, "--place is 'Conv'; needed: NODE=DEVICE"),
             ("=cpu", 2, "--place is '=cpu'"),
-            ("nonesuch=cpu", 3, "the graph has no such node"),
-            (f"{self.first_node()}=cup", 3, "one of 'sim', 'cpu'"),
+            ("nonesuch=cpu", 2, "no node 'nonesuch'. There are: "),
+            (f"{self.first_node()}=cup", 2, "one of 'sim', 'cpu'"),
         ):
             found, out, err = call("run", SMALL, *self.ON_SIM, "--place", place)
             self.assertEqual((found, out), (code, ""), err)

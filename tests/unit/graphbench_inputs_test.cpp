@@ -8,6 +8,7 @@
 
 #include "graphbench/inputs.h"
 #include "graphbench/target.h"
+#include "graphbench/target_names.h"
 #include "onnx_bytes.h"
 #include "support/saved_graphs.h"
 
@@ -70,19 +71,43 @@ TEST_F(DefaultsOfTargets, AreBoundWhereTheyAreAskedFor) {
                     ElementsAre(Pair("c", "3"), Pair("x", "1")));
         EXPECT_THAT(shapes(target, {"--input", "c=ones"}),
                     ElementsAre(Pair("error", HasSubstr("--dim m=1"))));
-        EXPECT_THAT(shapes(target, {"--shape", "z=1x2"}),
-                    ElementsAre(Pair("error", HasSubstr("--shape z=1x2: no input 'z'"))));
     }
 }
 
-// compile() finds them in the options of a model.
-TEST_F(DefaultsOfTargets, NamesOfExtentsAreCheckedOfCompiledGraphsToo) {
-    const auto check = [&](const std::string& dim) {
-        const Options options = Options::parse(*find_command("run"), {"--dim", dim}).value();
-        return check_options_of(targets_[1], options);
+TEST_F(DefaultsOfTargets, NamesAreCheckedOfModelsAndOfCompiledGraphs) {
+    for (const Target& target : targets_) {
+        const auto check = [&](const char* option, const char* text) {
+            const Options options = Options::parse(*find_command("run"), {option, text}).value();
+            return check_options_of(target, options).message();
+        };
+        EXPECT_EQ(check("--dim", "m=3"), "ok");
+        EXPECT_EQ(check("--shape", "c=2"), "ok");
+        EXPECT_THAT(check("--dim", "n=3"), HasSubstr("no input has an extent 'n'"));
+        EXPECT_THAT(check("--dim", "n=3"), HasSubstr("There are: m"));
+        EXPECT_THAT(check("--shape", "z=1x2"), HasSubstr("--shape z=1x2: no input 'z'"));
+        EXPECT_THAT(check("--input", "z=ones"), HasSubstr("There are: c, x"));
+    }
+}
+
+TEST(NamesOfTargets, AreThoseOfOneTargetAtLeast) {
+    const auto options = [](const char* option, const char* text) {
+        return Options::parse(*find_command("bench"), {"a", "b", option, text}).value();
     };
-    EXPECT_TRUE(check("m=3").ok());
-    EXPECT_THAT(check("n=3").message(), HasSubstr("no input has an extent 'n'"));
+    const std::vector<TargetNames> names{{{"x", "both"}, {"n"}, {}}, {{"y", "both"}, {}, {"node"}}};
+    EXPECT_TRUE(check_names(options("--shape", "x=1"), names).ok());
+    EXPECT_TRUE(check_names(options("--input", "y=ones"), names).ok());
+    EXPECT_TRUE(check_names(options("--dim", "n=1"), names).ok());
+    EXPECT_TRUE(check_names(options("--place", "node=cpu"), names).ok());
+    EXPECT_TRUE(check_names(options("--shape", "both={1,2}"), names).ok());
+    EXPECT_THAT(check_names(options("--shape", "z=1"), names).text(),
+                HasSubstr("There are: both, x, y"));
+    EXPECT_FALSE(check_names(options("--shape", "x={1,2}"), names).ok())
+        << "a case of the target that lacks it would be the same as another";
+    CompileOptions compile = compile_options(options("--shape", "x=1")).value();
+    compile.dims["n"] = 3;
+    keep_own_names(names[1], compile);
+    EXPECT_TRUE(compile.shapes.empty());
+    EXPECT_TRUE(compile.dims.empty());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <limits>
 #include <vector>
 
 #include "graphbench/measure.h"
@@ -15,6 +14,7 @@ namespace leat::bench {
 namespace {
 
 using ::testing::Each;
+using ::testing::HasSubstr;
 
 Options options_of(std::vector<std::string> arguments) {
     return Options::parse(*find_command("bench"), std::move(arguments)).value();
@@ -37,9 +37,9 @@ TEST(CompileOptions, TakeExtentsAndTheirBounds) {
     EXPECT_EQ(compile.dims.count("batch"), 0U);
     EXPECT_EQ(compile.dim_bounds.at("batch").min, 2);
     EXPECT_EQ(compile.dim_bounds.at("batch").max, 8);
-    EXPECT_EQ(compile_options(options_of({"--in-flight", "4294967297"}))->requests_in_flight,
-              std::numeric_limits<int>::max());
-    for (const char* text : {"batch=2..", "batch=..8", "batch=2...8", "batch=x"}) {
+    EXPECT_EQ(compile_options(options_of({"--in-flight", "64"}))->requests_in_flight, 64);
+    EXPECT_FALSE(compile_options(options_of({"--in-flight", "65"})).ok());
+    for (const char* text : {"batch=2..", "batch=..8", "batch=2...8", "batch=x", "batch=3..2"}) {
         EXPECT_FALSE(compile_options(options_of({"--dim", text})).ok()) << text;
     }
 }
@@ -94,12 +94,21 @@ TEST(Measure, AnErrorOfOneStreamEndsAllOfThem) {
 }
 
 TEST(MeasureOptions, RejectsStreamsThatCannotBe) {
-    EXPECT_FALSE(measure_options(options_of({"--streams", "0"})).ok());
     EXPECT_FALSE(measure_options(options_of({"--streams", "1025"})).ok());
     EXPECT_FALSE(measure_options(options_of({"--streams", "2", "--cold-cache", "all"})).ok());
     EXPECT_EQ(measure_options(options_of({})).value().streams, 1);
     EXPECT_EQ(measure_options(options_of({"--cool-down", "0.5"})).value().cool_down_ns,
               500'000'000);
+}
+
+TEST(MeasureOptions, OfTwoTimesThatAreGivenTheLongerOneIsTheLimit) {
+    EXPECT_THAT(measure_options(options_of({"--min-time", "5", "--max-time", "1"})).error().text(),
+                HasSubstr("--max-time is '1', below --min-time, which is '5'"));
+    const MeasureOptions shorter = measure_options(options_of({"--max-time", "1"})).value();
+    EXPECT_EQ(shorter.min_time_ns, 1'000'000'000) << "the default is not asked for";
+    EXPECT_EQ(shorter.max_time_ns, 1'000'000'000);
+    const MeasureOptions longer = measure_options(options_of({"--min-time", "100"})).value();
+    EXPECT_EQ(longer.max_time_ns, 100'000'000'000);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // graphbench's command line: precedence, errors and values.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "graphbench/exit_codes.h"
 #include "graphbench/options.h"
 #include "graphbench/sweep.h"
 
@@ -42,6 +44,47 @@ TEST(GraphbenchOptions, BadValuesAreNamed) {
     EXPECT_THAT(parse({"--runs"}).error().text(), HasSubstr("needs a value"));
     EXPECT_THAT(parse({"--quiet=1"}).error().text(), HasSubstr("takes no value"));
     EXPECT_THAT(parse({"--min-time", "-1"}).error().text(), HasSubstr("--min-time is '-1'"));
+}
+
+// Options of each kind, with what they do not take.
+TEST(GraphbenchOptions, EveryKindRefusesWhatItIsNot) {
+    for (const CommandInfo& command : command_table()) {
+        for (const OptionInfo& option : option_table()) {
+            if ((option.commands & command.bit) == 0 || option.kind == OptionKind::kFlag) {
+                continue;
+            }
+            std::vector<std::string> bad{""};
+            const bool is_whole =
+                option.kind == OptionKind::kInteger || option.kind == OptionKind::kCount;
+            const bool is_text =
+                option.kind == OptionKind::kText || option.kind == OptionKind::kOutput;
+            const bool is_above_0 = option.kind == OptionKind::kCount ||
+                                    option.kind == OptionKind::kPositive ||
+                                    option.kind == OptionKind::kBytes;
+            if (!is_text) {
+                bad.insert(bad.end(), {"-1", "nan", "inf", "1e999", "x", "1 "});
+            }
+            if (is_whole) {
+                bad.insert(bad.end(), {"1.5", "99999999999999999999"});
+            }
+            if (is_above_0) {
+                bad.emplace_back("0");
+            }
+            for (const std::string& value : bad) {
+                const std::string word = fmt::format("--{}={}", option.name, value);
+                const Result<Options> parsed = Options::parse(command, {word});
+                ASSERT_FALSE(parsed.ok()) << command.name << " " << word;
+                EXPECT_THAT(parsed.error().text(),
+                            HasSubstr(fmt::format("--{} is '{}'; needed: ", option.name, value)));
+            }
+        }
+    }
+}
+
+TEST(GraphbenchOptions, HelpListsEveryExitCode) {
+    for (const ExitCodeInfo& code : kExitCodes) {
+        EXPECT_THAT(general_help(), HasSubstr(fmt::format("\n  {:<4} ", code.code)));
+    }
 }
 
 // Beyond 30 years a moment after as long a time would be no number.

@@ -52,6 +52,14 @@ TEST(Statistics, PercentilesNeedSamples) {
     EXPECT_EQ(samples_needed(90), 64);
     EXPECT_EQ(samples_needed(99), 662);
     EXPECT_EQ(samples_needed(99.9), 6620);
+    EXPECT_EQ(samples_needed(10), 64) << "as many below the median as above";
+    EXPECT_EQ(samples_needed(1), 662);
+    EXPECT_EQ(samples_needed(0), 1) << "the least of them, whatever their number";
+    EXPECT_EQ(samples_needed(100), 1) << "the most of them";
+    for (double rank = 99.9; rank < 100; rank = std::nextafter(50 + rank / 2, 100)) {
+        EXPECT_GE(double(samples_needed(rank)) * (100 - rank) / 100, 6) << rank;
+        EXPECT_FALSE(summarize({1, 2, 3}, {rank}).percentiles[0].value.has_value()) << rank;
+    }
     std::vector<double> samples(64);
     for (size_t i = 0; i < samples.size(); ++i) {
         samples[i] = double(i);
@@ -104,7 +112,10 @@ TEST(Statistics, RatioIntervalHoldsTheRatio) {
 TEST(Statistics, ParsesPercentileLists) {
     EXPECT_EQ(parse_percentiles("50,99.9").value(), (std::vector<double>{50, 99.9}));
     EXPECT_FALSE(parse_percentiles("50,,99"));
-    EXPECT_FALSE(parse_percentiles("101"));
+    for (const char* bad : {"101", "", ",", "50,", "nan", "inf", "-1", " 50", "0x32", "5e1x"}) {
+        EXPECT_FALSE(parse_percentiles(bad).ok()) << bad;
+    }
+    EXPECT_THAT(parse_percentiles("50,nan").error().text(), HasSubstr("has 'nan'"));
 }
 
 TEST(Table, PrintsTextMarkdownAndCsv) {
