@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "device_options.h"
 #include "result.h"
 #include "sha256.h"
 #include "target.h"

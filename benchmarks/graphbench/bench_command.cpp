@@ -9,6 +9,7 @@
 #include "baseline.h"
 #include "calibration_view.h"
 #include "commands.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"
@@ -77,7 +78,9 @@ int open_case(BenchState& state,
         open_session(*state.runtime, std::move(target).value(), std::move(compile).value(),
                      std::move(inputs).value(), &at_run, load);
     if (!session.ok()) {
-        return report_error(session.error(), at_run);
+        return report_error(
+            session.error(),
+            exit_code_for_devices(*state.runtime, backends_of(options), session.error(), at_run));
     }
     state.sessions.push_back(std::make_unique<Session>(std::move(session).value()));
     return kExitOk;

@@ -30,9 +30,6 @@ constexpr int kLookMs = 20;
 [[noreturn]] void become(const char* command, int output, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0) {
-        for (const int signal : {SIGPIPE, SIGXFSZ}) {
-            std::signal(signal, SIG_DFL);  // ignored here, and that is inherited
-        }
         ::execl("/bin/sh", "sh", "-c", command, nullptr);
     }
     std::_Exit(127);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "leat/onnx.h"
@@ -23,8 +24,12 @@
 namespace leat::bench {
 
 int report_error(const Status& status, bool at_run) {
+    return report_error(status, exit_code_for(status, at_run));
+}
+
+int report_error(const Status& status, int exit_code) {
     print_err("graphbench: {}\n", status.message());
-    return exit_code_for(status, at_run);
+    return exit_code;
 }
 
 int usage_error(const CommandInfo& command, const std::string& text) {
@@ -51,6 +56,7 @@ int usage_error(const Options& options, const Status& status) {
 Status check_values(const Options& options) {
     LEAT_RETURN_IF_ERROR(runtime_options(options).error());
     if (options.takes("optimize")) {
+        LEAT_RETURN_IF_ERROR(check_device_options(options));
         LEAT_RETURN_IF_ERROR(compile_options(options).error());
     }
     if (options.takes("percentiles")) {

@@ -22,6 +22,8 @@ int doctor_command(const Options& options);
 
 // Prints "graphbench: <message>" on stderr and returns the exit code that suits.
 int report_error(const Status& status, bool at_run = false);
+// The same with another exit code, which it returns.
+int report_error(const Status& status, int exit_code);
 // A usage error: prints and returns 2.
 int usage_error(const CommandInfo& command, const std::string& text);
 int usage_error(const Options& options, const std::string& text);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "commands.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "output.h"
 #include "result.h"
@@ -108,7 +109,8 @@ int compile_command(const Options& options) {
         runtime, *target, *compile, {.refers_to_model = options.text("weights") == "refer"},
         options.text("save"));
     if (!outcome.ok()) {
-        return report_error(outcome.error());
+        return report_error(outcome.error(),
+                            exit_code_for_devices(runtime, compile->devices, outcome.error()));
     }
     int exit_code = kExitOk;
     if (!write_json(options, to_json(*target, *outcome), &exit_code)) {

@@ -16,6 +16,7 @@
 #include "base/new_file.h"
 #include "commands.h"
 #include "conformance/layout_test.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"

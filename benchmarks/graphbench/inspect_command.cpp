@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "commands.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "graph/graph_data.h"
@@ -393,14 +394,12 @@ int inspect_command(const Options& options) {
         problem = add_compiled_view(*runtime, *target, options, text, json);
     }
     json.set("problem", problem.ok() ? Json() : Json(problem.message()));
-    int exit_code = problem.ok() ? kExitOk : exit_code_for(problem);
+    int exit_code = runtime ? exit_code_for_devices(*runtime, backends_of(options), problem)
+                            : exit_code_for(problem);
     if (!write_json(options, json, &exit_code)) {
         print_text(text);
     }
-    if (!problem.ok()) {
-        report_error(problem);
-    }
-    return exit_code;
+    return problem.ok() ? exit_code : report_error(problem, exit_code);
 }
 
 }  // namespace leat::bench

@@ -1,8 +1,8 @@
 // graphbench: measures and checks data-flow graphs. Results on stdout, everything else on stderr.
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -124,15 +124,11 @@ int dispatch(std::vector<std::string> arguments) {
     return run_checked(*command, *options);
 }
 
-}  // namespace
-}  // namespace leat::bench
-
-int main(int argc, char** argv) {
-    using namespace leat::bench;
+int run_main(std::vector<std::string> arguments) {
     prepare_standard_streams();
     int code = kExitInternal;
     try {
-        code = dispatch(std::vector<std::string>(argv + 1, argv + argc));
+        code = dispatch(std::move(arguments));
     } catch (const std::bad_alloc&) {
         print_message("graphbench: out of memory\n");
         code = kExitMemory;
@@ -140,4 +136,11 @@ int main(int argc, char** argv) {
         print_err("graphbench: {}\n", error.what());
     }
     return check_printed(code, /*is_end=*/true);
+}
+
+}  // namespace
+}  // namespace leat::bench
+
+int main(int argc, char** argv) {
+    return leat::bench::run_main(std::vector<std::string>(argv + 1, argv + argc));
 }

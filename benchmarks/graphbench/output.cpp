@@ -1,6 +1,7 @@
 #include "output.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,15 @@ void keep_error() {
     output_error = output_error == 0 ? errno : output_error;
 }
 
+// The kernel's, of a write that failed, has no effect: write() tells. Somebody else's ends the
+// process.
+void on_failed_write(int signal, siginfo_t* info, void* /*context*/) {
+    if (info->si_pid != ::getpid()) {
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+    }
+}
+
 Status output_status() {
     return output_error == 0
                ? Status()
@@ -30,8 +40,12 @@ Status output_status() {
 }  // namespace
 
 void prepare_standard_streams() {
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
+    // A handler, as what is ignored stays so in processes that are started.
+    struct sigaction action = {};
+    action.sa_sigaction = on_failed_write;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(SIGPIPE, &action, nullptr);
+    sigaction(SIGXFSZ, &action, nullptr);
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) {
             continue;

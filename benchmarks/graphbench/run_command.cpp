@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "conformance/layout_test.h"
 #include "conformance/values.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "inputs.h"
 #include "interruption.h"
@@ -59,7 +60,9 @@ Opened open_for(const Runtime& runtime, const Options& options, const std::strin
         open_session(runtime, std::move(target).value(), std::move(compile).value(),
                      std::move(inputs).value(), &at_run);
     if (!session.ok()) {
-        return {std::nullopt, report_error(session.error(), at_run)};
+        return {std::nullopt,
+                report_error(session.error(),
+                             exit_code_for_devices(runtime, backends, session.error(), at_run))};
     }
     return {std::move(session).value(), kExitOk};
 }
@@ -156,7 +159,8 @@ int check_stored(const Options& options,
         checker.add("expected_error.txt", "error", {has_passed, outcome.reason});
         return checker.finish();
     }
-    const int error_code = exit_code_for(outcome.error, outcome.failed_at_run);
+    const int error_code =
+        exit_code_for_devices(runtime, compile.devices, outcome.error, outcome.failed_at_run);
     if (!has_passed && outcome.outputs.empty()) {
         print_err("graphbench: {}\n", outcome.reason);
         return error_code == kExitOk ? kExitRegression : error_code;

@@ -8,18 +8,17 @@
 #include <span>
 #include <system_error>
 
-#include "backends/backend.h"
 #include "base/error.h"
 #include "base/text_file.h"
 #include "built_backends.h"
 #include "conformance/data_sets.h"
+#include "device_options.h"
 #include "interruption.h"
 #include "machine.h"
 #include "output.h"
 #include "runtime/compiled_file.h"
 #include "sweep.h"
 #include "target_names.h"
-#include "zoo/suggestion.h"
 #include "zoo/zoo.h"
 
 namespace leat::bench {
@@ -95,14 +94,6 @@ Status read_backend_settings(const Options& options, RuntimeOptions& runtime) {
     return Status();
 }
 
-// The backend of a shared object: "my" of "leat_my.so"; empty: a folder was given, or nothing.
-std::string backend_of_path(const Options& options) {
-    constexpr std::string_view kPrefix = "leat_";
-    const std::filesystem::path path(options.text("backend-path"));
-    const std::string stem = path.extension() == ".so" ? path.stem().string() : std::string();
-    return stem.compare(0, kPrefix.size(), kPrefix) == 0 ? stem.substr(kPrefix.size()) : stem;
-}
-
 }  // namespace
 
 Result<RuntimeOptions> runtime_options(const Options& options) {
@@ -141,14 +132,6 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
         };
     }
     return runtime;
-}
-
-std::string backends_of(const Options& options) {
-    if (options.given("device")) {
-        return options.text("device");
-    }
-    const std::string of_path = options.given("backend") ? std::string() : backend_of_path(options);
-    return of_path.empty() ? options.text("backend") : of_path;
 }
 
 namespace {
@@ -317,36 +300,6 @@ Status check_options_of(const Target& target, const Options& options) {
             .with_hint("bench the model itself, or trace one step after the other with profile");
     }
     return {};
-}
-
-Status check_backends(const Runtime& runtime, const std::string& backends) {
-    std::string_view rest = backends;
-    while (!rest.empty()) {
-        size_t comma = rest.find(',');
-        std::string_view wanted = rest.substr(0, comma);
-        wanted = wanted.substr(0, wanted.find(':'));  // "vulkan" of "vulkan:0"
-        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-        // The built-in ones need no look at shared objects.
-        if (const Result<const Backend*> own = find_backend(wanted);
-            own.ok() && (*own)->unavailable_reason().empty()) {
-            continue;
-        }
-        const auto all = runtime.backends();
-        std::vector<std::string_view> names;
-        bool found = false;
-        for (const auto& [name, reason] : all) {
-            names.emplace_back(name);
-            if (name == wanted && !reason.empty()) {
-                return not_found("backend '{}' is not available: {}", wanted, reason);
-            }
-            found = found || name == wanted;
-        }
-        if (!found) {
-            return not_found("no backend '{}'{} There are: {}", wanted,
-                             zoo::did_you_mean(wanted, names), zoo::comma_list(names));
-        }
-    }
-    return Status();
 }
 
 }  // namespace leat::bench

@@ -48,10 +48,5 @@ Result<CompileOptions> compile_options_of(const Target& target, const Options& o
 inline constexpr int64_t kMostThreads = 4096;
 
 Result<RuntimeOptions> runtime_options(const Options& options);
-// The list of backends that --backend or --device gives.
-std::string backends_of(const Options& options);
 Result<CompileOptions> compile_options(const Options& options);
-// not_found, with the list, when a backend is unknown or not available.
-Status check_backends(const Runtime& runtime, const std::string& backends);
-
 }  // namespace leat::bench

@@ -46,9 +46,9 @@ Status unknown_name(std::string_view option,
         all.insert(own.begin(), own.end());
     }
     const std::vector<std::string_view> names(all.begin(), all.end());
-    std::vector<std::string_view> shown(names.begin(),
-                                        names.begin() + std::min(names.size(), kMostNames));
-    if (shown.size() < names.size()) {
+    std::vector<std::string_view> shown = names;
+    if (names.size() > kMostNames) {
+        shown.resize(kMostNames);
         shown.emplace_back("...");
     }
     return invalid_argument("--{} {}: no {} '{}'{} There are: {}", option, text, what, name,

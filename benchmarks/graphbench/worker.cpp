@@ -18,6 +18,7 @@
 #include "base/descriptor.h"
 #include "base/new_file.h"
 #include "commands.h"
+#include "device_options.h"
 #include "exit_codes.h"
 #include "interruption.h"
 #include "machine.h"
