@@ -1,4 +1,4 @@
-// Builds relu(x * w + b) with the public API and runs it.
+// Builds relu(x * w + b) with the public API, runs it and writes it as affine.onnx.
 #include <leat/leat.h>
 
 #include <cstdio>
@@ -19,9 +19,13 @@ int main() {
         return std::fprintf(stderr, "%s\n", compiled.error().message().c_str()), 1;
     }
     auto request = compiled->make_request();
+    if (!request) {
+        return std::fprintf(stderr, "%s\n", request.error().message().c_str()), 1;
+    }
     const std::vector<float> values = {1, 1, 2, 0};
     leat::Status status = request->bind("x", {2, 2}, std::span<const float>(values));
-    if (!status.ok() || !(status = request->run()).ok()) {
+    if (!status.ok() || !(status = request->run()).ok() ||
+        !(status = leat::save_onnx(graph, "affine.onnx")).ok()) {
         return std::fprintf(stderr, "%s\n", status.message().c_str()), 1;
     }
     const auto y = request->get<float>("y");

@@ -25,8 +25,8 @@ int main() {
     tbb::parallel_for(0, 100, [&](int i) {
         auto request = compiled->make_request();
         const std::vector<float> values(4, float(i));
-        if (!request->bind("x", std::span<const float>(values)).ok() || !request->run().ok() ||
-            request->get<float>("y")[3] != float(i) * float(i)) {
+        if (!request || !request->bind("x", std::span<const float>(values)).ok() ||
+            !request->run().ok() || request->get<float>("y")[3] != float(i) * float(i)) {
             ++wrong;
         }
     });

@@ -23,7 +23,7 @@ BARE = ["-fno-exceptions", "-fno-rtti"]
 # Those that say by #error that they need exceptions, and their standard: plugins need not be C++20.
 NEED_EXCEPTIONS = {"leat/plugin_backend.h", "leat/plugin_entry.h"}
 PROGRAMS = ["docs/examples/custom_operator.cpp", "docs/examples/ten_lines.cpp", "docs/examples/tree.cpp",
-            "tests/consumers/build_and_run.cpp", "tests/consumers/options.cpp", "tests/unit/task_graph_no_rtti.cpp"]
+            "tests/consumers/build_and_run.cpp", "tests/consumers/load_and_run.cpp", "tests/consumers/options.cpp", "tests/unit/task_graph_no_rtti.cpp"]
 
 
 def compilers():
@@ -149,7 +149,7 @@ class PublicHeaders(unittest.TestCase):
         builds = list(itertools.product(self.compilers, ([], BARE)))
         for program, (compiler, bare) in itertools.product(PROGRAMS, builds):
             jobs.append((" ".join([pathlib.Path(program).stem, compiler, *bare]), (SOURCE / program).read_text(encoding="utf-8"),
-                         [*self.compilers[compiler], "-std=c++20", *bare, *WARNINGS, *includes]))
+                         [*self.compilers[compiler], "-std=c++20", *bare, *WARNINGS, *includes, f"-I{SOURCE / 'docs/examples'}"]))
         failed = {name: text for name, text in self.compile_all(jobs).items() if text}
         self.assertFalse(failed, "\n".join(f"== {name}\n{text[:600]}" for name, text in failed.items()))
         for name, _, command in jobs:
@@ -157,7 +157,8 @@ class PublicHeaders(unittest.TestCase):
             linked = self.run_command([*[word for word in command if not word.startswith(("-W", "-I", "-std"))], stem + ".o", *links,
                                        "-o", stem])
             self.assertEqual(linked.returncode, 0, f"{name}: {linked.stderr}")
-            done = self.run_command([f"./{stem}"])
+            # load_and_run takes a model; build_and_run, before it, wrote this one.
+            done = self.run_command([f"./{stem}", "affine.onnx"])
             self.assertEqual(done.returncode, 0, f"{name}: {done.stdout}{done.stderr}")
         print(f"{len(PROGRAMS)} programs, {len(builds)} ways to build them", flush=True)
 

@@ -219,7 +219,9 @@ assert code == 0 and 'would run: tools\n' in said, said
 # A script that is given the tree names the file; without graphbench there is no such test.
 tests = json.loads((BUILD / 'meson-info/intro-tests.json').read_text())
 code, said = told('README.md')
-assert code == 0 and ('would run: readme\n' in said or not any(test['name'] == 'readme' for test in tests)), said
+assert code == 0 and ('would run: documents\n' in said or not any(test['name'] == 'documents' for test in tests)), said
+code, said = told('docs/aot.md')
+assert code == 0 and ('would run: documents\n' in said or not any(test['name'] == 'documents' for test in tests)), said
 code, said = told('meson_options.txt')
 assert code == 0 and 'meson_options.txt: everything may depend on it; .ci/run decides' in said, said
 done = subprocess.run([ROOT / 'tools/check', '-n', '-C', BUILD / 'none', 'README.md'], cwd=ROOT, capture_output=True, text=True)
