@@ -48,8 +48,8 @@ Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> op
 
 Result<BenchmarkDevice> BenchmarkDevice::open(std::string_view name) {
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
-                          Instance::create(std::move(loader)));
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const VulkanApi> instance,
+                          VulkanApi::create(std::move(loader)));
     LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
     LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
     BenchmarkDevice opened;

@@ -19,7 +19,8 @@ int64_t commands_of(const GraphData& graph, const vulkan::KernelLimits& limits, 
         }
     }
     const auto shape = plugin::made<LeatRunShape>();
-    const vulkan::Program program = vulkan::make_program(imported, limits, shape, {.fuses = fuses});
+    const vulkan::DeviceProgram program =
+        vulkan::make_program(imported, limits, shape, {.fuses = fuses});
     return int64_t(program.list.commands().size());
 }
 

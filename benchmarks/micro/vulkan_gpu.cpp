@@ -142,7 +142,7 @@ class Preparer {
                                const PlacedOperand& to) {
         for (int64_t i = 0; i < prepared.measured.repeats; ++i) {
             LEAT_RETURN_IF_ERROR(
-                prepared.list.add(Copy{from.buffer, to.buffer, 0, 0, from.size_bytes}));
+                prepared.list.add(BufferCopy{from.buffer, to.buffer, 0, 0, from.size_bytes}));
         }
         return Status();
     }

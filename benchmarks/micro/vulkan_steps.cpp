@@ -25,7 +25,7 @@
 namespace leat::vulkan {
 namespace {
 
-Result<Program> program_of(std::string_view network, const KernelLimits& limits) {
+Result<DeviceProgram> program_of(std::string_view network, const KernelLimits& limits) {
     LEAT_ASSIGN_OR_RETURN(const leat::Graph graph, zoo::make_network(network));
     lowered::ImportedGraph imported;
     imported.graph = graph.data();
@@ -50,7 +50,7 @@ Result<Program> program_of(std::string_view network, const KernelLimits& limits)
 // A program on a device, each of its buffers in memory of its own.
 class Steps {
   public:
-    Steps(BenchmarkDevice opened, const Program& program)
+    Steps(BenchmarkDevice opened, const DeviceProgram& program)
         : own_(std::move(opened)),
           program_(program),
           least_ns_(program.list.commands().size(), std::numeric_limits<int64_t>::max()) {}
@@ -137,11 +137,11 @@ class Steps {
             const std::string& name = program_.shaders[size_t(dispatch->pipeline)].name;
             return name.substr(0, name.find(" + "));
         }
-        return std::holds_alternative<Copy>(action) ? "copy" : "fill";
+        return std::holds_alternative<BufferCopy>(action) ? "copy" : "fill";
     }
 
     BenchmarkDevice own_;
-    const Program& program_;
+    const DeviceProgram& program_;
     KernelPipelines pipelines_;
     std::vector<Arena> arenas_;
     std::vector<BufferPlace> places_;
@@ -153,7 +153,7 @@ class Steps {
 
 Status measure(std::string_view device_name, std::string_view network, int64_t rounds) {
     LEAT_ASSIGN_OR_RETURN(BenchmarkDevice opened, BenchmarkDevice::open(device_name));
-    LEAT_ASSIGN_OR_RETURN(const Program program,
+    LEAT_ASSIGN_OR_RETURN(const DeviceProgram program,
                           program_of(network, kernel_limits(opened.device->info())));
     Steps steps(std::move(opened), program);
     LEAT_RETURN_IF_ERROR(steps.prepare());

@@ -22,8 +22,10 @@ constexpr int64_t kBytes = 1024;
 constexpr uint32_t kCount = kBytes / sizeof(float);
 
 // y = -x in two steps, the second of `count` elements, whatever the operands' sizes are.
-std::shared_ptr<const Program> program_with(int64_t x_bytes, int64_t y_bytes, uint32_t count) {
-    auto program = std::make_shared<Program>();
+std::shared_ptr<const DeviceProgram> program_with(int64_t x_bytes,
+                                                  int64_t y_bytes,
+                                                  uint32_t count) {
+    auto program = std::make_shared<DeviceProgram>();
     program->buffers = {{BufferRole::kInput, 0, x_bytes}, {BufferRole::kOutput, 0, y_bytes}};
     const BufferId x = program->list.add_buffer(x_bytes, true);
     const BufferId y = program->list.add_buffer(y_bytes, true);
@@ -46,9 +48,9 @@ std::shared_ptr<const Program> program_with(int64_t x_bytes, int64_t y_bytes, ui
 class VulkanStrays : public ::testing::Test {
   protected:
     // The reason where the machine has no such device.
-    Status open(InstanceOptions options = {}) {
+    Status open(VulkanApiOptions options = {}) {
         LEAT_ASSIGN_OR_RETURN(auto loader, Loader::open());
-        LEAT_ASSIGN_OR_RETURN(auto instance, Instance::create(loader, std::move(options)));
+        LEAT_ASSIGN_OR_RETURN(auto instance, VulkanApi::create(loader, std::move(options)));
         LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
         for (const DeviceInfo& info : devices) {
             if (tier_of(info).level != kNoTier) {
@@ -116,7 +118,7 @@ TEST_F(VulkanStrays, AreToldByGpuAssistedValidation) {
     }
     constexpr uint32_t kFarCount = uint32_t{1} << 22;
     MessageLog log;
-    InstanceOptions options;
+    VulkanApiOptions options;
     options.is_validated = true;
     options.checks_on_device = true;
     options.on_message = log.sink();

@@ -18,7 +18,7 @@ namespace {
 // GPU-assisted validation, which needs fences; else with synchronization validation.
 constexpr const char* kValidationVariable = "LEAT_TEST_VULKAN_VALIDATION";
 
-void validate(std::string_view kind, InstanceOptions& options, DeviceOptions& device_options) {
+void validate(std::string_view kind, VulkanApiOptions& options, OpenOptions& device_options) {
     options.is_validated = true;
     options.checks_on_device = kind == "device";
     options.checks_synchronization = !options.checks_on_device;
@@ -53,15 +53,15 @@ bool layer_tells_of_strays() {
     return version_of_layer() < VK_MAKE_API_VERSION(0, 1, 4, 0);
 }
 
-Result<std::shared_ptr<Device>> make_test_device(InstanceOptions instance_options,
-                                                 DeviceOptions device_options) {
+Result<std::shared_ptr<Device>> make_test_device(VulkanApiOptions instance_options,
+                                                 OpenOptions device_options) {
     const char* kind = std::getenv(kValidationVariable);
     if (kind != nullptr && !instance_options.is_validated) {
         validate(kind, instance_options, device_options);
     }
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Loader> loader, Loader::open());
-    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Instance> instance,
-                          Instance::create(std::move(loader), std::move(instance_options)));
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const VulkanApi> instance,
+                          VulkanApi::create(std::move(loader), std::move(instance_options)));
     LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
     for (const DeviceInfo& info : devices) {
         if (tier_of(info).level != kNoTier) {

@@ -31,8 +31,8 @@ class MessageLog {
 };
 
 // An error where the machine has no loader, driver, usable device or validation layer.
-Result<std::shared_ptr<Device>> make_test_device(InstanceOptions instance_options = {},
-                                                 DeviceOptions device_options = {});
+Result<std::shared_ptr<Device>> make_test_device(VulkanApiOptions instance_options = {},
+                                                 OpenOptions device_options = {});
 
 // Whether GPU-assisted validation of the machine's layer is known to tell of each stray access.
 bool layer_tells_of_strays();

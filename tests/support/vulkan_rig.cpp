@@ -11,8 +11,8 @@
 
 namespace leat::vulkan {
 
-Result<std::unique_ptr<VulkanRig>> VulkanRig::make(InstanceOptions instance_options,
-                                                   DeviceOptions device_options) {
+Result<std::unique_ptr<VulkanRig>> VulkanRig::make(VulkanApiOptions instance_options,
+                                                   OpenOptions device_options) {
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
                           make_test_device(std::move(instance_options), device_options));
     return make_on(std::move(device));

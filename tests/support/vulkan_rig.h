@@ -19,8 +19,8 @@ class VulkanRig {
     // Memory for all buffers of a test.
     static constexpr int64_t kArenaBytes = int64_t{32} << 20;
 
-    static Result<std::unique_ptr<VulkanRig>> make(InstanceOptions instance_options = {},
-                                                   DeviceOptions device_options = {});
+    static Result<std::unique_ptr<VulkanRig>> make(VulkanApiOptions instance_options = {},
+                                                   OpenOptions device_options = {});
     // On a device that others use, too.
     static Result<std::unique_ptr<VulkanRig>> make_on(std::shared_ptr<Device> device,
                                                       ArenaOptions memory = {});

@@ -94,7 +94,7 @@ TEST(LocalSearch, ReportsTheMakespanOfItsSequence) {
     for (const CorpusGraph& graph : {CorpusGraph{1, 14, 2}, CorpusGraph{2, 60, 0.5}}) {
         const PlacementProblem problem = three_domains(graph);
         const Result<PlacementModel> model = PlacementModel::make(problem);
-        LocalSearch search(*model, 1);
+        SequenceSearch search(*model, 1);
         search.start_from(list_schedule(*model, heft_rule(*model)));
         const double first_ns = search.best_ns();
         for (int i = 0; i < 2000; ++i) {

@@ -98,7 +98,7 @@ TEST(VulkanDeviceChoice, TakesTheFirstGpuAndNeverACpu) {
     const std::vector<DeviceInfo> both = {device_of(DeviceKind::kDiscrete, "card"),
                                           device_of(DeviceKind::kIntegrated, "chip"),
                                           device_of(DeviceKind::kCpu, "soft")};
-    const std::vector<DeviceUse> uses = default_use(both);
+    const std::vector<DefaultUse> uses = default_use(both);
     EXPECT_TRUE(uses[0].is_used);
     EXPECT_FALSE(uses[1].is_used);
     EXPECT_FALSE(uses[2].is_used);

@@ -46,7 +46,7 @@ class Plant {
         if (action == Action::kFill) {
             status = list_.add(Fill{shared_, bytes, 0});
         } else if (action == Action::kCopy) {
-            Copy copy{shared_, own, bytes.begin, 0, bytes.end - bytes.begin};
+            BufferCopy copy{shared_, own, bytes.begin, 0, bytes.end - bytes.begin};
             if (is_write) {
                 std::swap(copy.source, copy.destination);
                 std::swap(copy.source_offset, copy.destination_offset);
@@ -308,7 +308,8 @@ CommandList random_list(std::mt19937& random, int commands) {
             status = list.add(Fill{buffer, range(), 0});
         } else if (kind == 1) {
             const BufferId other = buffers[(size_t(buffer) + 1) % 3];
-            status = list.add(Copy{buffer, other, pick(30) * 64, pick(30) * 64, 64 + pick(4) * 64});
+            status = list.add(
+                BufferCopy{buffer, other, pick(30) * 64, pick(30) * 64, 64 + pick(4) * 64});
         } else {
             std::vector<BufferUse> uses{write_of(buffer, range())};
             uses.resize(size_t(2 + pick(3)));
@@ -372,9 +373,10 @@ TEST(VulkanCommandList, RefusesWhatCannotBeRecorded) {
     EXPECT_EQ(list.add(Fill{small, {0, 128}, 0}).code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(list.add(Fill{small, {2, 6}, 0}).message(), HasSubstr("multiples of 4"));
     EXPECT_THAT(list.add(Fill{external, {0, 64}, 0}).message(), HasSubstr("external"));
-    EXPECT_THAT(list.add(Copy{small, external, 0, 0, 16}).message(), HasSubstr("external"));
-    EXPECT_THAT(list.add(Copy{small, small, 0, 8, 16}).message(), HasSubstr("overlaps itself"));
-    EXPECT_FALSE(list.add(Copy{small, BufferId(9), 0, 8, 16}).ok());
+    EXPECT_THAT(list.add(BufferCopy{small, external, 0, 0, 16}).message(), HasSubstr("external"));
+    EXPECT_THAT(list.add(BufferCopy{small, small, 0, 8, 16}).message(),
+                HasSubstr("overlaps itself"));
+    EXPECT_FALSE(list.add(BufferCopy{small, BufferId(9), 0, 8, 16}).ok());
     const BufferUse outside = read_of(small, {32, 65});
     EXPECT_FALSE(list.add(Dispatch{}, std::span(&outside, 1)).ok());
     Dispatch empty;

@@ -252,7 +252,7 @@ TEST(VulkanArena, ImportsAlignedHostMemoryOnly) {
 
 TEST(VulkanStaging, CarriesBytesThroughSlotsAndSegments) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        LEAT_DEVICE_OR_SKIP(device, {}, OpenOptions{uses_fences});
         const auto queue = Queue::create(device, device->families().compute);
         ASSERT_TRUE(queue.ok());
         const auto ring = StagingRing::create(*queue, {98'304, 3});

@@ -147,7 +147,7 @@ VKAPI_ATTR void VKAPI_CALL note_dispatch(VkCommandBuffer commands,
 // The addresses are null, so a single invocation would end the process on Mesa's device.
 TEST(VulkanPipelineWarmer, DispatchesEachPipelineWithoutWorkgroups) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        LEAT_DEVICE_OR_SKIP(device, {}, OpenOptions{uses_fences});
         dispatch = device->replaceable_calls().CmdDispatch;
         device->replaceable_calls().CmdDispatch = note_dispatch;
         dispatched_groups.clear();

@@ -40,7 +40,7 @@ VKAPI_ATTR VkResult VKAPI_CALL note_wait_idle(VkDevice /*device*/) {
 
 TEST(VulkanQueue, CountsSubmitsAsPoints) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        LEAT_DEVICE_OR_SKIP(device, {}, OpenOptions{uses_fences});
         const auto queue = Queue::create(device, device->families().compute);
         ASSERT_TRUE(queue.ok()) << queue.error().message();
         EXPECT_EQ(*(*queue)->reached(), 0U);
@@ -98,7 +98,7 @@ TEST(VulkanQueue, SaysThatTheDeviceWasLost) {
 // Else a device that works on reads what its users free when they hear of the loss.
 TEST(VulkanQueue, APlannedLossWaitsForWhatWasSubmitted) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        LEAT_DEVICE_OR_SKIP(device, {}, OpenOptions{uses_fences});
         const auto queue = Queue::create(device, device->families().compute);
         ASSERT_TRUE((*queue)->submit({}).ok());
         ASSERT_TRUE(*(*queue)->wait(1, kForever));
@@ -116,7 +116,7 @@ TEST(VulkanQueue, APlannedLossWaitsForWhatWasSubmitted) {
 
 TEST(VulkanWaiter, CallsBackWhenAPointIsReached) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_DEVICE_OR_SKIP(device, {}, DeviceOptions{uses_fences});
+        LEAT_DEVICE_OR_SKIP(device, {}, OpenOptions{uses_fences});
         const auto queue = Queue::create(device, device->families().compute);
         Waiter waiter;
         for (int i = 0; i < 20; ++i) {

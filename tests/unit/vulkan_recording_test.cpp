@@ -54,12 +54,12 @@ void build_chain(VulkanRig& rig, BufferId in, BufferId out) {
     for (int i = 0; i < 10; ++i) {
         ASSERT_TRUE(append_add(rig, add, x, one, x).ok());
     }
-    ASSERT_TRUE(rig.list().add(Copy{x, out, 0, 0, kBytes}, 10).ok());
+    ASSERT_TRUE(rig.list().add(BufferCopy{x, out, 0, 0, kBytes}, 10).ok());
 }
 
 TEST(VulkanRecording, RunsAgainAndAgainOverNewInputs) {
     for (const bool uses_fences : {false, true}) {
-        LEAT_RIG_OR_SKIP(rig, {}, DeviceOptions{uses_fences});
+        LEAT_RIG_OR_SKIP(rig, {}, OpenOptions{uses_fences});
         const BufferId in = rig.add_buffer(kBytes);
         const BufferId out = rig.add_buffer(kBytes);
         build_chain(rig, in, out);
@@ -100,7 +100,7 @@ TEST(VulkanRecording, RunsOverSeveralAllocations) {
         const PipelineId add = rig.add_pipeline("elementwise_binary", {64, kOperationAdd});
         ASSERT_TRUE(rig.list().add(Fill{ones, {0, kBytes}, kBitsOfOne}).ok());
         ASSERT_TRUE(append_add(rig, add, in, ones, sum).ok());
-        ASSERT_TRUE(rig.list().add(Copy{sum, out, 0, 0, kBytes}).ok());
+        ASSERT_TRUE(rig.list().add(BufferCopy{sum, out, 0, 0, kBytes}).ok());
         const auto recording = rig.record();
         ASSERT_TRUE(recording.ok()) << recording.error().message();
         std::vector<float> numbers(kCount);
@@ -424,7 +424,7 @@ TEST(VulkanRecording, GivesTheHostsResultsOnRandomGraphs) {
         const size_t a = pick();
         const size_t y = pick();
         if (a != y && i % 4 == 0) {
-            ASSERT_TRUE(rig.list().add(Copy{slots[a], slots[y], 0, 0, kBytes}).ok());
+            ASSERT_TRUE(rig.list().add(BufferCopy{slots[a], slots[y], 0, 0, kBytes}).ok());
             wanted[y] = wanted[a];
             continue;
         }

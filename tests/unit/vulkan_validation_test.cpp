@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-InstanceOptions validated(MessageLog& log) {
-    InstanceOptions options;
+VulkanApiOptions validated(MessageLog& log) {
+    VulkanApiOptions options;
     options.is_validated = true;
     options.on_message = log.sink();
     return options;
@@ -34,8 +34,8 @@ void copy_twice(VulkanRig& rig, bool has_barrier) {
         list.add_buffer(1024);
         places.push_back(*place_in(*arena, {i * 1024, (i + 1) * 1024}));
     }
-    ASSERT_TRUE(list.add(Copy{BufferId(0), BufferId(1), 0, 0, 1024}).ok());
-    ASSERT_TRUE(list.add(Copy{BufferId(1), BufferId(2), 0, 0, 1024}).ok());
+    ASSERT_TRUE(list.add(BufferCopy{BufferId(0), BufferId(1), 0, 0, 1024}).ok());
+    ASSERT_TRUE(list.add(BufferCopy{BufferId(1), BufferId(2), 0, 0, 1024}).ok());
     BarrierPlan plan = plan_barriers(list);
     ASSERT_EQ(plan.steps.size(), 5U);
     if (!has_barrier) {
@@ -48,7 +48,7 @@ void copy_twice(VulkanRig& rig, bool has_barrier) {
 
 TEST(VulkanValidation, SynchronizationIsChecked) {
     MessageLog log;
-    InstanceOptions options = validated(log);
+    VulkanApiOptions options = validated(log);
     options.checks_synchronization = true;
     LEAT_RIG_OR_SKIP(rig, options);
     copy_twice(rig, true);
@@ -70,9 +70,9 @@ TEST_P(VulkanAddresses, AreChecked) {
         GTEST_SKIP() << "this layer does not tell of every stray";
     }
     MessageLog log;
-    InstanceOptions options = validated(log);
+    VulkanApiOptions options = validated(log);
     options.checks_on_device = true;
-    LEAT_RIG_OR_SKIP(rig, options, DeviceOptions{true});
+    LEAT_RIG_OR_SKIP(rig, options, OpenOptions{true});
     // Before the recording: the layer knows what there was then.
     const auto target = Arena::allocate(rig.device(), 4096);
     const BufferId in = rig.add_buffer(4096);

@@ -13,7 +13,7 @@ constexpr double kPairShare = 0.1;
 
 }  // namespace
 
-LocalSearch::LocalSearch(const PlacementModel& model, uint64_t seed)
+SequenceSearch::SequenceSearch(const PlacementModel& model, uint64_t seed)
     : model_(model),
       random_(seed),
       times_(model),
@@ -21,7 +21,7 @@ LocalSearch::LocalSearch(const PlacementModel& model, uint64_t seed)
       position_(size_t(model.tasks) + size_t(model.values) * size_t(model.domains), kAbsent),
       needed_(position_.size(), 0) {}
 
-void LocalSearch::start_from(const Sequence& sequence) {
+void SequenceSearch::start_from(const Sequence& sequence) {
     std::fill(position_.begin(), position_.end(), kAbsent);
     candidate_ = sequence;
     ops_ = sequence.ops;
@@ -35,7 +35,7 @@ void LocalSearch::start_from(const Sequence& sequence) {
     }
 }
 
-void LocalSearch::step(double margin) {
+void SequenceSearch::step(double margin) {
     old_lanes_.clear();
     old_loads_.clear();
     if (!propose()) {
@@ -57,7 +57,7 @@ void LocalSearch::step(double margin) {
     }
 }
 
-void LocalSearch::take_back() {
+void SequenceSearch::take_back() {
     for (; !old_lanes_.empty(); old_lanes_.pop_back()) {
         candidate_.lane_of_task[size_t(old_lanes_.back().task)] = old_lanes_.back().lane;
     }
@@ -66,14 +66,14 @@ void LocalSearch::take_back() {
     }
 }
 
-void LocalSearch::index_positions(size_t first) {
+void SequenceSearch::index_positions(size_t first) {
     for (size_t i = first; i < ops_.size(); ++i) {
         position_[size_t(ops_[i])] = int32_t(i);
     }
 }
 
 // Operations of the candidate become those of the current sequence.
-void LocalSearch::take_operations() {
+void SequenceSearch::take_operations() {
     for (const int32_t removed : removed_) {
         position_[size_t(ops_[size_t(removed)])] = kAbsent;
     }
@@ -84,7 +84,7 @@ void LocalSearch::take_operations() {
 }
 
 // Right after ops_ became the sequence of times_.
-void LocalSearch::collect_critical_path() {
+void SequenceSearch::collect_critical_path() {
     critical_.clear();
     blocked_.clear();
     blocker_.clear();
@@ -103,7 +103,7 @@ void LocalSearch::collect_critical_path() {
 
 // Position of an operation that ends when this one starts and has to be finished by then; kNone if
 // it starts at 0. Prefers the resource to the inputs.
-int32_t LocalSearch::critical_parent(int32_t position) const {
+int32_t SequenceSearch::critical_parent(int32_t position) const {
     const SequenceTimes::OpTimes& times = times_.at(position);
     if (times.start_ns <= 0) {
         return SequenceTimes::kNone;
@@ -129,7 +129,7 @@ int32_t LocalSearch::critical_parent(int32_t position) const {
 }
 
 // Fills candidate_ from first_ on; false if the change drawn changes nothing or cannot be made.
-bool LocalSearch::propose() {
+bool SequenceSearch::propose() {
     if (critical_.empty()) {
         return false;
     }
@@ -161,7 +161,7 @@ bool LocalSearch::propose() {
 }
 
 // A change on top of the proposed one: the lane of another task, of a neighbour half the time.
-void LocalSearch::propose_second(int32_t task) {
+void SequenceSearch::propose_second(int32_t task) {
     int32_t other = random_.below(model_.tasks);
     const auto inputs = model_.inputs[task];
     const auto outputs = model_.outputs[task];
@@ -198,14 +198,14 @@ void LocalSearch::propose_second(int32_t task) {
 }
 
 // Fills candidate_ with the current operations [begin, end).
-void LocalSearch::copy_current(size_t begin, size_t end) {
+void SequenceSearch::copy_current(size_t begin, size_t end) {
     candidate_.ops.resize(std::max(candidate_.ops.size(), end));
     std::copy(ops_.begin() + int64_t(begin), ops_.begin() + int64_t(end),
               candidate_.ops.begin() + int64_t(begin));
 }
 
 // Another place for an operation among those that neither bring its inputs nor need it.
-bool LocalSearch::propose_shift() {
+bool SequenceSearch::propose_shift() {
     const auto from = random_.below(int32_t(ops_.size()));
     const int32_t op = ops_[size_t(from)];
     ++mark_;
@@ -237,7 +237,7 @@ bool LocalSearch::propose_shift() {
 }
 
 // Whether operation `reader` has to come after `op`.
-bool LocalSearch::reads(int32_t reader, int32_t op) const {
+bool SequenceSearch::reads(int32_t reader, int32_t op) const {
     if (!is_task(model_, reader)) {
         return model_.producer[size_t(value_of(model_, reader))] == op;
     }
@@ -251,7 +251,7 @@ bool LocalSearch::reads(int32_t reader, int32_t op) const {
 }
 
 // Puts `op`, and what it needs of the operations in between, in front of `before`.
-bool LocalSearch::propose_earlier(int32_t op, int32_t before) {
+bool SequenceSearch::propose_earlier(int32_t op, int32_t before) {
     ++mark_;
     const int32_t begin = position(before);
     const int32_t end = position(op);
@@ -280,7 +280,7 @@ bool LocalSearch::propose_earlier(int32_t op, int32_t before) {
     return true;
 }
 
-void LocalSearch::need_inputs(int32_t op) {
+void SequenceSearch::need_inputs(int32_t op) {
     if (!is_task(model_, op)) {
         needed_[size_t(model_.producer[size_t(value_of(model_, op))])] = mark_;
         return;

@@ -13,9 +13,9 @@
 
 namespace leat::scheduler {
 
-class LocalSearch {
+class SequenceSearch {
   public:
-    LocalSearch(const PlacementModel& model, uint64_t seed);
+    SequenceSearch(const PlacementModel& model, uint64_t seed);
 
     // Continues from this sequence. best() stays the best of all starts.
     void start_from(const Sequence& sequence);

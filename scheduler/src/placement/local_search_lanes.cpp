@@ -1,4 +1,4 @@
-// LocalSearch: a task changes its pool of lanes. Its inputs and outputs travel another way then:
+// SequenceSearch: a task changes its pool of lanes. Its inputs and outputs travel another way then:
 // transfers leave the sequence and others enter it.
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace leat::scheduler {
 
-bool LocalSearch::propose_lane(int32_t task) {
+bool SequenceSearch::propose_lane(int32_t task) {
     const int32_t old_lane = lane_of_task()[size_t(task)];
     const int32_t old_pool = model_.pool_of_lane[size_t(old_lane)];
     int32_t pool = random_.below(std::max(model_.pools - 1, 1));
@@ -34,19 +34,19 @@ bool LocalSearch::propose_lane(int32_t task) {
     return true;
 }
 
-void LocalSearch::add_load(int32_t group, double ns) {
+void SequenceSearch::add_load(int32_t group, double ns) {
     old_loads_.push_back({size_t(group), load_ns_[size_t(group)]});
     load_ns_[size_t(group)] += ns;
 }
 
-void LocalSearch::count_transfer(int32_t value, int32_t from, int32_t to, double sign) {
+void SequenceSearch::count_transfer(int32_t value, int32_t from, int32_t to, double sign) {
     const int32_t link = model_.link(from, to);
     if (model_.links[size_t(link)].is_exclusive) {
         add_load(model_.pools + link, sign * model_.transfer(value, from, to));
     }
 }
 
-void LocalSearch::move_inputs(int32_t task, int32_t from, int32_t to) {
+void SequenceSearch::move_inputs(int32_t task, int32_t from, int32_t to) {
     for (const int32_t value : model_.inputs[task]) {
         const int32_t producer = model_.producer[size_t(value)];
         const int32_t written = domain_of(producer);
@@ -71,7 +71,7 @@ void LocalSearch::move_inputs(int32_t task, int32_t from, int32_t to) {
     }
 }
 
-void LocalSearch::move_outputs(int32_t task, int32_t from, int32_t to) {
+void SequenceSearch::move_outputs(int32_t task, int32_t from, int32_t to) {
     for (const int32_t value : model_.outputs[task]) {
         for (int32_t domain = 0; domain < model_.domains; ++domain) {
             const bool had = needs_transfer(model_, from, domain);
@@ -99,7 +99,7 @@ void LocalSearch::move_outputs(int32_t task, int32_t from, int32_t to) {
     }
 }
 
-bool LocalSearch::is_read_elsewhere(int32_t value, int32_t domain, int32_t except) const {
+bool SequenceSearch::is_read_elsewhere(int32_t value, int32_t domain, int32_t except) const {
     const auto readers = model_.readers[value];
     return std::any_of(readers.begin(), readers.end(), [&](int32_t reader) {
         return reader != except && domain_of(reader) == domain;
@@ -107,7 +107,7 @@ bool LocalSearch::is_read_elsewhere(int32_t value, int32_t domain, int32_t excep
 }
 
 // The reader in `domain` that stands first in the sequence.
-int32_t LocalSearch::first_reader(int32_t value, int32_t domain) const {
+int32_t SequenceSearch::first_reader(int32_t value, int32_t domain) const {
     int32_t first = kAbsent;
     for (const int32_t reader : model_.readers[value]) {
         if (domain_of(reader) == domain &&
@@ -118,12 +118,12 @@ int32_t LocalSearch::first_reader(int32_t value, int32_t domain) const {
     return first;
 }
 
-void LocalSearch::remove(int32_t op) {
+void SequenceSearch::remove(int32_t op) {
     removed_.push_back(position(op));
 }
 
 // Keeps insertions_ in order of position, equal ones in order of arrival.
-void LocalSearch::insert(int32_t before, int32_t op) {
+void SequenceSearch::insert(int32_t before, int32_t op) {
     auto place = insertions_.end();
     while (place != insertions_.begin() && (place - 1)->before > before) {
         --place;
@@ -132,7 +132,7 @@ void LocalSearch::insert(int32_t before, int32_t op) {
 }
 
 // first_ is the place of the task that moves; insertions and removals may lie before it.
-void LocalSearch::build_candidate() {
+void SequenceSearch::build_candidate() {
     std::sort(removed_.begin(), removed_.end());
     if (!removed_.empty()) {
         first_ = std::min(first_, size_t(removed_.front()));

@@ -59,7 +59,7 @@ Sequence best_near(const std::vector<Portfolio::Start>& starts,
                    const SearchPlan& plan,
                    uint64_t seed,
                    const PlacementModel& model) {
-    LocalSearch search(model, seed);
+    SequenceSearch search(model, seed);
     search.start_from(starts.front().sequence);
     for (int64_t i = 0; i < plan.starts; ++i) {
         if (i > 0) {

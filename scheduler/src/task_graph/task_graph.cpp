@@ -13,8 +13,8 @@
 
 namespace leat::scheduler {
 
-using detail::GraphData;
 using detail::NodeRecord;
+using detail::TaskGraphData;
 
 namespace detail {
 NodeBody::~NodeBody() = default;
@@ -87,7 +87,8 @@ void NodeRef::add_use(Resource resource, Access access) const {
 // --- TaskGraph ---
 
 TaskGraph::TaskGraph(const GraphOptions& options)
-    : data_(std::make_shared<GraphData>()), own_(std::make_shared<detail::InstanceData>(data_)) {
+    : data_(std::make_shared<TaskGraphData>()),
+      own_(std::make_shared<detail::InstanceData>(data_)) {
     data_->options = options;
 }
 TaskGraph::~TaskGraph() = default;
@@ -110,7 +111,7 @@ NodeRef TaskGraph::add_node(std::string_view name,
     if (data_ == nullptr) {
         return {};  // an error where it is used
     }
-    GraphData& data = *data_;
+    TaskGraphData& data = *data_;
     NodeRecord record;
     record.name = name;
     record.body = std::move(body);
@@ -193,7 +194,7 @@ Status TaskGraph::ControlSpec::Part::check_into(detail::SubgraphPart& part, bool
             .with_found("one that another node has, or whose graph was moved away")
             .with_hint("each node needs a Subgraph, and a graph, of its own");
     }
-    GraphData& data = *graph.data_;
+    TaskGraphData& data = *graph.data_;
     for (size_t i = 0; i < sources.size(); ++i) {
         if (sources[i].graph_ != &data) {
             return invalid_argument("source {} of the sub-graph is {}", i,
@@ -271,14 +272,16 @@ Status busy_to_compile() {
 }
 
 Status compile_in_turn(detail::InstanceData& own,
-                       const std::shared_ptr<GraphData>& data,
+                       const std::shared_ptr<TaskGraphData>& data,
                        const Executor& executor) {
     LEAT_ASSIGN_OR_RETURN(auto plan, detail::compile_graph(data, executor.report()));
     own.attach(std::move(plan));
     return {};
 }
 
-bool is_current(const detail::GraphPlan* plan, const GraphData& data, const Executor& executor) {
+bool is_current(const detail::GraphPlan* plan,
+                const TaskGraphData& data,
+                const Executor& executor) {
     return plan != nullptr && plan->version == data.version &&
            plan->worker_domains == executor.report().worker_domains;
 }

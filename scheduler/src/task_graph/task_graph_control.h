@@ -14,7 +14,7 @@ class InstanceData;
 
 // A graph as a function of its sources.
 struct SubgraphPart {
-    std::shared_ptr<GraphData> graph;
+    std::shared_ptr<TaskGraphData> graph;
     std::vector<int32_t> sources;  // by argument
     int32_t result = -1;           // -1: none
 };

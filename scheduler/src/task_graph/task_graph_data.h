@@ -1,4 +1,4 @@
-// GraphData: a TaskGraph as it was built. Not checked: see task_graph_plan.h.
+// TaskGraphData: a TaskGraph as it was built. Not checked: see task_graph_plan.h.
 //
 // Thread safety: changed by the one thread that builds. Nodes never move, so plans and instances
 // keep pointers to bodies and names while the graph grows.
@@ -32,7 +32,7 @@ struct NodeRecord {
     // type information.
     const ControlBody* control = nullptr;
     ValueType type;
-    int32_t first_input = 0;  // in GraphData::inputs
+    int32_t first_input = 0;  // in TaskGraphData::inputs
     int32_t input_count = 0;
     bool is_sink = false;
     Priority priority = Priority::kNormal;
@@ -40,7 +40,7 @@ struct NodeRecord {
     double cost_ns = Task::kUnknownCost;
 };
 
-struct GraphData {
+struct TaskGraphData {
     struct Input {
         int32_t node;
         bool needs_only_consumer;

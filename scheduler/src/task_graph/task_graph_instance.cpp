@@ -11,7 +11,7 @@
 namespace leat::scheduler {
 namespace detail {
 
-InstanceData::InstanceData(std::shared_ptr<const GraphData> graph) : graph_(std::move(graph)) {}
+InstanceData::InstanceData(std::shared_ptr<const TaskGraphData> graph) : graph_(std::move(graph)) {}
 
 InstanceData::~InstanceData() {
     for (int32_t node = 0; node < slot_count_; ++node) {

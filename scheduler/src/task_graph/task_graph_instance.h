@@ -27,7 +27,7 @@ Status busy();
 class InstanceData {
   public:
     // Values can be set before there is a plan.
-    explicit InstanceData(std::shared_ptr<const GraphData> graph);
+    explicit InstanceData(std::shared_ptr<const TaskGraphData> graph);
     ~InstanceData();
     InstanceData(const InstanceData&) = delete;
     InstanceData& operator=(const InstanceData&) = delete;
@@ -40,7 +40,7 @@ class InstanceData {
     std::vector<double> task_times_ns() const { return state_->task_times_ns(); }
 
     // --- by anybody ---
-    const GraphData& graph() const { return *graph_; }
+    const TaskGraphData& graph() const { return *graph_; }
     std::shared_ptr<const GraphPlan> shared_plan() const;
     // Uninitialised memory for a source's value. ok: nobody else uses the instance until
     // finish_source(), with what came of making the value.
@@ -162,7 +162,7 @@ class InstanceData {
     void clear_job_trace();
     void add_events(GraphTrace& trace) const;
 
-    std::shared_ptr<const GraphData> graph_;
+    std::shared_ptr<const TaskGraphData> graph_;
     std::shared_ptr<const GraphPlan> plan_;
     std::optional<ProgramState> state_;
     std::unique_ptr<ValueSlot[]> slots_;  // by node

@@ -26,7 +26,7 @@ struct Shared {
 
 class PlanBuilder {
   public:
-    PlanBuilder(std::shared_ptr<const GraphData> graph, Shared& shared)
+    PlanBuilder(std::shared_ptr<const TaskGraphData> graph, Shared& shared)
         : plan_(std::make_shared<GraphPlan>()), data_(*graph), shared_(shared) {
         plan_->graph = std::move(graph);
     }
@@ -252,13 +252,13 @@ class PlanBuilder {
                 precede(plan_->inputs[size_t(to.first_input) + size_t(i)], node);
             }
         }
-        for (const GraphData::Edge& edge : data_.order) {
+        for (const TaskGraphData::Edge& edge : data_.order) {
             precede(edge.before, edge.after);
         }
         for (size_t i = 0; i < data_.resources.size(); ++i) {
             (void)dag_.add_buffer();
         }
-        for (const GraphData::Use& use : data_.uses) {
+        for (const TaskGraphData::Use& use : data_.uses) {
             if (record(use.node).is_source()) {
                 continue;
             }
@@ -329,7 +329,7 @@ class PlanBuilder {
     }
 
     std::shared_ptr<GraphPlan> plan_;
-    const GraphData& data_;
+    const TaskGraphData& data_;
     Shared& shared_;
     TaskDag dag_;
     std::vector<TaskPair> tasks_;          // by node
@@ -338,7 +338,7 @@ class PlanBuilder {
 };
 
 // Nodes with another priority than kNormal; 0 where all have the same.
-int64_t count_priorities(const GraphData& graph) {
+int64_t count_priorities(const TaskGraphData& graph) {
     int64_t others = 0;
     bool differ = false;
     const NodeRecord* first = nullptr;
@@ -407,7 +407,7 @@ void write_program_report(GraphPlan& plan) {
     }
 }
 
-Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const GraphData> graph,
+Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const TaskGraphData> graph,
                                                        const ExecutorReport& executor) {
     Shared shared;
     shared.executor = &executor;

@@ -40,8 +40,8 @@ struct JobPlan {
 };
 
 struct GraphPlan {
-    std::shared_ptr<const GraphData> graph;  // keeps bodies and names
-    int64_t version = 0;                     // of the graph
+    std::shared_ptr<const TaskGraphData> graph;  // keeps bodies and names
+    int64_t version = 0;                         // of the graph
     int workers = 1;
     std::vector<int> worker_domains;  // of the executors that it is for
     bool is_traced = false;
@@ -66,7 +66,7 @@ void write_program_report(GraphPlan& plan);
 
 // Of a graph that is no part of another, for executors with such workers.
 // Errors: see TaskGraph::compile.
-Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const GraphData> graph,
+Result<std::shared_ptr<const GraphPlan>> compile_graph(std::shared_ptr<const TaskGraphData> graph,
                                                        const ExecutorReport& executor);
 
 }  // namespace leat::scheduler::detail

@@ -36,7 +36,7 @@ HostInstance::HostInstance(const GraphData& graph,
     for (int32_t i = 0; i < linkage.constant_count; ++i) {
         constants_.push_back(address_of(linkage.constants[i], 0));
     }
-    for (const lowered::ValuePlace& place : program_->graph.form->places) {
+    for (const lowered::LoweredPlace& place : program_->graph.form->places) {
         if (place.place == lowered::Place::kConstant && size_t(place.index) >= constants_.size()) {
             plugin::invalid_argument(fmt::format("no place for packed constant {}", place.index));
         }
@@ -110,7 +110,7 @@ std::byte* HostInstance::address_of_value(ValueId id,
     if (!id.valid()) {
         return nullptr;
     }
-    const lowered::ValuePlace place = program_->graph.form->places[size_t(id.index)];
+    const lowered::LoweredPlace place = program_->graph.form->places[size_t(id.index)];
     const auto index = size_t(place.index);
     switch (place.place) {
         case lowered::Place::kInput:

@@ -11,7 +11,7 @@ constexpr uint64_t kRowMajorKey = 1;
 
 }  // namespace
 
-LoweredExecutable::LoweredExecutable(ImportedGraph graph, DeviceMemory memory)
+LoweredExecutable::LoweredExecutable(ImportedGraph graph, LoweredMemory memory)
     : graph_(std::move(graph)), memory_(memory), info_(plugin::made<LeatExecutableInfo>()) {
     describe_constants();
     info_.domain = memory_.domain;

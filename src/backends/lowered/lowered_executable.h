@@ -21,7 +21,7 @@ class LoweredExecutable : public plugin::Executable {
     void pack(int32_t index, const LeatTensorView& tensor, LeatPlacement to) final;
 
   protected:
-    LoweredExecutable(ImportedGraph graph, DeviceMemory memory);
+    LoweredExecutable(ImportedGraph graph, LoweredMemory memory);
 
     const ImportedGraph& graph() const { return graph_; }
     std::unique_ptr<plugin::Requirements> requirements_of(const ProgramNeeds& needs) const {
@@ -34,7 +34,7 @@ class LoweredExecutable : public plugin::Executable {
     void describe_constants();
 
     const ImportedGraph graph_;
-    const DeviceMemory memory_;
+    const LoweredMemory memory_;
     std::vector<LeatPackedConstant> constants_;
     std::vector<const LeatPackedConstant*> constant_pointers_;
     LeatExecutableInfo info_;

@@ -217,8 +217,8 @@ class FormBuilder {
         }
         for (size_t i = 0; i < graph_.inputs.size(); ++i) {
             const ValueId id = graph_.inputs[i];
-            place_of(id) = is_known(id) ? ValuePlace{Place::kKnown, -1}
-                                        : ValuePlace{Place::kInput, int32_t(i)};
+            place_of(id) = is_known(id) ? LoweredPlace{Place::kKnown, -1}
+                                        : LoweredPlace{Place::kInput, int32_t(i)};
         }
         place_outputs();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -232,7 +232,7 @@ class FormBuilder {
 
   private:
     bool is_known(ValueId id) const { return form_.is_known[size_t(id.index)]; }
-    ValuePlace& place_of(ValueId id) { return form_.places[size_t(id.index)]; }
+    LoweredPlace& place_of(ValueId id) { return form_.places[size_t(id.index)]; }
 
     // A result goes straight to the memory of the output that it is, unless the memory is that of
     // state which later steps may still read.
@@ -244,7 +244,7 @@ class FormBuilder {
             const bool is_state =
                 std::any_of(source_.states.begin(), source_.states.end(),
                             [&](LeatStatePair pair) { return size_t(pair.output) == i; });
-            ValuePlace& place = place_of(id);
+            LoweredPlace& place = place_of(id);
             output.is_copied = is_state || place.place != Place::kNone;
             if (!output.is_copied) {
                 place = {Place::kOutput, int32_t(i)};
@@ -287,7 +287,7 @@ class FormBuilder {
     }
 
     void place_result(ValueId id) {
-        ValuePlace& place = place_of(id);
+        LoweredPlace& place = place_of(id);
         if (is_known(id)) {
             if (place.place == Place::kOutput) {
                 form_.outputs[size_t(place.index)].is_copied = true;
@@ -305,7 +305,7 @@ class FormBuilder {
             note_use(place_of(id), step);
         }
     }
-    void note_use(ValuePlace place, int32_t step) {
+    void note_use(LoweredPlace place, int32_t step) {
         std::vector<int32_t>* steps = nullptr;
         if (place.place == Place::kTransient) {
             steps = &form_.transient_steps[size_t(place.index)];
@@ -323,7 +323,7 @@ class FormBuilder {
         const ValueId id{output.value};
         const NodeId producer = graph_.value(id).producer;
         output.is_bounded = producer.valid() && operators_.is_bounded(graph_.node(producer));
-        const ValuePlace place = place_of(id);
+        const LoweredPlace place = place_of(id);
         output.is_copied = place.place != Place::kOutput || place.index != index;
         if (output.is_copied && !form_.nodes.empty()) {
             const auto last = int32_t(form_.nodes.size()) - 1;

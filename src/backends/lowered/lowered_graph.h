@@ -21,7 +21,7 @@ enum class Place : uint8_t {
     kTransient,  // index among the transients
 };
 
-struct ValuePlace {
+struct LoweredPlace {
     Place place = Place::kNone;
     int32_t index = -1;
 };
@@ -63,7 +63,7 @@ struct LoweredForm {
     std::vector<bool> is_own;            // by node: OwnOperators has it
     std::vector<NodeId> nodes;           // by step
     size_t arg_count = 0;                // of all steps
-    std::vector<ValuePlace> places;      // by value
+    std::vector<LoweredPlace> places;    // by value
     std::vector<ValueId> transients;     // by transient: the value that is there
     std::vector<LoweredOutput> outputs;  // by graph output, without bytes
     // Steps that use a transient or the memory that an input or output is bound to, ascending;

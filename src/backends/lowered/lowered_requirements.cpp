@@ -2,7 +2,7 @@
 
 namespace leat::lowered {
 
-LoweredRequirements::LoweredRequirements(const ProgramNeeds& needs, DeviceMemory memory)
+LoweredRequirements::LoweredRequirements(const ProgramNeeds& needs, LoweredMemory memory)
     : program_(needs.program),
       operand_steps_(plugin::made_chained<LeatOperandSteps>(LEAT_OPERAND_STEPS)),
       step_names_(plugin::made_chained<LeatStepNames>(LEAT_STEP_NAMES)) {

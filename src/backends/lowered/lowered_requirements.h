@@ -11,7 +11,7 @@
 namespace leat::lowered {
 
 // Where a device keeps constants and transients: one of its domains, at multiples of the alignment.
-struct DeviceMemory {
+struct LoweredMemory {
     int64_t alignment_bytes = 0;
     int32_t domain = 0;
 };
@@ -32,7 +32,7 @@ struct ProgramNeeds {
 // Immutable; independent of the executable.
 class LoweredRequirements final : public plugin::Requirements {
   public:
-    LoweredRequirements(const ProgramNeeds& needs, DeviceMemory memory);
+    LoweredRequirements(const ProgramNeeds& needs, LoweredMemory memory);
 
   private:
     void tell_operand_steps(const ProgramNeeds& needs);

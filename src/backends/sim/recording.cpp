@@ -71,7 +71,7 @@ class PayloadReader {
 
 }  // namespace
 
-Recording::Recording(const std::string& file) : file_(file) {
+SimRecording::SimRecording(const std::string& file) : file_(file) {
     Result<MappedFile> mapped = MappedFile::open(file);
     if (!mapped.ok()) {
         throw plugin::Error(kLeatNotFound,
@@ -99,7 +99,7 @@ Recording::Recording(const std::string& file) : file_(file) {
     }
 }
 
-std::set<RunKey> Recording::keys() const {
+std::set<RunKey> SimRecording::keys() const {
     std::set<RunKey> keys;
     for (const auto& [key, payload] : runs_) {
         keys.insert(key);
@@ -107,7 +107,7 @@ std::set<RunKey> Recording::keys() const {
     return keys;
 }
 
-std::vector<RunResult> Recording::find(const RunKey& key, const std::string& graph_name) const {
+std::vector<RunResult> SimRecording::find(const RunKey& key, const std::string& graph_name) const {
     const auto found = runs_.find(key);
     if (found == runs_.end()) {
         const auto has = [this](const RunKey& from, auto is_same) {
@@ -144,7 +144,7 @@ std::vector<RunResult> Recording::find(const RunKey& key, const std::string& gra
 
 RecordingWriter::RecordingWriter(std::string file) : file_(std::move(file)) {
     if (std::error_code ignored; std::filesystem::exists(file_, ignored)) {
-        known_ = Recording(file_).keys();
+        known_ = SimRecording(file_).keys();
     }
     descriptor_ =
         Descriptor(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));

@@ -39,10 +39,10 @@ struct RunResult {
 };
 
 // All errors are thrown and name the file.
-class Recording {
+class SimRecording {
   public:
     // kLeatNotFound where there is none, kLeatCorrupt where bytes are missing or others.
-    explicit Recording(const std::string& file);
+    explicit SimRecording(const std::string& file);
 
     // kLeatNotFound, with what is missing. `graph_name` is for the message.
     std::vector<RunResult> find(const RunKey& key, const std::string& graph_name) const;

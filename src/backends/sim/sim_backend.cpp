@@ -41,7 +41,7 @@ constexpr int64_t kUnrelatedNs = int64_t{1} << 60;
 struct Parts {
     explicit Parts(const LeatSettings* given) : settings(given), faults(given), times(settings) {
         if (!settings.replay.empty()) {
-            replayed = std::make_unique<Recording>(settings.replay);
+            replayed = std::make_unique<SimRecording>(settings.replay);
         }
         if (!settings.record.empty()) {
             recorded = std::make_unique<RecordingWriter>(settings.record);
@@ -65,7 +65,7 @@ struct Parts {
     SimSettings settings;
     Faults faults;
     DeviceTimes times;
-    std::unique_ptr<Recording> replayed;        // in mode timed
+    std::unique_ptr<SimRecording> replayed;     // in mode timed
     std::unique_ptr<RecordingWriter> recorded;  // null: nothing is recorded
     DeviceOptions options;
 };

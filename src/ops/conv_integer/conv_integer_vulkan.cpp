@@ -89,7 +89,7 @@ Status write_quantized_conv(const KernelNode& node, KernelWriter& writer) {
     if (keeps_sums) {
         return {};
     }
-    Requantization how;
+    RequantizationShape how;
     how.count = count;
     how.rows = geometry.out_channels;
     how.columns = geometry.window.output_count();

@@ -153,7 +153,7 @@ Status write_quantized_matmul(const KernelNode& node, KernelWriter& writer) {
         return {};
     }
     const auto is_each = [&](int i) { return node.inputs[size_t(i)].shape.element_count() != 1; };
-    Requantization how;
+    RequantizationShape how;
     how.count = count;
     how.rows = geometry.m;
     how.columns = geometry.n;

@@ -5,7 +5,7 @@
 
 namespace leat::vulkan {
 
-Status write_requantization(const Requantization& requantization,
+Status write_requantization(const RequantizationShape& requantization,
                             const RequantizationOperands& operands,
                             KernelWriter& writer) {
     // As in requantize.comp.

@@ -7,7 +7,7 @@ namespace leat::vulkan {
 
 // Sums [.., rows, columns], and which parameters have an element for each row or column; others
 // have one.
-struct Requantization {
+struct RequantizationShape {
     int64_t count = 0;
     int64_t rows = 0;
     int64_t columns = 0;
@@ -30,7 +30,7 @@ struct RequantizationOperands {
 };
 
 // Precondition: count is positive and below 2^31.
-Status write_requantization(const Requantization& requantization,
+Status write_requantization(const RequantizationShape& requantization,
                             const RequantizationOperands& operands,
                             KernelWriter& writer);
 

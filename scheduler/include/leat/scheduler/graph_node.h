@@ -22,7 +22,7 @@ template <class T>
 class Node;
 
 namespace detail {
-struct GraphData;
+struct TaskGraphData;
 struct SubgraphPart;
 class InstanceData;
 }  // namespace detail
@@ -59,8 +59,8 @@ class Resource {
   private:
     friend class NodeRef;
     friend class TaskGraph;
-    Resource(detail::GraphData* graph, int32_t index) : graph_(graph), index_(index) {}
-    detail::GraphData* graph_ = nullptr;
+    Resource(detail::TaskGraphData* graph, int32_t index) : graph_(graph), index_(index) {}
+    detail::TaskGraphData* graph_ = nullptr;
     int32_t index_ = -1;
 };
 
@@ -88,10 +88,10 @@ class LEAT_API NodeRef {
   private:
     friend class GraphInstance;
     friend class TaskGraph;
-    NodeRef(detail::GraphData* graph, int32_t index) : graph_(graph), index_(index) {}
+    NodeRef(detail::TaskGraphData* graph, int32_t index) : graph_(graph), index_(index) {}
     // For the error of a graph that it is not of.
     std::string foreign_name() const;
-    detail::GraphData* graph_ = nullptr;
+    detail::TaskGraphData* graph_ = nullptr;
     int32_t index_ = -1;
 };
 

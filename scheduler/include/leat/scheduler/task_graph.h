@@ -184,7 +184,7 @@ class LEAT_API TaskGraph {
     void keep(const NodeRef& node);
     Status ensure_compiled(const Executor& executor);
 
-    std::shared_ptr<detail::GraphData> data_;
+    std::shared_ptr<detail::TaskGraphData> data_;
     GraphInstance own_;
 };
 

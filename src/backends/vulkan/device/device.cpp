@@ -110,17 +110,17 @@ QueueFamilies choose_queue_families(const DeviceInfo& info) {
     return chosen;
 }
 
-Device::Device(std::shared_ptr<const Instance> instance,
+Device::Device(std::shared_ptr<const VulkanApi> instance,
                const DeviceInfo& info,
-               DeviceOptions options)
+               OpenOptions options)
     : instance_(std::move(instance)),
       info_(info),
       options_(options),
       families_(choose_queue_families(info)) {}
 
-Result<std::shared_ptr<Device>> Device::create(std::shared_ptr<const Instance> instance,
+Result<std::shared_ptr<Device>> Device::create(std::shared_ptr<const VulkanApi> instance,
                                                const DeviceInfo& info,
-                                               DeviceOptions options) {
+                                               OpenOptions options) {
     const Tier tier = tier_of(info);
     if (tier.level == kNoTier) {
         return unsupported("Vulkan device '{}' lacks {}", info.name, tier.missing);

@@ -15,7 +15,7 @@
 
 namespace leat::vulkan {
 
-struct DeviceOptions {
+struct OpenOptions {
     // Submits are followed by fences instead of a timeline semaphore: GPU-assisted validation of
     // 1.3.239 takes ten seconds for each wait on a timeline that submit2 signals.
     bool uses_fences = false;
@@ -33,9 +33,9 @@ QueueFamilies choose_queue_families(const DeviceInfo& info);
 class Device {
   public:
     // unsupported where the device is of no tier.
-    static Result<std::shared_ptr<Device>> create(std::shared_ptr<const Instance> instance,
+    static Result<std::shared_ptr<Device>> create(std::shared_ptr<const VulkanApi> instance,
                                                   const DeviceInfo& info,
-                                                  DeviceOptions options = {});
+                                                  OpenOptions options = {});
 
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -44,7 +44,7 @@ class Device {
     VkDevice handle() const { return handle_; }
     const DeviceInfo& info() const { return info_; }
     const DeviceCalls& calls() const { return calls_; }
-    const DeviceOptions& options() const { return options_; }
+    const OpenOptions& options() const { return options_; }
     const QueueFamilies& families() const { return families_; }
     bool can_import_host_memory() const {
         return calls_.GetMemoryHostPointerPropertiesEXT != nullptr;
@@ -76,13 +76,13 @@ class Device {
     DeviceCalls& replaceable_calls() { return calls_; }
 
   private:
-    Device(std::shared_ptr<const Instance> instance, const DeviceInfo& info, DeviceOptions options);
+    Device(std::shared_ptr<const VulkanApi> instance, const DeviceInfo& info, OpenOptions options);
     Status make();
     Status load_calls();
 
-    std::shared_ptr<const Instance> instance_;
+    std::shared_ptr<const VulkanApi> instance_;
     DeviceInfo info_;
-    DeviceOptions options_;
+    OpenOptions options_;
     QueueFamilies families_;
     DeviceCalls calls_;
     VkDevice handle_ = nullptr;

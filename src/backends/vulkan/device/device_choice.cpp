@@ -28,9 +28,9 @@ std::string listing(std::span<const DeviceInfo> devices) {
 }
 
 Result<size_t> default_device(std::span<const DeviceInfo> devices) {
-    const std::vector<DeviceUse> uses = default_use(devices);
+    const std::vector<DefaultUse> uses = default_use(devices);
     const auto used =
-        std::find_if(uses.begin(), uses.end(), [](const DeviceUse& use) { return use.is_used; });
+        std::find_if(uses.begin(), uses.end(), [](const DefaultUse& use) { return use.is_used; });
     if (used == uses.end()) {
         return not_found("no Vulkan device is used without being named")
             .with_found(listing(devices));
@@ -65,8 +65,8 @@ Result<size_t> named_device(std::span<const DeviceInfo> devices, std::string_vie
 
 }  // namespace
 
-std::vector<DeviceUse> default_use(std::span<const DeviceInfo> devices) {
-    std::vector<DeviceUse> uses;
+std::vector<DefaultUse> default_use(std::span<const DeviceInfo> devices) {
+    std::vector<DefaultUse> uses;
     uses.reserve(devices.size());
     bool is_taken = false;
     for (const DeviceInfo& info : devices) {

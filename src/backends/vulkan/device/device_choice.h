@@ -11,13 +11,13 @@
 
 namespace leat::vulkan {
 
-struct DeviceUse {
+struct DefaultUse {
     bool is_used = false;  // without being named
     std::string reason;    // for either answer, in one line
 };
 
 // For each device of list_devices(), whether the backend takes it when none is named.
-std::vector<DeviceUse> default_use(std::span<const DeviceInfo> devices);
+std::vector<DefaultUse> default_use(std::span<const DeviceInfo> devices);
 
 // The index of the device that `name` asks for: "" the one used by default, "2" the third of
 // list_devices(), "name~TEXT" the first usable one whose name contains TEXT, in any case of

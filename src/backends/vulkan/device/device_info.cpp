@@ -177,7 +177,7 @@ bool DeviceInfo::has_extension(std::string_view extension) const {
     });
 }
 
-Result<std::vector<DeviceInfo>> list_devices(const Instance& instance) {
+Result<std::vector<DeviceInfo>> list_devices(const VulkanApi& instance) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> handles, instance.physical_devices());
     std::vector<DeviceInfo> devices;
     devices.reserve(handles.size());

@@ -50,7 +50,7 @@ struct DeviceInfo {
 
 // All devices of the instance in their order of preference: discrete, integrated, virtual, CPU,
 // others; equals stay in the loader's order. The index in this list is the number in "vulkan:0".
-Result<std::vector<DeviceInfo>> list_devices(const Instance& instance);
+Result<std::vector<DeviceInfo>> list_devices(const VulkanApi& instance);
 
 // The device's features and limits by their names in the API, for reports.
 struct NamedFlag {

@@ -41,7 +41,7 @@ Status find_layer(const GlobalCalls& calls) {
     return Status();
 }
 
-std::vector<VkValidationFeatureEnableEXT> checks_of(const InstanceOptions& options) {
+std::vector<VkValidationFeatureEnableEXT> checks_of(const VulkanApiOptions& options) {
     std::vector<VkValidationFeatureEnableEXT> checks;
     if (options.checks_synchronization) {
         checks.push_back(VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT);
@@ -54,19 +54,19 @@ std::vector<VkValidationFeatureEnableEXT> checks_of(const InstanceOptions& optio
 
 }  // namespace
 
-Instance::Instance(std::shared_ptr<const Loader> loader, InstanceOptions options)
+VulkanApi::VulkanApi(std::shared_ptr<const Loader> loader, VulkanApiOptions options)
     : loader_(std::move(loader)), options_(std::move(options)) {}
 
-Result<std::shared_ptr<const Instance>> Instance::create(std::shared_ptr<const Loader> loader,
-                                                         InstanceOptions options) {
-    std::shared_ptr<Instance> instance(new Instance(std::move(loader), std::move(options)));
+Result<std::shared_ptr<const VulkanApi>> VulkanApi::create(std::shared_ptr<const Loader> loader,
+                                                           VulkanApiOptions options) {
+    std::shared_ptr<VulkanApi> instance(new VulkanApi(std::move(loader), std::move(options)));
     LEAT_RETURN_IF_ERROR(instance->make());
     LEAT_RETURN_IF_ERROR(instance->load_calls());
     LEAT_RETURN_IF_ERROR(instance->listen());
-    return std::shared_ptr<const Instance>(std::move(instance));
+    return std::shared_ptr<const VulkanApi>(std::move(instance));
 }
 
-Instance::~Instance() {
+VulkanApi::~VulkanApi() {
     if (messenger_ != nullptr) {
         calls_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
     }
@@ -75,7 +75,7 @@ Instance::~Instance() {
     }
 }
 
-Status Instance::make() {
+Status VulkanApi::make() {
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pEngineName = "leat";
@@ -110,7 +110,7 @@ Status Instance::make() {
     return to_status(result, "CreateInstance");
 }
 
-Status Instance::load_calls() {
+Status VulkanApi::load_calls() {
     const PFN_vkGetInstanceProcAddr get = loader_->get_instance_proc_addr();
 #define LEAT_VK_LOAD(name) calls_.name = reinterpret_cast<PFN_vk##name>(get(handle_, "vk" #name));
     LEAT_VK_INSTANCE_CALLS(LEAT_VK_LOAD)
@@ -128,7 +128,7 @@ Status Instance::load_calls() {
     return Status();
 }
 
-Status Instance::listen() {
+Status VulkanApi::listen() {
     if (!options_.is_validated || !options_.on_message) {
         return Status();
     }
@@ -144,7 +144,7 @@ Status Instance::listen() {
                      "CreateDebugUtilsMessengerEXT");
 }
 
-Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
+Result<std::vector<VkPhysicalDevice>> VulkanApi::physical_devices() const {
     uint32_t count = 0;
     LEAT_RETURN_IF_ERROR(to_status(calls_.EnumeratePhysicalDevices(handle_, &count, nullptr),
                                    "EnumeratePhysicalDevices"));

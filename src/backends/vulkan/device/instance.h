@@ -1,4 +1,4 @@
-// Instance: a VkInstance with its entry points, and the validation layer's messages where asked
+// VulkanApi: a VkInstance with its entry points, and the validation layer's messages where asked
 // for.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace leat::vulkan {
 // Called by whatever thread makes the Vulkan call that a message is about; must not call Vulkan.
 using MessageSink = std::function<void(std::string_view message)>;
 
-struct InstanceOptions {
+struct VulkanApiOptions {
     // VK_LAYER_KHRONOS_validation and what it checks; warnings and errors go to `on_message`.
     bool is_validated = false;
     bool checks_synchronization = false;
@@ -24,15 +24,15 @@ struct InstanceOptions {
 };
 
 // Immutable; safe to use from any thread. Everything made from it owns it.
-class Instance {
+class VulkanApi {
   public:
     // not_found where the validation layer is asked for and not installed.
-    static Result<std::shared_ptr<const Instance>> create(std::shared_ptr<const Loader> loader,
-                                                          InstanceOptions options = {});
+    static Result<std::shared_ptr<const VulkanApi>> create(std::shared_ptr<const Loader> loader,
+                                                           VulkanApiOptions options = {});
 
-    Instance(const Instance&) = delete;
-    Instance& operator=(const Instance&) = delete;
-    ~Instance();
+    VulkanApi(const VulkanApi&) = delete;
+    VulkanApi& operator=(const VulkanApi&) = delete;
+    ~VulkanApi();
 
     VkInstance handle() const { return handle_; }
     const InstanceCalls& calls() const { return calls_; }
@@ -40,13 +40,13 @@ class Instance {
     Result<std::vector<VkPhysicalDevice>> physical_devices() const;
 
   private:
-    Instance(std::shared_ptr<const Loader> loader, InstanceOptions options);
+    VulkanApi(std::shared_ptr<const Loader> loader, VulkanApiOptions options);
     Status make();
     Status load_calls();
     Status listen();
 
     std::shared_ptr<const Loader> loader_;
-    InstanceOptions options_;
+    VulkanApiOptions options_;
     InstanceCalls calls_;
     VkInstance handle_ = nullptr;
     VkDebugUtilsMessengerEXT messenger_ = nullptr;

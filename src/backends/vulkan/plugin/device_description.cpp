@@ -101,7 +101,7 @@ Json matrices_json(const DeviceInfo& info) {
     return shapes;
 }
 
-Json device_json(const DeviceInfo& info, const DeviceUse& use) {
+Json device_json(const DeviceInfo& info, const DefaultUse& use) {
     const Tier tier = tier_of(info);
     Json json = Json::object();
     json.set("name", info.name).set("kind", name_of(info.kind));
@@ -140,7 +140,7 @@ Result<std::vector<DeviceInfo>> find_devices() {
     if (!loader.ok()) {
         return loader.error();
     }
-    Result<std::shared_ptr<const Instance>> instance = Instance::create(*loader);
+    Result<std::shared_ptr<const VulkanApi>> instance = VulkanApi::create(*loader);
     if (!instance.ok()) {
         return instance.error();
     }
@@ -154,7 +154,7 @@ std::string describe_devices() {
     if (!devices.ok()) {
         return description(false, devices.error().message(), Json::array()).dump(-1);
     }
-    const std::vector<DeviceUse> uses = default_use(*devices);
+    const std::vector<DefaultUse> uses = default_use(*devices);
     Json list = Json::array();
     for (size_t i = 0; i < devices->size(); ++i) {
         list.push(device_json((*devices)[i], uses[i]));

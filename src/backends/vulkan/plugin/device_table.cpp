@@ -46,7 +46,7 @@ int32_t kind_of(DeviceKind kind) {
 
 }  // namespace
 
-DeviceTable::DeviceTable(const LazyDevice& device, int32_t first_queue) {
+VulkanDeviceTable::VulkanDeviceTable(const LazyDevice& device, int32_t first_queue) {
     queues_.fill(plugin::made<LeatQueueInfo>());
     links_.fill(plugin::made<LeatLinkInfo>());
     describe_memory(device);
@@ -64,7 +64,7 @@ DeviceTable::DeviceTable(const LazyDevice& device, int32_t first_queue) {
     device_.thread_count = kThreads;
 }
 
-void DeviceTable::describe_memory(const LazyDevice& device) {
+void VulkanDeviceTable::describe_memory(const LazyDevice& device) {
     domain_.domain = device.domain();
     domain_.name = device.is_mapped() ? "memory of the host and the device" : "device memory";
     domain_.capacity_bytes = capacity_bytes(device);
@@ -74,7 +74,7 @@ void DeviceTable::describe_memory(const LazyDevice& device) {
     domain_.is_coherent = 1;
 }
 
-void DeviceTable::describe_queues(const LazyDevice& /*device*/, int32_t first_queue) {
+void VulkanDeviceTable::describe_queues(const LazyDevice& /*device*/, int32_t first_queue) {
     queues_[0].queue = first_queue;
     queues_[0].kinds = kLeatQueueCompute | kLeatQueueCopy;
     queues_[0].name = "compute";
@@ -83,7 +83,7 @@ void DeviceTable::describe_queues(const LazyDevice& /*device*/, int32_t first_qu
     queues_[1].name = "copy";
 }
 
-void DeviceTable::describe_links(const LazyDevice& device) {
+void VulkanDeviceTable::describe_links(const LazyDevice& device) {
     for (LeatLinkInfo& link : links_) {
         link.from_domain = LEAT_HOST_DOMAIN;
         link.to_domain = LEAT_HOST_DOMAIN;

@@ -11,12 +11,12 @@
 namespace leat::vulkan {
 
 // Never moves; the rows name each other.
-class DeviceTable {
+class VulkanDeviceTable {
   public:
     // Queues are numbered from `first_queue` on. The device outlives it.
-    DeviceTable(const LazyDevice& device, int32_t first_queue);
-    DeviceTable(const DeviceTable&) = delete;
-    DeviceTable& operator=(const DeviceTable&) = delete;
+    VulkanDeviceTable(const LazyDevice& device, int32_t first_queue);
+    VulkanDeviceTable(const VulkanDeviceTable&) = delete;
+    VulkanDeviceTable& operator=(const VulkanDeviceTable&) = delete;
 
     const LeatDeviceInfo* row() const { return &device_; }
 

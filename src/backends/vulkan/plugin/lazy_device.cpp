@@ -26,7 +26,7 @@ KernelLimits limits_of(const DeviceInfo& info, const Settings& settings) {
 
 }  // namespace
 
-LazyDevice::LazyDevice(std::shared_ptr<const Instance> instance,
+LazyDevice::LazyDevice(std::shared_ptr<const VulkanApi> instance,
                        DeviceInfo info,
                        int32_t domain,
                        const Settings& settings,
@@ -54,7 +54,7 @@ OpenDevice& LazyDevice::open() {
         return *open_;
     }
     auto opened = std::make_unique<OpenDevice>();
-    DeviceOptions options;
+    OpenOptions options;
     options.uses_fences = settings_.uses_fences;
     opened->device = value_or_throw(Device::create(instance_, info_, options));
     const QueueFamilies& families = opened->device->families();

@@ -46,7 +46,7 @@ struct OpenDevice {
 class LazyDevice {
   public:
     // `domain`: its number among the domains of the backend. `disk`: null, or outlives it.
-    LazyDevice(std::shared_ptr<const Instance> instance,
+    LazyDevice(std::shared_ptr<const VulkanApi> instance,
                DeviceInfo info,
                int32_t domain,
                const Settings& settings,
@@ -72,7 +72,7 @@ class LazyDevice {
   private:
     DeviceQueue make_queue(const std::shared_ptr<Queue>& queue) const;
 
-    std::shared_ptr<const Instance> instance_;
+    std::shared_ptr<const VulkanApi> instance_;
     DeviceInfo info_;
     int32_t domain_;
     const Settings& settings_;

@@ -10,7 +10,7 @@ namespace {
 
 class SubmittedWork final : public queues::Work {
   public:
-    SubmittedWork(std::unique_ptr<vulkan::Work> work, LazyDevice& device, QueueRole role)
+    SubmittedWork(std::unique_ptr<vulkan::VulkanWork> work, LazyDevice& device, QueueRole role)
         : work_(std::move(work)), device_(device), role_(role) {}
 
     // With fences the device keeps no waits for other queues.
@@ -59,14 +59,14 @@ class SubmittedWork final : public queues::Work {
     void lose_device() override { throw_if(device_.open().device->lose()); }
 
   private:
-    std::unique_ptr<vulkan::Work> work_;
+    std::unique_ptr<vulkan::VulkanWork> work_;
     LazyDevice& device_;
     QueueRole role_;
 };
 
 }  // namespace
 
-std::unique_ptr<queues::Work> submitted(std::unique_ptr<Work> work,
+std::unique_ptr<queues::Work> submitted(std::unique_ptr<VulkanWork> work,
                                         LazyDevice& device,
                                         QueueRole role) {
     return std::make_unique<SubmittedWork>(std::move(work), device, role);

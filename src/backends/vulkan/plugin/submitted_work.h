@@ -14,7 +14,7 @@ constexpr QueueRole role_of(int32_t queue) {
 }
 
 // For the queue of `role` of the device, which outlives the work.
-std::unique_ptr<queues::Work> submitted(std::unique_ptr<Work> work,
+std::unique_ptr<queues::Work> submitted(std::unique_ptr<VulkanWork> work,
                                         LazyDevice& device,
                                         QueueRole role);
 

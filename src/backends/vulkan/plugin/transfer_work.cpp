@@ -50,7 +50,7 @@ int64_t bytes_together(const TransferEnd& end) {
                                : end.slab->bytes_together(end.offset_bytes);
 }
 
-class CopyWork final : public Work {
+class CopyWork final : public VulkanWork {
   public:
     CopyWork(LazyDevice& device,
              QueueRole role,
@@ -106,7 +106,7 @@ class CopyWork final : public Work {
     int64_t bytes_;
 };
 
-class FillWork final : public Work {
+class FillWork final : public VulkanWork {
   public:
     FillWork(LazyDevice& device, QueueRole role, const VulkanSlab& slab, const LeatFill& fill)
         : device_(device), role_(role), slab_(slab), fill_(fill) {}
@@ -193,7 +193,7 @@ TransferEnd end_of(LeatPlacement placement,
 
 }  // namespace
 
-std::unique_ptr<Work> make_copy(LazyDevice& device, QueueRole role, const LeatCopy& copy) {
+std::unique_ptr<VulkanWork> make_copy(LazyDevice& device, QueueRole role, const LeatCopy& copy) {
     queues::check_copy(copy);
     // Never written: only the other end is.
     auto* from_host = const_cast<std::byte*>(static_cast<const std::byte*>(copy.from_host));
@@ -203,7 +203,7 @@ std::unique_ptr<Work> make_copy(LazyDevice& device, QueueRole role, const LeatCo
     return std::make_unique<CopyWork>(device, role, from, to, copy.bytes);
 }
 
-std::unique_ptr<Work> make_fill(LazyDevice& device, QueueRole role, const LeatFill& fill) {
+std::unique_ptr<VulkanWork> make_fill(LazyDevice& device, QueueRole role, const LeatFill& fill) {
     queues::check_fill(fill);
     return std::make_unique<FillWork>(device, role, slab_of(fill.to, fill.bytes, device), fill);
 }

@@ -20,7 +20,7 @@ struct TransferEnd {
 
 // On the queue of `role` of the device. Throw where ranges or patterns are none; the work itself
 // begins on the queue's thread.
-std::unique_ptr<Work> make_copy(LazyDevice& device, QueueRole role, const LeatCopy& copy);
-std::unique_ptr<Work> make_fill(LazyDevice& device, QueueRole role, const LeatFill& fill);
+std::unique_ptr<VulkanWork> make_copy(LazyDevice& device, QueueRole role, const LeatCopy& copy);
+std::unique_ptr<VulkanWork> make_fill(LazyDevice& device, QueueRole role, const LeatFill& fill);
 
 }  // namespace leat::vulkan

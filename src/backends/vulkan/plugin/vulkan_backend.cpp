@@ -32,7 +32,7 @@ namespace leat::vulkan {
 namespace {
 
 // The devices that have a tier, in their order of preference.
-std::vector<DeviceInfo> usable_devices(const Instance& instance) {
+std::vector<DeviceInfo> usable_devices(const VulkanApi& instance) {
     std::vector<DeviceInfo> devices = value_or_throw(list_devices(instance));
     std::string missing;
     const auto is_unusable = [&](const DeviceInfo& info) {
@@ -49,15 +49,15 @@ std::vector<DeviceInfo> usable_devices(const Instance& instance) {
     return devices;
 }
 
-std::shared_ptr<const Instance> make_instance(const Settings& settings, plugin::Host host) {
-    InstanceOptions options;
+std::shared_ptr<const VulkanApi> make_instance(const Settings& settings, plugin::Host host) {
+    VulkanApiOptions options;
     options.is_validated = settings.is_validated;
     options.checks_synchronization = settings.checks_synchronization;
     options.checks_on_device = settings.checks_on_device;
     options.on_message = [host](std::string_view message) {
         host.log(kLeatLogWarning, std::string(message));
     };
-    return value_or_throw(Instance::create(value_or_throw(Loader::open()), std::move(options)));
+    return value_or_throw(VulkanApi::create(value_or_throw(Loader::open()), std::move(options)));
 }
 
 // Null where nothing may be kept.
@@ -77,7 +77,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     static constexpr const char* kName = "vulkan";
     static constexpr const char* kLibraryVersion = LEAT_VERSION;
     static void check_available(const LeatHostApi* /*host*/) {
-        (void)usable_devices(*value_or_throw(Instance::create(value_or_throw(Loader::open()))));
+        (void)usable_devices(*value_or_throw(VulkanApi::create(value_or_throw(Loader::open()))));
     }
     static const LeatSettingInfo* setting(int32_t index) { return setting_row(index); }
     static std::string describe_devices(const LeatHostApi* /*host*/) {
@@ -86,7 +86,7 @@ class VulkanBackend final : public queues::QueuedBackend {
 
     VulkanBackend(const LeatHostApi* host, const LeatSettings* settings)
         : host_(host), settings_(parse_settings(settings)), cache_(make_cache(settings_, host_)) {
-        const std::shared_ptr<const Instance> instance = make_instance(settings_, host_);
+        const std::shared_ptr<const VulkanApi> instance = make_instance(settings_, host_);
         std::vector<DeviceInfo> infos = usable_devices(*instance);
         for (DeviceInfo& info : infos) {
             const auto index = int32_t(devices_.size());
@@ -96,7 +96,7 @@ class VulkanBackend final : public queues::QueuedBackend {
             tuners_.push_back(make_kernel_tuner(*devices_.back(), host_, cache_.get()));
             devices_.back()->choose_by(tuners_.back().get());
             tables_.push_back(
-                std::make_unique<DeviceTable>(*devices_.back(), index * kQueuesPerDevice));
+                std::make_unique<VulkanDeviceTable>(*devices_.back(), index * kQueuesPerDevice));
         }
         queues::QueueOptions options;
         options.device_count = int32_t(devices_.size());
@@ -162,7 +162,7 @@ class VulkanBackend final : public queues::QueuedBackend {
 
   private:
     queues::Queues& queues() override { return *queues_; }
-    void submit(const LeatSubmission& submission, std::unique_ptr<Work> work) {
+    void submit(const LeatSubmission& submission, std::unique_ptr<VulkanWork> work) {
         const int32_t queue = submission.signal.queue;
         queues_->submit(submission, submitted(std::move(work), device_of(queue), role_of(queue)));
     }
@@ -191,7 +191,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     std::vector<std::string> drivers_;  // by device
     std::vector<std::unique_ptr<LazyDevice>> devices_;
     std::vector<std::unique_ptr<MeasuredVariants>> tuners_;  // by device, as the next
-    std::vector<std::unique_ptr<DeviceTable>> tables_;
+    std::vector<std::unique_ptr<VulkanDeviceTable>> tables_;
     std::unique_ptr<queues::Queues> queues_;  // the first to go: its threads use the others
 };
 

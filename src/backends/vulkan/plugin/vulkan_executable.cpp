@@ -40,9 +40,9 @@ void VulkanExecutable::write(LeatPlacement to, std::span<const std::byte> bytes)
     slab_of(to, int64_t(bytes.size()), device_).write(to.offset_bytes, bytes);
 }
 
-std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& shape) {
-    return last_program_.of(shape, [&](const Program* former) {
-        return std::make_shared<const Program>(
+std::shared_ptr<const DeviceProgram> VulkanExecutable::program_of(const LeatRunShape& shape) {
+    return last_program_.of(shape, [&](const DeviceProgram* former) {
+        return std::make_shared<const DeviceProgram>(
             make_program(graph(), device_.limits(), shape,
                          {.operators = &operators_,
                           .former = former == nullptr ? nullptr : former->lowered.form}));
@@ -50,7 +50,7 @@ std::shared_ptr<const Program> VulkanExecutable::program_of(const LeatRunShape& 
 }
 
 std::unique_ptr<plugin::Requirements> VulkanExecutable::requirements(const LeatRunShape& shape) {
-    const std::shared_ptr<const Program> program = program_of(shape);
+    const std::shared_ptr<const DeviceProgram> program = program_of(shape);
     std::vector<lowered::LoweredTransient> transients;
     transients.reserve(program->transients.size());
     for (const ProgramTransient& transient : program->transients) {

@@ -26,12 +26,12 @@ class VulkanExecutable final : public lowered::LoweredExecutable {
 
   private:
     void write(LeatPlacement to, std::span<const std::byte> bytes) override;
-    std::shared_ptr<const Program> program_of(const LeatRunShape& shape);
+    std::shared_ptr<const DeviceProgram> program_of(const LeatRunShape& shape);
 
     LazyDevice& device_;
     const CustomOperators& operators_;
     plugin::Host host_;
-    lowered::LastProgram<Program> last_program_;
+    lowered::LastProgram<DeviceProgram> last_program_;
 };
 
 }  // namespace leat::vulkan

@@ -53,7 +53,7 @@ std::vector<bool> used_buffers(const CommandList& list) {
 }  // namespace
 
 // A replay with the addresses of one run.
-class VulkanInstance::Run final : public Work {
+class VulkanInstance::Run final : public VulkanWork {
   public:
     Run(VulkanInstance& instance,
         std::vector<std::pair<BufferId, uint64_t>> addresses,
@@ -100,7 +100,7 @@ class VulkanInstance::Run final : public Work {
 
 VulkanInstance::VulkanInstance(LazyDevice& device,
                                const plugin::Host& host,
-                               std::shared_ptr<const Program> program,
+                               std::shared_ptr<const DeviceProgram> program,
                                const LeatLinkage& linkage)
     : device_(device), program_(std::move(program)) {
     if (size_t(linkage.transient_count) != program_->transients.size()) {
@@ -255,9 +255,9 @@ uint64_t VulkanInstance::address_of(const ProgramBuffer& buffer, const LeatBindi
         range.arena->address({range.offset_bytes, range.offset_bytes + buffer.size_bytes}));
 }
 
-std::unique_ptr<Work> VulkanInstance::make_run(const LeatBinding* inputs,
-                                               const LeatBinding* outputs,
-                                               LeatProfile* profile) {
+std::unique_ptr<VulkanWork> VulkanInstance::make_run(const LeatBinding* inputs,
+                                                     const LeatBinding* outputs,
+                                                     LeatProfile* profile) {
     std::vector<std::pair<BufferId, uint64_t>> addresses;
     addresses.reserve(placed_.externals.size());
     for (const auto& [id, buffer] : placed_.externals) {

@@ -24,16 +24,16 @@ class VulkanInstance final : public plugin::Instance {
     // Throws where places are missing, too small or on another device.
     VulkanInstance(LazyDevice& device,
                    const plugin::Host& host,
-                   std::shared_ptr<const Program> program,
+                   std::shared_ptr<const DeviceProgram> program,
                    const LeatLinkage& linkage);
 
     const LazyDevice& device() const { return device_; }
 
     // Checks bindings and keeps what it needs of them; throws before anything has happened.
     // The profile may be null.
-    std::unique_ptr<Work> make_run(const LeatBinding* inputs,
-                                   const LeatBinding* outputs,
-                                   LeatProfile* profile);
+    std::unique_ptr<VulkanWork> make_run(const LeatBinding* inputs,
+                                         const LeatBinding* outputs,
+                                         LeatProfile* profile);
 
   private:
     class Run;
@@ -52,11 +52,11 @@ class VulkanInstance final : public plugin::Instance {
     uint64_t address_of(const ProgramBuffer& buffer, const LeatBinding& binding) const;
 
     LazyDevice& device_;
-    std::shared_ptr<const Program> program_;
+    std::shared_ptr<const DeviceProgram> program_;
     std::optional<Arena> literals_;
     std::vector<int64_t> literal_offsets_;  // by BufferId of the program; -1: no literal
     std::optional<IndexReports> reports_;   // none where the program has none
-    PlacedList placed_;
+    RelocatedList placed_;
     BarrierPlan plan_;
     std::vector<BoundPipeline> pipelines_;
     std::unique_ptr<Recording> recording_;  // null where there is nothing to do

@@ -1,4 +1,4 @@
-// Work: what one submission does, on the thread of its queue.
+// VulkanWork: what one submission does, on the thread of its queue.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace leat::vulkan {
 
-class Work {
+class VulkanWork {
   public:
-    Work() = default;
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
+    VulkanWork() = default;
+    VulkanWork(const VulkanWork&) = delete;
+    VulkanWork& operator=(const VulkanWork&) = delete;
     // Before the submission's point is reached.
-    virtual ~Work() = default;
+    virtual ~VulkanWork() = default;
 
     // True: run() only submits commands, so it may be called while what it waits for is still in
     // flight on the device. Else everything that the queue did before has ended.

@@ -95,7 +95,7 @@ Status CommandList::add(const Dispatch& dispatch,
     return Status();
 }
 
-Status CommandList::add(const Copy& copy, int64_t estimated_ns) {
+Status CommandList::add(const BufferCopy& copy, int64_t estimated_ns) {
     const BufferUse uses[] = {
         {copy.source, {copy.source_offset, copy.source_offset + copy.byte_count}, false},
         {copy.destination,

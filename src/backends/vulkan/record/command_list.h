@@ -49,7 +49,7 @@ struct Dispatch {
     std::array<uint32_t, kScalars> scalars{};
 };
 
-struct Copy {
+struct BufferCopy {
     BufferId source{};
     BufferId destination{};
     int64_t source_offset = 0;
@@ -64,7 +64,7 @@ struct Fill {
 };
 
 struct Command {
-    std::variant<Dispatch, Copy, Fill> action;
+    std::variant<Dispatch, BufferCopy, Fill> action;
     uint32_t first_use = 0;
     uint32_t use_count = 0;
     // What the command is thought to take on the device; decides where submits are split.
@@ -84,7 +84,7 @@ class CommandList {
     // invalid_argument, and nothing added, where a range leaves its buffer, an operand or a group
     // count is missing, or a copy or a window names an external buffer.
     Status add(const Dispatch& dispatch, std::span<const BufferUse> uses, int64_t estimated_ns = 0);
-    Status add(const Copy& copy, int64_t estimated_ns = 0);
+    Status add(const BufferCopy& copy, int64_t estimated_ns = 0);
     Status add(const Fill& fill, int64_t estimated_ns = 0);
 
     std::span<const Command> commands() const { return commands_; }

@@ -140,8 +140,8 @@ Status ListWriter::copy(OperandRef from, OperandRef to, int64_t size_bytes) {
     if (is_external(source) || is_external(target)) {
         return copy_by_kernel(source, target, size_bytes);
     }
-    return list_.add(
-        Copy{source.buffer, target.buffer, source.offset_bytes, target.offset_bytes, size_bytes});
+    return list_.add(BufferCopy{source.buffer, target.buffer, source.offset_bytes,
+                                target.offset_bytes, size_bytes});
 }
 
 // In words as wide as the offsets allow, the bytes after the last word one by one. Tensors

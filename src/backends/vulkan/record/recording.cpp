@@ -37,7 +37,7 @@ StageMasks masks_of(Stages stages) {
 
 void record_copy(const DeviceCalls& vk,
                  VkCommandBuffer commands,
-                 const Copy& copy,
+                 const BufferCopy& copy,
                  std::span<const BufferPlace> places) {
     const BufferPlace& source = places[size_t(copy.source)];
     const BufferPlace& destination = places[size_t(copy.destination)];
@@ -252,7 +252,7 @@ Status Recording::record_command(const CommandList& list,
                                  VkPipeline& bound) {
     const DeviceCalls& vk = queue_->device()->calls();
     const Command& command = list.commands()[index];
-    if (const auto* copy = std::get_if<Copy>(&command.action)) {
+    if (const auto* copy = std::get_if<BufferCopy>(&command.action)) {
         record_copy(vk, commands, *copy, bindings.places);
         return Status();
     }

@@ -6,9 +6,9 @@ namespace leat::vulkan {
 namespace {
 
 using lowered::LoweredGraph;
+using lowered::LoweredPlace;
 using lowered::LoweredStep;
 using lowered::Place;
-using lowered::ValuePlace;
 
 class ConcatPlacer {
   public:
@@ -27,7 +27,9 @@ class ConcatPlacer {
     }
 
   private:
-    ValuePlace place_of(ValueId value) const { return lowered_.form->places[size_t(value.index)]; }
+    LoweredPlace place_of(ValueId value) const {
+        return lowered_.form->places[size_t(value.index)];
+    }
 
     // Whether the operands' elements follow each other in the result.
     static bool is_contiguous(const NodeData& node, const TensorArg& y) {
@@ -38,7 +40,7 @@ class ConcatPlacer {
 
     // Whether the value has memory for itself alone, which may be moved.
     bool is_movable(ValueId value, int64_t bytes) const {
-        const ValuePlace place = place_of(value);
+        const LoweredPlace place = place_of(value);
         return place.place == Place::kTransient && !places_.parts[size_t(place.index)] &&
                lowered_.transients[size_t(place.index)].bytes == bytes;
     }

@@ -10,9 +10,9 @@ namespace leat::vulkan {
 namespace {
 
 using lowered::LoweredGraph;
+using lowered::LoweredPlace;
 using lowered::LoweredStep;
 using lowered::Place;
-using lowered::ValuePlace;
 
 // The strides of a view under another shape of as many elements, if they are regular. Runs of axes
 // that follow each other in memory are one; each axis of `to` lies within one of these.
@@ -135,8 +135,8 @@ void MovedViews::add_reshaped(const NodeData& node) {
     if (node.inputs.empty() || !node.inputs[0].valid() || node.outputs.size() != 1) {
         return;
     }
-    const ValuePlace from = lowered_.form->places[size_t(node.inputs[0].index)];
-    const ValuePlace to = lowered_.form->places[size_t(node.outputs[0].index)];
+    const LoweredPlace from = lowered_.form->places[size_t(node.inputs[0].index)];
+    const LoweredPlace to = lowered_.form->places[size_t(node.outputs[0].index)];
     const StridedView* view = view_of(node.inputs[0]);
     const std::optional<Shape> shape =
         lowered_.facts[size_t(node.outputs[0].index)].type.fixed_shape();
@@ -179,7 +179,7 @@ const StridedView* MovedViews::operand_view(int32_t step, size_t input) const {
 
 void MovedViews::note_reads() {
     const auto note = [&](ValueId value) {
-        const ValuePlace place = lowered_.form->places[size_t(value.index)];
+        const LoweredPlace place = lowered_.form->places[size_t(value.index)];
         if (place.place == Place::kTransient) {
             is_read_[size_t(place.index)] = true;
         }
@@ -222,7 +222,7 @@ void MovedViews::note_view_reads() {
 }
 
 bool MovedViews::is_stored(ValueId value) const {
-    const ValuePlace place = lowered_.form->places[size_t(value.index)];
+    const LoweredPlace place = lowered_.form->places[size_t(value.index)];
     return place.place != Place::kTransient || is_read_[size_t(place.index)];
 }
 

@@ -98,7 +98,7 @@ class ProgramBuilder {
         transient_index_.assign(program_.lowered.transients.size(), -1);
     }
 
-    Program build() {
+    DeviceProgram build() {
         program_.step_begins.reserve(fused_.groups.size() + program_.lowered.outputs.size() + 1);
         for (const FusedGroup& group : fused_.groups) {
             add_group(group);
@@ -159,7 +159,7 @@ class ProgramBuilder {
     }
 
     PlacedOperand operand_of(ValueId id, int64_t size_bytes) {
-        const lowered::ValuePlace place = program_.lowered.form->places[size_t(id.index)];
+        const lowered::LoweredPlace place = program_.lowered.form->places[size_t(id.index)];
         PlacedOperand operand{{}, 0, size_bytes};
         switch (place.place) {
             case lowered::Place::kInput:
@@ -367,7 +367,7 @@ class ProgramBuilder {
     const GraphData& graph_;
     const CustomOperators& operators_;
     const FusedSteps& fused_;
-    Program program_;
+    DeviceProgram program_;
     StepEdges edges_;
     ListWriter writer_;
     std::map<std::pair<BufferRole, int32_t>, BufferId> ids_;
@@ -377,10 +377,10 @@ class ProgramBuilder {
 
 }  // namespace
 
-Program make_program(const lowered::ImportedGraph& graph,
-                     const KernelLimits& limits,
-                     const LeatRunShape& shape,
-                     ProgramOptions options) {
+DeviceProgram make_program(const lowered::ImportedGraph& graph,
+                           const KernelLimits& limits,
+                           const LeatRunShape& shape,
+                           ProgramOptions options) {
     const CustomOperators none;
     const CustomOperators& operators = options.operators == nullptr ? none : *options.operators;
     lowered::LowerOptions lower_options;

@@ -1,5 +1,5 @@
-// Program: what one set of shapes makes of a graph on a device, before anything has an address:
-// commands on buffers of their own, one for each value, and what the host must place.
+// DeviceProgram: what one set of shapes makes of a graph on a device, before anything has an
+// address: commands on buffers of their own, one for each value, and what the host must place.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace leat::vulkan {
 enum class BufferRole : uint8_t {
     kInput,      // bound for each run; index among the graph's inputs
     kOutput,     // bound for each run; index among the graph's outputs
-    kTransient,  // index among Program::transients
+    kTransient,  // index among DeviceProgram::transients
     kConstant,   // index among the packed constants
     kLiteral,    // known when the program is made; index among its values
-    kReport,     // index among Program::reports
+    kReport,     // index among DeviceProgram::reports
 };
 struct ProgramBuffer {
     BufferRole role{};
@@ -35,7 +35,7 @@ struct ProgramTransient {
     std::vector<int32_t> steps;
 };
 
-struct Program {
+struct DeviceProgram {
     lowered::LoweredGraph lowered;
     CommandList list;
     std::vector<ProgramBuffer> buffers;  // by BufferId of the list
@@ -61,9 +61,9 @@ struct ProgramOptions {
 };
 
 // Throws an Error where a node has no kernel, or its kernel refuses the shapes.
-Program make_program(const lowered::ImportedGraph& graph,
-                     const KernelLimits& limits,
-                     const LeatRunShape& shape,
-                     ProgramOptions options = {});
+DeviceProgram make_program(const lowered::ImportedGraph& graph,
+                           const KernelLimits& limits,
+                           const LeatRunShape& shape,
+                           ProgramOptions options = {});
 
 }  // namespace leat::vulkan

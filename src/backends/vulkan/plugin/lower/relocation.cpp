@@ -10,14 +10,15 @@ namespace {
 
 class Relocator {
   public:
-    Relocator(const Program& program, const std::vector<ArenaRange>& ranges) : program_(program) {
+    Relocator(const DeviceProgram& program, const std::vector<ArenaRange>& ranges)
+        : program_(program) {
         targets_.reserve(program.buffers.size());
         for (size_t i = 0; i < program.buffers.size(); ++i) {
             targets_.push_back(target_of(BufferId(i), ranges[i]));
         }
     }
 
-    PlacedList relocate() {
+    RelocatedList relocate() {
         if (!program_.list.parameters().empty()) {
             // The first block begins at 0, so offsets stay.
             (void)result_.list.add_parameters(program_.list.parameters());
@@ -80,13 +81,13 @@ class Relocator {
         throw_if(result_.list.add(moved, uses_, command.estimated_ns));
     }
 
-    void add(const Copy& copy, const Command& command) {
+    void add(const BufferCopy& copy, const Command& command) {
         const Target& from = target(copy.source);
         const Target& to = target(copy.destination);
-        throw_if(
-            result_.list.add(Copy{from.buffer, to.buffer, copy.source_offset + from.offset_bytes,
-                                  copy.destination_offset + to.offset_bytes, copy.byte_count},
-                             command.estimated_ns));
+        throw_if(result_.list.add(
+            BufferCopy{from.buffer, to.buffer, copy.source_offset + from.offset_bytes,
+                       copy.destination_offset + to.offset_bytes, copy.byte_count},
+            command.estimated_ns));
     }
 
     void add(const Fill& fill, const Command& command) {
@@ -98,8 +99,8 @@ class Relocator {
             command.estimated_ns));
     }
 
-    const Program& program_;
-    PlacedList result_;
+    const DeviceProgram& program_;
+    RelocatedList result_;
     std::vector<Target> targets_;
     // By arena and begin of what is addressed together.
     std::map<std::pair<const Arena*, int64_t>, BufferId> buffers_;
@@ -108,7 +109,7 @@ class Relocator {
 
 }  // namespace
 
-PlacedList place_list(const Program& program, const std::vector<ArenaRange>& ranges) {
+RelocatedList place_list(const DeviceProgram& program, const std::vector<ArenaRange>& ranges) {
     return Relocator(program, ranges).relocate();
 }
 

@@ -13,7 +13,7 @@
 namespace leat::vulkan {
 
 // A list whose places are known, but for external buffers.
-struct PlacedList {
+struct RelocatedList {
     CommandList list;
     std::vector<BufferPlace> places;  // by BufferId
     // The list's external buffers, and what they are in the program.
@@ -27,6 +27,6 @@ struct ArenaRange {
 };
 
 // `ranges`: by BufferId of the program. Throws where the addresses of one do not run on.
-PlacedList place_list(const Program& program, const std::vector<ArenaRange>& ranges);
+RelocatedList place_list(const DeviceProgram& program, const std::vector<ArenaRange>& ranges);
 
 }  // namespace leat::vulkan
