@@ -30,7 +30,7 @@ std::string command_of(const Options& options, double timeout_s) {
     std::string command =
         "exec " + shell_quoted(std::filesystem::read_symlink("/proc/self/exe", error).string());
     command.append(" bench --repeat=1 --json=- --format=table");
-    if (options.given("timeout")) {
+    if (options.number("timeout") > 0) {
         command += fmt::format(" --timeout={}", timeout_s);
     }
     const Json set = options.to_json();
@@ -130,7 +130,12 @@ int bench_in_processes(const Options& options, const std::optional<std::vector<J
         if (interruption() != Interruption::kNone) {
             break;  // what that process has is partial
         }
-        if (!results.ok()) {  // it has said why
+        if (!results.ok()) {
+            if (code > kExitSignal) {  // else it has said why
+                print_err("graphbench: process {} of {} was ended by signal {}\n", i + 1, processes,
+                          code - kExitSignal);
+                return kExitRuntime;
+            }
             return code != kExitOk ? code : report_error(results.error());
         }
         exit_code = exit_code == kExitOk ? code : exit_code;

@@ -5,6 +5,7 @@ conformance and check go on where they crash, hang or fail as they should.
 Usage: graphbench_operators_test.py GRAPHBENCH OPERATORS.so
 """
 import json
+import os
 import pathlib
 import signal
 import struct
@@ -139,27 +140,41 @@ class Suite(unittest.TestCase):
         self.assertIn("exit code 5", statuses["e_exits"][1])
         self.assertEqual([result[key] for key in ("total", "passed", "failed")], [6, 2, 4])
 
-    def test_results_come_while_the_next_test_runs(self):
+    def interrupted(self, json_to, until):
+        """Standard output of tests of which the last one hangs: up to `until`, and after SIGINT."""
         self.add("a_aborts", "Fatal", [1, 1], [1, 1])
         self.add("b_good", "Fatal", [9, 1], [9, 1])
         self.add("c_hangs", "Fatal", [3, 1], [3, 1])
-        file = self.folder / "results.json"
-        with subprocess.Popen(self.command("conformance", self.folder, "--json", file), stdout=subprocess.PIPE,
-                              text=True) as process:
+        with subprocess.Popen(self.command("conformance", self.folder, "--json", json_to),
+                              stdout=subprocess.PIPE) as process:
             self.addCleanup(process.kill)
             timer = threading.Timer(60, process.kill)
             timer.start()
             self.addCleanup(timer.cancel)
-            self.assertIn("FAILED a_aborts: ended by signal", process.stdout.readline())
-            self.assertIn("a_aborts", file.read_text(encoding="utf-8"))
-            while '"b_good","status":"passed"' not in file.read_text(encoding="utf-8").replace(" ", ""):
-                self.assertIsNone(process.poll())
+            text = ""
+            while until not in text:
+                text += (more := os.read(process.stdout.fileno(), 4096).decode())
+                self.assertNotEqual(more, "")
+            yield text
             process.send_signal(signal.SIGINT)
-            rest = process.stdout.read()
+            rest = process.stdout.read().decode()
         self.assertEqual(process.returncode, 130)
-        self.assertIn("total 2  passed 1  failed 1", rest)
+        yield rest
+
+    def test_results_come_while_the_next_test_runs(self):
+        result = json.loads("".join(self.interrupted("-", '"b_good"')))
+        self.assertEqual([(test["name"], test["status"]) for test in result["tests"]],
+                         [("a_aborts", "failed"), ("b_good", "passed")])
+        self.assertTrue(result["interrupted"])
+
+    def test_a_file_of_results_appears_whole(self):
+        file = self.folder / "results.json"
+        parts = self.interrupted(file, "a_aborts")
+        self.assertIn("FAILED a_aborts: ended by signal", next(parts))
+        self.assertFalse(file.exists())
+        self.assertRegex(next(parts), r"total [12]  passed [01]  failed 1")
         result = json.loads(file.read_text(encoding="utf-8"))
-        self.assertEqual([test["name"] for test in result["tests"]], ["a_aborts", "b_good"])
+        self.assertEqual(result["tests"][0]["name"], "a_aborts")
         self.assertTrue(result["interrupted"])
 
     def test_an_expected_error_has_to_come_and_to_match(self):

@@ -116,6 +116,15 @@ class Signals(Scratch):
                 self.assertIn("interrupted before a process had ended: no results", err)
                 self.nothing_survives()
 
+    def test_repeat_says_that_a_process_was_ended(self):
+        process = self.start(*self.BENCH, "--repeat", "2")
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        wait_until(children.read_text, "it starts no process")
+        os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+        out, err = process.communicate(timeout=LIMIT_S)
+        self.assertEqual((process.returncode, out), (8, ""))
+        self.assertIn("process 1 of 2 was ended by signal 9", err)
+
     def test_repeat_keeps_processes_that_ended(self):
         process = self.start("bench", TINY, "--runs", "5", "--warmup", "1", "-q", "--json", "r.json", "--repeat", "100000")
         wait_until(lambda: catches(process, signal.SIGTERM), "it never began")
