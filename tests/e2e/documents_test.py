@@ -110,6 +110,25 @@ class Pages(unittest.TestCase):
         faults = [f"{block.where} {fault_of(block)}" for blocks in BLOCKS.values() for block in blocks if fault_of(block)]
         self.assertFalse(faults, "\n".join(faults))
 
+    def test_no_block_hides(self):
+        for page, text in TEXTS.items():
+            indented = re.search(r"\n\n(?: {4,}|\t)(\S.*)", prose_of(text))
+            self.assertFalse(re.search(r"^(?: +```|~~~)", text, flags=re.MULTILINE), f"{page}: a fence of another kind")
+            self.assertFalse(indented, f"{page}: a block that is indented stands between no fences: {indented and indented.group(1)}")
+
+    def test_files_in_the_text_exist(self):
+        """Whole paths, and the ends of some."""
+        tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+        if not tracked:
+            self.skipTest("no git repository")
+        known = {"/" + part for path in tracked for part in [path, *map(str, pathlib.PurePath(path).parents)]}
+        folders = {path.parts[0] for path in map(pathlib.PurePath, tracked) if len(path.parts) > 1} - {"subprojects"}
+        for page, text in TEXTS.items():
+            for name in re.findall(r"`([\w./-]+)`", prose_of(text)):
+                is_file = re.fullmatch(r"[\w/-]+\.(?:h|cpp|comp|glsl|py|md)", name)
+                if is_file or name.split("/")[0] in folders and "/" in name:
+                    self.assertTrue(any(path.endswith("/" + name.rstrip("/")) for path in known), f"{page}: {name}")
+
     def test_faults_are_found(self):
         for info, text, fault in (("", "x\n", "not one of"), ("console", "x\n", "not one of"), ("cpp", "int x;\n", "nothing compiles"),
                                   ("sh run=no", "x\n", "say nothing"), ("text", "a\ngraphbench run x\n", "has a command"),
