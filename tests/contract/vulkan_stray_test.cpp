@@ -75,7 +75,7 @@ class VulkanStrays : public ::testing::Test {
                                 program_with(x_bytes, y_bytes, count), linkage);
         const LeatBinding in = whole(x);
         const LeatBinding out = whole(y);
-        const std::unique_ptr<Work> work = instance.make_run(&in, &out, nullptr);
+        const std::unique_ptr<VulkanWork> work = instance.make_run(&in, &out, nullptr);
         const uint64_t point = work->run({});
         const Status waited =
             device_->open().compute.queue->wait(point, std::numeric_limits<int64_t>::max()).error();
