@@ -356,6 +356,9 @@ int profile_command(const Options& options) {
     if (!wanted.ok()) {
         return usage_error(options, wanted.error());
     }
+    if (options.flag("calibrate") && options.given("trace")) {
+        return usage_error(options, "times operators alone with --calibrate: not with --trace");
+    }
     BenchState state;
     state.runtime = std::make_unique<Runtime>(*wanted);
     if (const int code = report_backends(*state.runtime, backends_of(options)); code != kExitOk) {

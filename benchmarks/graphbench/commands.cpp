@@ -133,7 +133,7 @@ bool write_json(const Options& options, const Json& json, int* exit_code) {
 }
 
 int gen_command(const Options& options) {
-    if (options.positional().empty()) {
+    if (options.positional().empty() && !options.given("save")) {
         Table table({"network", "parameters", "what"});
         for (const zoo::NetworkInfo& network : zoo::networks()) {
             std::string parameters;

@@ -226,8 +226,11 @@ Status add_memory(const Target& target,
     }
     json.set("memory", std::move(plans));
     const std::string svg = options.text("svg");
-    if (!draws_memory(options) || report.plans.empty()) {
+    if (!draws_memory(options)) {
         return {};
+    }
+    if (report.plans.empty()) {
+        return not_found("there is no memory plan for --svg to draw");
     }
     const auto meant = std::find_if(report.plans.begin(), report.plans.end(),
                                     [&](const PlanReport& plan) { return plan.shapes == shapes; });

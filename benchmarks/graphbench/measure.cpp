@@ -395,8 +395,10 @@ Result<MeasureOptions> measure_options(const Options& options) {
         return invalid_argument("--max-time is '{}', below --min-time, which is '{}'",
                                 options.text("max-time"), options.text("min-time"));
     }
-    // The default of one yields to the other.
-    if (options.given("max-time")) {
+    // The default of one yields to the other, and to a number of runs.
+    if (options.given("runs") && !options.given("max-time")) {
+        measure.max_time_ns = std::numeric_limits<int64_t>::max();
+    } else if (options.given("max-time")) {
         measure.min_time_ns = std::min(measure.min_time_ns, measure.max_time_ns);
     } else {
         measure.max_time_ns = std::max(measure.min_time_ns, measure.max_time_ns);

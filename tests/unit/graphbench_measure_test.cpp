@@ -109,6 +109,9 @@ TEST(MeasureOptions, OfTwoTimesThatAreGivenTheLongerOneIsTheLimit) {
     EXPECT_EQ(shorter.max_time_ns, 1'000'000'000);
     const MeasureOptions longer = measure_options(options_of({"--min-time", "100"})).value();
     EXPECT_EQ(longer.max_time_ns, 100'000'000'000);
+    EXPECT_GT(measure_options(options_of({"--runs", "9"})).value().max_time_ns, int64_t{1} << 60);
+    EXPECT_EQ(measure_options(options_of({"--runs", "9", "--max-time", "2"})).value().max_time_ns,
+              2'000'000'000);
 }
 
 }  // namespace
