@@ -73,6 +73,11 @@ class InlineVector {
         }
         data()[size_++] = element;
     }
+    void erase(const T* element) {
+        T* const at = begin() + (element - begin());
+        std::copy(at + 1, end(), at);
+        --size_;
+    }
     template <class Iterator>
     void assign(Iterator first, Iterator last) {
         const auto count = size_t(last - first);

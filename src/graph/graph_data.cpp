@@ -36,28 +36,41 @@ void collect_captured_names(const GraphData& body, std::vector<std::string>& nam
     }
 }
 
-// What every node reads: its inputs, and what its bodies capture by name.
-std::vector<std::vector<ValueId>> captured_values(const GraphData& graph) {
-    std::vector<std::vector<ValueId>> captured(graph.nodes.size());
-    std::map<std::string_view, ValueId> by_name;
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        std::vector<std::string> names;
-        for (const auto& [key, body] : graph.nodes[n].subgraphs) {
-            collect_captured_names(*body, names);
-        }
-        if (!names.empty() && by_name.empty()) {
-            for (size_t v = 0; v < graph.values.size(); ++v) {
-                by_name.emplace(graph.values[v].name, ValueId{int32_t(v)});
+// What bodies of nodes capture by name: these nodes read it as they read their inputs.
+class CapturedValues {
+  public:
+    explicit CapturedValues(const GraphData& graph) {
+        std::map<std::string_view, ValueId> by_name;
+        for (size_t n = 0; n < graph.nodes.size(); ++n) {
+            std::vector<std::string> names;
+            for (const auto& [key, body] : graph.nodes[n].subgraphs) {
+                collect_captured_names(*body, names);
             }
-        }
-        for (const std::string& name : names) {
-            if (const auto found = by_name.find(name); found != by_name.end()) {
-                captured[n].push_back(found->second);
+            if (!names.empty() && by_name.empty()) {
+                for (size_t v = 0; v < graph.values.size(); ++v) {
+                    by_name.emplace(graph.values[v].name, ValueId{int32_t(v)});
+                }
+            }
+            for (const std::string& name : names) {
+                if (const auto found = by_name.find(name); found != by_name.end()) {
+                    of_node_[n].push_back(found->second);
+                }
             }
         }
     }
-    return captured;
-}
+
+    const std::vector<ValueId>& of(size_t node) const {
+        if (of_node_.empty()) {
+            return none_;
+        }
+        const auto found = of_node_.find(node);
+        return found == of_node_.end() ? none_ : found->second;
+    }
+
+  private:
+    std::map<size_t, std::vector<ValueId>> of_node_;  // few have bodies
+    std::vector<ValueId> none_;
+};
 
 template <class OnValue>
 void for_each_read(const NodeData& node, const std::vector<ValueId>& captured, OnValue on_value) {
@@ -75,7 +88,7 @@ void for_each_read(const NodeData& node, const std::vector<ValueId>& captured, O
 class TopologicalSort {
   public:
     explicit TopologicalSort(const GraphData& graph)
-        : graph_(graph), captured_(captured_values(graph)), state_(graph.nodes.size()) {}
+        : graph_(graph), captured_(graph), state_(graph.nodes.size()) {}
 
     Result<std::vector<NodeId>> sort() {
         order_.reserve(graph_.nodes.size());
@@ -97,7 +110,7 @@ class TopologicalSort {
         while (!stack_.empty()) {
             Frame& top = stack_.back();
             const std::vector<ValueId>& inputs = graph_.nodes[size_t(top.node)].inputs;
-            const std::vector<ValueId>& captured = captured_[size_t(top.node)];
+            const std::vector<ValueId>& captured = captured_.of(size_t(top.node));
             if (top.next_input == inputs.size() + captured.size()) {
                 state_[size_t(top.node)] = State::kDone;
                 order_.push_back({top.node});
@@ -141,7 +154,7 @@ class TopologicalSort {
     }
 
     const GraphData& graph_;
-    std::vector<std::vector<ValueId>> captured_;
+    CapturedValues captured_;
     std::vector<State> state_;
     std::vector<Frame> stack_;
     std::vector<NodeId> order_;
@@ -293,12 +306,12 @@ GraphData::Uses GraphData::uses() const {
     Uses result;
     result.readers.resize(values.size());
     result.output_uses.resize(values.size());
-    const std::vector<std::vector<ValueId>> captured = captured_values(*this);
+    const CapturedValues captured(*this);
     for (size_t n = 0; n < nodes.size(); ++n) {
         if (nodes[n].dead) {
             continue;
         }
-        for_each_read(nodes[n], captured[n], [&](ValueId id) {
+        for_each_read(nodes[n], captured.of(n), [&](ValueId id) {
             result.readers[size_t(id.index)].push_back({int32_t(n)});
         });
     }
@@ -324,7 +337,7 @@ bool GraphData::compact() {
     if (!order.ok()) {
         return false;  // verify() reports the cycle
     }
-    const std::vector<std::vector<ValueId>> captured = captured_values(*this);
+    const CapturedValues captured(*this);
     std::vector<bool> needed(values.size(), false);
     std::vector<bool> keep(nodes.size(), false);
     for (ValueId id : outputs) {
@@ -339,7 +352,7 @@ bool GraphData::compact() {
         if (!keep[size_t(id.index)]) {
             continue;
         }
-        for_each_read(candidate, captured[size_t(id.index)],
+        for_each_read(candidate, captured.of(size_t(id.index)),
                       [&](ValueId input) { needed[size_t(input.index)] = true; });
     }
     return renumber(*order, keep, needed);
@@ -361,6 +374,7 @@ bool GraphData::renumber(const std::vector<NodeId>& order,
     }
     std::vector<ValueId> new_value(values.size());
     std::vector<ValueData> new_values;
+    new_values.reserve(size_t(std::count(keep_values.begin(), keep_values.end(), true)));
     for (size_t v = 0; v < values.size(); ++v) {
         if (keep_values[v]) {
             new_value[v] = {int32_t(new_values.size())};
@@ -374,6 +388,7 @@ bool GraphData::renumber(const std::vector<NodeId>& order,
         }
     };
     std::vector<NodeData> new_nodes;
+    new_nodes.reserve(size_t(std::count(keep_nodes.begin(), keep_nodes.end(), true)));
     for (NodeId id : order) {
         if (!keep_nodes[size_t(id.index)]) {
             continue;

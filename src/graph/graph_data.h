@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "graph/device_configuration.h"
 #include "leat/graph.h"
 
@@ -190,8 +191,8 @@ class GraphData {
 
     // Nodes that read each value (an entry per use), and whether it is a graph output.
     struct Uses {
-        std::vector<std::vector<NodeId>> readers;  // by value index
-        std::vector<int> output_uses;              // by value index
+        std::vector<InlineVector<NodeId, 2>> readers;  // by value index
+        std::vector<int> output_uses;                  // by value index
     };
     Uses uses() const;
     // Every reader of `from`, and every graph output, uses `to` instead.

@@ -1,10 +1,12 @@
 #include "graph/verify.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/hash_index.h"
 #include "graph/inference.h"
 
 namespace leat {
@@ -77,9 +79,10 @@ void check_ids(const GraphData& graph, Problems& problems) {
 }
 
 void check_names(const GraphData& graph, Problems& problems) {
-    std::unordered_set<std::string_view> seen;
+    NameTable<bool> seen;
+    seen.reserve(graph.values.size());
     for (const ValueData& value : graph.values) {
-        if (!value.name.empty() && !seen.insert(value.name).second) {
+        if (!value.name.empty() && !seen.insert(value.name)) {
             problems.push_back(
                 invalid_argument("two values have the same name")
                     .with_node(value.producer.valid() ? graph.node(value.producer).label() : "")
@@ -87,12 +90,17 @@ void check_names(const GraphData& graph, Problems& problems) {
                     .with_needed("a name for each input, constant and node result"));
         }
     }
-    seen.clear();
+    NameTable<bool> outputs;
     for (const std::string& name : graph.output_names) {
-        if (!seen.insert(name).second) {
+        if (!outputs.insert(name)) {
             problems.push_back(invalid_argument("two graph outputs have the same name '{}'", name));
         }
     }
+}
+
+// None of a dead node.
+std::span<const ValueId> ids_of(const NodeData& node, const std::vector<ValueId>& ids) {
+    return node.dead ? std::span<const ValueId>() : std::span(ids);
 }
 
 // Every value that is read has exactly one source: an input, a constant or one node.
@@ -105,7 +113,7 @@ void check_sources(const GraphData& graph, Problems& problems) {
         sources[v] += graph.values[v].constant ? 1 : 0;
     }
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        for (ValueId id : graph.nodes[n].dead ? std::vector<ValueId>() : graph.nodes[n].outputs) {
+        for (ValueId id : ids_of(graph.nodes[n], graph.nodes[n].outputs)) {
             if (id.valid() && graph.value(id).producer == NodeId{int32_t(n)}) {
                 ++sources[size_t(id.index)];
             } else if (id.valid()) {
@@ -122,21 +130,22 @@ void check_sources(const GraphData& graph, Problems& problems) {
                     .with_needed("one: an input, a constant or a node"));
         }
     }
-    auto check_read = [&](ValueId id, const std::string& reader) {
+    const auto check_read = [&](ValueId id, const auto& reader) {
         if (id.valid() && sources[size_t(id.index)] == 0) {
             problems.push_back(
                 invalid_argument("'{}' is read but nothing produces it", graph.value(id).name)
-                    .with_node(reader)
+                    .with_node(reader())
                     .with_needed("an input, a constant or a node of that name"));
         }
     };
     for (const NodeData& node : graph.nodes) {
-        for (ValueId id : node.dead ? std::vector<ValueId>() : node.inputs) {
-            check_read(id, node.label());
+        for (ValueId id : ids_of(node, node.inputs)) {
+            check_read(id, [&] { return node.label(); });
         }
     }
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
-        check_read(graph.outputs[i], fmt::format("graph output '{}'", graph.output_names[i]));
+        check_read(graph.outputs[i],
+                   [&] { return fmt::format("graph output '{}'", graph.output_names[i]); });
     }
 }
 

@@ -35,13 +35,28 @@ GraphBuilder::GraphBuilder(GraphBuilder* outer, bool track_types, const Operator
       operators_(outer == nullptr ? operators : outer->operators_),
       track_types_(track_types) {}
 
-bool GraphBuilder::is_taken(const std::string& name) const {
+void GraphBuilder::reserve(size_t values, size_t nodes) {
+    graph_->values.reserve(graph_->values.size() + values);
+    graph_->nodes.reserve(graph_->nodes.size() + nodes);
+    names_.reserve(graph_->values.size() + values);
+}
+
+bool GraphBuilder::is_taken(std::string_view name) const {
+    const size_t hash = std::hash<std::string_view>()(name);
     for (const GraphBuilder* builder = this; builder != nullptr; builder = builder->outer_) {
-        if (builder->names_.count(name) != 0) {
+        const std::vector<ValueData>& values = builder->graph_->values;
+        const auto has_name = [&](uint32_t value) { return values[value].name == name; };
+        if (builder->names_.find(hash, has_name) != HashIndex::kNone) {
             return true;
         }
     }
     return false;
+}
+
+// Of the last value.
+void GraphBuilder::add_name() {
+    const std::string_view name = graph_->values.back().name;
+    names_.insert(std::hash<std::string_view>()(name), uint32_t(graph_->values.size() - 1));
 }
 
 std::string GraphBuilder::unique_name(std::string_view name) {
@@ -49,7 +64,7 @@ std::string GraphBuilder::unique_name(std::string_view name) {
     if (!is_taken(stem)) {
         return stem;
     }
-    int& number = names_[stem];
+    int& number = numbers_[stem];
     std::string candidate;
     do {
         candidate = stem + "_" + std::to_string(++number);
@@ -58,15 +73,14 @@ std::string GraphBuilder::unique_name(std::string_view name) {
 }
 
 ValueId GraphBuilder::add_value(std::string_view name, TypeInfo type) {
-    std::string unique = unique_name(name);
-    names_.emplace(unique, 0);
     if (track_types_) {
         facts_.emplace_back().type = type;
     }
     ValueData value;
-    value.name = std::move(unique);
+    value.name = unique_name(name);
     value.type = std::move(type);
     graph_->values.push_back(std::move(value));
+    add_name();
     return {int32_t(graph_->values.size() - 1)};
 }
 
@@ -77,7 +91,6 @@ ValueId GraphBuilder::add_constant(std::string_view name, Tensor tensor) {
 }
 
 ValueId GraphBuilder::add_captured(const ValueData& outside) {
-    names_.emplace(outside.name, 0);
     ValueData value;
     value.name = outside.name;
     value.type = outside.type;
@@ -85,6 +98,7 @@ ValueId GraphBuilder::add_captured(const ValueData& outside) {
         facts_.emplace_back().type = outside.type;
     }
     graph_->values.push_back(std::move(value));
+    add_name();
     const ValueId id{int32_t(graph_->values.size() - 1)};
     if (outside.constant) {
         set_constant(id, *outside.constant);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash_index.h"
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "graph/operator_source.h"
@@ -27,6 +28,8 @@ class GraphBuilder {
     // `name` or, if it is taken, the name with a number; empty names become "value".
     std::string unique_name(std::string_view name);
 
+    // Room for as many more.
+    void reserve(size_t values, size_t nodes);
     ValueId add_value(std::string_view name, TypeInfo type);
     ValueId add_constant(std::string_view name, Tensor tensor);
     // A stand-in, of the same name, for a value of the graph around; a constant is shared.
@@ -42,7 +45,8 @@ class GraphBuilder {
     const TypeInfo& type_of(ValueId id) const;
 
   private:
-    bool is_taken(const std::string& name) const;
+    bool is_taken(std::string_view name) const;
+    void add_name();
     // Of leat's table or among the custom ones; null if there is none.
     const OpDef* known_operator(const NodeData& node) const;
     void infer(NodeData& node);
@@ -51,8 +55,9 @@ class GraphBuilder {
     GraphBuilder* outer_;
     const OperatorSource* operators_;
     bool track_types_;
-    std::unordered_map<std::string, int> names_;  // with the last number tried behind each
-    std::vector<ValueFact> facts_;                // by value index; empty unless types are tracked
+    HashIndex names_;                               // of values, by index
+    std::unordered_map<std::string, int> numbers_;  // the last one tried behind a name
+    std::vector<ValueFact> facts_;  // by value index; empty unless types are tracked
 };
 
 }  // namespace leat::onnx

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/hash_index.h"
 #include "graph/default_input.h"
 #include "onnx/attribute_check.h"
 #include "onnx/attribute_reader.h"
@@ -42,8 +43,8 @@ struct Scope {
     const Opsets* opsets = nullptr;
     const BoundAttributes* arguments = nullptr;  // of the function call around, if any
     std::string prefix;                          // of new names
-    std::unordered_map<std::string_view, ValueId> values;
-    std::unordered_map<std::string_view, const TypeProto*> declared;
+    NameTable<ValueId> values;
+    NameTable<const TypeProto*> declared;
     // Outputs of the function: in `values` before a node of the body produces them.
     std::unordered_set<std::string_view> promised;
 };
@@ -228,9 +229,12 @@ Status Importer::import_graph(Scope& scope, const GraphProto& graph) {
     scope.builder.graph().name = graph.name;
     for (const auto* list : {&graph.value_info, &graph.output, &graph.input}) {
         for (const ValueInfoProto& info : *list) {
-            scope.declared[info.name] = &info.type;
+            scope.declared.set(info.name, &info.type);
         }
     }
+    const size_t values = graph.initializer.size() + graph.input.size() + graph.node.size();
+    scope.builder.reserve(values, graph.node.size());
+    scope.values.reserve(values);
     LEAT_RETURN_IF_ERROR(add_initializers(scope, graph));
     LEAT_RETURN_IF_ERROR(add_inputs(scope, graph));
     LEAT_RETURN_IF_ERROR(import_nodes(scope, graph.node));
@@ -271,8 +275,7 @@ Status Importer::add_initializers(Scope& scope, const GraphProto& graph) {
             return invalid_argument("an initializer has no name");
         }
         const ValueId id = scope.builder.add_constant(name, std::move(tensor));
-        return scope.values.emplace(name, id).second ? Status()
-                                                     : duplicate_name(name, "initializer");
+        return scope.values.insert(name, id) ? Status() : duplicate_name(name, "initializer");
     };
     for (const TensorProto& proto : graph.initializer) {
         LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_tensor(proto, source_));
@@ -286,15 +289,15 @@ Status Importer::add_initializers(Scope& scope, const GraphProto& graph) {
 }
 
 Status Importer::add_inputs(Scope& scope, const GraphProto& graph) {
-    std::unordered_set<std::string_view> seen;
+    NameTable<bool> seen;
     for (const ValueInfoProto& info : graph.input) {
         if (info.name.empty()) {
             return invalid_argument("a graph input has no name");
         }
-        if (!seen.insert(info.name).second) {
+        if (!seen.insert(info.name)) {
             return duplicate_name(info.name, "graph input");
         }
-        if (scope.values.count(info.name) != 0) {
+        if (scope.values.contains(info.name)) {
             LEAT_RETURN_IF_ERROR(add_default_input(scope, info));
             continue;
         }
@@ -311,7 +314,7 @@ Status Importer::add_default_input(Scope& scope, const ValueInfoProto& info) {
         constant_inputs_.emplace_back(info.name);
         return {};
     }
-    const ValueId id = scope.values[info.name];
+    const ValueId id = *scope.values.find(info.name);
     const Tensor& value = *scope.builder.graph().value(id).constant;
     Result<TypeInfo> declared = read_type(info.type);
     if (!declared.ok()) {
@@ -329,9 +332,9 @@ Status Importer::add_default_input(Scope& scope, const ValueInfoProto& info) {
 }
 
 Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
-    std::unordered_set<std::string_view> seen;
+    NameTable<bool> seen;
     for (const ValueInfoProto& info : graph.output) {
-        if (!seen.insert(info.name).second) {
+        if (!seen.insert(info.name)) {
             return duplicate_name(info.name, "graph output");
         }
         const std::optional<ValueId> id = find(scope, info.name);
@@ -347,8 +350,8 @@ Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
 
 Result<ValueId> Importer::add_value(Scope& scope, std::string_view name) {
     TypeInfo type;
-    if (const auto found = scope.declared.find(name); found != scope.declared.end()) {
-        Result<TypeInfo> read = read_type(*found->second);
+    if (const TypeProto* const* declared = scope.declared.find(name); declared != nullptr) {
+        Result<TypeInfo> read = read_type(**declared);
         if (!read.ok()) {
             return std::move(read).error().with_node(fmt::format("value '{}'", name));
         }
@@ -357,13 +360,13 @@ Result<ValueId> Importer::add_value(Scope& scope, std::string_view name) {
     const ValueId id = scope.builder.add_value(
         scope.prefix.empty() ? std::string(name) : fmt::format("{}/{}", scope.prefix, name),
         std::move(type));
-    scope.values[name] = id;
+    scope.values.set(name, id);
     return id;
 }
 
 std::optional<ValueId> Importer::find(Scope& scope, std::string_view name) {
-    if (const auto found = scope.values.find(name); found != scope.values.end()) {
-        return found->second;
+    if (const ValueId* const id = scope.values.find(name); id != nullptr) {
+        return *id;
     }
     if (scope.outer == nullptr) {
         return std::nullopt;
@@ -375,7 +378,7 @@ std::optional<ValueId> Importer::find(Scope& scope, std::string_view name) {
     // A name of the graph around: the stand-in has no producer, so its name says what it is.
     const ValueData value = scope.outer->builder.graph().value(*outside);
     const ValueId id = scope.builder.add_captured(value);
-    scope.values[name] = id;
+    scope.values.set(name, id);
     return id;
 }
 
@@ -415,19 +418,20 @@ Result<int64_t> Importer::opset_of(const Scope& scope, std::string_view domain) 
 
 // Before any node, so that a name that occurs twice is found wherever it is.
 Status Importer::declare_outputs(Scope& scope, const std::vector<NodeProto>& nodes) {
-    std::unordered_set<std::string_view> seen;
+    NameTable<bool> seen;
+    seen.reserve(nodes.size());
     for (const NodeProto& node : nodes) {
         for (const std::string_view name : node.output) {
             if (name.empty()) {
                 continue;
             }
-            if (!seen.insert(name).second) {
+            if (!seen.insert(name)) {
                 return duplicate_name(name, "a node's output").with_node(label_of(node));
             }
             if (scope.promised.count(name) != 0) {
                 continue;
             }
-            if (scope.values.count(name) != 0) {
+            if (scope.values.contains(name)) {
                 return duplicate_name(name, "a node's output").with_node(label_of(node));
             }
             LEAT_RETURN_IF_ERROR(add_value(scope, name).error());
@@ -509,7 +513,7 @@ Status Importer::import_operator(Scope& scope,
         LEAT_RETURN_IF_ERROR(set_attribute(node, name, bound));
     }
     for (const std::string_view name : proto.output) {
-        node.outputs.push_back(name.empty() ? ValueId{} : scope.values[name]);
+        node.outputs.push_back(name.empty() ? ValueId{} : *scope.values.find(name));
     }
     node.def = find_op(node.domain, node.op_type);
     drop_absent_outputs(node);
@@ -528,7 +532,7 @@ Status Importer::import_constant(Scope& scope,
                 fmt::format("{} outputs, {} attributes", proto.output.size(), attributes.size()));
     }
     LEAT_ASSIGN_OR_RETURN(Tensor tensor, read_constant(*attributes.begin()->second.proto, source_));
-    scope.builder.set_constant(scope.values[proto.output[0]], std::move(tensor));
+    scope.builder.set_constant(*scope.values.find(proto.output[0]), std::move(tensor));
     return {};
 }
 
@@ -601,7 +605,7 @@ Status Importer::inline_function(Scope& scope,
                {}};
     LEAT_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, resolve_inputs(scope, call));
     for (size_t i = 0; i < function.input.size(); ++i) {
-        body.values[function.input[i]] = i < inputs.size() ? inputs[i] : ValueId{};
+        body.values.set(function.input[i], i < inputs.size() ? inputs[i] : ValueId{});
     }
     // A result that is an input of the function needs a node of its own.
     std::vector<std::pair<ValueId, ValueId>> copies;
@@ -609,12 +613,11 @@ Status Importer::inline_function(Scope& scope,
         if (call.output[i].empty()) {
             continue;
         }
-        const ValueId result = scope.values[call.output[i]];
-        const auto [found, fresh] = body.values.emplace(function.output[i], result);
-        if (fresh) {
+        const ValueId result = *scope.values.find(call.output[i]);
+        if (body.values.insert(function.output[i], result)) {
             body.promised.insert(function.output[i]);
         } else {
-            copies.emplace_back(found->second, result);
+            copies.emplace_back(*body.values.find(function.output[i]), result);
         }
     }
     active_functions_.push_back(&function);
@@ -625,7 +628,7 @@ Status Importer::inline_function(Scope& scope,
     --nesting_;
     active_functions_.pop_back();
     for (const std::string_view name : body.promised) {
-        const ValueData& value = scope.builder.graph().value(body.values[name]);
+        const ValueData& value = scope.builder.graph().value(*body.values.find(name));
         if (!value.producer.valid() && !value.constant) {
             return invalid_argument("function '{}' does not produce its output '{}'", function.name,
                                     name);

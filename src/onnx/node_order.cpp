@@ -1,11 +1,15 @@
 #include "onnx/node_order.h"
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
-#include <unordered_map>
+#include <span>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
+#include "base/hash_index.h"
 
 namespace leat::onnx {
 namespace {
@@ -46,36 +50,53 @@ void collect_free_names(const GraphProto& graph, Names& free) {
     }
 }
 
-// For each node, the nodes whose results it reads.
-std::vector<std::vector<size_t>> find_predecessors(const std::vector<NodeProto>& nodes) {
-    std::unordered_map<std::string_view, size_t> producer;
-    for (size_t n = 0; n < nodes.size(); ++n) {
-        for (const std::string_view name : nodes[n].output) {
-            if (!name.empty()) {
-                producer.emplace(name, n);
+// For each node, the nodes whose results it reads, each once.
+class Predecessors {
+  public:
+    explicit Predecessors(const std::vector<NodeProto>& nodes) {
+        NameTable<size_t> producer;
+        producer.reserve(nodes.size());
+        for (size_t n = 0; n < nodes.size(); ++n) {
+            for (const std::string_view name : nodes[n].output) {
+                if (!name.empty()) {
+                    producer.insert(name, n);
+                }
             }
         }
+        std::vector<size_t> last_reader(nodes.size(), SIZE_MAX);
+        first_.reserve(nodes.size() + 1);
+        for (size_t n = 0; n < nodes.size(); ++n) {
+            first_.push_back(nodes_.size());
+            const auto read = [&](std::string_view name) {
+                const size_t* const found = producer.find(name);
+                if (found != nullptr && std::exchange(last_reader[*found], n) != n) {
+                    nodes_.push_back(*found);
+                }
+            };
+            std::for_each(nodes[n].input.begin(), nodes[n].input.end(), read);
+            Names free;
+            for (const AttributeProto& attribute : nodes[n].attribute) {
+                if (attribute.g != nullptr) {
+                    collect_free_names(*attribute.g, free);
+                }
+            }
+            std::for_each(free.begin(), free.end(), read);
+        }
+        first_.push_back(nodes_.size());
     }
-    std::vector<std::vector<size_t>> predecessors(nodes.size());
-    for (size_t n = 0; n < nodes.size(); ++n) {
-        Names read(nodes[n].input.begin(), nodes[n].input.end());
-        for (const AttributeProto& attribute : nodes[n].attribute) {
-            if (attribute.g != nullptr) {
-                collect_free_names(*attribute.g, read);
-            }
-        }
-        for (const std::string_view name : read) {
-            if (const auto found = producer.find(name); found != producer.end()) {
-                predecessors[n].push_back(found->second);
-            }
-        }
+
+    std::span<const size_t> of(size_t node) const {
+        return std::span(nodes_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
-    return predecessors;
-}
+
+  private:
+    std::vector<size_t> nodes_;  // lists, one after the other
+    std::vector<size_t> first_;  // by node, and one more
+};
 
 // waiting: predecessors that could not be ordered either, by node.
 Status cycle_error(const std::vector<NodeProto>& nodes,
-                   const std::vector<std::vector<size_t>>& predecessors,
+                   const Predecessors& predecessors,
                    const std::vector<size_t>& waiting) {
     size_t node = 0;
     while (waiting[node] == 0) {
@@ -87,7 +108,7 @@ Status cycle_error(const std::vector<NodeProto>& nodes,
     while (position[node] == SIZE_MAX) {
         position[node] = path.size();
         path.push_back(node);
-        for (const size_t predecessor : predecessors[node]) {
+        for (const size_t predecessor : predecessors.of(node)) {
             if (waiting[predecessor] > 0) {
                 node = predecessor;
                 break;
@@ -117,14 +138,22 @@ std::string label_of(const NodeProto& node) {
 }
 
 Result<std::vector<const NodeProto*>> order_nodes(const std::vector<NodeProto>& nodes) {
-    const std::vector<std::vector<size_t>> predecessors = find_predecessors(nodes);
-    std::vector<std::vector<size_t>> successors(nodes.size());
+    const Predecessors predecessors(nodes);
     std::vector<size_t> waiting(nodes.size(), 0);
+    std::vector<size_t> first(nodes.size() + 1, 0);  // by node: of its successors
+    for (size_t n = 0; n < nodes.size(); ++n) {
+        waiting[n] = predecessors.of(n).size();
+        for (const size_t predecessor : predecessors.of(n)) {
+            ++first[predecessor + 1];
+        }
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<size_t> successors(first.back());
+    std::vector<size_t> next(first.begin(), first.end() - 1);
     std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
     for (size_t n = 0; n < nodes.size(); ++n) {
-        waiting[n] = predecessors[n].size();
-        for (const size_t predecessor : predecessors[n]) {
-            successors[predecessor].push_back(n);
+        for (const size_t predecessor : predecessors.of(n)) {
+            successors[next[predecessor]++] = n;
         }
         if (waiting[n] == 0) {
             ready.push(n);
@@ -136,9 +165,9 @@ Result<std::vector<const NodeProto*>> order_nodes(const std::vector<NodeProto>& 
         const size_t n = ready.top();
         ready.pop();
         order.push_back(&nodes[n]);
-        for (const size_t successor : successors[n]) {
-            if (--waiting[successor] == 0) {
-                ready.push(successor);
+        for (size_t i = first[n]; i < first[n + 1]; ++i) {
+            if (--waiting[successors[i]] == 0) {
+                ready.push(successors[i]);
             }
         }
     }

@@ -354,7 +354,7 @@ class Cutter {
 
     // What is known at planning reads shapes only.
     bool is_used_outside(ValueId id, const std::vector<bool>& is_inside) const {
-        const std::vector<NodeId>& readers = uses_.readers[size_t(id.index)];
+        const InlineVector<NodeId, 2>& readers = uses_.readers[size_t(id.index)];
         return uses_.output_uses[size_t(id.index)] > 0 ||
                std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
                    const auto at = size_t(reader.index);

@@ -1,8 +1,12 @@
 // Equal small constants, and nodes that do the same to the same inputs, become one.
 #include <fmt/core.h>
 
-#include <unordered_map>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
 
+#include "base/hash_index.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -58,13 +62,12 @@ struct AttributeKey {
     }
 };
 
-// Empty if the node is unlike every other one.
-std::string key_of(const NodeData& node) {
+// False if the node is unlike every other one.
+bool append_node(std::string& key, const NodeData& node) {
     if (node.dead || node.def == nullptr || node.def->nondeterministic || !node.subgraphs.empty() ||
         !node.epilogue.empty()) {
-        return {};
+        return false;
     }
-    std::string key;
     append(key, node.domain);
     append(key, node.op_type);
     append_number(key, node.inputs.size());
@@ -76,26 +79,60 @@ std::string key_of(const NodeData& node) {
         append(key, name);
         append_number(key, value.index());
         if (!std::visit(AttributeKey{key}, value)) {
-            return {};
+            return false;
         }
     }
-    return key;
+    return true;
 }
+
+// Numbers by keys, which are made again where they may be equal: most are not, and would only fill
+// memory. append_key(key, number): the same each time.
+template <class AppendKey>
+class KeyIndex {
+  public:
+    KeyIndex(size_t count, AppendKey append_key) : append_key_(std::move(append_key)) {
+        index_.reserve(count);
+    }
+
+    // An earlier number with the same key, or itself. Nothing: it is unlike every other one.
+    std::optional<int> first(int number) {
+        key_.clear();
+        if (!append_key_(key_, number)) {
+            return std::nullopt;
+        }
+        const size_t hash = std::hash<std::string>()(key_);
+        const uint32_t found = index_.find(hash, [&](uint32_t candidate) {
+            other_.clear();
+            return append_key_(other_, int(candidate)) && other_ == key_;
+        });
+        if (found != HashIndex::kNone) {
+            return int(found);
+        }
+        index_.insert(hash, uint32_t(number));
+        return number;
+    }
+
+  private:
+    AppendKey append_key_;
+    HashIndex index_;
+    std::string key_;
+    std::string other_;
+};
 
 int merge_constants(Rewriter& rewriter) {
     GraphData& graph = rewriter.graph();
-    std::unordered_map<std::string, ValueId> seen;
+    KeyIndex seen(0, [&graph](std::string& key, int v) {
+        return append_tensor(key, *graph.value({v}).constant);
+    });
     int merged = 0;
     for (int v = 0; v < graph.value_count(); ++v) {
         const ValueId id{v};
-        std::string key;
-        if (!graph.value(id).constant || rewriter.is_output(id) || rewriter.is_unused(id) ||
-            !append_tensor(key, *graph.value(id).constant)) {
+        if (!graph.value(id).constant || rewriter.is_output(id) || rewriter.is_unused(id)) {
             continue;
         }
-        const auto [first, is_new] = seen.emplace(std::move(key), id);
-        if (!is_new) {
-            rewriter.replace_uses(id, first->second);
+        const int first = seen.first(v).value_or(v);
+        if (first != v) {
+            rewriter.replace_uses(id, {first});
             ++merged;
         }
     }
@@ -104,21 +141,19 @@ int merge_constants(Rewriter& rewriter) {
 
 int merge_nodes(Rewriter& rewriter) {
     GraphData& graph = rewriter.graph();
-    std::unordered_map<std::string, NodeId> seen;
+    KeyIndex seen(size_t(graph.node_count()),
+                  [&graph](std::string& key, int n) { return append_node(key, graph.node({n})); });
     int merged = 0;
-    // In order, so that the readers of a merged result are seen with their new inputs.
+    // In order, so that the readers of a merged result are seen with their new inputs. What a node
+    // reads does not change behind it.
     for (int n = 0; n < graph.node_count(); ++n) {
-        std::string key = key_of(graph.node({n}));
-        if (key.empty()) {
+        const NodeId first{seen.first(n).value_or(n)};
+        if (first.index == n) {
             continue;
         }
-        const auto [first, is_new] = seen.emplace(std::move(key), NodeId{n});
-        if (is_new) {
-            continue;
-        }
-        const std::vector<ValueId>& kept = graph.node(first->second).outputs;
+        const std::vector<ValueId>& kept = graph.node(first).outputs;
         const std::vector<ValueId>& dropped = graph.node({n}).outputs;
-        bool possible = rewriter.history().may_join(graph.node(first->second), graph.node({n}));
+        bool possible = rewriter.history().may_join(graph.node(first), graph.node({n}));
         for (size_t i = 0; i < kept.size(); ++i) {
             // Two graph outputs stay two values; and a result that is absent cannot stand in.
             possible =
@@ -133,7 +168,7 @@ int merge_nodes(Rewriter& rewriter) {
                 rewriter.replace_uses(dropped[i], kept[i]);
             }
         }
-        rewriter.history().join(graph.node(first->second), graph.node({n}));
+        rewriter.history().join(graph.node(first), graph.node({n}));
         rewriter.remove({n});
         ++merged;
     }

@@ -30,15 +30,15 @@ std::optional<NodeId> Rewriter::only_reader(ValueId id) const {
 }
 
 void Rewriter::grow() {
-    uses_.readers.resize(graph_.values.size());
-    uses_.output_uses.resize(graph_.values.size());
+    uses().readers.resize(graph_.values.size());
+    uses().output_uses.resize(graph_.values.size());
 }
 
 void Rewriter::drop_reader(ValueId value, NodeId node) {
     if (!value.valid()) {
         return;
     }
-    std::vector<NodeId>& list = uses_.readers[size_t(value.index)];
+    InlineVector<NodeId, 2>& list = uses().readers[size_t(value.index)];
     const auto found = std::find(list.begin(), list.end(), node);
     if (found != list.end()) {
         list.erase(found);
@@ -46,18 +46,20 @@ void Rewriter::drop_reader(ValueId value, NodeId node) {
 }
 
 void Rewriter::replace_uses(ValueId from, ValueId to) {
-    std::vector<NodeId>& old_readers = uses_.readers[size_t(from.index)];
+    InlineVector<NodeId, 2>& old_readers = uses().readers[size_t(from.index)];
     for (NodeId reader : old_readers) {
         std::vector<ValueId>& inputs = graph_.node(reader).inputs;
         std::replace(inputs.begin(), inputs.end(), from, to);
     }
-    std::vector<NodeId>& new_readers = uses_.readers[size_t(to.index)];
-    new_readers.insert(new_readers.end(), old_readers.begin(), old_readers.end());
+    InlineVector<NodeId, 2>& new_readers = uses().readers[size_t(to.index)];
+    for (const NodeId reader : old_readers) {
+        new_readers.push_back(reader);
+    }
     old_readers.clear();
     if (is_output(from)) {
         std::replace(graph_.outputs.begin(), graph_.outputs.end(), from, to);
-        uses_.output_uses[size_t(to.index)] += uses_.output_uses[size_t(from.index)];
-        uses_.output_uses[size_t(from.index)] = 0;
+        uses().output_uses[size_t(to.index)] += uses().output_uses[size_t(from.index)];
+        uses().output_uses[size_t(from.index)] = 0;
     }
     ++changes_;
 }
@@ -71,21 +73,23 @@ bool Rewriter::bypass(ValueId from, ValueId to) {
 }
 
 void Rewriter::set_input(NodeId node, size_t i, ValueId value) {
+    uses();  // as they are before the change
     drop_reader(graph_.node(node).inputs[i], node);
     graph_.node(node).inputs[i] = value;
     if (value.valid()) {
-        uses_.readers[size_t(value.index)].push_back(node);
+        uses().readers[size_t(value.index)].push_back(node);
     }
     ++changes_;
 }
 
 void Rewriter::set_inputs(NodeId node, std::vector<ValueId> inputs) {
+    uses();
     for (ValueId old : graph_.node(node).inputs) {
         drop_reader(old, node);
     }
     for (ValueId input : inputs) {
         if (input.valid()) {
-            uses_.readers[size_t(input.index)].push_back(node);
+            uses().readers[size_t(input.index)].push_back(node);
         }
     }
     graph_.node(node).inputs = std::move(inputs);
@@ -93,6 +97,7 @@ void Rewriter::set_inputs(NodeId node, std::vector<ValueId> inputs) {
 }
 
 void Rewriter::remove(NodeId node) {
+    uses();
     for (ValueId input : graph_.node(node).inputs) {
         drop_reader(input, node);
     }

@@ -15,13 +15,16 @@ namespace leat {
 
 class Rewriter {
   public:
-    Rewriter(GraphData& graph, NodeHistory& history)
-        : graph_(graph), history_(history), uses_(graph.uses()) {}
+    Rewriter(GraphData& graph, NodeHistory& history) : graph_(graph), history_(history) {}
 
     GraphData& graph() { return graph_; }
     NodeHistory& history() { return history_; }
-    const std::vector<NodeId>& readers(ValueId id) const { return uses_.readers[size_t(id.index)]; }
-    bool is_output(ValueId id) const { return uses_.output_uses[size_t(id.index)] > 0; }
+    // Valid until the graph changes.
+    std::span<const NodeId> readers(ValueId id) const {
+        const InlineVector<NodeId, 2>& list = uses().readers[size_t(id.index)];
+        return {list.data(), list.size()};
+    }
+    bool is_output(ValueId id) const { return uses().output_uses[size_t(id.index)] > 0; }
     bool is_unused(ValueId id) const { return readers(id).empty() && !is_output(id); }
     // The reader, if there is exactly one use and it is not a graph output.
     std::optional<NodeId> only_reader(ValueId id) const;
@@ -67,12 +70,19 @@ class Rewriter {
   private:
     // What the node depends on behind these values.
     std::vector<const NodeData*> nodes_between(std::span<const ValueId> values, NodeId last) const;
+    // Found when somebody first asks: most passes find nothing to change in most graphs.
+    GraphData::Uses& uses() const {
+        if (!uses_) {
+            uses_ = graph_.uses();
+        }
+        return *uses_;
+    }
     void grow();
     void drop_reader(ValueId value, NodeId node);
 
     GraphData& graph_;
     NodeHistory& history_;
-    GraphData::Uses uses_;
+    mutable std::optional<GraphData::Uses> uses_;
     int changes_ = 0;
 };
 

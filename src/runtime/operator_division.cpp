@@ -400,7 +400,7 @@ std::vector<int> with_pieces_near(const SplitGraph& split, std::vector<int> devi
             const NodeId maker = split.graph.value(node.inputs[0]).producer;
             devices[n] = maker.valid() ? devices[size_t(maker.index)] : -1;
         } else if (role == SplitPiece::Role::kConcat || role == SplitPiece::Role::kSum) {
-            const std::vector<NodeId>& readers = uses.readers[size_t(node.outputs[0].index)];
+            const InlineVector<NodeId, 2>& readers = uses.readers[size_t(node.outputs[0].index)];
             devices[n] = readers.empty() ? -1 : devices[size_t(readers[0].index)];
         }
     }

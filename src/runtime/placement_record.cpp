@@ -141,11 +141,13 @@ class Reporter {
         }
         for (const ValueId id : graph_.nodes[n].outputs) {
             std::set<int> targets;
-            for (const NodeId reader :
-                 id.valid() ? uses_.readers[size_t(id.index)] : std::vector<NodeId>()) {
+            if (!id.valid()) {
+                continue;
+            }
+            for (const NodeId reader : uses_.readers[size_t(id.index)]) {
                 targets.insert(domain_of(reader));
             }
-            if (id.valid() && uses_.output_uses[size_t(id.index)] > 0) {
+            if (uses_.output_uses[size_t(id.index)] > 0) {
                 targets.insert(kHostMemory);
             }
             for (const int target : targets) {

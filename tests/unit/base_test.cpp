@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "base/hash_index.h"
 #include "base/inline_vector.h"
 #include "base/number_order.h"
 #include "base/out_of_memory.h"
@@ -155,6 +159,53 @@ TEST(InlineVector, IsAsAVectorBelowAndBeyondItsRoom) {
     EXPECT_THAT(list, ::testing::ElementsAre(0, 1));
     copy = InlineVector<int32_t, 2>();
     EXPECT_TRUE(copy.empty());
+}
+
+TEST(InlineVector, LosesOneElement) {
+    InlineVector<int32_t, 2> list = {1, 2, 3};
+    list.erase(list.begin() + 1);
+    EXPECT_EQ(list, (InlineVector<int32_t, 2>{1, 3}));
+    list.erase(list.begin() + 1);
+    EXPECT_EQ(list, (InlineVector<int32_t, 2>{1}));
+}
+
+TEST(NameTable, IsAsAMapOfNames) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 3000; ++i) {
+        names.push_back(std::to_string(i * 7919 % 2000));
+    }
+    NameTable<int> table;
+    std::map<std::string_view, int> expected;
+    EXPECT_FALSE(table.contains("1"));
+    for (int i = 0; i < 3000; ++i) {
+        const std::string_view name = names[size_t(i)];
+        ASSERT_EQ(table.insert(name, i), expected.emplace(name, i).second) << name;
+        if (i % 5 == 0) {
+            table.set(name, -i);
+            expected[name] = -i;
+        }
+    }
+    EXPECT_EQ(table.size(), expected.size());
+    for (int i = -10; i < 2100; ++i) {
+        const std::string name = std::to_string(i);
+        const auto found = expected.find(name);
+        ASSERT_EQ(table.contains(name), found != expected.end()) << name;
+        if (found != expected.end()) {
+            ASSERT_EQ(*table.find(name), found->second) << name;
+        }
+    }
+}
+
+// Places for other numbers with the same hash lie between.
+TEST(HashIndex, FindsTheFirstOfNumbersThatMatch) {
+    HashIndex index;
+    const auto is_of_seven = [](uint32_t number) { return number % 7 == 3; };
+    EXPECT_EQ(index.find(5, is_of_seven), HashIndex::kNone);
+    for (uint32_t number = 0; number < 1000; ++number) {
+        index.insert(number % 2 == 0 ? ~size_t{0} : size_t{15}, number);
+        ASSERT_EQ(index.find(15, is_of_seven), number < 3 ? HashIndex::kNone : 3) << number;
+        ASSERT_EQ(index.find(~size_t{0}, is_of_seven), number < 10 ? HashIndex::kNone : 10);
+    }
 }
 
 TEST(Tensor, CopiesCheckTheElementCount) {

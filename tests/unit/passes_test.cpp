@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -288,7 +291,9 @@ TEST(Rewriter, KeepsItsIndexOfReaders) {
     EXPECT_TRUE(rewriter.is_unused(c));
     const NodeId added = rewriter.add_node("", "Neg", {b}, "neg");
     rewriter.set_input({3}, 1, graph.node(added).outputs[0]);
-    EXPECT_EQ(rewriter.readers(b), (std::vector<NodeId>{{3}, added}));
+    const std::span<const NodeId> readers = rewriter.readers(b);
+    EXPECT_EQ(std::vector<NodeId>(readers.begin(), readers.end()),
+              (std::vector<NodeId>{{3}, added}));
     graph.compact();
     EXPECT_TRUE(verify_graph(graph).ok()) << verify_graph(graph).message();
 }
