@@ -152,14 +152,18 @@ std::string memory_text(const PlanReport& plan) {
                "        {} steps, {} tiles, {} buffers, planned in {:.2f} ms, memory {:.2f} and "
                "backends of "
                "devices {:.2f} of them\n"
-               "        steps {}, {} waits added for memory\n",
+               "        steps {}, {} waits added for memory\n"
+               "{}",
                format_bytes(double(plan.arena_bytes)), plan.arena_bytes,
                format_bytes(double(plan.lower_bound_bytes)), 100 * fragmentation(plan),
                format_bytes(double(plan.serial_bound_bytes)),
                format_bytes(double(plan.unplanned_bytes)), plan.step_count, plan.tile_count,
                plan.buffers.size(), double(plan.plan_time_ns) * 1e-6,
                double(plan.memory_time_ns) * 1e-6, double(plan.backend_time_ns) * 1e-6,
-               run_ahead_text(plan.run_ahead), plan.added_waits) +
+               run_ahead_text(plan.run_ahead), plan.added_waits,
+               plan.has_whole_order ? ""
+                                    : "        relies on fewer orders between steps than hold, as "
+                                      "they are many\n") +
            device_memory_text(plan) + memory_as_text(plan);
 }
 
@@ -168,6 +172,7 @@ Json memory_json(const PlanReport& plan) {
     json.set("planned_bytes", plan.arena_bytes).set("lower_bound_bytes", plan.lower_bound_bytes);
     json.set("serial_bound_bytes", plan.serial_bound_bytes);
     json.set("unplanned_bytes", plan.unplanned_bytes).set("added_waits", plan.added_waits);
+    json.set("has_whole_order", plan.has_whole_order);
     json.set("fragmentation", fragmentation(plan)).set("plan_ns", plan.plan_time_ns);
     json.set("memory_ns", plan.memory_time_ns).set("backend_ns", plan.backend_time_ns);
     json.set("run_ahead", plan.run_ahead);

@@ -289,6 +289,10 @@ struct PlanReport {
     int64_t serial_bound_bytes = 0;
     int run_ahead = 0;        // as MemoryTradeOff::run_ahead; -1: there is one worker
     int64_t added_waits = 0;  // between steps that data does not order, for the memory they share
+    // False: the plan has more than 8,192 steps, so that it relies on fewer orders between them
+    // than hold. It may have more bytes and more waits for that; its bound is above that of all
+    // orders, and added_waits counts some that data orders too.
+    bool has_whole_order = true;
     int64_t unplanned_bytes = 0;  // the sum of all buffers, without any reuse
     int step_count = 0;
     int64_t tile_count = 0;

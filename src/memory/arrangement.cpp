@@ -11,9 +11,15 @@
 namespace leat {
 namespace {
 
-// Finding supports takes a bit for each pair of items: 8 MiB at most. With more items all that lie
+// Finding supports takes a bit for each pair of items: 1 MiB at most. With more items all that lie
 // below one are its supports.
-constexpr int32_t kMostReduced = 8'192;
+constexpr int32_t kMostReduced = 4'096;
+
+// In words, of the row of a place, which has bits of the places up to it.
+size_t row_begin(size_t place) {
+    const size_t full = place / 64;
+    return 64 * full * (full + 1) / 2 + (place % 64) * (full + 1);
+}
 
 }  // namespace
 
@@ -40,9 +46,8 @@ void Arrangement::find_supports(const PlanProblem& problem) {
         keep_all(problem, place_of);
         return;
     }
-    const size_t words = (order_.size() + 63) / 64;
-    std::vector<uint64_t> below(order_.size() * words, 0);  // [place][words]: bits of places
-    std::vector<uint64_t> left(words);
+    std::vector<uint64_t> below(row_begin(order_.size()), 0);  // rows of bits of places
+    std::vector<uint64_t> left((order_.size() + 63) / 64);
     for (size_t place = 0; place < order_.size(); ++place) {
         first_.push_back(int64_t(supports_.size()));
         std::fill(left.begin(), left.end(), 0);
@@ -59,16 +64,16 @@ void Arrangement::find_supports(const PlanProblem& problem) {
 void Arrangement::take_highest(std::vector<uint64_t>& left,
                                size_t place,
                                std::vector<uint64_t>& below) {
-    const size_t words = left.size();
-    uint64_t* own = &below[place * words];
+    uint64_t* own = &below[row_begin(place)];
     for (size_t word = place / 64 + 1; word-- > 0;) {
         left[word] &= ~own[word];
         while (left[word] != 0) {
             const size_t at = word * 64 + 63 - size_t(std::countl_zero(left[word]));
             supports_.push_back(order_[at]);
             own[word] |= uint64_t{1} << (at % 64);
+            const uint64_t* row = &below[row_begin(at)];
             for (size_t i = 0; i <= word; ++i) {
-                own[i] |= below[at * words + i];
+                own[i] |= row[i];
             }
             left[word] &= ~own[word];
         }

@@ -8,6 +8,7 @@
 #include "base/round_up.h"
 #include "base/same_value.h"
 #include "base/sort_unique.h"
+#include "memory/newest_members.h"
 #include "memory/ordered_problem.h"
 
 namespace leat {
@@ -239,12 +240,12 @@ int64_t MemoryPlanner::bytes_of_step(const MemoryStep& step) const {
         return *std::max_element(bytes.begin(), bytes.end());
     }
     int64_t bytes = 0;
-    for (size_t i = 0; i < step.reads.size(); ++i) {
-        const bool is_counted =
-            std::any_of(step.reads.begin(), step.reads.begin() + ptrdiff_t(i),
-                        [&](int32_t earlier) { return groups_.overlap(earlier, step.reads[i]); });
-        bytes +=
-            groups_.is_placed(step.reads[i]) && !is_counted ? groups_.size_bytes(step.reads[i]) : 0;
+    MemberRanges counted(groups_);
+    for (const int32_t value : step.reads) {
+        if (!counted.overlaps(value) && groups_.is_placed(value)) {
+            bytes += groups_.size_bytes(value);
+        }
+        counted.add(value);
     }
     for (const int32_t value : step.writes) {
         bytes += groups_.is_placed(value) ? groups_.size_bytes(value) : 0;
@@ -252,9 +253,11 @@ int64_t MemoryPlanner::bytes_of_step(const MemoryStep& step) const {
     return step.in_place.empty() ? bytes : bytes - groups_.size_bytes(step.writes[0]);
 }
 
-// Across waits of parts, a value that was itself written over another is enough to look at: its
-// writer came after all that used those bytes before it, and is one of its users.
+// `newest`: of the input's group. A value that was written over others is enough to look at: its
+// writer came after all that used those bytes before it, and is one of its users. Across waits of
+// parts the same holds of those of other groups.
 bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
+                                     NewestMembers& newest,
                                      const StepOrder& proved,
                                      const EndsBeforeOverwritten* in_parts,
                                      int32_t position,
@@ -276,26 +279,24 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
             return true;
         }
         return !problem_.values[size_t(value)].is_kept &&
-               std::all_of(users.begin(), users.end(), [&](int32_t user) {
+               // The last is the first not to be over.
+               std::all_of(users.rbegin(), users.rend(), [&](int32_t user) {
                    return user == position || proved.precedes(user, position) ||
                           (in_parts != nullptr && (*in_parts)(user, position, input));
                });
     };
-    const std::span<const int32_t> members = groups.members(input);
-    return reads == 1 && std::all_of(members.begin(), members.end(), [&](int32_t value) {
-               return !groups.overlap(input, value) || is_over(value);
-           });
+    return reads == 1 && newest.all_overlapping(input, is_over);
 }
 
 void MemoryPlanner::join_in_place(ValueGroups& groups,
                                   const StepOrder& proved,
                                   const EndsBeforeOverwritten* in_parts) const {
+    NewestMembers newest(groups);
     for (int32_t position = 0; position < int32_t(order().size()); ++position) {
         const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
         for (const int32_t input : step.in_place) {
-            const ValueView view{step.writes[0], input, 0};
-            if (may_run_in_place(groups, proved, in_parts, position, input) &&
-                groups.join({&view, 1})) {
+            if (may_run_in_place(groups, newest, proved, in_parts, position, input) &&
+                newest.write_over(input, step.writes[0])) {
                 break;
             }
         }
@@ -356,24 +357,42 @@ Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
     return lay_out(run_ahead, PlanWish{});
 }
 
+Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_up_to(RunAhead run_ahead,
+                                                                 int64_t most_bytes) const {
+    PlanWish wish;
+    wish.most_bytes = most_bytes;
+    return lay_out_or_none(run_ahead, wish);
+}
+
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryLayout& former) const {
-    return lay_out(run_ahead, PlanWish{&former, {}, nullptr});
+    PlanWish wish;
+    wish.former = &former;
+    return lay_out(run_ahead, wish);
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const {
-    return lay_out(run_ahead, PlanWish{nullptr, limit_bytes, nullptr});
+    PlanWish wish;
+    wish.limit_bytes = limit_bytes;
+    return lay_out(run_ahead, wish);
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& wish) const {
-    ValueGroups groups = groups_;
+    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout, lay_out_or_none(run_ahead, wish));
+    return *std::move(layout);
+}
+
+Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_or_none(RunAhead run_ahead,
+                                                                   const PlanWish& wish) const {
     LEAT_ASSIGN_OR_RETURN(
-        MemoryLayout layout,
-        place(wish.former == nullptr ? proved_order(run_ahead) : wish.former->proved, wish,
-              groups));
+        std::optional<MemoryLayout> layout,
+        place(wish.former == nullptr ? proved_order(run_ahead) : wish.former->proved, wish));
+    if (!layout) {
+        return layout;
+    }
     if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
-        layout.waits = {layout.proved, &layout.proved->waits};
+        layout->waits = {layout->proved, &layout->proved->waits};
     } else {
-        add_waits(wish.former, layout);
+        add_waits(wish.former, *layout);
     }
     return layout;
 }
@@ -401,19 +420,18 @@ Result<MemoryLayout> MemoryPlanner::restore(StepWaits whole_waits,
 }
 
 Result<MemoryLayout> MemoryPlanner::lay_out(StepWaits whole_waits, const PlanWish& wish) const {
-    ValueGroups groups = groups_;
     StepOrder order(whole_waits);
     auto proved =
         std::make_shared<const ProvedOrder>(ProvedOrder{std::move(whole_waits), std::move(order)});
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, place(std::move(proved), wish, groups));
-    layout.waits = {layout.proved, &layout.proved->waits};
-    return layout;
+    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout, place(std::move(proved), wish));
+    layout->waits = {layout->proved, &layout->proved->waits};
+    return *std::move(layout);
 }
 
-// Everything but the waits. `groups` gets the values that are written over others.
-Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
-                                          const PlanWish& wish,
-                                          ValueGroups& groups) const {
+// Everything but the waits. Nothing, if the wish allows for that.
+Result<std::optional<MemoryLayout>> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
+                                                         const PlanWish& wish) const {
+    ValueGroups groups = groups_;  // gets the values that are written over others
     join_in_place(groups, proved->order, wish.ends_before_overwritten);
     MemoryLayout layout;
     layout.moments = wish.former == nullptr ? by_moment(proved) : wish.former->moments;
@@ -421,7 +439,11 @@ Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> pro
     if (wish.former == nullptr || !place_values_as(*wish.former, groups, layout)) {
         place_values(groups, layout);
     }
-    LEAT_ASSIGN_OR_RETURN(layout.plan, plan_buffers(layout, wish));
+    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryPlan> plan, plan_buffers(layout, wish));
+    if (!plan) {
+        return std::optional<MemoryLayout>();
+    }
+    layout.plan = *std::move(plan);
     const std::shared_ptr<const StepWaits> waits(layout.moments, &layout.moments->waits);
     Result<std::shared_ptr<const PlanProof>> proof = prove_plan(
         layout.buffers, waits, layout.plan, wish.former == nullptr ? nullptr : wish.former->proof);
@@ -429,24 +451,26 @@ Result<MemoryLayout> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> pro
         return parse_error("the saved places are wrong: {}", proof.error().text());
     }
     LEAT_ASSIGN_OR_RETURN(layout.proof, std::move(proof));
-    return layout;
+    return std::optional<MemoryLayout>(std::move(layout));
 }
 
-Result<MemoryPlan> MemoryPlanner::plan_buffers(const MemoryLayout& layout,
-                                               const PlanWish& wish) const {
+Result<std::optional<MemoryPlan>> MemoryPlanner::plan_buffers(const MemoryLayout& layout,
+                                                              const PlanWish& wish) const {
     const StepOrder& order = layout.moments->order;
+    std::optional<MemoryPlan> plan;
     if (wish.solved != nullptr) {
-        return solved_plan(layout, *wish.solved);
-    }
-    if (wish.limit_bytes) {
+        LEAT_ASSIGN_OR_RETURN(plan, solved_plan(layout, *wish.solved));
+    } else if (wish.limit_bytes) {
         LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
                               plan_within(layout.buffers, order, *wish.limit_bytes));
-        return std::move(answer.plan);
+        plan = std::move(answer.plan);
+    } else if (wish.former != nullptr &&
+               wish.former->plan.offsets.size() == layout.buffers.size()) {
+        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_again(layout.buffers, order, wish.former->plan));
+    } else {
+        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_up_to(layout.buffers, order, wish.most_bytes));
     }
-    if (wish.former != nullptr && wish.former->plan.offsets.size() == layout.buffers.size()) {
-        return plan_offsets_again(layout.buffers, order, wish.former->plan);
-    }
-    return plan_offsets(layout.buffers, order);
+    return plan;
 }
 
 SolvedLayout MemoryPlanner::solution_of(const MemoryLayout& layout) const {

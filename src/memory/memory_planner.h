@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@
 #include "memory/value_groups.h"
 
 namespace leat {
+
+class NewestMembers;
 
 // How far a step may run ahead of others that it takes no data from: it begins when all that stand
 // this many places or more before it in the order have ended. kSerial: steps run one after the
@@ -110,6 +113,8 @@ class MemoryPlanner {
 
     // Errors: as plan_offsets.
     Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
+    // Nothing, with much less work, where a bound says that the layout has more bytes.
+    Result<std::optional<MemoryLayout>> lay_out_up_to(RunAhead run_ahead, int64_t most_bytes) const;
     // With a longer search where the first plan is above the limit, and some plan may be within.
     Result<MemoryLayout> lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const;
     // For steps that nothing but these waits orders (by position, earlier ones, ascending),
@@ -159,15 +164,18 @@ class MemoryPlanner {
     struct PlanWish {
         const MemoryLayout* former = nullptr;  // null: none
         std::optional<int64_t> limit_bytes;
+        int64_t most_bytes = std::numeric_limits<int64_t>::max();  // else none, without the others
         const EndsBeforeOverwritten* ends_before_overwritten = nullptr;  // null: never
         const SolvedLayout* solved = nullptr;                            // null: none
     };
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
     Result<MemoryLayout> lay_out(StepWaits whole_waits, const PlanWish& wish) const;
-    Result<MemoryPlan> plan_buffers(const MemoryLayout& layout, const PlanWish& wish) const;
-    Result<MemoryLayout> place(std::shared_ptr<const ProvedOrder> proved,
-                               const PlanWish& wish,
-                               ValueGroups& groups) const;
+    Result<std::optional<MemoryLayout>> lay_out_or_none(RunAhead run_ahead,
+                                                        const PlanWish& wish) const;
+    Result<std::optional<MemoryPlan>> plan_buffers(const MemoryLayout& layout,
+                                                   const PlanWish& wish) const;
+    Result<std::optional<MemoryLayout>> place(std::shared_ptr<const ProvedOrder> proved,
+                                              const PlanWish& wish) const;
     std::shared_ptr<const ProvedOrder> proved_order(RunAhead run_ahead) const;
     std::shared_ptr<const ProvedOrder> by_moment(
         const std::shared_ptr<const ProvedOrder>& proved) const;
@@ -176,6 +184,7 @@ class MemoryPlanner {
                        const StepOrder& proved,
                        const EndsBeforeOverwritten* in_parts) const;
     bool may_run_in_place(const ValueGroups& groups,
+                          NewestMembers& newest,
                           const StepOrder& proved,
                           const EndsBeforeOverwritten* in_parts,
                           int32_t position,

@@ -1,6 +1,7 @@
 #include "memory/order_bound.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace leat {
@@ -8,16 +9,23 @@ namespace {
 
 class SegmentBound {
   public:
-    SegmentBound(const OrderGraph& graph, int32_t begin, int32_t end)
+    // `lasting_bytes` are alive all the time; `buffers`: what else its steps read or write.
+    SegmentBound(const OrderGraph& graph,
+                 std::span<const int32_t> last_reader,
+                 int32_t begin,
+                 int32_t end,
+                 int64_t lasting_bytes,
+                 std::span<const int32_t> buffers)
         : graph_(graph),
+          last_reader_(last_reader),
           begin_(begin),
           count_(size_t(end - begin)),
           words_((count_ + 63) / 64),
           after_(count_ * words_, 0),
           before_(count_ * words_, 0),
-          bytes_(count_, 0) {
+          bytes_(count_, lasting_bytes) {
         add_relation();
-        for (int32_t buffer = 0; buffer < graph.buffers(); ++buffer) {
+        for (const int32_t buffer : buffers) {
             add(buffer);
         }
     }
@@ -69,14 +77,7 @@ class SegmentBound {
     void add(int32_t buffer) {
         const int32_t writer = graph_.writer(buffer);
         const auto readers = graph_.readers(buffer);
-        const bool is_read_past =
-            graph_.is_kept(buffer) ||
-            std::any_of(readers.begin(), readers.end(), [&](int32_t r) { return is_past(r); });
-        const bool is_read =
-            std::any_of(readers.begin(), readers.end(), [&](int32_t r) { return is_inside(r); });
-        if (is_past(writer) || (!is_inside(writer) && !is_read && !is_read_past)) {
-            return;
-        }
+        const bool is_read_past = is_past(last_reader_[size_t(buffer)]);
         std::vector<uint64_t> alive(words_, is_read_past ? ~uint64_t{0} : 0);
         for (const int32_t reader : readers) {
             if (is_inside(reader)) {
@@ -105,8 +106,9 @@ class SegmentBound {
         for (const int32_t buffer : graph_.overwritable(step)) {
             const auto readers = graph_.readers(buffer);
             const bool may_be_last =
+                !is_past(last_reader_[size_t(buffer)]) &&
                 std::none_of(readers.begin(), readers.end(), [&](int32_t reader) {
-                    return reader != step && (is_past(reader) || comes_after(reader, step));
+                    return reader != step && comes_after(reader, step);
                 });
             most = may_be_last ? std::max(most, graph_.size_bytes(buffer)) : most;
         }
@@ -119,6 +121,7 @@ class SegmentBound {
     }
 
     const OrderGraph& graph_;
+    const std::span<const int32_t> last_reader_;
     const int32_t begin_;
     const size_t count_;
     const size_t words_;
@@ -129,8 +132,71 @@ class SegmentBound {
 
 }  // namespace
 
-int64_t peak_bound_bytes(const OrderGraph& graph, int32_t begin, int32_t end) {
-    return SegmentBound(graph, begin, end).value();
+PeakBounds::PeakBounds(const OrderGraph& graph)
+    : graph_(graph),
+      last_reader_(size_t(graph.buffers()), -1),
+      alive_before_(size_t(graph.steps()) + 1, 0) {
+    for (int32_t buffer = 0; buffer < graph.buffers(); ++buffer) {
+        int32_t& last = last_reader_[size_t(buffer)];
+        for (const int32_t reader : graph.readers(buffer)) {
+            last = std::max(last, reader);
+        }
+        last = graph.is_kept(buffer) ? graph.steps() : last;
+        if (last > graph.writer(buffer)) {
+            alive_before_[size_t(graph.writer(buffer)) + 1] += graph.size_bytes(buffer);
+            if (last < graph.steps()) {
+                alive_before_[size_t(last) + 1] -= graph.size_bytes(buffer);
+            }
+        }
+    }
+    std::partial_sum(alive_before_.begin(), alive_before_.end(), alive_before_.begin());
+}
+
+PeakBounds::Inside PeakBounds::inside(int32_t begin, int32_t end) const {
+    Inside inside;
+    inside.lasting_bytes = alive_before_[size_t(begin)];
+    for (int32_t step = begin; step < end; ++step) {
+        for (const int32_t buffer : graph_.written_by(step)) {
+            inside.buffers.push_back(buffer);
+        }
+        for (const int32_t buffer : graph_.read_by(step)) {
+            // What begins before and ends here is listed where its last reader is found.
+            if (graph_.writer(buffer) < begin && last_reader_[size_t(buffer)] == step) {
+                inside.buffers.push_back(buffer);
+                inside.lasting_bytes -= graph_.size_bytes(buffer);
+            }
+        }
+    }
+    return inside;
+}
+
+int64_t PeakBounds::of_segment(int32_t begin, int32_t end) const {
+    const Inside own = inside(begin, end);
+    if (end - begin > kMostStepsInSets) {
+        return of_operands(begin, end, own.lasting_bytes);
+    }
+    return SegmentBound(graph_, last_reader_, begin, end, own.lasting_bytes, own.buffers).value();
+}
+
+int64_t PeakBounds::of_operands(int32_t begin, int32_t end, int64_t lasting_bytes) const {
+    int64_t bound = 0;
+    for (int32_t step = begin; step < end; ++step) {
+        int64_t bytes = lasting_bytes;
+        for (const int32_t buffer : graph_.written_by(step)) {
+            bytes += graph_.size_bytes(buffer);
+        }
+        for (const int32_t buffer : graph_.read_by(step)) {
+            const bool is_lasting =
+                graph_.writer(buffer) < begin && last_reader_[size_t(buffer)] >= end;
+            bytes += is_lasting ? 0 : graph_.size_bytes(buffer);
+        }
+        int64_t most_overwritten = 0;
+        for (const int32_t buffer : graph_.overwritable(step)) {
+            most_overwritten = std::max(most_overwritten, graph_.size_bytes(buffer));
+        }
+        bound = std::max(bound, bytes - most_overwritten);
+    }
+    return bound;
 }
 
 }  // namespace leat

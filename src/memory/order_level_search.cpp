@@ -155,9 +155,10 @@ void OrderLevelSearch::add_candidates(std::vector<Candidate>& candidates) {
             next_level_bytes_ = std::min(next_level_bytes_, state_.peak_bytes(step));
         }
     }
-    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-        return a.key != b.key ? a.key < b.key : rank(a.step) < rank(b.step);
-    });
+}
+
+bool OrderLevelSearch::is_better(const Candidate& a, const Candidate& b) const {
+    return a.key != b.key ? a.key < b.key : rank(a.step) < rank(b.step);
 }
 
 // At a new set: does what is forced, then lists the choices. True if all is done.
@@ -172,6 +173,8 @@ bool OrderLevelSearch::enter(int32_t before) {
     work_ += kWorkOfFrame;
     if (failures_.count(state_.key()) == 0 && !has_given_up()) {
         add_candidates(frame.candidates);
+        std::sort(frame.candidates.begin(), frame.candidates.end(),
+                  [&](const Candidate& a, const Candidate& b) { return is_better(a, b); });
     }
     frames_.push_back(std::move(frame));
     return false;
@@ -233,7 +236,10 @@ void OrderLevelSearch::dive(int64_t level_bytes, Rule rule, int64_t max_work) {
         if (candidates.empty()) {
             level_bytes_ = next_level_bytes_;
         } else {
-            execute(candidates.front().step);
+            execute(std::min_element(
+                        candidates.begin(), candidates.end(),
+                        [&](const Candidate& a, const Candidate& b) { return is_better(a, b); })
+                        ->step);
         }
     }
     finish({});

@@ -70,6 +70,7 @@ class OrderLevelSearch {
     int32_t cheapest_since(int32_t since);
     bool enter(int32_t before);
     void add_candidates(std::vector<Candidate>& candidates);
+    bool is_better(const Candidate& a, const Candidate& b) const;
     int64_t key_of(int32_t step);
     bool advance();
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "memory/order_bound.h"
 #include "memory/order_graph.h"
+#include "memory/order_greedy.h"
 #include "memory/order_segment.h"
 #include "memory/order_state.h"
 
@@ -72,6 +73,7 @@ class OrderSearch {
 
     StepSequence run() {
         std::vector<Segment> segments = segments_of(graph_);
+        const PeakBounds bounds(graph_);
         std::stable_sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
             return a.peak_bytes > b.peak_bytes;
         });
@@ -81,11 +83,16 @@ class OrderSearch {
         }
         for (Segment& segment : segments) {
             if (segment.peak_bytes > bound_bytes_ && segment.bound_bytes == 0) {
-                segment.bound_bytes = peak_bound_bytes(graph_, segment.begin, segment.end);
+                segment.bound_bytes = bounds.of_segment(segment.begin, segment.end);
                 bound_bytes_ = std::max(bound_bytes_, segment.bound_bytes);
             }
         }
         peak_bytes_ = bound_bytes_;
+        if (graph_.steps() > kMostStepsInSets) {
+            // The states move from segment to segment: not to and fro through so many steps.
+            std::sort(segments.begin(), segments.end(),
+                      [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+        }
         for (const Segment& segment : segments) {
             if (segment.peak_bytes > peak_bytes_) {
                 improve(segment);
@@ -116,12 +123,52 @@ class OrderSearch {
     // Raises peak_bytes_ to the least of the segment that is found.
     void improve(const Segment& segment) {
         move_to(segment);
+        if (segment.end - segment.begin > kMostStepsInSets) {
+            improve_greedily(segment);
+            return;
+        }
         OrderSegmentSearch search(graph_, forward_, backward_, segment.end - segment.begin);
         search.run(peak_bytes_, segment.peak_bytes, (max_work_ - work_) / 8 * 7);
         work_ += search.work();
         std::copy(search.steps().begin(), search.steps().end(), sequence_.begin() + segment.begin);
         peak_bytes_ = std::max(peak_bytes_, search.peak_bytes());
         bound_bytes_ = std::max(bound_bytes_, search.bound_bytes());
+    }
+
+    // A search looks at all ready steps again and again.
+    void improve_greedily(const Segment& segment) {
+        int64_t peak_bytes = segment.peak_bytes;
+        for (const GreedyStep rule :
+             {GreedyStep::kLeastGrowth, GreedyStep::kNewest, GreedyStep::kFileOrder}) {
+            for (OrderState* state : {&forward_, &backward_}) {
+                if (peak_bytes <= peak_bytes_) {
+                    break;
+                }
+                std::vector<int32_t> steps =
+                    greedy_order(graph_, *state, segment.end - segment.begin, rule, peak_bytes);
+                if (state == &backward_) {
+                    std::reverse(steps.begin(), steps.end());
+                }
+                const int64_t own_bytes = peak_of(steps);
+                if (!steps.empty() && own_bytes < peak_bytes) {
+                    peak_bytes = own_bytes;
+                    std::copy(steps.begin(), steps.end(), sequence_.begin() + segment.begin);
+                }
+            }
+        }
+        peak_bytes_ = std::max(peak_bytes_, peak_bytes);
+    }
+
+    // From where the forward state is.
+    int64_t peak_of(std::span<const int32_t> steps) {
+        const auto begin = int32_t(forward_.done().size());
+        int64_t peak = 0;
+        for (const int32_t step : steps) {
+            peak = std::max(peak, forward_.peak_bytes(step));
+            forward_.execute(step);
+        }
+        forward_.undo_until(begin);
+        return peak;
     }
 
     const OrderGraph& graph_;

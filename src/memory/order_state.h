@@ -35,12 +35,19 @@ class OrderState {
     bool is_backward() const { return direction_ == OrderDirection::kBackward; }
     // Steps whose predecessors (backward: successors) are done, in no useful order.
     const std::vector<int32_t>& ready() const { return ready_; }
+    bool is_ready(int32_t step) const {
+        const auto place = size_t(place_in_ready_[size_t(step)]);
+        return place < ready_.size() && ready_[place] == step;
+    }
     // How many steps were done when this one became ready; it is ready or done.
     int32_t ready_since(int32_t step) const { return ready_since_[size_t(step)]; }
     const std::vector<int32_t>& done() const { return done_; }  // in their order
     int64_t alive_bytes() const { return alive_bytes_; }
     // Of the set's alive bytes, by doing a ready step; may be negative.
     int64_t growth_bytes(int32_t step) const { return growth_bytes_[size_t(step)]; }
+    // Readers of the buffer that are not done, and which it is if only one is left.
+    int32_t waiting(int32_t buffer) const { return waiting_[size_t(buffer)]; }
+    int32_t last_waiting(int32_t buffer) const { return waiting_xor_[size_t(buffer)]; }
     // Alive during a ready step, if it is done now.
     int64_t peak_bytes(int32_t step) const;
     Key key() const { return key_; }

@@ -1,7 +1,9 @@
 #include "memory/ordered_problem.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/round_up.h"
@@ -72,6 +74,64 @@ void add_buffers_inside(const MemoryProblem& problem,
         }
     }
 }
+
+// Which steps write which bytes of groups. Steps that read views of a large value look at what is
+// written there alone, however many views it has.
+class WrittenBytes {
+  public:
+    WrittenBytes(const MemoryProblem& problem,
+                 std::span<const int32_t> order,
+                 const ValueGroups& groups)
+        : groups_(groups), first_(problem.values.size() + 1, 0) {
+        for (size_t position = 0; position < order.size(); ++position) {
+            for (const int32_t value : problem.steps[size_t(order[position])].writes) {
+                const int64_t begin = groups.offset_bytes(value);
+                ranges_.push_back({groups.root(value), int32_t(position), begin,
+                                   begin + groups.size_bytes(value), 0});
+                ++first_[size_t(groups.root(value)) + 1];
+            }
+        }
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
+            return a.root != b.root ? a.root < b.root : a.begin < b.begin;
+        });
+        for (size_t i = 0; i < ranges_.size(); ++i) {
+            const bool is_first = i == 0 || ranges_[i - 1].root != ranges_[i].root;
+            ranges_[i].last_end =
+                is_first ? ranges_[i].end : std::max(ranges_[i].end, ranges_[i - 1].last_end);
+        }
+    }
+
+    void add_writers(int32_t value, std::vector<int32_t>& positions) const {
+        const int64_t begin = groups_.offset_bytes(value);
+        const int64_t end = begin + groups_.size_bytes(value);
+        const auto root = size_t(groups_.root(value));
+        const std::span<const Range> own = std::span(ranges_).subspan(
+            size_t(first_[root]), size_t(first_[root + 1] - first_[root]));
+        auto range = std::partition_point(own.begin(), own.end(), [end](const Range& candidate) {
+            return candidate.begin < end;
+        });
+        while (range != own.begin() && std::prev(range)->last_end > begin) {
+            --range;
+            if (range->end > begin) {
+                positions.push_back(range->position);
+            }
+        }
+    }
+
+  private:
+    struct Range {
+        int32_t root;
+        int32_t position;
+        int64_t begin;
+        int64_t end;
+        int64_t last_end;  // of this and those of the root before it
+    };
+
+    const ValueGroups& groups_;
+    std::vector<Range> ranges_;   // by root, then by begin
+    std::vector<int32_t> first_;  // by root, and one more
+};
 
 }  // namespace
 
@@ -158,23 +218,11 @@ StepWaits waits_of(const MemoryProblem& problem,
 StepWaits data_waits_of(const MemoryProblem& problem,
                         std::span<const int32_t> order,
                         const ValueGroups& groups) {
-    std::vector<int32_t> writer(problem.values.size(), -1);
-    for (size_t position = 0; position < order.size(); ++position) {
-        for (const int32_t value : problem.steps[size_t(order[position])].writes) {
-            writer[size_t(value)] = int32_t(position);
-        }
-    }
-    const auto add_writers = [&](int32_t value, std::vector<int32_t>& waits) {
-        for (const int32_t other : groups.members(value)) {
-            if (writer[size_t(other)] >= 0 && groups.overlap(value, other)) {
-                waits.push_back(writer[size_t(other)]);
-            }
-        }
-    };
+    const WrittenBytes written(problem, order, groups);
     StepWaits waits(order.size());
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t value : problem.steps[size_t(order[position])].reads) {
-            add_writers(value, waits[position]);
+            written.add_writers(value, waits[position]);
         }
         sort_unique(waits[position]);
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "memory/plan_bound.h"
 #include "memory/plan_problem.h"
 #include "memory/plan_solver.h"
 
@@ -132,6 +133,19 @@ Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers) {
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order) {
     LEAT_RETURN_IF_ERROR(check_input(buffers, order.step_count()));
     return solve(std::make_shared<const PlanProblem>(buffers, order), buffers);
+}
+
+Result<std::optional<MemoryPlan>> plan_offsets_up_to(std::span<const UsedBuffer> buffers,
+                                                     const StepOrder& order,
+                                                     int64_t most_bytes) {
+    LEAT_RETURN_IF_ERROR(check_input(buffers, order.step_count()));
+    auto problem = std::make_shared<PlanProblem>(buffers, order, PlanProblem::WithoutConflicts());
+    if (peak_bound(*problem).bytes > most_bytes) {
+        return std::optional<MemoryPlan>();
+    }
+    problem->add_conflicts();
+    return std::optional<MemoryPlan>(
+        solve(std::shared_ptr<const PlanProblem>(std::move(problem)), buffers));
 }
 
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,6 +66,10 @@ void take_arrangements(const MemoryPlan& other, MemoryPlan& plan);
 // order, or a sum of more than 2^60 bytes.
 Result<MemoryPlan> plan_offsets(std::span<const PlannedBuffer> buffers);
 Result<MemoryPlan> plan_offsets(std::span<const UsedBuffer> buffers, const StepOrder& order);
+// The same; nothing, without much work, where a bound says that no plan is within `most_bytes`.
+Result<std::optional<MemoryPlan>> plan_offsets_up_to(std::span<const UsedBuffer> buffers,
+                                                     const StepOrder& order,
+                                                     int64_t most_bytes);
 
 // The same for buffers of which there is a plan with other sizes, for example of another batch:
 // same users, same order. Takes an arrangement that was found for it, or for plans before it, if

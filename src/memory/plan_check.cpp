@@ -1,6 +1,6 @@
 // check_plan: of intervals, walks over time and keeps what is alive in a map by offset; of a
 // partial order, walks over offsets and keeps what lies there in a map by first step. Knows nothing
-// of how plans are made.
+// of how plans are made: not of what a StepOrder leaves out either, as it looks at the waits.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "memory/plan.h"
+#include "memory/reach_queries.h"
 
 namespace leat {
 
@@ -102,7 +103,11 @@ class UserOrder {
   public:
     UserOrder(std::span<const UsedBuffer> buffers,
               std::span<const std::vector<int32_t>> predecessors)
-        : is_line_(waits_for_the_last(predecessors)) {
+        : is_line_(waits_for_the_last(predecessors)),
+          is_known_(is_line_ || keeps_whole_order(predecessors.size())) {
+        if (!is_known_) {
+            return;
+        }
         if (is_line_) {
             for (const UsedBuffer& buffer : buffers) {
                 const bool is_used = !buffer.users.empty();
@@ -133,6 +138,8 @@ class UserOrder {
         first_last_user_.push_back(int32_t(last_users_.size()));
     }
 
+    // False: so many steps that are_ordered() has to be asked.
+    bool is_known() const { return is_known_; }
     // Every user of the one has ended before any of the other begins. Both have users.
     bool is_before(size_t before, size_t after) const {
         if (is_line_) {
@@ -145,7 +152,8 @@ class UserOrder {
     }
 
   private:
-    const bool is_line_;                             // each step waits for the one before it
+    const bool is_line_;  // each step waits for the one before it
+    const bool is_known_;
     std::vector<std::pair<int32_t, int32_t>> ends_;  // of a line: first and last user
     size_t words_ = 0;                               // of a row
     std::vector<uint64_t> ended_;                    // [buffer][words]: steps all users wait for
@@ -195,7 +203,7 @@ class SharingCheck {
                 LEAT_RETURN_IF_ERROR(check_pair(size_t(index), size_t(std::next(at)->second)));
             }
         }
-        return {};
+        return check_asked();
     }
 
   private:
@@ -203,7 +211,7 @@ class SharingCheck {
         return plan_.offsets[size_t(buffer)] + buffers_[size_t(buffer)].size_bytes;
     }
 
-    Status check_pair(size_t before, size_t after) const {
+    Status check_pair(size_t before, size_t after) {
         const UsedBuffer& a = buffers_[before];
         if (a.is_kept) {
             return internal_error(
@@ -211,27 +219,58 @@ class SharingCheck {
                 before, plan_.offsets[before], end_of(int32_t(before)), after, plan_.offsets[after],
                 end_of(int32_t(after)));
         }
-        if (order_.is_before(before, after)) {
+        if (!order_.is_known()) {
+            asked_.emplace_back(before, after);
             return {};
         }
+        return order_.is_before(before, after) ? Status() : unordered(before, after);
+    }
+
+    std::span<const int32_t> users(size_t buffer) const {
+        return {buffers_[buffer].users.data(), buffers_[buffer].users.size()};
+    }
+
+    // All pairs that waited for an answer.
+    Status check_asked() const {
+        std::vector<ReachQuery> queries;
+        queries.reserve(asked_.size());
+        for (const auto& [before, after] : asked_) {
+            queries.push_back({users(before), users(after)});
+        }
+        const std::vector<bool> answers = are_ordered(predecessors_, queries);
+        const auto wrong = std::find(answers.begin(), answers.end(), false);
+        if (wrong == answers.end()) {
+            return {};
+        }
+        const auto& [before, after] = asked_[size_t(wrong - answers.begin())];
         return unordered(before, after);
     }
 
     // Names steps of both that may run at once.
     Status unordered(size_t before, size_t after) const {
-        const size_t words = (predecessors_.size() + 63) / 64;
-        const std::vector<uint64_t> ended = ended_before_steps(predecessors_, words);
-        for (const int32_t late : buffers_[after].users) {
-            for (const int32_t early : buffers_[before].users) {
-                if (!has_bit(&ended[size_t(late) * words], early)) {
-                    return internal_error(
-                        "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
-                        "step {}, which uses the one, need not end before step {}, which uses the "
-                        "other",
-                        before, plan_.offsets[before], end_of(int32_t(before)), after,
-                        plan_.offsets[after], end_of(int32_t(after)), early, late);
-                }
+        std::vector<ReachQuery> queries;
+        for (const int32_t& late : buffers_[after].users) {
+            queries.push_back({users(before), {&late, 1}});
+        }
+        const std::vector<bool> lates = are_ordered(predecessors_, queries);
+        const auto late = std::find(lates.begin(), lates.end(), false);
+        queries.clear();
+        for (const int32_t& early : buffers_[before].users) {
+            if (late != lates.end()) {
+                queries.push_back(
+                    {{&early, 1}, users(after).subspan(size_t(late - lates.begin()), 1)});
             }
+        }
+        const std::vector<bool> earlies = are_ordered(predecessors_, queries);
+        const auto early = std::find(earlies.begin(), earlies.end(), false);
+        if (early != earlies.end()) {
+            const ReachQuery& query = queries[size_t(early - earlies.begin())];
+            return internal_error(
+                "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) share memory, but "
+                "step {}, which uses the one, need not end before step {}, which uses the "
+                "other",
+                before, plan_.offsets[before], end_of(int32_t(before)), after, plan_.offsets[after],
+                end_of(int32_t(after)), query.before.front(), query.after.front());
         }
         return internal_error("memory plan: buffers {} and {} share memory out of order", before,
                               after);
@@ -241,6 +280,7 @@ class SharingCheck {
     std::span<const std::vector<int32_t>> predecessors_;
     const UserOrder& order_;
     const MemoryPlan& plan_;
+    std::vector<std::pair<size_t, size_t>> asked_;
 };
 
 }  // namespace

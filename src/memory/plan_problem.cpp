@@ -9,6 +9,11 @@
 namespace leat {
 namespace {
 
+// More items than this have conflicts listed only if they are few: 64 for each, which is half a
+// KiB.
+constexpr int32_t kManyItems = 8'192;
+constexpr int64_t kMostMeeting = 64;
+
 bool takes_place(const UsedBuffer& buffer) {
     return buffer.size_bytes > 0 && !buffer.users.empty();
 }
@@ -17,13 +22,9 @@ bool takes_place(const UsedBuffer& buffer) {
 void find_steps_after(const UsedBuffer& buffer,
                       const StepOrder& order,
                       std::vector<uint64_t>& steps) {
-    const std::span<const uint64_t> first = order.successors(buffer.users.front());
-    steps.assign(first.begin(), first.end());
+    steps.assign((size_t(order.step_count()) + 63) / 64, ~uint64_t{0});
     for (const int32_t user : buffer.users) {
-        const std::span<const uint64_t> more = order.successors(user);
-        for (size_t word = 0; word < steps.size(); ++word) {
-            steps[word] &= more[word];
-        }
+        order.keep_successors(user, steps);
     }
 }
 
@@ -69,11 +70,13 @@ PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
         }
     }
     sort_items();
-    find_meeting();
     sort_ends();
+    add_conflicts();
 }
 
-PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order) {
+PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers,
+                         const StepOrder& order,
+                         WithoutConflicts /*unused*/) {
     items_.reserve(buffers.size());
     auto origin = std::make_shared<Origin>(Origin{std::vector<Use>(buffers.size()), order});
     for (const UsedBuffer& buffer : buffers) {
@@ -87,15 +90,45 @@ PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& o
     }
     origin_ = std::move(origin);
     sort_items();
-    if (!order.is_serial()) {
+    if (!order.is_serial() && !end_where_settled(buffers, order)) {
         find_after(buffers, order);
-    }
-    if (order.is_serial() || make_intervals()) {
-        find_meeting();
-    } else {
-        find_conflicts();
+        make_intervals();
     }
     sort_ends();
+}
+
+void PlanProblem::add_conflicts() {
+    if (!is_interval()) {
+        find_conflicts();
+    } else if (size() > kManyItems && has_too_many_meeting()) {
+        relations_->is_crowded = true;
+    } else {
+        find_meeting();
+    }
+}
+
+// False, and nothing is done, where the order is whole.
+bool PlanProblem::end_where_settled(std::span<const UsedBuffer> buffers, const StepOrder& order) {
+    if (order.is_whole()) {
+        return false;
+    }
+    for (PlanItem& item : items_) {
+        for (const int32_t user : buffers[size_t(item.index)].users) {
+            item.end_step = std::max(item.end_step, order.settled_at(user));
+        }
+    }
+    return true;
+}
+
+bool PlanProblem::has_too_many_meeting() const {
+    int64_t meeting = 0;
+    int32_t ended = 0;
+    for (int32_t number = 0; number < size(); ++number) {
+        for (; item(by_end()[size_t(ended)]).end_step <= item(number).begin_step; ++ended) {
+        }
+        meeting += number - ended;
+    }
+    return meeting > kMostMeeting * size();
 }
 
 std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(std::span<const UsedBuffer> buffers,
@@ -252,7 +285,7 @@ void PlanProblem::sort_ends() {
 // An order is one of intervals if the sets of what comes after its items contain one another
 // (Fishburn, Journal of Mathematical Psychology 7, 1970). With the different sets numbered from the
 // largest, an item ends at the number of its own set and begins at that of the last set it is in.
-bool PlanProblem::make_intervals() {
+void PlanProblem::make_intervals() {
     std::vector<int32_t> counts(items_.size());
     for (int32_t number = 0; number < size(); ++number) {
         for (const uint64_t word : after(number)) {
@@ -268,7 +301,7 @@ bool PlanProblem::make_intervals() {
         const std::span<const uint64_t> smaller = after(by_count[i]);
         for (size_t word = 0; word < relations_->words; ++word) {
             if ((smaller[word] & ~larger[word]) != 0) {
-                return false;
+                return;
             }
         }
     }
@@ -287,9 +320,8 @@ bool PlanProblem::make_intervals() {
     if (!by_count.empty()) {
         begin_where_left_out(after(by_count.back()), {}, set);
     }
-    relations_->after = {};
+    std::vector<uint64_t>().swap(relations_->after);
     sort_items();
-    return true;
 }
 
 // Items of `larger` that are not in `smaller` begin at `step`.

@@ -29,7 +29,18 @@ class PlanProblem {
   public:
     // What plan_offsets accepts.
     explicit PlanProblem(std::span<const PlannedBuffer> buffers);
-    PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order);
+    // An order that is not whole makes intervals: an item ends where all behind is known to come
+    // after it.
+    PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order)
+        : PlanProblem(buffers, order, WithoutConflicts()) {
+        add_conflicts();
+    }
+    // A bound of the height needs no list of conflicts, which may be long; the rest does.
+    struct WithoutConflicts {};
+    PlanProblem(std::span<const UsedBuffer> buffers,
+                const StepOrder& order,
+                WithoutConflicts /*unused*/);
+    void add_conflicts();
 
     // The same with the sizes of these buffers: nothing else depends on sizes. Null if others of
     // them take a place, or steps use them otherwise or in another order.
@@ -38,6 +49,9 @@ class PlanProblem {
 
     // Those of the other problem, whose items have the same numbers: one is the other with_sizes().
     bool has_conflicts_of(const PlanProblem& other) const { return relations_ == other.relations_; }
+    // Of so many items so many conflict that they are not listed: all but conflicts() and its
+    // counts is there.
+    bool is_crowded() const { return relations_->is_crowded; }
     bool has_mixed_alignments() const;
     // With the largest alignment for all: what fits there fits here.
     PlanProblem with_one_alignment() const;
@@ -67,12 +81,14 @@ class PlanProblem {
 
   private:
     void sort_items();
+    bool end_where_settled(std::span<const UsedBuffer> buffers, const StepOrder& order);
+    bool has_too_many_meeting() const;
     void find_meeting();
     void find_after(std::span<const UsedBuffer> buffers, const StepOrder& order);
     int32_t items_from(int32_t step) const;
     void set_from(int32_t begin, uint64_t* row) const;
     void find_conflicts();
-    bool make_intervals();
+    void make_intervals();
     void begin_where_left_out(std::span<const uint64_t> larger,
                               std::span<const uint64_t> smaller,
                               int32_t step);
@@ -97,6 +113,7 @@ class PlanProblem {
         std::vector<int64_t> first_conflict;  // one more than items
         std::vector<int32_t> conflicts;
         std::vector<int32_t> by_end;
+        bool is_crowded = false;
         size_t words = 0;  // of a row
         std::vector<uint64_t> after;
     };

@@ -6,6 +6,7 @@
 
 #include "memory/exact_placement.h"
 #include "memory/interval_packing.h"
+#include "memory/plan_in_time.h"
 #include "memory/plan_local_search.h"
 #include "memory/plan_placer.h"
 
@@ -70,7 +71,9 @@ void PlanSolver::find_best_bound() {
 
 void PlanSolver::start() {
     raise_bound(peak_bound(problem_));
-    if (has_many_conflicts(problem_)) {
+    if (problem_.is_crowded()) {
+        packing_ = pack_in_time(problem_);
+    } else if (has_many_conflicts(problem_)) {
         find_best_bound();
         pack(int64_t(kCloseEnough * double(proved_bytes_)));
     } else {
@@ -79,6 +82,9 @@ void PlanSolver::start() {
 }
 
 void PlanSolver::pack(int64_t goal_bytes) {
+    if (problem_.is_crowded()) {
+        return;
+    }
     Packing packing = pack_greedily(problem_, std::max(bound_.bytes, goal_bytes));
     if (packing.height_bytes < packing_.height_bytes) {
         packing_ = std::move(packing);
@@ -86,7 +92,7 @@ void PlanSolver::pack(int64_t goal_bytes) {
 }
 
 bool PlanSolver::start_from(const MemoryPlan& former) {
-    if (former.height_bytes == 0) {
+    if (former.height_bytes == 0 || problem_.is_crowded()) {
         return false;  // nothing was arranged
     }
     raise_bound(peak_bound(problem_));
@@ -166,7 +172,7 @@ void PlanSolver::add_arrangement(double searched_ratio) {
 }
 
 void PlanSolver::keep_arrangement() {
-    if (packing_.height_bytes > 0 && proved_bytes_ > 0) {
+    if (packing_.height_bytes > 0 && proved_bytes_ > 0 && !problem_.is_crowded()) {
         add_arrangement(double(packing_.height_bytes) / double(proved_bytes_));
     }
 }
@@ -190,6 +196,9 @@ bool PlanSolver::is_done(int64_t limit_bytes) const {
 // Most networks are done before this; where they are not, the local search mostly finds what there
 // is, in a fraction of its work, and the exact one proves what it cannot lower.
 void PlanSolver::search(const Budget& budget, int64_t limit_bytes) {
+    if (problem_.is_crowded()) {
+        return;  // nothing but the packing of start() does without conflicts
+    }
     find_best_bound();
     if (problem_.size() <= kMostExactItems) {
         search_few(budget.exact_work);

@@ -118,7 +118,8 @@ class DomainBuffers {
         if (is_host_) {
             add_in_place(order);
         }
-        return peak_bound_bytes(OrderGraph(order), 0, order.step_count);
+        const OrderGraph graph(order);
+        return PeakBounds(graph).of_segment(0, order.step_count);
     }
 
   private:

@@ -47,8 +47,18 @@ Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
         }
     }
     LayoutChoice choice;
-    for (const RunAhead run_ahead : run_aheads(wish)) {
-        LEAT_ASSIGN_OR_RETURN(choice, with(run_ahead));
+    const std::span<const RunAhead> candidates = run_aheads(wish);
+    for (const RunAhead run_ahead : candidates) {
+        if (run_ahead == candidates.back()) {
+            LEAT_ASSIGN_OR_RETURN(choice, with(run_ahead));
+        } else {
+            LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout,
+                                  planner_.lay_out_up_to(run_ahead, wanted_bytes));
+            if (!layout) {
+                continue;
+            }
+            choice = LayoutChoice{*std::move(layout), run_ahead};
+        }
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(choice.layout));
         if (is_taken) {
             return choice;

@@ -30,6 +30,13 @@ constexpr int64_t kConstantAlignmentBytes = 64;
 // Constants up to this size are copied when they are not aligned in the file, whoever reads them.
 constexpr int64_t kSmallConstantBytes = 64 << 10;
 
+// All orders between steps that hold were there to rely on.
+bool has_whole_order(const Plan& plan) {
+    const bool has_waits_of_ends = !plan.layout.known_waits.empty();
+    return plan.layout.proved->order.is_whole() && plan.layout.moments->order.is_whole() &&
+           (!has_waits_of_ends || plan.planner->data_order().is_whole());
+}
+
 class PlanBuilder {
   public:
     PlanBuilder(const PlanContext& context, PlanKey key, int32_t copies_ahead = kCopiesAhead[0])
@@ -111,6 +118,9 @@ class PlanBuilder {
         }
         plan_->report.kernel_time_ns = nanoseconds_since(start_of_kernels);
         describe_memory();
+        // Outputs are described again: all others would fill memory while the plan is made.
+        described_at_.assign(described_at_.size(), -1);
+        std::vector<TensorArg>().swap(described_);
         return {};
     }
 
@@ -509,7 +519,9 @@ class PlanBuilder {
         step_of_node_.assign(graph_.nodes.size(), -1);
         renames_.assign(graph_.nodes.size(), std::nullopt);
         plan_->constant_of_value.assign(graph_.values.size(), -1);
-        if (context_.former != nullptr) {
+        if (context_.former == nullptr) {
+            reserve_steps();
+        } else {
             plan_->uses = context_.former->uses;
             plan_->args.reserve(context_.former->args.size());
             plan_->constants.reserve(context_.former->constants.size());
@@ -521,6 +533,19 @@ class PlanBuilder {
                 }
             }
         }
+    }
+
+    void reserve_steps() {
+        size_t args = 0;
+        size_t steps = 0;
+        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            const NodeData& node = graph_.nodes[n];
+            args += plan_->needed[n] ? node.inputs.size() + node.outputs.size() : 0;
+            steps += plan_->needed[n] ? 1 : 0;
+        }
+        plan_->args.reserve(args);
+        plan_->steps.reserve(steps);
+        plan_->kernels.reserve(steps);
     }
 
     FormerParts former_parts() const {
@@ -848,6 +873,7 @@ class PlanBuilder {
         report.lower_bound_bytes = plan_->layout.plan.lower_bound_bytes;
         report.unplanned_bytes = plan_->layout.plan.unplanned_bytes;
         report.added_waits = plan_->layout.added_waits;
+        report.has_whole_order = has_whole_order(*plan_);
         for (const PlanStep& step : plan_->steps) {
             report.tile_count += step.kernel->tile_count;
         }

@@ -125,13 +125,14 @@ bool overlaps_devices(const Plan& plan, const StepOrder& order) {
     }
     const auto steps = int32_t(plan.steps.size());
     const auto may_overlap = [&](int32_t one, int32_t other) {
-        const bool are_transfers =
-            plan.steps[size_t(one)].is_transfer && plan.steps[size_t(other)].is_transfer;
-        return one != other && !are_transfers && !order.precedes(one, other) &&
-               !order.precedes(other, one);
+        const PlanStep& first = plan.steps[size_t(one)];
+        const PlanStep& second = plan.steps[size_t(other)];
+        return (is_submitted(first) || is_submitted(second)) &&
+               !(first.is_transfer && second.is_transfer) && !order.precedes(one, other);
     };
     for (int32_t step = 0; step < steps; ++step) {
-        for (int32_t other = 0; is_submitted(plan.steps[size_t(step)]) && other < steps; ++other) {
+        const int32_t end = order.is_whole() ? steps : order.settled_at(step);
+        for (int32_t other = step + 1; other < end; ++other) {
             if (may_overlap(step, other)) {
                 return true;
             }

@@ -244,7 +244,7 @@ class ListWriter {
             program_.words.insert(program_.words.end(), list.begin(), list.end());
             program_.words.push_back(encode(OtherOp::kEnd));
             program_.list_begin.push_back(uint32_t(program_.words.size()));
-            list = {};
+            std::vector<uint32_t>().swap(list);
         }
         return std::move(program_);
     }
