@@ -13,11 +13,7 @@ constexpr int64_t kMinTileBytes = int64_t{16} * 1024;
 constexpr int64_t kTileGranule =
     64;  // elements: tiles begin on cache lines of the output if it does
 
-struct Axis {
-    int64_t extent;
-    int64_t output_stride;
-    std::array<int64_t, kMaxRowInputs> input_strides;
-};
+using Axis = RowLoops::Axis;
 
 // True if stepping the outer axis continues the inner one, for every operand.
 bool continues(const Axis& outer, const Axis& inner, int input_count) {
@@ -58,27 +54,26 @@ class RowKernel : public CpuKernel {
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
         int64_t position = tile_begin * tile_elements_;
         const int64_t end = end_of(tile_end);
-        const int inner = loops_.rank - 1;
+        const Axis* const axes = loops_.axes.data();
+        const int inner = int(loops_.axes.size()) - 1;
         std::array<int64_t, kMaxRank> index{};
         int64_t rest = position;
         for (int axis = inner; axis >= 0 && rest > 0; --axis) {
-            index[size_t(axis)] = rest % loops_.extents[size_t(axis)];
-            rest /= loops_.extents[size_t(axis)];
+            index[size_t(axis)] = rest % axes[axis].extent;
+            rest /= axes[axis].extent;
         }
         Row row{};
-        row.input_strides = loops_.input_strides[size_t(inner)].data();
-        row.output_stride = loops_.output_strides[size_t(inner)];
+        row.input_strides = axes[inner].input_strides.data();
+        row.output_stride = axes[inner].output_stride;
         row.input_count = loops_.input_count;
         row.state = state_.get();
         while (position < end) {
-            row.count =
-                std::min(end - position, loops_.extents[size_t(inner)] - index[size_t(inner)]);
+            row.count = std::min(end - position, axes[inner].extent - index[size_t(inner)]);
             place(args, index, row);
             function_(row);
             position += row.count;
             index[size_t(inner)] += row.count;
-            for (int axis = inner; axis > 0 && index[size_t(axis)] == loops_.extents[size_t(axis)];
-                 --axis) {
+            for (int axis = inner; axis > 0 && index[size_t(axis)] == axes[axis].extent; --axis) {
                 index[size_t(axis)] = 0;
                 ++index[size_t(axis) - 1];
             }
@@ -94,10 +89,11 @@ class RowKernel : public CpuKernel {
     void place(const KernelArgs& args, const std::array<int64_t, kMaxRank>& index, Row& row) const {
         int64_t output = 0;
         std::array<int64_t, kMaxRowInputs> offsets{};
-        for (size_t axis = 0; axis < size_t(loops_.rank); ++axis) {
-            output += index[axis] * loops_.output_strides[axis];
+        const Axis* const axes = loops_.axes.data();
+        for (size_t axis = 0; axis < loops_.axes.size(); ++axis) {
+            output += index[axis] * axes[axis].output_stride;
             for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
-                offsets[i] += index[axis] * loops_.input_strides[axis][i];
+                offsets[i] += index[axis] * axes[axis].input_strides[i];
             }
         }
         row.output = args.outputs[0].data + output * output_bytes_;
@@ -157,12 +153,7 @@ RowLoops make_row_loops(const TensorArg& output, std::span<const TensorArg> inpu
         axes[0] = Axis{1, 1, {}};
         merged = 1;
     }
-    loops.rank = merged;
-    for (size_t axis = 0; axis < size_t(merged); ++axis) {
-        loops.extents[axis] = axes[axis].extent;
-        loops.output_strides[axis] = axes[axis].output_stride;
-        loops.input_strides[axis] = axes[axis].input_strides;
-    }
+    loops.axes.assign(axes.begin(), axes.begin() + merged);
     return loops;
 }
 

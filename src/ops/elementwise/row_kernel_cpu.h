@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "backends/cpu/cpu_kernel.h"
+#include "base/inline_vector.h"
 
 namespace leat::cpu {
 
@@ -38,12 +39,14 @@ using RowFunction = void (*)(const Row& row);
 // A loop nest over an output and inputs that broadcast to it, innermost axis last. At least one
 // axis.
 struct RowLoops {
-    int rank = 1;
+    struct Axis {
+        int64_t extent;
+        int64_t output_stride;
+        std::array<int64_t, kMaxRowInputs> input_strides;
+    };
     int input_count = 0;
-    int64_t element_count = 0;  // of the output
-    std::array<int64_t, kMaxRank> extents{};
-    std::array<int64_t, kMaxRank> output_strides{};
-    std::array<std::array<int64_t, kMaxRowInputs>, kMaxRank> input_strides{};  // [axis][input]
+    int64_t element_count = 0;     // of the output
+    InlineVector<Axis, 1> axes{};  // one or more; a plan has a kernel for each of many steps
 };
 
 // Inputs broadcast to the output by numpy's rules (this is not checked again here).
