@@ -254,12 +254,10 @@ int64_t MemoryPlanner::bytes_of_step(const MemoryStep& step) const {
 }
 
 // `newest`: of the input's group. A value that was written over others is enough to look at: its
-// writer came after all that used those bytes before it, and is one of its users. Across waits of
-// parts the same holds of those of other groups.
+// writer came after all that used those bytes before it, and is one of its users.
 bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
                                      NewestMembers& newest,
                                      const StepOrder& proved,
-                                     const EndsBeforeOverwritten* in_parts,
                                      int32_t position,
                                      int32_t input) const {
     const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
@@ -275,27 +273,21 @@ bool MemoryPlanner::may_run_in_place(const ValueGroups& groups,
     }
     const auto is_over = [&](int32_t value) {
         const std::vector<int32_t>& users = steps_->users[size_t(value)];
-        if (in_parts != nullptr && groups_.root(value) != groups_.root(input)) {
-            return true;
-        }
         return !problem_.values[size_t(value)].is_kept &&
                // The last is the first not to be over.
                std::all_of(users.rbegin(), users.rend(), [&](int32_t user) {
-                   return user == position || proved.precedes(user, position) ||
-                          (in_parts != nullptr && (*in_parts)(user, position, input));
+                   return user == position || proved.precedes(user, position);
                });
     };
     return reads == 1 && newest.all_overlapping(input, is_over);
 }
 
-void MemoryPlanner::join_in_place(ValueGroups& groups,
-                                  const StepOrder& proved,
-                                  const EndsBeforeOverwritten* in_parts) const {
+void MemoryPlanner::join_in_place(ValueGroups& groups, const StepOrder& proved) const {
     NewestMembers newest(groups);
     for (int32_t position = 0; position < int32_t(order().size()); ++position) {
         const MemoryStep& step = problem_.steps[size_t(order()[size_t(position)])];
         for (const int32_t input : step.in_place) {
-            if (may_run_in_place(groups, newest, proved, in_parts, position, input) &&
+            if (may_run_in_place(groups, newest, proved, position, input) &&
                 newest.write_over(input, step.writes[0])) {
                 break;
             }
@@ -337,7 +329,7 @@ std::shared_ptr<const ProvedOrder> MemoryPlanner::proved_order(RunAhead run_ahea
 StepWaits MemoryPlanner::waits_in_window(int32_t distance) const {
     StepWaits waits(order().size());
     for (int32_t position = 0; position < int32_t(waits.size()); ++position) {
-        const std::vector<int32_t>& data = data_waits()[size_t(position)];
+        const std::vector<int32_t>& data = steps_->by_data->waits[size_t(position)];
         // Those further back are over before these began.
         const int32_t first = std::max(position - 2 * distance + 1, 0);
         const int32_t end = std::max(position - distance + 1, first);
@@ -397,42 +389,17 @@ Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_or_none(RunAhead run_
     return layout;
 }
 
-Result<MemoryLayout> MemoryPlanner::lay_out(
-    StepWaits whole_waits, const EndsBeforeOverwritten& ends_before_overwritten) const {
-    PlanWish wish;
-    wish.ends_before_overwritten = &ends_before_overwritten;
-    return lay_out(std::move(whole_waits), wish);
-}
-
 Result<MemoryLayout> MemoryPlanner::restore(RunAhead run_ahead, const SolvedLayout& solved) const {
     PlanWish wish;
     wish.solved = &solved;
     return lay_out(run_ahead, wish);
 }
 
-Result<MemoryLayout> MemoryPlanner::restore(StepWaits whole_waits,
-                                            const EndsBeforeOverwritten& ends_before_overwritten,
-                                            const SolvedLayout& solved) const {
-    PlanWish wish;
-    wish.ends_before_overwritten = &ends_before_overwritten;
-    wish.solved = &solved;
-    return lay_out(std::move(whole_waits), wish);
-}
-
-Result<MemoryLayout> MemoryPlanner::lay_out(StepWaits whole_waits, const PlanWish& wish) const {
-    StepOrder order(whole_waits);
-    auto proved =
-        std::make_shared<const ProvedOrder>(ProvedOrder{std::move(whole_waits), std::move(order)});
-    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout, place(std::move(proved), wish));
-    layout->waits = {layout->proved, &layout->proved->waits};
-    return *std::move(layout);
-}
-
 // Everything but the waits. Nothing, if the wish allows for that.
 Result<std::optional<MemoryLayout>> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
                                                          const PlanWish& wish) const {
     ValueGroups groups = groups_;  // gets the values that are written over others
-    join_in_place(groups, proved->order, wish.ends_before_overwritten);
+    join_in_place(groups, proved->order);
     MemoryLayout layout;
     layout.moments = wish.former == nullptr ? by_moment(proved) : wish.former->moments;
     layout.proved = std::move(proved);

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -41,11 +40,6 @@ class NewestMembers;
 // this many places or more before it in the order have ended. kSerial: steps run one after the
 // other as far as that saves bytes; kOneWorker: in any case, each waits for the one before.
 enum class RunAhead : int32_t { kOneWorker = -1, kUnlimited = 0, kSerial = 1 };
-
-// Of steps that run in parts: true if all that the step `user` does with the bytes of the value
-// `input`, byte by byte, has ended before the step `writer` writes its result over them. Steps are
-// positions in MemoryPlanner::order().
-using EndsBeforeOverwritten = std::function<bool(int32_t user, int32_t writer, int32_t input)>;
 
 struct ValuePlace {
     int32_t root = 0;          // the value that contains it
@@ -105,8 +99,6 @@ class MemoryPlanner {
     int64_t peak_bytes() const { return peak_bytes_; }
     int64_t least_bytes() const { return least_bytes_; }
 
-    // By position: the steps that wrote what a step reads, ascending.
-    const StepWaits& data_waits() const { return steps_->by_data->waits; }
     const StepOrder& data_order() const { return steps_->by_data->order; }
     // Which values are views of which, before any is written over another.
     const ValueGroups& groups() const { return groups_; }
@@ -117,12 +109,7 @@ class MemoryPlanner {
     Result<std::optional<MemoryLayout>> lay_out_up_to(RunAhead run_ahead, int64_t most_bytes) const;
     // With a longer search where the first plan is above the limit, and some plan may be within.
     Result<MemoryLayout> lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const;
-    // For steps that nothing but these waits orders (by position, earlier ones, ascending),
-    // whatever data they take from one another; but for what waits of parts for parts say of a
-    // result that is written over an input.
-    Result<MemoryLayout> lay_out(StepWaits whole_waits,
-                                 const EndsBeforeOverwritten& ends_before_overwritten) const;
-    // The same with the arrangement of a layout that a planner with the same order made for the
+    // With the arrangement of a layout that a planner with the same order made for the
     // same `run_ahead`.
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryLayout& former) const;
 
@@ -130,9 +117,6 @@ class MemoryPlanner {
     // kParse where its offsets are not proved.
     SolvedLayout solution_of(const MemoryLayout& layout) const;
     Result<MemoryLayout> restore(RunAhead run_ahead, const SolvedLayout& solved) const;
-    Result<MemoryLayout> restore(StepWaits whole_waits,
-                                 const EndsBeforeOverwritten& ends_before_overwritten,
-                                 const SolvedLayout& solved) const;
 
   private:
     struct Unordered {};
@@ -165,11 +149,9 @@ class MemoryPlanner {
         const MemoryLayout* former = nullptr;  // null: none
         std::optional<int64_t> limit_bytes;
         int64_t most_bytes = std::numeric_limits<int64_t>::max();  // else none, without the others
-        const EndsBeforeOverwritten* ends_before_overwritten = nullptr;  // null: never
-        const SolvedLayout* solved = nullptr;                            // null: none
+        const SolvedLayout* solved = nullptr;                      // null: none
     };
     Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
-    Result<MemoryLayout> lay_out(StepWaits whole_waits, const PlanWish& wish) const;
     Result<std::optional<MemoryLayout>> lay_out_or_none(RunAhead run_ahead,
                                                         const PlanWish& wish) const;
     Result<std::optional<MemoryPlan>> plan_buffers(const MemoryLayout& layout,
@@ -180,13 +162,10 @@ class MemoryPlanner {
     std::shared_ptr<const ProvedOrder> by_moment(
         const std::shared_ptr<const ProvedOrder>& proved) const;
     StepWaits waits_in_window(int32_t distance) const;
-    void join_in_place(ValueGroups& groups,
-                       const StepOrder& proved,
-                       const EndsBeforeOverwritten* in_parts) const;
+    void join_in_place(ValueGroups& groups, const StepOrder& proved) const;
     bool may_run_in_place(const ValueGroups& groups,
                           NewestMembers& newest,
                           const StepOrder& proved,
-                          const EndsBeforeOverwritten* in_parts,
                           int32_t position,
                           int32_t input) const;
     void place_values(const ValueGroups& groups, MemoryLayout& layout) const;
