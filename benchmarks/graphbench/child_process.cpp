@@ -16,8 +16,8 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/monotonic_clock.h"
 #include "interruption.h"
-#include "machine.h"
 #include "output.h"
 
 namespace leat::bench {
@@ -132,7 +132,7 @@ void Child::obey_interruption() {
     if (interruption() == Interruption::kNone) {
         return;
     }
-    const int64_t now = now_ns();
+    const int64_t now = monotonic_ns();
     interrupted_ns_ = interrupted_ns_ == 0 ? now : interrupted_ns_;
     if (!is_terminated_ && now - interrupted_ns_ > kByItselfNs) {
         is_terminated_ = true;
@@ -169,8 +169,8 @@ ChildOutput Child::follow() {
     }
     if (interruption() != Interruption::kNone) {
         signal_all(SIGTERM);  // what the command has left behind
-        const int64_t end_ns = now_ns() + 300'000'000;
-        while (!descendants().empty() && now_ns() < end_ns) {
+        const int64_t end_ns = monotonic_ns() + 300'000'000;
+        while (!descendants().empty() && monotonic_ns() < end_ns) {
             while (::waitpid(-1, nullptr, WNOHANG) > 0) {
             }
             ::poll(nullptr, 0, 1);

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/monotonic_clock.h"
 #include "exit_codes.h"
-#include "machine.h"
 #include "output.h"
 
 namespace leat::bench {
@@ -60,7 +60,7 @@ int interruption_exit_code() {
 bool sleep_until_ns(int64_t end_ns) {
     constexpr int64_t kLookNs = 20'000'000;
     while (interruption() == Interruption::kNone) {
-        const int64_t left_ns = end_ns - now_ns();
+        const int64_t left_ns = end_ns - monotonic_ns();
         if (left_ns <= 0) {
             return true;
         }

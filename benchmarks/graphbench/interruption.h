@@ -26,7 +26,7 @@ Interruption interruption();
 // Precondition: it was.
 int interruption_exit_code();
 
-// Sleeps until now_ns() is `end_ns`; false as soon as an interruption comes.
+// Sleeps until monotonic_ns() is `end_ns`; false as soon as an interruption comes.
 bool sleep_until_ns(int64_t end_ns);
 
 // From its making on there are partial results worth keeping. One at a time.

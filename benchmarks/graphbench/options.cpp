@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/error.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "zoo/suggestion.h"
@@ -141,6 +142,23 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
         return std::nullopt;
     }
     return int64_t(*number * factor);
+}
+
+Result<std::vector<double>> parse_percentiles(const std::string& text) {
+    std::vector<double> ranks;
+    size_t begin = 0;
+    while (begin <= text.size()) {
+        size_t end = std::min(text.find(',', begin), text.size());
+        const std::string rank = text.substr(begin, end - begin);
+        const std::optional<double> number = parse_number(rank);
+        if (!number || *number > 100) {
+            return invalid_argument(
+                "--percentiles has '{}'; needed: numbers from 0 to 100 with commas between", rank);
+        }
+        ranks.push_back(*number);
+        begin = end + 1;
+    }
+    return ranks;
 }
 
 Status Options::add(const OptionInfo& option, std::string value) {

@@ -118,6 +118,9 @@ std::optional<double> parse_number(std::string_view text);
 int64_t whole_nanoseconds(double ns);
 std::optional<int64_t> parse_integer(std::string_view text);
 
+// "50,90,99.9" as numbers. Errors: invalid_argument, for a bad list or numbers outside [0, 100].
+Result<std::vector<double>> parse_percentiles(const std::string& text);
+
 // "graphbench bench --help"
 std::string help_for(const CommandInfo& command);
 std::string general_help();

@@ -5,9 +5,6 @@
 #include <cstddef>
 #include <random>
 
-#include "base/error.h"
-#include "options.h"
-
 namespace leat::bench {
 namespace {
 
@@ -189,23 +186,6 @@ Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b
     }
     set_interval(ratio, resampled);
     return ratio;
-}
-
-Result<std::vector<double>> parse_percentiles(const std::string& text) {
-    std::vector<double> ranks;
-    size_t begin = 0;
-    while (begin <= text.size()) {
-        size_t end = std::min(text.find(',', begin), text.size());
-        const std::string rank = text.substr(begin, end - begin);
-        const std::optional<double> number = parse_number(rank);
-        if (!number || *number > 100) {
-            return invalid_argument(
-                "--percentiles has '{}'; needed: numbers from 0 to 100 with commas between", rank);
-        }
-        ranks.push_back(*number);
-        begin = end + 1;
-    }
-    return ranks;
 }
 
 }  // namespace leat::bench

@@ -4,10 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
-
-#include "leat/status.h"
 
 namespace leat::bench {
 
@@ -64,8 +61,5 @@ struct Ratio {
 Ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& b);
 // Median over rounds of b[i] / a[i]. Precondition: equal sizes.
 Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b);
-
-// "50,90,99.9" as numbers. Errors: invalid_argument, for a bad list or numbers outside [0, 100].
-Result<std::vector<double>> parse_percentiles(const std::string& text);
 
 }  // namespace leat::bench

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "conformance/values.h"
 #include "graphbench/npy.h"
+#include "graphbench/options.h"
 #include "graphbench/screen.h"
 #include "graphbench/statistics.h"
 
