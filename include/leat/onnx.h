@@ -16,8 +16,9 @@ struct LoadOnnxOptions {
     // False: the file and its external data are mapped, and stay so while anything of the graph
     // lives. No weight bytes are read before somebody needs them. A mapped file must be replaced by
     // renaming, as save_onnx does. One that is overwritten in place gives other numbers; where one
-    // became shorter, reading it ends the process with SIGBUS. compile(), make_request() and save()
-    // look at the sizes first and return errors (parse); a file that shrinks later is not noticed.
+    // became shorter, reading it ends the process with SIGBUS. compile(), make_request(), save()
+    // and save_onnx() look at the sizes first and return errors (parse); a file that shrinks later
+    // is not noticed.
     // True: all of the files is read into memory now, and what happens to them afterwards does not
     // matter. A file that changes while it is read is an error (parse). The process then needs as
     // much memory as they have bytes, beside what it packs.
