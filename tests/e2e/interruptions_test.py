@@ -77,6 +77,16 @@ class Signals(Scratch):
         self.assertLess(time.monotonic() - begin, 30, "it ends, and does not measure on")
         return process.returncode, out, err
 
+    def wait_for_children(self, process, count):
+        """Until it has started so many, one after the other: all but the last one have ended."""
+        children, seen = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children"), set()
+
+        def look():
+            seen.update(children.read_text(encoding="ascii").split())
+            return len(seen) >= count
+        wait_until(look, f"it starts only {len(seen)} of {count} processes")
+        return sorted(map(int, seen))
+
     def nothing_survives(self):
         wait_until(lambda: not marked(), f"these live on: {marked()}")
 
@@ -118,17 +128,14 @@ class Signals(Scratch):
 
     def test_repeat_says_that_a_process_was_ended(self):
         process = self.start(*self.BENCH, "--repeat", "2")
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        wait_until(children.read_text, "it starts no process")
-        os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+        os.kill(self.wait_for_children(process, 1)[0], signal.SIGKILL)
         out, err = process.communicate(timeout=LIMIT_S)
         self.assertEqual((process.returncode, out), (8, ""))
         self.assertIn("process 1 of 2 was ended by signal 9", err)
 
     def test_repeat_keeps_processes_that_ended(self):
         process = self.start("bench", TINY, "--runs", "5", "--warmup", "1", "-q", "--json", "r.json", "--repeat", "100000")
-        wait_until(lambda: catches(process, signal.SIGTERM), "it never began")
-        time.sleep(2)
+        self.wait_for_children(process, 3)
         found, out, err = self.end(process, signal.SIGTERM)
         self.assertEqual(found, 143, err)
         self.assertGreater(json.loads(self.file.read_text(encoding="utf-8"))["repeat"]["processes"], 0)
@@ -150,8 +157,7 @@ class Signals(Scratch):
         self.assertEqual(self.call("bench", TINY, "--runs", "5", "-q", "--json", "base.json")[0], 0)
         process = self.start("compare", "--exec", "cat base.json", "--exec", "cat base.json", "--rounds", "1000000",
                              "--json", "r.json")
-        wait_until(lambda: catches(process, signal.SIGTERM), "it never began")
-        time.sleep(1)
+        self.wait_for_children(process, 6)
         found, out, err = self.end(process, signal.SIGTERM)
         self.assertEqual(found, 143, err)
         result = json.loads(self.file.read_text(encoding="utf-8"))
