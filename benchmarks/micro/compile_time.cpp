@@ -2,9 +2,15 @@
 //
 //   compile_time write FAMILY NODES MODEL.onnx      FAMILY: chain, fan, ladder, recurrence
 //   compile_time compile MODEL.onnx THREADS         one compile, in this process; prints JSON
+//   compile_time orders THREADS                     bytes and waits of the networks of the zoo,
+//   where
+//                                                   plans rely on all orders between steps that
+//                                                   hold, and as they do with many more steps
 //
 // user_s is CPU time of all threads in user mode from load_onnx to the end of compile, with the
-// plan. peak_kib is by how much the peak of resident memory is above what there was before.
+// plan, as the system's ticks have it: a few milliseconds more or less. cpu_s is that with what the
+// system does for it, exactly. peak_kib is by how much the peak of resident memory is above what
+// there was before.
 //
 //   chain       Neg after Neg; every one may run in place.
 //   fan         One value that half of the nodes read, and a tree that adds their results.
@@ -13,17 +19,21 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
+#include <ctime>
 #include <exception>
 #include <fstream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "leat/leat.h"
+#include "memory/step_order.h"
+#include "zoo/zoo.h"
 
 namespace leat {
 namespace {
@@ -115,6 +125,12 @@ double user_s() {
     return double(used.ru_utime.tv_sec) + double(used.ru_utime.tv_usec) / 1e6;
 }
 
+double cpu_s() {
+    timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return double(used.tv_sec) + double(used.tv_nsec) / 1e9;
+}
+
 // Of /proc/self/status: rusage would count what ran before exec.
 int64_t status_kib(std::string_view field) {
     std::ifstream status("/proc/self/status");
@@ -134,26 +150,51 @@ Status compile(const std::string& file, int threads) {
     options.threads = threads;
     const Runtime runtime(options);
     const int64_t before_kib = status_kib("VmRSS:");
+    const double cpu_before = cpu_s();
     const double start = user_s();
     LEAT_ASSIGN_OR_RETURN(const Graph graph, load_onnx(file));
     const double loaded = user_s();
     LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(graph));
     const double end = user_s();
+    const double cpu = cpu_s() - cpu_before;
+    const int64_t peak_kib = status_kib("VmHWM:") - before_kib;
     const CompileReport report = compiled.report();
     if (report.plans.size() != 1) {
         return internal_error("{} plans were made", report.plans.size()).with_needed("1");
     }
     const PlanReport& plan = report.plans.front();
-    fmt::print(R"({{"nodes": {}, "threads": {}, "user_s": {:.4f}, "load_s": {:.4f}, )"
-               R"("peak_kib": {}, "steps": {}, "arena_bytes": {}, "added_waits": {}}})"
-               "\n",
-               graph.node_count(), threads, end - start, loaded - start,
-               status_kib("VmHWM:") - before_kib, plan.step_count, plan.arena_bytes,
-               plan.added_waits);
+    fmt::print(
+        R"({{"nodes": {}, "threads": {}, "user_s": {:.4f}, "cpu_s": {:.4f}, "load_s": {:.4f}, )"
+        R"("peak_kib": {}, "steps": {}, "arena_bytes": {}, "added_waits": {}}})"
+        "\n",
+        graph.node_count(), threads, end - start, cpu, loaded - start, peak_kib, plan.step_count,
+        plan.arena_bytes, plan.added_waits);
     return {};
 }
 
-// Nothing: it is no whole number.
+PlanReport plan_of(const Graph& graph, int threads) {
+    RuntimeOptions options;
+    options.threads = threads;
+    return Runtime(options).compile(graph).value().report().plans.front();
+}
+
+Status compare_orders(int threads) {
+    fmt::print(
+        "| network | steps | bytes | waits | run ahead | bytes of many | waits | run ahead |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (const zoo::NetworkInfo& network : zoo::networks()) {
+        LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(network.name));
+        const PlanReport whole = plan_of(graph, threads);
+        const OrderLimitForTests limit(0);
+        const PlanReport many = plan_of(graph, threads);
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", network.name, whole.step_count,
+                   whole.arena_bytes, whole.added_waits, whole.run_ahead, many.arena_bytes,
+                   many.added_waits, many.run_ahead);
+    }
+    return {};
+}
+
+// -1: it is no whole number.
 int64_t number(std::string_view text) {
     int64_t value = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -167,10 +208,13 @@ int run(std::span<const char* const> words) {
         status = write(words[2], number(words[3]), words[4]);
     } else if (command == "compile" && words.size() == 4 && number(words[3]) > 0) {
         status = compile(words[2], int(number(words[3])));
+    } else if (command == "orders" && words.size() == 3 && number(words[2]) > 0) {
+        status = compare_orders(int(number(words[2])));
     } else {
         fmt::print(stderr,
                    "usage: compile_time write FAMILY NODES MODEL.onnx\n"
-                   "       compile_time compile MODEL.onnx THREADS\n");
+                   "       compile_time compile MODEL.onnx THREADS\n"
+                   "       compile_time orders THREADS\n");
         return 2;
     }
     if (!status.ok()) {

@@ -5,8 +5,9 @@
                     [--threads 1,2] [--rounds 5] [--families chain,fan,ladder,recurrence] [--limit-s 60] [--no-peer] [--json FILE]
 
 Each measurement is a process of its own; a round has one of each, and rounds follow one another, so that a disturbance meets
-all alike. Medians of user CPU seconds (all threads) and of the growth of the peak of resident memory. The exponent is the slope
-of log(user CPU) over log(nodes) from 10,000 nodes on, by least squares. --before: the program of another build, in the same
+all alike. Medians of user CPU seconds and of all CPU seconds (of all threads), and of the growth of the peak of resident memory.
+Exponents are the slopes of log(seconds) over log(nodes) from 10,000 nodes on, by least squares. User seconds are counted in the
+system's ticks, so those of 10,000 nodes are a few ticks, more or less; all CPU seconds are exact. --before: the program of another build, in the same
 rounds. What takes longer than --limit-s is stopped, and not tried again at this size or above. The peer is measured where
 Python finds onnxruntime: user CPU of InferenceSession(file) with as many threads, imports and start left out.
 """
@@ -20,7 +21,7 @@ import sys
 import tempfile
 
 PEER = """
-import resource, sys, json
+import resource, sys, json, time
 import onnxruntime
 def kib(field):
     for line in open('/proc/self/status'):
@@ -30,11 +31,14 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = int(sys.argv[2])
 options.log_severity_level = 3
 before = kib('VmRSS:')
+cpu = time.process_time()
 start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
 session = onnxruntime.InferenceSession(sys.argv[1], options, providers=['CPUExecutionProvider'])
 end = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-print(json.dumps({'user_s': end - start, 'peak_kib': kib('VmHWM:') - before}))
+print(json.dumps({'user_s': end - start, 'cpu_s': time.process_time() - cpu, 'peak_kib': kib('VmHWM:') - before}))
 """
+
+TIMES = ('user_s', 'cpu_s')
 
 
 def has_peer():
@@ -101,7 +105,8 @@ def run_rounds(own, cases, runners):
 
 
 def median(results, field):
-    return statistics.median(result[field] for result in results) if results else None
+    found = [result[field] for result in results if field in result]
+    return statistics.median(found) if found else None
 
 
 def table(own, families, runners, results):
@@ -109,25 +114,28 @@ def table(own, families, runners, results):
         return '-' if value is None else f'{value:.{digits}f}'
 
     rows = []
-    print('| graph | threads | nodes | ' + ' | '.join(f'{name} s | KiB a node' for name in runners) + ' |')
-    print('|---|---|---|' + '---|---|' * len(runners))
+    print('| graph | threads | nodes | ' + ' | '.join(f'{name} user s | CPU s | KiB a node' for name in runners) + ' |')
+    print('|---|---|---|' + '---|---|---|' * len(runners))
     for family in families:
         for threads in own.threads:
-            points = {name: [] for name in runners}
+            points = {(name, field): [] for name in runners for field in TIMES}
             for size in own.sizes:
                 cells = []
                 for name in runners:
                     found = results[name, (family, size, threads)]
-                    user_s, peak_kib = median(found, 'user_s'), median(found, 'peak_kib')
-                    if user_s is not None and size >= 10000:
-                        points[name].append((size, user_s))
-                    cells += [text(user_s, 4), text(None if peak_kib is None else peak_kib / size, 2)]
-                    rows.append({'family': family, 'threads': threads, 'nodes': size, 'runner': name, 'user_s': user_s,
+                    times = {field: median(found, field) for field in TIMES}
+                    peak_kib = median(found, 'peak_kib')
+                    for field, seconds in times.items():
+                        if seconds is not None and size >= 10000:
+                            points[name, field].append((size, seconds))
+                    cells += [text(seconds, 4) for seconds in times.values()]
+                    cells.append(text(None if peak_kib is None else peak_kib / size, 2))
+                    rows.append({'family': family, 'threads': threads, 'nodes': size, 'runner': name, **times,
                                  'peak_kib': peak_kib, 'rounds': found})
                 print(f'| {family} | {threads} | {size} | ' + ' | '.join(cells) + ' |')
             cells = []
             for name in runners:
-                cells += [text(exponent(points[name]), 2), '']
+                cells += [text(exponent(points[name, field]), 2) for field in TIMES] + ['']
             print(f'| {family} | {threads} | exponent | ' + ' | '.join(cells) + ' |', flush=True)
     return rows
 

@@ -61,7 +61,8 @@ constexpr int64_t kOrderWork = 300'000;
 
 // Never worse than the file's order, and that in each segment where nothing is gained. `max_work`
 // bounds the searches, in units of about 10 ns: each stops soon after; 0: no search. Beside that a
-// segment costs a few passes over its steps, and their number / 64 for each edge and buffer.
+// segment costs a few passes over its steps, and their number / 64 for each of its edges and
+// buffers; one of more than 8,192 steps is ordered greedily, in n log n, and never searched.
 StepSequence order_for_smallest_peak(const OrderProblem& problem, int64_t max_work = kOrderWork);
 
 // The most bytes alive during a step. `steps`: all of them, in an order that is possible.
