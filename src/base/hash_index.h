@@ -92,12 +92,15 @@ class NameTable {
     }
     size_t size() const { return entries_.size(); }
     // Null: there is no such name. Valid until one is added.
-    const T* find(std::string_view name) const { return find(name, hash_of(name)); }
+    const T* find(std::string_view name) const {
+        const uint32_t number = number_of(name, hash_of(name));
+        return number == HashIndex::kNone ? nullptr : &entries_[number].value;
+    }
     bool contains(std::string_view name) const { return find(name) != nullptr; }
     // False, and nothing is changed: the name is there.
     bool insert(std::string_view name, T value = {}) {
         const size_t hash = hash_of(name);
-        if (find(name, hash) != nullptr) {
+        if (number_of(name, hash) != HashIndex::kNone) {
             return false;
         }
         add(name, hash, std::move(value));
@@ -105,10 +108,11 @@ class NameTable {
     }
     void set(std::string_view name, T value) {
         const size_t hash = hash_of(name);
-        if (const T* own = find(name, hash); own != nullptr) {
-            *const_cast<T*>(own) = std::move(value);
-        } else {
+        const uint32_t number = number_of(name, hash);
+        if (number == HashIndex::kNone) {
             add(name, hash, std::move(value));
+        } else {
+            entries_[number].value = std::move(value);
         }
     }
 
@@ -119,10 +123,9 @@ class NameTable {
     };
 
     static size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
-    const T* find(std::string_view name, size_t hash) const {
-        const uint32_t number =
-            index_.find(hash, [&](uint32_t candidate) { return entries_[candidate].name == name; });
-        return number == HashIndex::kNone ? nullptr : &entries_[number].value;
+    uint32_t number_of(std::string_view name, size_t hash) const {
+        return index_.find(hash,
+                           [&](uint32_t candidate) { return entries_[candidate].name == name; });
     }
     void add(std::string_view name, size_t hash, T value) {
         index_.insert(hash, uint32_t(entries_.size()));

@@ -433,8 +433,8 @@ TEST(RowLoops, MergeAxesOfEqualLayout) {
     const TensorArg a = row_major_arg(DType::kFloat32, {2, 3, 4, 5}, nullptr);
     const TensorArg operands[] = {a, a};
     const cpu::RowLoops loops = cpu::make_row_loops(a, operands);
-    EXPECT_EQ(loops.rank, 1);
-    EXPECT_EQ(loops.extents[0], 120);
+    EXPECT_EQ(loops.axes.size(), 1U);
+    EXPECT_EQ(loops.axes[0].extent, 120);
 }
 
 TEST(RowLoops, FollowTheOutputsLayoutAndKeepBroadcastAxes) {
@@ -442,11 +442,11 @@ TEST(RowLoops, FollowTheOutputsLayoutAndKeepBroadcastAxes) {
     y.strides = channels_last_strides(y.shape);
     const TensorArg operands[] = {y, row_major_arg(DType::kFloat32, {3, 1, 1}, nullptr)};
     const cpu::RowLoops loops = cpu::make_row_loops(y, operands);
-    ASSERT_EQ(loops.rank, 2);
-    EXPECT_EQ(loops.extents[0], 40);  // n, h and w
-    EXPECT_EQ(loops.extents[1], 3);
-    EXPECT_EQ(loops.input_strides[0][1], 0);
-    EXPECT_EQ(loops.input_strides[1][1], 1);
+    ASSERT_EQ(loops.axes.size(), 2U);
+    EXPECT_EQ(loops.axes[0].extent, 40);  // n, h and w
+    EXPECT_EQ(loops.axes[1].extent, 3);
+    EXPECT_EQ(loops.axes[0].input_strides[1], 0);
+    EXPECT_EQ(loops.axes[1].input_strides[1], 1);
 }
 
 // ---- shape arithmetic ----
