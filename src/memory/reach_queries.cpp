@@ -19,7 +19,7 @@ struct Lane {
     int32_t last_asked = 0;  // nobody asks for steps behind this one
 
     // Lanes of about one length are followed together.
-    int length() const { return std::bit_width(uint32_t(last_asked - step)); }
+    int length() const { return int(std::bit_width(uint32_t(last_asked - step))); }
 };
 
 class ReachSearch {

@@ -171,6 +171,7 @@ TEST(InlineVector, LosesOneElement) {
 
 TEST(NameTable, IsAsAMapOfNames) {
     std::vector<std::string> names;
+    names.reserve(3000);
     for (int i = 0; i < 3000; ++i) {
         names.push_back(std::to_string(i * 7919 % 2000));
     }

@@ -142,24 +142,32 @@ TEST(OrderWithoutMatrix, BeginsAboveTheLimit) {
     EXPECT_FALSE(keeps_whole_order(8'193));
 }
 
+// Some three of the steps, at least one.
+std::vector<int32_t> some_steps(int32_t count, SplitMix& random) {
+    std::vector<int32_t> steps;
+    for (int32_t step = 0; step < count; ++step) {
+        if (random.below(count) < 3) {
+            steps.push_back(step);
+        }
+    }
+    return steps.empty() ? std::vector<int32_t>{random.below(count)} : steps;
+}
+
+bool are_all_ordered(const ReachQuery& query, const std::vector<std::vector<bool>>& reaches) {
+    return std::all_of(query.before.begin(), query.before.end(), [&](int32_t before) {
+        return std::all_of(query.after.begin(), query.after.end(),
+                           [&](int32_t after) { return reaches[size_t(before)][size_t(after)]; });
+    });
+}
+
 TEST(ReachQueries, AgreeWithStepwiseReachability) {
     SplitMix random(1);
     for (uint64_t seed = 0; seed < 60; ++seed) {
         const auto count = int32_t(2 + 5 * seed);
         const PlanningProblem problem = testing::random_problem(count, 0, seed);
         const auto reaches = testing::reachability(problem.predecessors);
-        const auto some_steps = [&] {
-            std::vector<int32_t> steps;
-            for (int32_t step = 0; step < count; ++step) {
-                if (random.next() % uint64_t(count) < 3) {
-                    steps.push_back(step);
-                }
-            }
-            return steps.empty() ? std::vector<int32_t>{int32_t(random.next() % uint64_t(count))}
-                                 : steps;
-        };
         std::vector<std::vector<int32_t>> lists(40);
-        std::generate(lists.begin(), lists.end(), some_steps);
+        std::generate(lists.begin(), lists.end(), [&] { return some_steps(count, random); });
         std::vector<ReachQuery> queries;
         for (size_t i = 0; i < 200; ++i) {
             queries.push_back(
@@ -167,13 +175,7 @@ TEST(ReachQueries, AgreeWithStepwiseReachability) {
         }
         const std::vector<bool> answers = are_ordered(problem.predecessors, queries);
         for (size_t i = 0; i < queries.size(); ++i) {
-            bool expected = true;
-            for (const int32_t before : queries[i].before) {
-                for (const int32_t after : queries[i].after) {
-                    expected = expected && reaches[size_t(before)][size_t(after)];
-                }
-            }
-            ASSERT_EQ(answers[i], expected) << seed << ": query " << i;
+            ASSERT_EQ(answers[i], are_all_ordered(queries[i], reaches)) << seed << ": query " << i;
         }
     }
 }
@@ -324,13 +326,13 @@ TEST(MemberRanges, FindWhatOverlaps) {
 TEST(MemoryPlanner, WritesOverPartsOfALargeValue) {
     constexpr int32_t kParts = 300;
     MemoryProblem problem;
-    problem.values.push_back({64 * kParts, true, false});
+    problem.values.push_back({int64_t{64} * kParts, true, false});
     problem.values.resize(2 * kParts + 2, {64, true, false});
     problem.values.back() = {64, true, true};
     problem.steps.push_back({{}, {0}, {}, {}});
     MemoryStep last{{7}, {2 * kParts + 1}, {}, {}};
     for (int32_t part = 1; part <= kParts; ++part) {
-        problem.views.push_back({part, 0, 64 * (part - 1)});
+        problem.views.push_back({part, 0, int64_t{64} * (part - 1)});
         problem.steps.push_back({{part}, {kParts + part}, {part}, {}});
         last.reads.push_back(kParts + part);
     }
@@ -341,9 +343,9 @@ TEST(MemoryPlanner, WritesOverPartsOfALargeValue) {
         const Result<MemoryLayout> layout = planner.lay_out(run_ahead);
         ASSERT_TRUE(layout.ok()) << layout.error().message();
         for (int32_t part = 1; part <= kParts; ++part) {
-            const ValuePlace& place = layout->places[size_t(kParts + part)];
+            const ValuePlace& place = layout->places[size_t(kParts) + size_t(part)];
             EXPECT_EQ(place.root == 0, part != 7) << part;
-            EXPECT_TRUE(part == 7 || place.offset_bytes == 64 * (part - 1)) << part;
+            EXPECT_TRUE(part == 7 || place.offset_bytes == int64_t{64} * (part - 1)) << part;
         }
     }
 }
@@ -414,7 +416,9 @@ OrderProblem reversed(const OrderProblem& problem) {
 
 TEST(OrderOfManySteps, GoesDepthFirstWhereThatIsLow) {
     const OrderProblem forward = fan(6'000);
-    for (const OrderProblem& problem : {forward, reversed(forward)}) {
+    const OrderProblem backward = reversed(forward);
+    for (const OrderProblem* each : {&forward, &backward}) {
+        const OrderProblem& problem = *each;
         const StepSequence found = order_for_smallest_peak(problem);
         std::vector<int32_t> sorted = found.steps;
         std::sort(sorted.begin(), sorted.end());
@@ -424,7 +428,7 @@ TEST(OrderOfManySteps, GoesDepthFirstWhereThatIsLow) {
         EXPECT_EQ(peak_bytes(problem, found.steps), found.peak_bytes);
         EXPECT_LE(found.lower_bound_bytes, found.peak_bytes);
         EXPECT_GT(peak_bytes(problem, all), 64 * 3'000);
-        EXPECT_LE(found.peak_bytes, &problem == &forward ? 64 * 20 : peak_bytes(problem, all));
+        EXPECT_LE(found.peak_bytes, each == &forward ? int64_t{64} * 20 : peak_bytes(problem, all));
     }
 }
 
