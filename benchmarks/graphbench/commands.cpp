@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "base/error.h"
 #include "device_options.h"
@@ -79,10 +81,23 @@ int check_outputs(const Options& options) {
             continue;
         }
         const std::string path = options.text(option.name);
-        const auto [other, is_first] = option_of_file.emplace(path, option.name);
+        std::error_code error;
+        // One file has many names.
+        const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+        const std::filesystem::path resolved = std::filesystem::weakly_canonical(absolute, error);
+        const auto [other, is_first] =
+            option_of_file.emplace(error || path == "-" ? path : resolved.string(), option.name);
         if (!is_first && path != "-" && path.compare(0, 5, "/dev/") != 0) {
             return usage_error(options, fmt::format("--{} and --{} both write '{}'", other->second,
                                                     option.name, path));
+        }
+        for (const std::string& spec : options.positional()) {
+            // An annotated model may replace the one that it was made of.
+            if (option.name != "annotate" &&
+                std::filesystem::equivalent(file_of(spec), path, error)) {
+                return usage_error(options, fmt::format("--{} would replace '{}', which is read",
+                                                        option.name, path));
+            }
         }
         const bool is_folder = option.name == "save" && options.command().bit == kRun;
         const Status status = is_folder ? check_writable_folder(path) : check_writable(path);

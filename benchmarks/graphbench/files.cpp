@@ -56,8 +56,11 @@ Status check_writable(const std::string& file) {
 }
 
 Status check_writable_folder(const std::string& folder) {
-    std::filesystem::path nearest = std::filesystem::absolute(folder);
     std::error_code error;
+    std::filesystem::path nearest = std::filesystem::absolute(folder, error);
+    if (error) {
+        return not_found("cannot write '{}': the current folder is gone", folder);
+    }
     while (!std::filesystem::exists(nearest, error) && nearest.has_relative_path()) {
         nearest = nearest.parent_path();
     }

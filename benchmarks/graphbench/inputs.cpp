@@ -185,6 +185,31 @@ Result<Shape> resolve_shape(const ValueInfo& info, const CompileOptions& compile
     return *shape;
 }
 
+// What is in a file against --shape and --dim. `file`: as the user may call it.
+Status check_extents(const ValueInfo& info,
+                     const Value& value,
+                     std::string_view file,
+                     const CompileOptions& compile) {
+    if (!value.is_tensor()) {
+        return {};
+    }
+    const Shape& shape = value.tensor().shape();
+    const auto given = compile.shapes.find(info.name);
+    if (given != compile.shapes.end() && given->second != shape) {
+        return invalid_argument("--shape {}={}: {} has {}", info.name, given->second.to_string(),
+                                file, shape.to_string());
+    }
+    for (size_t axis = 0; info.has_shape && axis < info.dims.size(); ++axis) {
+        const auto extent = compile.dims.find(info.dims[axis].name());
+        if (info.dims.size() == size_t(shape.rank()) && !info.dims[axis].is_fixed() &&
+            extent != compile.dims.end() && extent->second != shape[int(axis)]) {
+            return invalid_argument("--dim {}={}: input '{}' has {} in {}", extent->first,
+                                    extent->second, info.name, shape.to_string(), file);
+        }
+    }
+    return {};
+}
+
 bool parse_pattern(const std::string& text, Pattern& pattern) {
     if (text == "zeros") {
         pattern.kind = Pattern::Kind::kZeros;
@@ -278,9 +303,12 @@ class InputMaker {
         if (auto assigned = assigned_.find(info.name); assigned != assigned_.end()) {
             const std::string& text = assigned->second;
             if (!parse_pattern(text, pattern)) {
-                return load_file(text, kind_of(type));
+                LEAT_ASSIGN_OR_RETURN(Value value, load_file(text, kind_of(type)));
+                LEAT_RETURN_IF_ERROR(check_extents(info, value, text, compile_));
+                return value;
             }
         } else if (const Value* value = from_file(info.name); value != nullptr) {
+            LEAT_RETURN_IF_ERROR(check_extents(info, *value, "its file", compile_));
             return *value;
         } else if (info.name.find("mask") != std::string::npos && !is_floating(info.dtype)) {
             pattern.kind = Pattern::Kind::kOnes;  // nothing is masked
@@ -299,6 +327,14 @@ class InputMaker {
 
     static Result<Value> load_file(const std::string& file, Value::Kind kind) {
         std::filesystem::path path = file;
+        if (std::error_code error; !std::filesystem::exists(path, error)) {
+            return not_found("no file '{}', and no pattern is called so", file)
+                .with_needed("a .npy or .pb file, zeros, ones, arange or random:SEED");
+        }
+        if (path.extension() == ".npz") {
+            return unsupported("'{}' holds several arrays", file)
+                .with_needed("one array in a .npy file");
+        }
         if (path.extension() == ".npy") {
             LEAT_ASSIGN_OR_RETURN(Tensor tensor, load_npy(path));
             return Value(std::move(tensor));

@@ -100,8 +100,15 @@ Result<Tensor> load_npy(const std::filesystem::path& file) {
             .with_hint("onnx.numpy_helper.from_array(array) makes the tensor of a .pb file");
     }
     std::optional<Shape> shape = parse_shape_entry(entry(header, "shape"));
-    if (dtype == DType::kUndefined || !shape || entry(header, "fortran_order") != "False") {
-        return bad(fmt::format("header {}", header));
+    if (dtype == DType::kUndefined) {
+        return bad(
+            fmt::format("elements of type {}; needed: little-endian ones that leat has", code));
+    }
+    if (entry(header, "fortran_order") != "False") {
+        return bad("columns first; needed: rows first (numpy.ascontiguousarray)");
+    }
+    if (!shape) {
+        return bad(fmt::format("the shape {}", entry(header, "shape")));
     }
     LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, *shape));
     size_t data_begin = header_begin + header_length;

@@ -25,7 +25,8 @@ const OptionInfo* find_option(std::string_view name, uint32_t commands) {
     return nullptr;
 }
 
-Status unknown_option(std::string_view name, const CommandInfo& command) {
+// `dashes`: as they stood before the name.
+Status unknown_option(std::string_view name, std::string_view dashes, const CommandInfo& command) {
     std::vector<std::string_view> names;
     for (const OptionInfo& option : option_table()) {
         if ((option.commands & command.bit) != 0) {
@@ -36,8 +37,8 @@ Status unknown_option(std::string_view name, const CommandInfo& command) {
     std::string hint =
         closest.empty() ? std::string() : fmt::format("; did you mean --{}?", closest);
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("{} has no option --{}{} ('graphbench {} --help' lists them)",
-                              command.name, name, hint, command.name));
+                  fmt::format("{} has no option {}{}{} ('graphbench {} --help' lists them)",
+                              command.name, dashes, name, hint, command.name));
 }
 
 bool is_choice(std::string_view value, std::string_view choices) {
@@ -55,6 +56,11 @@ std::string_view without_percent(std::string_view text) {
     return !text.empty() && text.back() == '%' ? text.substr(0, text.size() - 1) : text;
 }
 
+// What a number counts, with a comma behind it; empty where that is no time.
+std::string unit_of(const OptionInfo& option) {
+    return option.values == "S" ? "seconds, " : option.values == "MS" ? "milliseconds, " : "";
+}
+
 // Empty when the value is fine, else what is needed.
 std::string what_is_needed(const OptionInfo& option, const std::string& value) {
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -69,9 +75,11 @@ std::string what_is_needed(const OptionInfo& option, const std::string& value) {
                        ? ""
                        : fmt::format("a whole number from 1 to {}", kMost);
         case OptionKind::kNumber:
-            return parse_number(value) ? "" : "a finite number, 0 or more";
+            return parse_number(value) ? "" : unit_of(option) + "a finite number, 0 or more";
         case OptionKind::kPositive:
-            return parse_number(value).value_or(0) > 0 ? "" : "a finite number above 0";
+            return parse_number(value).value_or(0) > 0
+                       ? ""
+                       : unit_of(option) + "a finite number above 0";
         case OptionKind::kPercent:
             return parse_number(without_percent(value)) ? "" : "a percentage such as 5%";
         case OptionKind::kBytes:
@@ -193,8 +201,10 @@ Status Options::read_arguments(std::vector<std::string> arguments) {
                : name == "-h" ? "help"
                               : name.substr(std::min<size_t>(2, name.size()));
         const OptionInfo* option = find_option(name, command_->bit);
-        if (option == nullptr || (argument[1] != '-' && argument.size() != 2)) {
-            return unknown_option(name, *command_);
+        const bool has_one_dash = argument[1] != '-';
+        if (option == nullptr || (has_one_dash && argument.size() != 2)) {
+            return unknown_option(has_one_dash ? argument.substr(1, equals - 1) : name,
+                                  has_one_dash ? "-" : "--", *command_);
         }
         std::string value;
         if (option->kind == OptionKind::kFlag) {
@@ -235,7 +245,7 @@ Status Options::read_config(const std::string& file) {
     for (const auto& [name, value] : json->members()) {
         const OptionInfo* option = find_option(name, kAll);
         if (option == nullptr) {
-            return unknown_option(name, *command_).with_file(file);
+            return unknown_option(name, "--", *command_).with_file(file);
         }
         if ((option->commands & command_->bit) == 0 || given(name)) {
             continue;

@@ -107,12 +107,16 @@ Result<RuntimeOptions> runtime_options(const Options& options) {
         }
         runtime.threads = int(count);
     }
-    if (std::error_code error; options.given("backend-path") &&
-                               !std::filesystem::exists(options.text("backend-path"), error)) {
-        return invalid_argument(
-            "--backend-path is '{}': {}; needed: a shared object, or a folder with some",
-            options.text("backend-path"),
-            error ? error.message() : std::string("no such file or folder"));
+    if (options.given("backend-path")) {
+        std::error_code error;
+        const auto found = std::filesystem::status(options.text("backend-path"), error);
+        if (!std::filesystem::is_regular_file(found) && !std::filesystem::is_directory(found)) {
+            return invalid_argument(
+                "--backend-path is '{}': {}; needed: a shared object, or a folder with some",
+                options.text("backend-path"),
+                std::filesystem::exists(found) ? "a device, pipe or socket"
+                                               : "no such file or folder");
+        }
     }
     runtime.backend_path = backend_path(options);
     LEAT_RETURN_IF_ERROR(read_backend_settings(options, runtime));

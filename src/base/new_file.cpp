@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -53,6 +54,26 @@ Result<fs::path> end_of_links(fs::path path) {
     }
     errno = ELOOP;
     return cannot("create the file");
+}
+
+// The descriptor of this process that the path names: /dev/stdout, /dev/fd/3, links to them; -1: it
+// names none.
+int own_descriptor(fs::path path) {
+    std::error_code error;
+    for (int links = 0; links < kMostLinks && !error; ++links) {
+        const std::string name = path.filename().string();
+        int number = -1;
+        const auto [stop, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+        const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+        std::error_code other;
+        if (fault == std::errc() && stop == name.data() + name.size() && number >= 0 &&
+            fs::equivalent(folder, "/proc/self/fd", other)) {
+            return number;
+        }
+        const fs::path next = fs::read_symlink(path, error);
+        path = path.parent_path() / next;
+    }
+    return -1;
 }
 
 const char* name_of_kind(mode_t mode) {
@@ -129,13 +150,19 @@ NewFile::~NewFile() {
 }
 
 Status NewFile::open(const fs::path& target, uint64_t number) {
+    // What is open already goes on where it is: it may be a log that others write to, too.
+    if (const int own = own_descriptor(target); own >= 0) {
+        descriptor_ = Descriptor(::fcntl(own, F_DUPFD_CLOEXEC, 0));
+        guard_.emplace();
+        return descriptor_.is_open() ? Status() : cannot("write into it");
+    }
     struct stat found = {};
     const bool is_there = ::stat(target.c_str(), &found) == 0;
     if (is_there && !S_ISREG(found.st_mode)) {
         return open_in_place(target, found.st_mode);
     }
     LEAT_ASSIGN_OR_RETURN(const fs::path file, end_of_links(target));
-    // Links of /proc lead to open files, and only say what their names were.
+    // Links of /proc lead to open files of others, and only say what their names were.
     struct stat named = {};
     if (is_there && ::lstat(file.c_str(), &named) != 0) {
         return invalid_argument("cannot replace the file: it has no name any more")

@@ -8,9 +8,9 @@
 //
 // A symbolic link stays, and the file that it leads to is replaced, in that one's folder. The new
 // file gets the permissions of the one that it replaces, and its owner as far as the system allows.
-// Devices of characters and pipes are written into as they are: there is nothing to rename, and
-// what was written before an error stays. Other things (folders, disks, sockets, pipes that nobody
-// reads) are errors.
+// Devices of characters, pipes, and what this process has open already (/dev/stdout, /dev/fd/3) are
+// written into as they are: there is nothing to rename, and what was written before an error stays.
+// Other things (folders, disks, sockets, pipes that nobody reads) are errors.
 #pragma once
 
 #include <signal.h>

@@ -19,7 +19,7 @@ using SharedObject = std::unique_ptr<void, SharedObjectCloser>;
 // dynamic linker alone would look for it in its own folders.
 // Errors: not_found (no such file, or the linker's reason why it cannot be loaded),
 // invalid_argument (an empty name, a folder, a pipe or a device: opening a pipe would wait for
-// whoever writes it).
+// whoever writes it), parse (it is shorter than its headers say).
 Result<SharedObject> open_shared_object(const std::string& file);
 
 }  // namespace leat

@@ -40,6 +40,24 @@ struct Found {
     fs::path resolved;  // no part of it is a link
 };
 
+// Both places that were looked at, and where a link leads: a cache may lack the file at its end.
+Status missing(const ExternalFolders& folders,
+               std::string_view location,
+               const fs::path& name,
+               const std::error_code& error) {
+    std::error_code ignored;
+    std::string found = fmt::format("{}: {}", name.string(), error.message());
+    if (fs::is_symlink(name, ignored)) {
+        found = fmt::format("{} is a link to {}: {}", name.string(),
+                            fs::read_symlink(name, ignored).string(), error.message());
+    } else if (!folders.target.empty() && !fs::equivalent(folders.target, folders.named, ignored)) {
+        found += fmt::format("; nor is it in {}, where the model is", folders.target.string());
+    }
+    return not_found("cannot open the external data '{}'", location)
+        .with_found(std::move(found))
+        .with_hint("external data files belong beside the model");
+}
+
 // Beside the name of the model, else beside the model's target.
 Result<Found> find_file(const ExternalFolders& folders, std::string_view location) {
     std::error_code error;
@@ -53,9 +71,7 @@ Result<Found> find_file(const ExternalFolders& folders, std::string_view locatio
         }
     }
     if (error) {
-        return not_found("cannot open the external data '{}'", location)
-            .with_found(fmt::format("{}: {}", found.name.string(), error.message()))
-            .with_hint("external data files belong beside the model");
+        return missing(folders, location, found.name, error);
     }
     return found;
 }
@@ -64,16 +80,26 @@ bool is_inside(const fs::path& folder, const fs::path& resolved) {
     return *resolved.lexically_relative(folder).begin() != "..";
 }
 
-// Opens the file part by part, and no link: what became one since its path was resolved leads
-// nowhere. Not open: something of it is a link, or cannot be read.
-Descriptor open_inside(const fs::path& folder, const fs::path& relative) {
-    Descriptor current(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (auto part = relative.begin(); part != relative.end() && current.is_open();) {
+// The path leads to the open file.
+bool is_file(const fs::path& path, int descriptor) {
+    struct stat named = {};
+    struct stat opened = {};
+    return ::stat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 &&
+           named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+// Opens a resolved path part by part, and no link: what became one meanwhile leads nowhere. Not
+// open: some part of it is a link, or cannot be read.
+Descriptor open_resolved(const fs::path& resolved) {
+    const fs::path parts = resolved.relative_path();
+    // O_PATH: who may pass through a folder need not be allowed to list it.
+    Descriptor current(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (auto part = parts.begin(); part != parts.end() && current.is_open();) {
         const fs::path& name = *part++;
         // O_NONBLOCK: opening a pipe that nobody writes must not hang.
-        const int kind = part != relative.end() ? O_DIRECTORY : O_NONBLOCK;
-        current = Descriptor(
-            ::openat(current.value(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
+        const int kind = part != parts.end() ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK;
+        current =
+            Descriptor(::openat(current.value(), name.c_str(), O_CLOEXEC | O_NOFOLLOW | kind));
     }
     return current;
 }
@@ -93,19 +119,25 @@ Result<int64_t> parse_count(const StringPair& entry) {
 }  // namespace
 
 Result<ExternalFolders> external_folders(const fs::path& model,
+                                         int descriptor,
                                          const std::vector<std::string>& roots) {
     ExternalFolders folders;
     std::error_code error;
     folders.named = model.has_parent_path() ? model.parent_path() : fs::path(".");
-    if (fs::path resolved = fs::canonical(folders.named, error); !error) {
+    if (fs::path resolved = fs::canonical(folders.named, error);
+        !error && is_file(resolved / model.filename(), descriptor)) {
         folders.allowed.push_back(std::move(resolved));
     }
     // Not of what has no name any more: a model may be read from a descriptor (/dev/fd/3).
-    if (const fs::path target = fs::canonical(model, error); !error) {
+    if (const fs::path target = fs::canonical(model, error);
+        !error && is_file(target, descriptor)) {
         folders.target = target.parent_path();
         folders.allowed.push_back(folders.target);
     }
     for (const std::string& root : roots) {
+        if (root.empty()) {
+            return invalid_argument("a folder of LoadOnnxOptions::external_roots has no name");
+        }
         fs::path resolved = fs::canonical(root, error);
         if (error) {
             return not_found("a folder of LoadOnnxOptions::external_roots cannot be used: {}",
@@ -134,10 +166,10 @@ Result<const MappedFile*> ExternalData::open(std::string_view location) {
         return escapes(location, "it is a link that leads out of the model's folder")
             .with_found(fmt::format("'{}', which leads to {}", location, found.resolved.string()))
             .with_hint(
-                "copy the file beside the model, or allow its folder by "
+                "copy the file beside the model; a program may allow its folder by "
                 "LoadOnnxOptions::external_roots");
     }
-    const Descriptor descriptor = open_inside(*folder, found.resolved.lexically_relative(*folder));
+    const Descriptor descriptor = open_resolved(found.resolved);
     if (!descriptor.is_open()) {
         return not_found("cannot open the external data '{}'", location)
             .with_found(fmt::format("no readable file {}", found.resolved.string()))

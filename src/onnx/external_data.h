@@ -25,8 +25,10 @@ struct ExternalFolders {
     std::vector<std::filesystem::path> allowed;
 };
 
-// not_found: a root does not exist. invalid_argument: a root is no folder.
+// `descriptor`: of the model's file, which may have another name by now: a folder counts only where
+// it still has that file. not_found: a root does not exist. invalid_argument: a root is no folder.
 Result<ExternalFolders> external_folders(const std::filesystem::path& model,
+                                         int descriptor,
                                          const std::vector<std::string>& roots);
 
 class ExternalData {

@@ -47,7 +47,7 @@ Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file
         return Status(parsed).with_hint(kNotOnnx);
     }
     LEAT_ASSIGN_OR_RETURN(onnx::ExternalFolders folders,
-                          onnx::external_folders(file, options.external_roots));
+                          onnx::external_folders(file, descriptor.value(), options.external_roots));
     onnx::ExternalData external(std::move(folders), access);
     const onnx::Source source{mapped.owner(), &external};
     return onnx::import_model(model, source, file.string(), operators);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/find_plugin.h"
@@ -97,6 +98,21 @@ TEST(SharedObject, ANameWithoutASlashIsInTheCurrentFolder) {
     EXPECT_TRUE(plugin.ok()) << plugin.error().message();
     EXPECT_THAT(libraries_name.error().message(),
                 AllOf(HasSubstr("libc.so.6"), HasSubstr("No such file")));
+}
+
+// A copy that did not end, as long as its headers or longer.
+TEST(SharedObject, ThatIsCutShortIsAnError) {
+    std::ifstream whole(null_folder() + "/leat_null.so", std::ios::binary);
+    const std::string contents{std::istreambuf_iterator<char>(whole), {}};
+    ASSERT_GT(contents.size(), 4096U);
+    const std::string file = ::testing::TempDir() + "/leat_cut_short.so";
+    for (const size_t bytes : {size_t{64}, size_t{100}, size_t{1000}, size_t{4096}}) {
+        std::ofstream(file, std::ios::binary).write(contents.data(), std::streamsize(bytes));
+        EXPECT_FALSE(open_shared_object(file).ok()) << bytes;
+    }
+    EXPECT_THAT(open_shared_object(file).error().message(),
+                AllOf(HasSubstr("cut short"), HasSubstr("found 4096 bytes")));
+    std::filesystem::remove(file);
 }
 
 // Opening a pipe would wait for whoever writes it.

@@ -120,6 +120,12 @@ def write_files(folder, shell):
               data(5, tensor([1], bytes(4), "c"))))
     (folder / "text.npy").write_bytes(npy("<U5", bytes(20)))
     (folder / "objects.npy").write_bytes(npy("|O", bytes(8)))
+    (folder / "one.npy").write_bytes(npy("<f4", bytes(4)))
+    (folder / "big.npy").write_bytes(npy(">f4", bytes(4)))
+    (folder / "one.npz").write_bytes(b"PK")
+    (folder / "cut.so").write_bytes(b"\x7fELF" + bytes([2, 1, 1]) + bytes(9) + (3).to_bytes(2, "little") + (62).to_bytes(2, "little")
+                                    + bytes(12) + (64).to_bytes(8, "little") + bytes(14) + (56).to_bytes(2, "little")
+                                    + (1).to_bytes(2, "little") + bytes(6))
     (folder / "plan.csv").write_text("id,lower,upper,size\na,0,20,10\nb,10,30,20\nc,20,40,10\n", encoding="utf-8")
     for name, text in (("bad", '{"runs": "x"}'), ("typo", '{"rusn": 3}'), ("broken", "{"), ("array", "[]"),
                        ("odd", '{"runs": null}'), ("flag", '{"quiet": "no"}'),

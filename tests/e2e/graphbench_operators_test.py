@@ -15,7 +15,7 @@ import tempfile
 import threading
 import unittest
 
-GRAPHBENCH, OPERATORS = sys.argv[1:3]
+GRAPHBENCH, OPERATORS = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:3])
 
 
 def varint(value):

@@ -227,17 +227,23 @@ TEST_F(LinkedFiles, GoThroughLinksOfFolders) {
     expect_links();
 }
 
-// As links to open files in /proc do, whose text only was a name.
-TEST_F(LinkedFiles, ThatLeadToAFileWithoutANameAreErrors) {
-    const fs::path gone = folder_.path() / "gone";
-    ASSERT_TRUE(write(gone, "old").ok());
-    const Descriptor open(::open(gone.c_str(), O_RDWR | O_CLOEXEC));
+// /dev/stdout may be a log that others write to, too.
+TEST_F(LinkedFiles, ThatLeadToWhatIsOpenAreWrittenInto) {
+    const fs::path log = folder_.path() / "log";
+    ASSERT_TRUE(write(log, "old ").ok());
+    const Descriptor open(::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     ASSERT_TRUE(open.is_open());
-    fs::remove(gone);
     const auto before = file_count_in(folder_.path());
-    EXPECT_THAT(write("/proc/self/fd/" + std::to_string(open.value()), "new").message(),
-                HasSubstr("no name any more"));
-    EXPECT_EQ(file_count_in(folder_.path()), before);
+    const fs::path name = "/proc/self/fd/" + std::to_string(open.value());
+    EXPECT_TRUE(write(name, "new").ok());
+    EXPECT_EQ(contents_of(log), "old new");
+    fs::create_symlink(name, folder_.path() / "link");
+    EXPECT_TRUE(write(folder_.path() / "link", " again").ok());
+    EXPECT_EQ(contents_of(log), "old new again");
+    EXPECT_EQ(file_count_in(folder_.path()), before + 1);
+    const Descriptor to_read(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_FALSE(write("/proc/self/fd/" + std::to_string(to_read.value()), "no").ok());
+    EXPECT_EQ(contents_of(log), "old new again");
 }
 
 TEST_F(LinkedFiles, ThatLeadInACircleAreErrors) {

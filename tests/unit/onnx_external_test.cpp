@@ -131,6 +131,11 @@ TEST(OnnxExternalData, ACacheOfLinksLoads) {
     std::filesystem::current_path(before);
     EXPECT_EQ(from_inside, "no error");
     std::filesystem::create_directory_symlink("snapshots/a", cache.path() / "latest");
+    // What is not there yet.
+    std::filesystem::rename(cache.path() / "blobs/2", cache.path() / "blobs/2.incomplete");
+    EXPECT_THAT(error_of(load_onnx(cache.model().string())),
+                AllOf(HasSubstr("w.bin is a link to ../../../blobs/2"), HasSubstr("No such file")));
+    std::filesystem::rename(cache.path() / "blobs/2.incomplete", cache.path() / "blobs/2");
     EXPECT_EQ(error_of(load_onnx((cache.path() / "latest/onnx/model.onnx").string())), "no error");
 }
 
@@ -164,6 +169,7 @@ TEST(OnnxExternalData, LinksMayLeadToFoldersThatTheCallerAllows) {
     EXPECT_THAT(load_with("/usr"), HasSubstr("leads out of"));
     EXPECT_THAT(load_with("/no/such/folder"), HasSubstr("'/no/such/folder'"));
     EXPECT_THAT(load_with(weights.string()), HasSubstr("no folder"));
+    EXPECT_THAT(load_with(""), HasSubstr("has no name"));
     // Roots are no places to look at: locations still may not leave the folder by themselves.
     const auto absolute = folder.write("a.onnx", model_bytes(external_model(weights, "0", "8")));
     EXPECT_THAT(error_of(load_onnx(absolute.string(), {.external_roots = {store.path().string()}})),

@@ -4,8 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <string>
+#include <system_error>
 
 #include "topology/topology_sources.h"
 
@@ -21,9 +26,26 @@ bool has_core_kinds() {
            ::access("/sys/devices/system/cpu/cpu0/cpu_capacity", F_OK) == 0;
 }
 
-// What hwloc looks for first; without it, it finds nothing under /sys, and says so on stderr.
+// What hwloc looks for first. Without any of these it finds no CPUs under /sys, and says so on
+// stderr; where there is a folder of nodes without a node, it aborts.
 bool has_cpu_folder() {
-    return ::access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0;
+    constexpr const char* kNames[] = {"package_cpus", "core_cpus", "core_siblings",
+                                      "thread_siblings"};
+    const bool has_cpus = std::any_of(std::begin(kNames), std::end(kNames), [](const char* name) {
+        const std::string file = std::string("/sys/devices/system/cpu/cpu0/topology/") + name;
+        return ::access(file.c_str(), R_OK) == 0;
+    });
+    std::error_code error;
+    const std::filesystem::path nodes = "/sys/devices/system/node";
+    const std::filesystem::directory_iterator entries(nodes, error);
+    const bool has_nodes = error
+                               ? !std::filesystem::exists(nodes, error)
+                               : std::any_of(begin(entries), end(entries), [](const auto& entry) {
+                                     const std::string name = entry.path().filename().string();
+                                     return name.size() > 4 && name.compare(0, 4, "node") == 0 &&
+                                            std::isdigit(static_cast<unsigned char>(name[4])) != 0;
+                                 });
+    return has_cpus && has_nodes;
 }
 
 void leave_out(hwloc_topology_t topology, const char* component) {

@@ -1,6 +1,7 @@
 // The contract suite on any backend:
 //   run_contract FILE.so [--need CHECK]...
-// A line for each check; 1 if one fails, or if one that is needed does not pass.
+// A line for each check; 1 if one fails, or if one that is needed does not pass; 2 if the file is
+// no backend.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/plugin/loaded_plugin.h"
 #include "contract/contract.h"
 
 namespace leat::contract {
@@ -46,18 +48,30 @@ bool run_all(const Target& target, std::vector<std::string> needed) {
     return counts[2] == 0 && needed.empty();
 }
 
+int usage() {
+    fmt::print(stderr, "usage: run_contract FILE.so [--need CHECK]...\n");
+    return 2;
+}
+
 int run(const std::vector<std::string>& args) {
     Target target;
     std::vector<std::string> needed;
     for (size_t i = 0; i < args.size(); ++i) {
         if (args[i] == "--need" && i + 1 < args.size()) {
             needed.push_back(args[++i]);
-        } else {
+        } else if (target.file.empty() && args[i].compare(0, 1, "-") != 0) {
             target.file = args[i];
+        } else {
+            return usage();
         }
     }
     if (target.file.empty()) {
-        fmt::print(stderr, "usage: run_contract FILE.so [--need CHECK]...\n");
+        return usage();
+    }
+    // Said once, and not by each check.
+    const HostServices services;
+    if (const auto plugin = LoadedPlugin::open(target.file, services); !plugin.ok()) {
+        fmt::print(stderr, "{}\n", plugin.error().message());
         return 2;
     }
     return run_all(target, std::move(needed)) ? 0 : 1;
