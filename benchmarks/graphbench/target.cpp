@@ -86,7 +86,8 @@ Status read_backend_settings(const Options& options, RuntimeOptions& runtime) {
     for (const std::string& text : options.list("backend-setting")) {
         const auto [name, value] = split_assignment(text);
         const size_t dot = name.find('.');
-        if (dot == std::string::npos || dot == 0 || dot + 1 == name.size() || value.empty()) {
+        const bool has_value = text.find('=') != std::string::npos;  // an empty one is one
+        if (dot == std::string::npos || dot == 0 || dot + 1 == name.size() || !has_value) {
             return invalid_argument("--backend-setting is '{}'; needed: BACKEND.NAME=VALUE", text);
         }
         runtime.backend_settings[name.substr(0, dot)][name.substr(dot + 1)] = value;

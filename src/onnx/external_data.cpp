@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -80,8 +82,8 @@ bool is_inside(const fs::path& folder, const fs::path& resolved) {
     return *resolved.lexically_relative(folder).begin() != "..";
 }
 
-// The path leads to the open file.
-bool is_file(const fs::path& path, int descriptor) {
+// The path leads to what is open.
+bool leads_to(const fs::path& path, int descriptor) {
     struct stat named = {};
     struct stat opened = {};
     return ::stat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 &&
@@ -118,19 +120,38 @@ Result<int64_t> parse_count(const StringPair& entry) {
 
 }  // namespace
 
+Result<OpenModel> open_model(const fs::path& model) {
+    const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+    OpenModel opened;
+    opened.folder = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const fs::path name = model.filename();
+    if (!opened.folder.is_open() || name.empty()) {
+        LEAT_ASSIGN_OR_RETURN(opened.file, open_to_read(model));
+        return opened;
+    }
+    // O_NONBLOCK: opening a pipe that nobody writes must not hang.
+    opened.file = Descriptor(
+        ::openat(opened.folder.value(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!opened.file.is_open()) {
+        return not_found("cannot open the file: {}", std::strerror(errno))
+            .with_file(model.string());
+    }
+    return opened;
+}
+
 Result<ExternalFolders> external_folders(const fs::path& model,
-                                         int descriptor,
+                                         const OpenModel& opened,
                                          const std::vector<std::string>& roots) {
     ExternalFolders folders;
     std::error_code error;
     folders.named = model.has_parent_path() ? model.parent_path() : fs::path(".");
     if (fs::path resolved = fs::canonical(folders.named, error);
-        !error && is_file(resolved / model.filename(), descriptor)) {
+        !error && leads_to(resolved, opened.folder.value())) {
         folders.allowed.push_back(std::move(resolved));
     }
     // Not of what has no name any more: a model may be read from a descriptor (/dev/fd/3).
     if (const fs::path target = fs::canonical(model, error);
-        !error && is_file(target, descriptor)) {
+        !error && leads_to(target, opened.file.value())) {
         folders.target = target.parent_path();
         folders.allowed.push_back(folders.target);
     }

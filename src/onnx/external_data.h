@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/mapped_file.h"
 #include "onnx/proto.h"
 
@@ -25,10 +26,19 @@ struct ExternalFolders {
     std::vector<std::filesystem::path> allowed;
 };
 
-// `descriptor`: of the model's file, which may have another name by now: a folder counts only where
-// it still has that file. not_found: a root does not exist. invalid_argument: a root is no folder.
+// A model's file and the folder that it was opened in. Names may lead elsewhere by now.
+struct OpenModel {
+    Descriptor folder;
+    Descriptor file;
+};
+
+// not_found: it cannot be opened.
+Result<OpenModel> open_model(const std::filesystem::path& model);
+
+// A folder counts only where its path still leads to the one that `opened` tells of.
+// not_found: a root does not exist. invalid_argument: a root is no folder.
 Result<ExternalFolders> external_folders(const std::filesystem::path& model,
-                                         int descriptor,
+                                         const OpenModel& opened,
                                          const std::vector<std::string>& roots);
 
 class ExternalData {

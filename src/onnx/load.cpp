@@ -29,7 +29,8 @@ Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file
                                                const OperatorSource* operators,
                                                const LoadOnnxOptions& options) {
     const FileAccess access = access_of(options);
-    LEAT_ASSIGN_OR_RETURN(const Descriptor descriptor, open_to_read(file));
+    LEAT_ASSIGN_OR_RETURN(const onnx::OpenModel opened, onnx::open_model(file));
+    const Descriptor& descriptor = opened.file;
     LEAT_ASSIGN_OR_RETURN(const MappedFile mapped,
                           MappedFile::map(descriptor.value(), file.string(), access));
     if (mapped.bytes().empty()) {
@@ -47,7 +48,7 @@ Result<std::unique_ptr<GraphData>> import_file(const std::filesystem::path& file
         return Status(parsed).with_hint(kNotOnnx);
     }
     LEAT_ASSIGN_OR_RETURN(onnx::ExternalFolders folders,
-                          onnx::external_folders(file, descriptor.value(), options.external_roots));
+                          onnx::external_folders(file, opened, options.external_roots));
     onnx::ExternalData external(std::move(folders), access);
     const onnx::Source source{mapped.owner(), &external};
     return onnx::import_model(model, source, file.string(), operators);
