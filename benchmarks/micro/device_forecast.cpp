@@ -124,6 +124,7 @@ double ratio_of(const Folders& folders, const std::string& name, const Graph& gr
     const CompiledGraph compiled = compiled_by(runtime, graph);
     Request request = request_of(compiled);
     std::vector<double> times_ns;
+    times_ns.reserve(kRuns);
     for (int run = 0; run < kRuns; ++run) {
         times_ns.push_back(timed_ns(request));
     }

@@ -70,7 +70,7 @@ double annealed_ns(const PlacementProblem& problem, double seconds) {
         portfolio.balance({int32_t(width), int64_t{50} * model->tasks,
                            portfolio.mean_cost_ns() * (0.05 + random.unit())});
     }
-    LocalSearch search(*model, 1);
+    SequenceSearch search(*model, 1);
     search.start_from(portfolio.starts().front().sequence);
     constexpr double kFirstMargins[] = {0.3, 0.1, 0.03, 0.01};
     for (const double first_margin : kFirstMargins) {

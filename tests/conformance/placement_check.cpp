@@ -134,7 +134,7 @@ std::string run_requests(const CompiledGraph& compiled,
 
 // Against the bits of the serial run, in a Runtime that nothing is left of afterwards.
 std::string run_concurrently(const PlacementCheck& check,
-                             CompileOptions options,
+                             const CompileOptions& options,
                              const Computed& serial) {
     const Runtime runtime(runtime_options(check.settings));
     {

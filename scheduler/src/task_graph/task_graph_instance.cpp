@@ -285,7 +285,7 @@ void GraphInstance::end() {
 
 namespace {
 
-Status moved_from() {
+Status instance_moved_from() {
     return invalid_argument("an instance that was moved from");
 }
 
@@ -293,7 +293,7 @@ Status moved_from() {
 
 Status GraphInstance::check_node(const NodeRef& node) const {
     if (data_ == nullptr) {
-        return moved_from();
+        return instance_moved_from();
     }
     if (node.graph_ == &data_->graph()) {
         return {};
@@ -327,7 +327,7 @@ const void* GraphInstance::find_result(const NodeRef& node) const {
 Status GraphInstance::run(Executor& executor, const RunControl& control) {
     return catch_bad_alloc("run a task graph", [&]() -> Status {
         if (data_ == nullptr) {
-            return moved_from();
+            return instance_moved_from();
         }
         const detail::UseScope turn = detail::UseScope::run(data_->use());
         return turn ? data_->run(executor, control) : detail::busy();
@@ -337,7 +337,7 @@ GraphRun GraphInstance::start(Executor& executor, const RunControl& control) {
     std::shared_ptr<detail::InstanceData> data = data_;
     Result<int64_t> number = catch_bad_alloc("start a task graph", [&]() -> Result<int64_t> {
         if (data == nullptr) {
-            return moved_from();
+            return instance_moved_from();
         }
         detail::UseScope turn = detail::UseScope::run(data->use());
         if (!turn) {
