@@ -10,18 +10,6 @@ namespace {
 
 using lowered::LoweredStep;
 
-FusedGroup product_alone(const StepUses& uses, int32_t index) {
-    const LoweredStep& step = uses.step(index);
-    const NodeData& node = uses.node_of(index);
-    FusedGroup group;
-    group.steps = {index};
-    group.anchor = index;
-    group.anchor_inputs.assign(step.inputs.begin(), step.inputs.end());
-    group.reads = operands_of(node.inputs, step.inputs);
-    group.results = operands_of(node.outputs, step.outputs);
-    return group;
-}
-
 GroupOperand in_place(ValueId value, const TensorArg& arg, const MovedViews& views) {
     GroupOperand operand{value, arg};
     if (const StridedView* view = views.view_of(value)) {
@@ -58,7 +46,7 @@ bool is_softmax_of_rows(const StepUses& uses, int32_t index) {
 std::optional<AttentionGroup> scores_from(const StepUses& uses, int32_t first) {
     constexpr size_t kMaxSteps = 16;
     GroupBuilder builder(uses);
-    builder.add_anchor(product_alone(uses, first));
+    builder.add_anchor(step_alone(uses.node_of(first), uses.step(first), first));
     while (builder.steps().size() < kMaxSteps && builder.fits()) {
         const int32_t next = builder.next_reader();
         if (next < 0) {

@@ -18,14 +18,7 @@ constexpr size_t kMaxSteps = 64;
 
 FusedGroup alone(const GraphData& graph, const LoweredGraph& lowered, int32_t index) {
     const LoweredStep& step = lowered.steps[size_t(index)];
-    const NodeData& node = graph.node(step.node);
-    FusedGroup group;
-    group.steps = {index};
-    group.anchor = index;
-    group.anchor_inputs.assign(step.inputs.begin(), step.inputs.end());
-    group.reads = operands_of(node.inputs, step.inputs);
-    group.results = operands_of(node.outputs, step.outputs);
-    return group;
+    return step_alone(graph.node(step.node), step, index);
 }
 
 class GroupFinder {

@@ -78,6 +78,16 @@ std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
     return operands;
 }
 
+FusedGroup step_alone(const NodeData& node, const LoweredStep& step, int32_t index) {
+    FusedGroup group;
+    group.steps = {index};
+    group.anchor = index;
+    group.anchor_inputs.assign(step.inputs.begin(), step.inputs.end());
+    group.reads = operands_of(node.inputs, step.inputs);
+    group.results = operands_of(node.outputs, step.outputs);
+    return group;
+}
+
 void GroupBuilder::add(int32_t index) {
     const LoweredStep& step = uses_.step(index);
     const NodeData& node = uses_.node_of(index);

@@ -18,6 +18,9 @@ bool has_prologues(const NodeData& node, const lowered::LoweredStep& step);
 std::vector<GroupOperand> operands_of(const std::vector<ValueId>& values,
                                       std::span<const TensorArg> args);
 
+// A group of one step. `index`: of the step.
+FusedGroup step_alone(const NodeData& node, const lowered::LoweredStep& step, int32_t index);
+
 class GroupBuilder {
   public:
     explicit GroupBuilder(const StepUses& uses) : uses_(uses) {}
