@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/status.h"
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 
 namespace leat::bench {
 

@@ -16,9 +16,9 @@
 #include "leat/scheduler/thread_binding.h"
 #include "leat/scheduler/topology.h"
 #include "machine.h"
-#include "memory/memory_domains.h"
-#include "memory/page_placement.h"
-#include "memory/slab.h"
+#include "memory/domains/memory_domains.h"
+#include "memory/domains/page_placement.h"
+#include "memory/domains/slab.h"
 
 namespace leat::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "exit_codes.h"
 #include "files.h"
 #include "lifetime_file.h"
-#include "memory/interval_packing.h"
+#include "memory/offsets/interval_packing.h"
 #include "output.h"
 
 namespace leat::bench {

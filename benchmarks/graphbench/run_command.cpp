@@ -16,7 +16,7 @@
 #include "interruption.h"
 #include "output.h"
 #include "result.h"
-#include "runtime/compiled_file.h"
+#include "saved/compiled_file.h"
 #include "screen.h"
 #include "session.h"
 #include "target_names.h"

@@ -16,7 +16,7 @@
 #include "interruption.h"
 #include "machine.h"
 #include "output.h"
-#include "runtime/compiled_file.h"
+#include "saved/compiled_file.h"
 #include "sweep.h"
 #include "target_names.h"
 #include "zoo/zoo.h"

@@ -32,7 +32,7 @@
 
 #include "base/error.h"
 #include "leat/leat.h"
-#include "memory/step_order.h"
+#include "memory/order/step_order.h"
 #include "zoo/zoo.h"
 
 namespace leat {

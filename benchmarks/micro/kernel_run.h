@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 
 namespace leat::micro {
 

@@ -29,16 +29,16 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/round_up.h"
+#include "compile/mapped_copies.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
 #include "leat/scheduler/machine_topology.h"
 #include "leat/scheduler/thread_binding.h"
 #include "leat/scheduler/topology.h"
-#include "memory/memory_domains.h"
-#include "memory/slab.h"
-#include "runtime/compiled_file.h"
-#include "runtime/compiled_record.h"
-#include "runtime/mapped_copies.h"
+#include "memory/domains/memory_domains.h"
+#include "memory/domains/slab.h"
+#include "saved/compiled_file.h"
+#include "saved/compiled_record.h"
 
 namespace leat {
 namespace {

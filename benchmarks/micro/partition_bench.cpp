@@ -23,9 +23,9 @@
 #include "partition/partition.h"
 #include "partition/split/operator_split.h"
 #include "passes/pipeline.h"
-#include "runtime/assumed_shapes.h"
-#include "runtime/cost_placement.h"
-#include "runtime/operator_division.h"
+#include "place/assumed_shapes.h"
+#include "place/cost_placement.h"
+#include "place/division/operator_division.h"
 
 namespace leat::micro {
 namespace {

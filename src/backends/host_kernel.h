@@ -14,7 +14,7 @@
 
 namespace leat {
 
-class PlacedWeights;  // memory/weight_store.h, for those that pack
+class PlacedWeights;  // memory/domains/weight_store.h, for those that pack
 
 // What a kernel has for one instance of a plan, beside scratch: memory of a device, for example.
 class KernelState {

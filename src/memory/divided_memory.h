@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "memory/slab.h"
-#include "memory/slab_pool.h"
+#include "memory/domains/slab.h"
+#include "memory/domains/slab_pool.h"
 
 namespace leat {
 

@@ -23,13 +23,13 @@
 
 #include "base/number_order.h"
 #include "leat/status.h"
-#include "memory/hazards.h"
 #include "memory/memory_problem.h"
-#include "memory/order_search.h"
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
+#include "memory/order/hazards.h"
+#include "memory/order/order_search.h"
+#include "memory/order/step_order.h"
 #include "memory/solved_layout.h"
 #include "memory/step_moments.h"
-#include "memory/step_order.h"
 #include "memory/value_groups.h"
 
 namespace leat {

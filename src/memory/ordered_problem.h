@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/inline_vector.h"
-#include "memory/hazards.h"
 #include "memory/memory_problem.h"
-#include "memory/order_search.h"
+#include "memory/order/hazards.h"
+#include "memory/order/order_search.h"
 #include "memory/step_moments.h"
 #include "memory/value_groups.h"
 

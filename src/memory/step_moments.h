@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "memory/step_order.h"
+#include "memory/order/step_order.h"
 
 namespace leat {
 

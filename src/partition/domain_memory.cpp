@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "memory/order_bound.h"
-#include "memory/order_graph.h"
+#include "memory/order/order_bound.h"
+#include "memory/order/order_graph.h"
 
 namespace leat {
 namespace {

@@ -11,7 +11,7 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "conformance/op_case.h"
 #include "graph/op_def.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 
 namespace leat::testing {
 

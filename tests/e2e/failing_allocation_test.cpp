@@ -24,7 +24,7 @@
 #include "base/out_of_memory.h"
 #include "leat/leat.h"
 #include "leat/scheduler/task_graph.h"
-#include "memory/slab.h"
+#include "memory/domains/slab.h"
 #include "support/failing_allocations.h"
 
 namespace leat {

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "memory/numa_policy.h"
+#include "memory/domains/numa_policy.h"
 #include "numa_cell.h"
 #include "numa_process.h"
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "leat/scheduler/topology.h"
-#include "memory/memory_domains.h"
-#include "memory/page_placement.h"
-#include "memory/slab.h"
-#include "memory/weight_store.h"
+#include "memory/domains/memory_domains.h"
+#include "memory/domains/page_placement.h"
+#include "memory/domains/slab.h"
+#include "memory/domains/weight_store.h"
 #include "numa_process.h"
 
 namespace leat::numa_test {

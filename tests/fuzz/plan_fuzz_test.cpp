@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/split_mix.h"
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 #include "support/exhaustive_planning.h"
 #include "support/planning_problems.h"
 

@@ -28,6 +28,7 @@ ALLOWED = {
     'zoo': {'public'},
     'consumers': {'public', 'scheduler'},  # of which only public headers are installed
 }
+ROOMS = {'machine', 'plan', 'place', 'run', 'saved', 'calibrate', 'compile'}
 FORBIDDEN_IN_PUBLIC = re.compile(r'^(tbb|oneapi|hwloc|vulkan)\b')
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -56,7 +57,7 @@ def module_of(path):
     if parts[1] == 'backends':
         # The list of built-in backends may name them all.
         return 'backends/' + parts[2] if len(parts) > 3 else 'backends-list'
-    return None if parts[1] == 'runtime' else parts[1]
+    return None if parts[1] in ROOMS else parts[1]
 
 
 def included_module(target, system):

@@ -209,7 +209,7 @@ code, said = told('tests/unit/base_test.cpp')
 assert code == 0 and re.search(r'tests/unit/base_test.cpp: [1-9]\d* of \d+ files follow', said) and 'would run: base' in said, said
 code, said = told('src/ops/softmax/softmax_cpu.cpp')
 assert code == 0 and 'would run: ops, only */Hardmax_*:*/LogSoftmax_*:*/Softmax_*' in said, said
-code, said = told('src/memory/plan.cpp')
+code, said = told('src/memory/offsets/plan.cpp')
 assert code == 0 and 'would run: memory' in said, said
 # Meson writes scripts and programs in other forms than the tree's paths.
 code, said = told('tests/layering/check_layers.py')

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/leat.h"
-#include "memory/step_order.h"
+#include "memory/order/step_order.h"
 #include "support/scratch_folder.h"
 
 namespace leat {

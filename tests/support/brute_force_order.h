@@ -1,11 +1,11 @@
-// The smallest peak of an order of steps by trying every order, for tests of memory/order_search.h.
-// Shares no code with it.
+// The smallest peak of an order of steps by trying every order, for tests of
+// memory/order/order_search.h. Shares no code with it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "memory/order_search.h"
+#include "memory/order/order_search.h"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 #include "support/planning_problems.h"
 
 namespace leat::testing {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 
 namespace leat::testing {
 

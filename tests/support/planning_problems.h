@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 
 namespace leat::testing {
 

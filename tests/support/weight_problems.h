@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "memory/weight_policy.h"
+#include "memory/weight_policy/weight_policy.h"
 
 namespace leat::testing {
 

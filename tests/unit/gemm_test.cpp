@@ -9,7 +9,7 @@
 
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/epilogue.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 #include "ops/conv/conv.h"
 
 namespace leat {

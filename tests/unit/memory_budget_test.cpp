@@ -1,5 +1,5 @@
 // Budgets of invented machines: each test writes the few files that the kernel would show.
-#include "memory/memory_budget.h"
+#include "memory/domains/memory_budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,10 +11,10 @@
 
 #include "leat/scheduler/thread_binding.h"
 #include "leat/scheduler/topology.h"
-#include "memory/memory_domains.h"
-#include "memory/numa_maps.h"
-#include "memory/page_placement.h"
-#include "memory/slab.h"
+#include "memory/domains/memory_domains.h"
+#include "memory/domains/numa_maps.h"
+#include "memory/domains/page_placement.h"
+#include "memory/domains/slab.h"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/hazards.h"
+#include "memory/order/hazards.h"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "memory/interval_packing.h"
+#include "memory/offsets/interval_packing.h"
 
 namespace leat {
 namespace {

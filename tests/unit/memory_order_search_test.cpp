@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "memory/order_graph.h"
-#include "memory/order_search.h"
-#include "memory/order_state.h"
+#include "memory/order/order_graph.h"
+#include "memory/order/order_search.h"
+#include "memory/order/order_state.h"
 #include "support/brute_force_order.h"
 
 namespace leat {

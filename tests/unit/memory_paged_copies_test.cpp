@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "memory/paged_copies.h"
-#include "memory/slab.h"
+#include "memory/domains/paged_copies.h"
+#include "memory/domains/slab.h"
 
 namespace leat {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/split_mix.h"
-#include "memory/plan.h"
-#include "memory/step_order.h"
+#include "memory/offsets/plan.h"
+#include "memory/order/step_order.h"
 #include "support/exhaustive_planning.h"
 #include "support/planning_problems.h"
 

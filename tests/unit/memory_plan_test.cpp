@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory/plan.h"
+#include "memory/offsets/plan.h"
 
 namespace leat {
 namespace {

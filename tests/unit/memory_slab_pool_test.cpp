@@ -11,7 +11,7 @@
 
 #include "leat/scheduler/machine_topology.h"
 #include "leat/scheduler/topology.h"
-#include "memory/slab_pool.h"
+#include "memory/domains/slab_pool.h"
 
 namespace leat {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/divided_memory.h"
-#include "memory/slab.h"
+#include "memory/domains/slab.h"
 
 namespace leat {
 namespace {

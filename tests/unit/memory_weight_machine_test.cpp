@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/scheduler/topology.h"
-#include "memory/weight_machine.h"
+#include "memory/weight_policy/weight_machine.h"
 
 namespace leat {
 namespace {

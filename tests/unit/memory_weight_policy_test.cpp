@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory/weight_policy.h"
+#include "memory/weight_policy/weight_policy.h"
 #include "support/weight_problems.h"
 
 namespace leat {

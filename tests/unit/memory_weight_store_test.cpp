@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "memory/content_hash.h"
-#include "memory/slab.h"
-#include "memory/weight_store.h"
+#include "memory/domains/slab.h"
+#include "memory/domains/weight_store.h"
 
 namespace leat {
 namespace {

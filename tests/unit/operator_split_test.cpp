@@ -15,7 +15,7 @@
 
 #include "leat/leat.h"
 #include "partition/split/split_shares.h"
-#include "runtime/operator_division.h"
+#include "place/division/operator_division.h"
 #include "support/random_inputs.h"
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"

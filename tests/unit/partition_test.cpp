@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/plugin/plugin_graph.h"
 #include "leat/leat.h"
-#include "partition/plugin_graph.h"
 #include "support/typed_graph.h"
 
 namespace leat {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "runtime/calibration_store.h"
+#include "calibrate/calibration_store.h"
 #include "support/scratch_folder.h"
 
 namespace leat {

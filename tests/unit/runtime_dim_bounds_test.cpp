@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/leat.h"
-#include "runtime/dim_bounds.h"
+#include "plan/dim_bounds.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
 #include "zoo/zoo.h"

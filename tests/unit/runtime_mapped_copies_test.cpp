@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "compile/mapped_copies.h"
 #include "leat/leat.h"
 #include "leat/scheduler/machine_topology.h"
 #include "leat/scheduler/topology.h"
 #include "memory/content_hash.h"
-#include "runtime/mapped_copies.h"
 #include "support/random_tensor.h"
 
 namespace leat {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "compile/weight_targets.h"
 #include "leat/leat.h"
-#include "runtime/weight_targets.h"
 
 namespace leat {
 namespace {

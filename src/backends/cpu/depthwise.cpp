@@ -8,7 +8,7 @@
 #include "backends/cpu/former_kernel.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 
 namespace leat::cpu {
 

@@ -7,7 +7,7 @@
 
 #include "backends/lowered/failure.h"
 #include "base/round_up.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 
 namespace leat::host_device {
 namespace {

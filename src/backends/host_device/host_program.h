@@ -16,7 +16,7 @@
 #include "backends/lowered/lowered_graph.h"
 #include "backends/queues/plants.h"
 #include "leat/plugin_backend.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 #include "ops/roofline.h"
 
 namespace leat::host_device {

@@ -15,7 +15,7 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/packing.h"
 #include "base/round_up.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 #include "ops/conv/conv.h"
 #include "ops/type_checks.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/parts.h"
 #include "base/round_up.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 #include "ops/conv_integer/integer_conv_cpu.h"
 #include "ops/matmul_integer/requantize.h"
 

@@ -9,7 +9,7 @@
 #include "backends/cpu/integer_gemm.h"
 #include "base/parts.h"
 #include "base/round_up.h"
-#include "memory/weight_store.h"
+#include "memory/domains/weight_store.h"
 #include "ops/matmul_integer/matmul_integer.h"
 #include "ops/matmul_integer/requantize.h"
 

@@ -1,0 +1,181 @@
+#include "place/division/divided_placement.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "place/annotations/device_annotations.h"
+#include "place/assumed_shapes.h"
+#include "place/cost_placement.h"
+#include "place/division/annotated_division.h"
+#include "place/division/operator_division.h"
+
+namespace leat {
+namespace {
+
+std::vector<DividedOperator> divided_operators(const GraphData& graph,
+                                               const OperatorDivision& division,
+                                               std::span<const ListedDevice> devices) {
+    std::vector<DividedOperator> divided;
+    for (size_t i = 0; i < division.splits.size(); ++i) {
+        const NodeSplit& split = division.splits[i];
+        const NodeData& node = graph.node(split.node);
+        DividedOperator& entry = divided.emplace_back();
+        entry.name = node.name;
+        entry.op_type = node.op_type;
+        entry.axis = split.axis.name;
+        entry.result_axis = split.axis.result_axis;
+        entry.input_axes = split.axis.input_axes;
+        entry.changes_bits = split.axis.changes_bits;
+        int64_t begin = 0;
+        for (size_t shard = 0; shard < split.extents.size(); ++shard) {
+            const int64_t end = begin + split.extents[shard];
+            entry.shards.push_back(
+                {devices[size_t(division.device_of_shard[i][shard])].label, begin, end});
+            begin = end;
+        }
+    }
+    return divided;
+}
+
+bool may_change_bits(const CompileOptions& options) {
+    return options.divide_operators == DivideOperators::kChangingBits;
+}
+
+// Of a piece that of the node which was divided.
+std::vector<int> stages_of(const GraphData& whole,
+                           const OperatorDivision& division,
+                           const SplitGraph& split,
+                           const NodeHistory& history) {
+    std::vector<int> own;
+    own.reserve(split.pieces.size());
+    for (size_t n = 0; n < split.pieces.size(); ++n) {
+        const SplitPiece& piece = split.pieces[n];
+        const NodeData& node = piece.role == SplitPiece::Role::kNone
+                                   ? split.graph.nodes[n]
+                                   : whole.node(division.splits[size_t(piece.split)].node);
+        own.push_back(history.pin_of(node.name).stage);
+    }
+    return pipeline_stages(split.graph, own);
+}
+
+void place_pieces(const OperatorDivision& division, AskedGraph& asked) {
+    for (size_t n = 0; n < asked.pieces.size(); ++n) {
+        const SplitPiece& piece = asked.pieces[n];
+        const auto split = size_t(piece.split);
+        if (piece.role == SplitPiece::Role::kShard) {
+            asked.places[n] = division.device_of_shard[split][size_t(piece.shard)];
+        } else if (piece.role == SplitPiece::Role::kSum && !division.device_of_sum.empty()) {
+            asked.places[n] = division.device_of_sum[split];
+        }
+    }
+}
+
+Result<DividedGraph> divide_graph(const DivisionQuestion& question,
+                                  const OperatorDivision& division,
+                                  PlacedList list,
+                                  const PlacementTerms& terms) {
+    LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
+    std::vector<int> stages = stages_of(question.graph, division, split, terms.history);
+    KnownPlacement known = placement_before(question, division, split);
+    DividedGraph divided{
+        std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
+    LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
+    AskedGraph& asked = divided.asked;
+    std::vector<AssumedDevice>& assumed = asked.assumed.devices;
+    std::vector<std::vector<double>> derived =
+        derived_times(question, division, split, assumed.size());
+    for (size_t d = 0; d < assumed.size(); ++d) {
+        assumed[d].derived_ns = std::move(derived[d]);
+    }
+    asked.stages = std::move(stages);
+    asked.known = std::move(known);
+    asked.pieces = std::move(split.pieces);
+    place_pieces(division, asked);
+    divided.operators = divided_operators(question.graph, division, divided.list.devices);
+    return divided;
+}
+
+// An error where some device or memory does not take the divided graph.
+Result<DividedPlacement> place_divided(const DivisionQuestion& question,
+                                       const OperatorDivision& division,
+                                       PlacedList list,
+                                       const PlacementTerms& terms) {
+    DividedPlacement placement;
+    LEAT_ASSIGN_OR_RETURN(placement.divided,
+                          divide_graph(question, division, std::move(list), terms));
+    DividedGraph& divided = placement.divided;
+    LEAT_ASSIGN_OR_RETURN(placement.chosen,
+                          choose_placement(terms.options, divided.list.fallback_device,
+                                           divided.asked, placement.placed));
+    placement.chosen.forecast.divided = divided.operators;
+    placement.chosen.forecast.undivided_ns = question.makespan_ns;
+    return placement;
+}
+
+}  // namespace
+
+PlacedList with_host(PlacedList list, const Backend& host) {
+    const bool has_host =
+        std::any_of(list.devices.begin(), list.devices.end(),
+                    [](const ListedDevice& device) { return device.host != nullptr; });
+    if (!has_host) {
+        list.fallback_device = int(list.devices.size());
+        list.devices.push_back({std::string(host.name()), &host, {}, nullptr});
+    }
+    return list;
+}
+
+Result<std::optional<DividedGraph>> divide_as_annotated(const AskedGraph& asked,
+                                                        const PlacedList& list,
+                                                        const Backend& host,
+                                                        const PlacementTerms& terms,
+                                                        std::vector<std::string>& notes) {
+    const GraphData& graph = *asked.graph;
+    const bool changes_bits = may_change_bits(terms.options);
+    LEAT_ASSIGN_OR_RETURN(AnnotatedDivision annotated,
+                          annotated_division(graph, terms.history, list.devices, changes_bits));
+    notes = std::move(annotated.notes);
+    if (annotated.division.splits.empty()) {
+        return std::optional<DividedGraph>();
+    }
+    const GraphWork work = work_of_graph(graph, assume_shapes(graph, terms.options).facts);
+    const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {}, {},
+                                    0,     changes_bits};
+    LEAT_ASSIGN_OR_RETURN(DividedGraph divided,
+                          divide_graph(question, annotated.division, with_host(list, host), terms));
+    divided.asked.pins = divided.asked.places;
+    return std::optional<DividedGraph>(std::move(divided));
+}
+
+std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
+                                                 const ChosenPlacement& chosen,
+                                                 const PlacedList& list,
+                                                 const Backend& host,
+                                                 const PlacementTerms& terms) {
+    constexpr double kLongest = 0.98;
+    const DivisionQuestion question{
+        *asked.graph,
+        asked.answers,
+        asked.pins,
+        asked.assumed,
+        chosen.work,
+        chosen.placement.device_of_node,
+        chosen.clusters,
+        chosen.forecast.makespan_ns,
+        terms.options.divide_operators == DivideOperators::kChangingBits};
+    for (const OperatorDivision& division : propose_divisions(question)) {
+        Result<DividedPlacement> divided =
+            place_divided(question, division, with_host(list, host), terms);
+        if (divided.ok() &&
+            divided->chosen.forecast.period_ns < kLongest * chosen.forecast.period_ns) {
+            if (divided->divided.asked.known.is_enough) {  // then they were not tried
+                divided->chosen.forecast.simple = chosen.forecast.simple;
+            }
+            return *std::move(divided);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace leat

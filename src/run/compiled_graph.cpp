@@ -1,0 +1,506 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/out_of_memory.h"
+#include "base/round_up.h"
+#include "base/tensor_check.h"
+#include "compile/compile_input.h"
+#include "graph/dim_symbol.h"
+#include "memory/domains/page_placement.h"
+#include "place/annotations/placement_annotations.h"
+#include "run/batch_division.h"
+#include "run/compiled_graph_impl.h"
+#include "run/request_impl.h"
+
+namespace leat {
+namespace {
+
+// The index of `name` among count names; not_found with all of them otherwise.
+template <class NameAt>
+Result<int> find_by_name(size_t count,
+                         const NameAt& name_at,
+                         std::string_view name,
+                         const char* what) {
+    for (size_t i = 0; i < count; ++i) {
+        if (name_at(i) == name) {
+            return int(i);
+        }
+    }
+    std::string known;
+    for (size_t i = 0; i < count; ++i) {
+        known += (i == 0 ? "'" : ", '") + name_at(i) + "'";
+    }
+    return not_found("the graph has no {} '{}'", what, name)
+        .with_needed(fmt::format("one of: {}", count == 0 ? "none" : known));
+}
+
+std::vector<std::byte> deciding_bytes(std::span<const int> deciding,
+                                      std::span<const Tensor* const> values) {
+    std::vector<std::byte> bytes;
+    for (int input : deciding) {
+        const Tensor& tensor = *values[size_t(input)];
+        bytes.insert(bytes.end(), tensor.bytes(), tensor.bytes() + tensor.byte_count());
+    }
+    return bytes;
+}
+
+void add_reports(const CompiledGraph::Impl& compiled,
+                 std::span<const std::shared_ptr<const Plan>> plans,
+                 std::vector<PlanReport>& reports) {
+    for (const std::shared_ptr<const Plan>& plan : plans) {
+        PlanReport& planned = reports.emplace_back(plan->report);
+        planned.buffers.reserve(plan->buffers.size());
+        for (const PlacedBuffer& buffer : plan->buffers) {
+            planned.buffers.push_back(
+                {plan->devices.name_of(compiled.planned_graph(), buffer.value), buffer.size_bytes,
+                 buffer.offset_bytes, buffer.begin_step, buffer.end_step});
+        }
+    }
+}
+
+}  // namespace
+
+Result<int> CompiledGraph::Impl::find_input(std::string_view name) const {
+    const auto name_at = [this](size_t i) -> const std::string& {
+        return i < graph.inputs.size() ? graph.value(graph.inputs[i]).name
+                                       : graph.default_inputs[i - graph.inputs.size()].name;
+    };
+    const size_t count = graph.inputs.size() + graph.default_inputs.size();
+    LEAT_ASSIGN_OR_RETURN(const int found, find_by_name(count, name_at, name, "input"));
+    if (size_t(found) >= graph.inputs.size()) {
+        return invalid_argument("input '{}' is the graph's constant until a request binds it", name)
+            .with_file(graph.file)
+            .with_hint("its shape follows from the value that is bound");
+    }
+    return found;
+}
+
+Result<int> CompiledGraph::Impl::find_output(std::string_view name) const {
+    const auto name_at = [this](size_t i) -> const std::string& { return graph.output_names[i]; };
+    return find_by_name(graph.output_names.size(), name_at, name, "output");
+}
+
+Status CompiledGraph::Impl::check_declared(const std::string& name,
+                                           const TypeInfo& type,
+                                           const Shape& shape) const {
+    if (Status status = check_tensor_type(type.dtype, shape); !status.ok()) {
+        return std::move(status).with_node(fmt::format("input '{}'", name)).with_file(graph.file);
+    }
+    const auto mismatch = [&](const char* text) {
+        return invalid_argument("input '{}': {}", name, text)
+            .with_file(graph.file)
+            .with_found(fmt::format("shape {}", shape.to_string()))
+            .with_needed(type.to_string());
+    };
+    if (type.dims && type.rank() != shape.rank()) {
+        return mismatch("wrong rank");
+    }
+    for (int axis = 0; type.dims && axis < shape.rank(); ++axis) {
+        const DimSpec& dim = (*type.dims)[size_t(axis)];
+        if (dim.is_fixed() && dim.extent() != shape[axis]) {
+            return mismatch("wrong shape");
+        }
+    }
+    return {};
+}
+
+Status CompiledGraph::Impl::check_shapes(std::span<const Shape> shapes) const {
+    std::map<std::string, std::pair<int64_t, std::string>, std::less<>> extents;  // by dim_key()
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const ValueData& value = graph.value(graph.inputs[i]);
+        if (!value.type.is_tensor()) {
+            continue;
+        }
+        LEAT_RETURN_IF_ERROR(check_declared(value.name, value.type, shapes[i]));
+        for (int axis = 0; value.type.dims && axis < shapes[i].rank(); ++axis) {
+            const DimSpec& dim = (*value.type.dims)[size_t(axis)];
+            if (dim.name().empty()) {
+                continue;
+            }
+            const auto [at, added] =
+                extents.try_emplace(dim_key(dim), shapes[i][axis], std::string(value.name));
+            if (!added && at->second.first != shapes[i][axis]) {
+                return invalid_argument("inputs '{}' and '{}' disagree about extent '{}'",
+                                        at->second.second, value.name, dim.name())
+                    .with_file(graph.file)
+                    .with_found(fmt::format("{} and {}", at->second.first, shapes[i][axis]))
+                    .with_needed("the same number");
+            }
+        }
+    }
+    return check_within_bounds(graph, options, shapes);
+}
+
+Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShapes& shapes) const {
+    for (const auto& [name, shape] : shapes) {
+        LEAT_RETURN_IF_ERROR(find_input(name).error());
+    }
+    std::vector<Shape> complete;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const ValueData& value = graph.value(graph.inputs[i]);
+        const auto given = shapes.find(value.name);
+        const std::optional<Shape> fixed = given != shapes.end()
+                                               ? std::optional<Shape>(given->second)
+                                               : assumed_input_shape(int(i));
+        if (!fixed) {
+            return invalid_argument("the shape of input '{}' is not known", value.name)
+                .with_file(graph.file)
+                .with_found(value.type.to_string())
+                .with_needed("its shape");
+        }
+        complete.push_back(*fixed);
+    }
+    LEAT_RETURN_IF_ERROR(check_shapes(complete));
+    return complete;
+}
+
+Status CompiledGraph::Impl::check_shapes_decide() const {
+    if (!deciding_inputs.empty()) {
+        return invalid_argument("shapes depend on the values of inputs")
+            .with_hint("bind them and call Request::prepare");
+    }
+    return {};
+}
+
+PlanContext CompiledGraph::Impl::plan_context(int group) const {
+    const ThreadGroup& threads = runtime->groups[size_t(group)];
+    const MemoryDomains& domains = *runtime->domains;
+    // A limit counts every copy: then there is one.
+    const bool has_one_copy =
+        options.memory_limit_bytes > 0 && runtime->options.numa.weights == WeightPlacement::kAuto;
+    const WeightTarget weights =
+        has_one_copy ? runtime->weights.default_target() : runtime->weight_target(threads);
+    const WeightTargets* others =
+        has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
+    return {planned_graph(),
+            graph,
+            *backend,
+            hosts,
+            PlacedWeights(runtime->weights, weights, others, mapped.get()),
+            options.runs_serially ? 1 : threads.executor->worker_count(),
+            options.runs_serially,
+            threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
+            domains.places() && !threads.home,
+            cost_factors,
+            options.is_traced,
+            {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
+            parts,
+            has_host_steps,
+            placement.forecast.is_by_cost ? &placement.order : nullptr,
+            options.requests_in_flight > 1,
+            placement.streams,
+            placement.part_of_node};
+}
+
+std::vector<ValueFact> CompiledGraph::Impl::input_facts(
+    std::span<const Shape> shapes, std::span<const Tensor* const> values) const {
+    std::vector<ValueFact> facts(graph.inputs.size());
+    for (size_t i = 0; i < facts.size(); ++i) {
+        const TypeInfo& declared = graph.value(graph.inputs[i]).type;
+        facts[i].type =
+            declared.is_tensor() ? TypeInfo::tensor(declared.dtype, shapes[i]) : declared;
+    }
+    for (const int input : deciding_inputs) {
+        facts[size_t(input)].value = *values[size_t(input)];
+    }
+    return facts;
+}
+
+Result<std::vector<MemoryTradeOff>> CompiledGraph::Impl::trade_offs(
+    std::span<const Shape> shapes) const {
+    Result<std::vector<MemoryTradeOff>> rows =
+        leat::trade_offs(plan_context(0), input_facts(shapes, {}));
+    if (!rows.ok()) {
+        return std::move(rows).error().with_file(graph.file);
+    }
+    return rows;
+}
+
+Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
+    std::span<const Shape> shapes, std::span<const Tensor* const> values, int group) {
+    PlanKey key{runtime->plan_group(group),
+                {shapes.begin(), shapes.end()},
+                deciding_bytes(deciding_inputs, values)};
+    const std::lock_guard lock(mutex_);
+    for (auto at = plans_.begin(); at != plans_.end(); ++at) {
+        if ((*at)->key == key) {
+            plans_.splice(plans_.begin(), plans_, at);
+            return plans_.front();
+        }
+    }
+    PlanContext context = plan_context(key.group);
+    const auto former = std::find_if(plans_.begin(), plans_.end(), [&key](const auto& plan) {
+        return plan->key.group == key.group;
+    });
+    // A limit is answered by a plan of its own: the order of a former one may need more.
+    const bool may_follow = options.memory_limit_bytes <= 0 && former != plans_.end();
+    context.former = may_follow ? former->get() : nullptr;
+    return make_cached(context, std::move(key), input_facts(shapes, values));
+}
+
+// Plans for devices are large. The first one, which is that of the upper bounds if there are any,
+// arranges memory for others too.
+std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const PlanContext& context,
+                                                                       const PlanKey& key) const {
+    const bool is_first = context.former == nullptr && context.solved == nullptr;
+    const bool may_be_followed = deciding_inputs.empty() && options.memory_limit_bytes <= 0;
+    const bool is_at_bounds =
+        options.dim_bounds.empty() || key.shapes == shapes_at_bounds(graph, options);
+    if (!is_first || !may_be_followed || !is_at_bounds || parts.empty()) {
+        return {};
+    }
+    std::vector<std::vector<ValueFact>> facts;
+    for (const std::vector<Shape>& shapes : likely_shapes(graph, options, key.shapes)) {
+        facts.push_back(input_facts(shapes, {}));
+    }
+    return facts;
+}
+
+Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
+    PlanContext& context, PlanKey key, std::span<const ValueFact> facts) {
+    LEAT_RETURN_IF_ERROR(files.check());
+    const std::vector<std::vector<ValueFact>> further = further_facts(context, key);
+    context.further_facts = further;
+    Result<std::shared_ptr<const Plan>> plan = make_plan(context, std::move(key), facts);
+    if (!plan.ok()) {
+        return std::move(plan).error().with_file(graph.file);
+    }
+    LEAT_RETURN_IF_ERROR(check_room(**plan));
+    plans_.push_front(*plan);
+    if (const PlanKey& own = (*plan)->key;
+        !options.dim_bounds.empty() && own.shapes == shapes_at_bounds(graph, options)) {
+        RequestRoom& room = room_at_bounds_[own.group];
+        room.arena_bytes = std::max(room.arena_bytes, (*plan)->arena_bytes);
+        room.scratch_bytes = std::max(room.scratch_bytes, (*plan)->scratch_bytes);
+    }
+    int64_t bytes = 0;
+    for (auto at = plans_.begin(); at != plans_.end();) {
+        bytes += (*at)->own_bytes();
+        const bool evict = bytes > options.plan_cache_bytes && at != plans_.begin();
+        at = evict ? plans_.erase(at) : std::next(at);
+    }
+    return plan;
+}
+
+Status CompiledGraph::Impl::restore_plan(PlanKey key, const SolvedChoice& choice) {
+    const bool is_group = key.group >= 0 && size_t(key.group) < runtime->groups.size();
+    if (!is_group || key.shapes.size() != graph.inputs.size()) {
+        return parse_error("a plan is of {} shapes for thread group {}", key.shapes.size(),
+                           key.group);
+    }
+    std::vector<Tensor> tensors(graph.inputs.size());
+    std::vector<const Tensor*> values(graph.inputs.size());
+    std::span<const std::byte> left(key.values);
+    for (const int input : deciding_inputs) {
+        const DType dtype = graph.value(graph.inputs[size_t(input)]).type.dtype;
+        const Shape& shape = key.shapes[size_t(input)];
+        const std::optional<int64_t> wanted = storage_bytes(dtype, shape.element_count());
+        if (dtype == DType::kString || !wanted || *wanted > int64_t(left.size())) {
+            return parse_error("a plan has no elements of an input that decides shapes");
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
+        const auto bytes = size_t(*wanted);
+        std::copy_n(left.begin(), bytes, tensor.mutable_bytes());
+        left = left.subspan(bytes);
+        tensors[size_t(input)] = std::move(tensor);
+        values[size_t(input)] = &tensors[size_t(input)];
+    }
+    const std::lock_guard lock(mutex_);
+    PlanContext context = plan_context(key.group);
+    context.solved = &choice;
+    const std::vector<ValueFact> facts = input_facts(key.shapes, values);
+    return make_cached(context, std::move(key), facts).error();
+}
+
+std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
+    const std::lock_guard lock(mutex_);
+    return {plans_.begin(), plans_.end()};
+}
+
+std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans(int group) const {
+    std::vector<std::shared_ptr<const Plan>> plans = cached_plans();
+    const int wanted = runtime->plan_group(group);
+    plans.erase(std::remove_if(plans.begin(), plans.end(),
+                               [wanted](const auto& plan) { return plan->key.group != wanted; }),
+                plans.end());
+    return plans;
+}
+
+RequestRoom CompiledGraph::Impl::request_room(int group) const {
+    const std::lock_guard lock(mutex_);
+    const int wanted = runtime->plan_group(group);
+    const auto bounded = room_at_bounds_.find(wanted);
+    RequestRoom room = bounded == room_at_bounds_.end() ? RequestRoom() : bounded->second;
+    for (const std::shared_ptr<const Plan>& plan : plans_) {
+        if (plan->key.group == wanted) {
+            room.arena_bytes = std::max(room.arena_bytes, plan->arena_bytes);
+            room.scratch_bytes = std::max(room.scratch_bytes, plan->scratch_bytes);
+        }
+    }
+    return room;
+}
+
+Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {
+    if (runtime->divides_batches()) {
+        LEAT_ASSIGN_OR_RETURN(const BatchDivision division,
+                              divide_batch(*this, {shapes.begin(), shapes.end()}));
+        if (division.is_divided()) {
+            return {};
+        }
+    }
+    for (size_t group = 0; group < runtime->groups.size(); ++group) {
+        if (runtime->plan_group(int(group)) == int(group)) {
+            LEAT_RETURN_IF_ERROR(plan_for(shapes, {}, int(group)).error());
+        }
+    }
+    return {};
+}
+
+// The roomiest domain counts where the request may be in several.
+Status CompiledGraph::Impl::check_room(const Plan& plan) const {
+    const MemoryDomains& domains = *runtime->domains;
+    if (!domains.is_strict() || domains.list().empty()) {
+        return {};
+    }
+    const ThreadGroup& threads = runtime->groups[size_t(plan.key.group)];
+    MemoryDomainId roomiest = threads.home.value_or(MemoryDomainId{0});
+    for (const MemoryDomain& domain : domains.list()) {
+        const bool may_be_home = !threads.home && !domain.cpus.empty();
+        if (may_be_home && domains.budget(domain.id).bytes > domains.budget(roomiest).bytes) {
+            roomiest = domain.id;
+        }
+    }
+    const MemoryBudget budget = domains.budget(roomiest);
+    const int64_t workers =
+        std::count(threads.worker_homes.begin(), threads.worker_homes.end(), roomiest);
+    const int64_t bytes = round_up(plan.arena_bytes + plan.scratch_bytes * workers, page_bytes());
+    if (bytes <= budget.bytes) {
+        return {};
+    }
+    const auto largest = std::max_element(
+        plan.buffers.begin(), plan.buffers.end(),
+        [](const PlacedBuffer& a, const PlacedBuffer& b) { return a.size_bytes < b.size_bytes; });
+    const std::string value =
+        largest == plan.buffers.end()
+            ? "none"
+            : fmt::format("'{}' ({} bytes)", plan.devices.name_of(planned_graph(), largest->value),
+                          largest->size_bytes);
+    return out_of_memory("the memory of a request does not fit memory domain {} (node {})",
+                         int(roomiest), domains.at(roomiest).os_node)
+        .with_file(graph.file)
+        .with_found(fmt::format("{} bytes of activations and scratch; the largest value is {}",
+                                bytes, value))
+        .with_needed(fmt::format("at most {} bytes: {}", budget.bytes, budget.reason))
+        .with_hint("compile with smaller shapes, or without NumaOptions::is_strict");
+}
+
+CompiledGraph::CompiledGraph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CompiledGraph::~CompiledGraph() = default;
+CompiledGraph::CompiledGraph(CompiledGraph&&) noexcept = default;
+CompiledGraph& CompiledGraph::operator=(CompiledGraph&&) noexcept = default;
+
+std::vector<ValueInfo> CompiledGraph::inputs() const {
+    return impl_->source.inputs();
+}
+std::vector<ValueInfo> CompiledGraph::outputs() const {
+    return impl_->source.outputs();
+}
+
+std::vector<ValueInfo> CompiledGraph::default_inputs() const {
+    return impl_->source.default_inputs();
+}
+
+Status CompiledGraph::prepare(const InputShapes& shapes) const {
+    return catch_bad_alloc("plan for these shapes", [&]() -> Status {
+        LEAT_ASSIGN_OR_RETURN(Impl* const graph, impl_->opened_for(shapes));
+        LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, graph->complete_shapes(shapes));
+        return graph->prepare(complete);
+    });
+}
+
+Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes& shapes) const {
+    using Rows = std::vector<MemoryTradeOff>;
+    return catch_bad_alloc("plan for these shapes", [&]() -> Result<Rows> {
+        LEAT_ASSIGN_OR_RETURN(Impl* const graph, impl_->opened_for(shapes));
+        LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
+        LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete, graph->complete_shapes(shapes));
+        return graph->trade_offs(complete);
+    });
+}
+
+Result<Request> CompiledGraph::make_request(const RequestOptions& options) const {
+    return catch_bad_alloc("make a request", [&]() -> Result<Request> {
+        LEAT_RETURN_IF_ERROR(impl_->files.check());
+        LEAT_ASSIGN_OR_RETURN(const RequestPlace place, impl_->runtime->place_request(options));
+        auto request = std::make_unique<Request::Impl>(impl_, place);
+        LEAT_RETURN_IF_ERROR(request->check_count());
+        LEAT_RETURN_IF_ERROR(request->state->reserve());
+        return Request(std::move(request));
+    });
+}
+
+Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) const {
+    return catch_bad_alloc("compile the graph again", [&]() -> Result<CompiledGraph> {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Impl> again, impl_->recompile(times));
+        return CompiledGraph(std::move(again));
+    });
+}
+
+CompileReport CompiledGraph::report() const {
+    CompileReport report = impl_->base_report;
+    report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
+    for (const std::shared_ptr<const DevicePart>& part : impl_->parts) {
+        report.device_pack_count += part->pack_count();
+    }
+    report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
+    const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
+    add_reports(*impl_, plans, report.plans);
+    for (const auto& [names, opened] : impl_->opened_graphs()) {
+        add_reports(*opened, opened->cached_plans(), report.plans);
+    }
+    if (!plans.empty()) {
+        report.reference_kernels = plans.front()->reference_kernels;
+    }
+    const SharedFacts no_facts;
+    report.placement =
+        report_placement(impl_->placement, impl_->graph, impl_->planned_graph(), impl_->parts,
+                         plans.empty() ? no_facts : plans.front()->facts);
+    for (const auto& [device, nodes] : report.nodes_per_backend) {
+        report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
+                                       device, nodes, report.node_count);
+    }
+    return report;
+}
+
+Result<Graph> CompiledGraph::annotate(const Graph& graph, std::string_view configuration) const {
+    return catch_bad_alloc("annotate the graph", [&]() -> Result<Graph> {
+        const GraphData& own = impl_->graph;
+        const auto input_names = [](const GraphData& of) {
+            std::vector<std::string_view> names;
+            for (const ValueId id : of.inputs) {
+                names.push_back(of.value(id).name);
+            }
+            return names;
+        };
+        if (input_names(own) != input_names(graph.data()) ||
+            own.output_names != graph.data().output_names) {
+            return invalid_argument("a graph cannot be annotated with the placement of another one")
+                .with_found(fmt::format("'{}'", graph.data().name))
+                .with_needed(fmt::format("graph '{}', as it was compiled", own.name));
+        }
+        if (configuration.empty()) {
+            return invalid_argument("a device configuration needs a name");
+        }
+        Graph annotated = graph;
+        annotate_placement(std::string(configuration), impl_->placement, own, annotated.data());
+        return annotated;
+    });
+}
+
+std::string CompiledGraph::to_text() const {
+    return impl_->source.to_text();
+}
+
+}  // namespace leat

@@ -1,0 +1,148 @@
+// What a CompiledGraph owns: the graph after the passes and the cache of plans. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/constant_files.h"
+#include "machine/runtime_impl.h"
+#include "memory/domains/mapped_weights.h"
+#include "memory/domains/weight_store.h"
+#include "place/placement_record.h"
+#include "plan/dim_bounds.h"
+#include "plan/plan.h"
+
+namespace leat {
+
+// What a request needs on the host for any of some plans.
+struct RequestRoom {
+    int64_t arena_bytes = 0;
+    int64_t scratch_bytes = 0;
+};
+
+struct CompiledGraph::Impl {
+    Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
+        : runtime(std::move(owner)),
+          source(std::move(optimized)),
+          graph(source.data()),
+          files(graph) {}
+
+    std::shared_ptr<Runtime::Impl> runtime;
+    Graph source;            // after the passes, nodes in topological order; never changes
+    const GraphData& graph;  // of source
+    // That constants lie in, and, where it was loaded, the file that it was loaded from.
+    ConstantFiles files;
+    // With a node for each part, values as in `graph`; null: there are no parts.
+    std::shared_ptr<const GraphData> cut;
+    const Backend* backend = nullptr;   // the host's, where there is one
+    std::vector<const Backend*> hosts;  // as PlacedGraph says
+    PlacementRecord placement;
+    std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
+    bool has_host_steps = true;                            // false: nothing may run on a host
+    CompileOptions options;
+    std::vector<int> deciding_inputs;
+    std::vector<double> cost_factors;           // see PlanContext
+    std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
+    // Packed constants in the file that it was loaded from; null: it was compiled.
+    std::shared_ptr<const MappedWeights> mapped;
+    CompileReport base_report;  // without plans
+    // As compile() got it, for open_defaults(); null: it has no default inputs.
+    std::shared_ptr<const Graph> given;
+    std::atomic<int> request_count{0};  // that live
+
+    // What plans have steps for.
+    const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
+
+    // The input's index; not_found with the names that exist. One that has a default and is not
+    // open here is an error, too.
+    Result<int> find_input(std::string_view name) const;
+    // Those of the default inputs that have shapes, sorted.
+    std::vector<std::string> defaults_among(const InputShapes& shapes) const;
+    // What such an input is while nobody binds it.
+    Tensor default_value(std::string_view name) const;
+    // The graph compiled with these default inputs open (sorted): once for all requests. Its other
+    // default inputs are constants, as here.
+    Result<std::shared_ptr<Impl>> open_defaults(const std::vector<std::string>& names);
+    // The graph in which the default inputs that have shapes are open: this one if none has. Lives
+    // as long as this one.
+    Result<Impl*> opened_for(const InputShapes& shapes);
+    // By the names of their open default inputs.
+    using OpenedGraphs = std::map<std::vector<std::string>, std::shared_ptr<Impl>>;
+    OpenedGraphs opened_graphs() const;
+    Result<int> find_output(std::string_view name) const;
+
+    std::optional<Shape> fixed_input_shape(int input) const {
+        return leat::fixed_input_shape(graph, options, input);
+    }
+    std::optional<Shape> assumed_input_shape(int input) const {
+        return leat::assumed_input_shape(graph, options, input);
+    }
+    // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
+    // fixed extents, equal extents for equal names, and their bounds.
+    Status check_shapes(std::span<const Shape> shapes) const;
+    // The same of one tensor by itself.
+    Status check_declared(const std::string& name, const TypeInfo& type, const Shape& shape) const;
+
+    // An error where shapes of inputs alone do not make a plan.
+    Status check_shapes_decide() const;
+
+    // The cached plan, or a new one. `values`: by input, defined for the shape-deciding ones.
+    Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
+                                                 std::span<const Tensor* const> values,
+                                                 int group);
+    // Caches the plan that was made for the key before, without searching. kParse: it is none.
+    Status restore_plan(PlanKey key, const SolvedChoice& choice);
+    // The plans of all groups, for shapes that alone make a plan.
+    Status prepare(std::span<const Shape> shapes);
+    Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
+    // The plans in the cache, most recently used first; of all groups, or of one.
+    std::vector<std::shared_ptr<const Plan>> cached_plans() const;
+    std::vector<std::shared_ptr<const Plan>> cached_plans(int group) const;
+    // For the plans in the cache, and for the upper bounds of extents.
+    RequestRoom request_room(int group) const;
+
+    // As plans of the group see packed constants.
+    PlacedWeights placed_weights(int group) const { return plan_context(group).weights; }
+
+    // The same graph planned again with times that a request has measured, whichever default inputs
+    // it has open. Graphs that are open here are so there.
+    Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
+
+    // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
+    Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
+
+    // What is known about the inputs; `values` as in plan_for.
+    std::vector<ValueFact> input_facts(std::span<const Shape> shapes,
+                                       std::span<const Tensor* const> values) const;
+
+  private:
+    PlanContext plan_context(int group) const;
+    // `cost_factors` with these times; invalid_argument: they are of another graph.
+    Result<std::vector<double>> measured_factors(std::span<const StepTime> times) const;
+    Result<std::shared_ptr<Impl>> plan_again(std::vector<double> factors) const;
+    // As PlanContext has them, of a plan that has this key.
+    std::vector<std::vector<ValueFact>> further_facts(const PlanContext& context,
+                                                      const PlanKey& key) const;
+    // Makes it under the lock, and evicts others.
+    Result<std::shared_ptr<const Plan>> make_cached(PlanContext& context,
+                                                    PlanKey key,
+                                                    std::span<const ValueFact> facts);
+    // An error where memory is strict and that of a request does not fit its domain.
+    Status check_room(const Plan& plan) const;
+
+    mutable std::mutex opened_mutex_;
+    OpenedGraphs opened_;
+
+    mutable std::mutex mutex_;
+    std::list<std::shared_ptr<const Plan>> plans_;
+    // By thread group; of plans for the upper bounds, whether they are in the cache or not.
+    std::map<int, RequestRoom> room_at_bounds_;
+};
+
+}  // namespace leat

@@ -1,0 +1,99 @@
+// Instance: a plan with addresses: everything that one run touches. Used by one thread at a time,
+// but for run_step.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/byte_range.h"
+#include "leat/scheduler/executor.h"
+#include "memory/domains/slab.h"
+#include "plan/plan.h"
+#include "run/device_trace.h"
+#include "run/request_memory.h"
+#include "run/run_clock.h"
+
+namespace leat {
+
+class Instance {
+  public:
+    Instance(std::shared_ptr<const Plan> plan, int worker_count);
+    // Time may pass: what is still on a device comes to its end.
+    ~Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    // What the steps' kernels need in memory of devices; once, before link().
+    Status make_states();
+    const Plan& plan() const { return *plan_; }
+    // Sets every address: buffers in the arena, there also those of devices, and scratch of each
+    // worker. After an error all is as it was.
+    Status link(RequestMemory& memory);
+    void set_input(int input, const std::byte* data);
+    // Lets the buffer of an output live in caller memory; null: in the arena again. False if the
+    // output has no buffer of its own (it is an input or a constant): then it is copied after the
+    // run.
+    bool set_output(int output, std::byte* data);
+
+    Status run(scheduler::Executor& executor, const scheduler::RunControl& control);
+    // The same without the calling thread, until it waits for the handle.
+    void start(scheduler::RunHandle& handle,
+               scheduler::Executor& executor,
+               const scheduler::RunControl& control);
+    // After a run that was started and waited for, with what came of it: waits for what it has left
+    // on devices. Returns the status.
+    Status end_run(Status status);
+    Status run_task(const StepTask& task, const scheduler::TaskScope& scope);
+    Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
+    // The elements of a tensor output after a run.
+    const std::byte* output_data(int output) const;
+    const std::shared_ptr<const Slab>& arena() const { return arena_; }
+    // True if a run may write some of these bytes, given by address, as its own.
+    bool uses_memory(const ByteRange& range) const;
+    // Workers that ran a tile since the last call of run().
+    int workers_used() const;
+    scheduler::RunStats run_stats() const { return state_.run_stats(); }
+    // Null where time passes by itself.
+    const RunClock* clock() const { return clock_.get(); }
+    // Shared: a caller's hold of it may outlive the instance.
+    const std::shared_ptr<RunClock>& clock() { return clock_; }
+    // Of the last run, with the names of the nodes.
+    std::string trace_json(std::span<const scheduler::TraceCounters> counters,
+                           const PlacementForecast& forecast) const;
+
+  private:
+    // kDeviceLost in a child of fork() that inherited a device of the plan.
+    Status check_devices() const;
+    scheduler::TaskFunction begin_run();
+    KernelArgs args_of(int32_t step, int worker) const;
+    using StepStates = std::vector<std::unique_ptr<KernelState>>;
+    // Of the steps that work in one of these memories, by DeviceMemory.
+    Status make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
+                       bool are_in_arena,
+                       StepStates& states) const;
+    Status run_device_task(const StepTask& task, int worker);
+    std::vector<FlightTime> flights() const;
+    int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
+
+    std::shared_ptr<const Plan> plan_;
+    std::vector<TensorArg> args_;
+    std::vector<std::byte*> buffers_;                   // address of each arena buffer
+    std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
+    std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
+    std::vector<const std::byte*> inputs_;              // address of each graph input
+    std::vector<std::vector<std::string>> strings_;     // by string buffer
+    std::shared_ptr<const Slab> arena_;
+    std::vector<std::byte*> scratch_;  // by worker
+    std::vector<int32_t> device_steps_;
+    // Which workers ran a tile: written once a run by each, so that the line stays shared.
+    mutable std::vector<std::atomic<uint8_t>> worker_ran_;
+    scheduler::ProgramState state_;
+    std::shared_ptr<RunClock> clock_;  // null: no device of the plan has one
+    // By step; null where it has none. The first to go: what is on a device signals to the others.
+    StepStates states_;
+};
+
+}  // namespace leat
