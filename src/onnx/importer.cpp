@@ -1,57 +1,27 @@
 #include "onnx/importer.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
-#include "base/hash_index.h"
 #include "graph/default_input.h"
 #include "onnx/attribute_check.h"
 #include "onnx/attribute_reader.h"
 #include "onnx/device_configuration_reader.h"
+#include "onnx/function_call.h"
 #include "onnx/graph_builder.h"
+#include "onnx/model_check.h"
 #include "onnx/node_order.h"
+#include "onnx/scope.h"
 #include "onnx/upgrade.h"
 
 namespace leat::onnx {
 namespace {
 
-// Rules for older nodes ask for ranks and types.
-constexpr int64_t kFirstOpsetWithoutTypes = 13;
 // Functions may call functions, so a small file can describe a graph that fills the memory.
 constexpr int64_t kMaxInlinedNodes = 1 << 18;
 // Function calls and subgraphs around a node.
 constexpr int kMaxNesting = 100;
-
-using Opsets = std::map<std::string, int64_t, std::less<>>;
-
-struct Scope;
-
-// An attribute of a function call, with the scope in which its subgraph sees names.
-struct BoundAttribute {
-    const AttributeProto* proto = nullptr;
-    Scope* scope = nullptr;
-};
-using BoundAttributes = std::unordered_map<std::string_view, BoundAttribute>;
-
-// Names as one graph or one call of a function sees them.
-struct Scope {
-    GraphBuilder& builder;
-    Scope* outer = nullptr;  // of a subgraph: where unknown names are looked up
-    const Opsets* opsets = nullptr;
-    const BoundAttributes* arguments = nullptr;  // of the function call around, if any
-    std::string prefix;                          // of new names
-    NameTable<ValueId> values;
-    NameTable<const TypeProto*> declared;
-    // Outputs of the function: in `values` before a node of the body produces them.
-    std::unordered_set<std::string_view> promised;
-};
-
-std::string normalized(std::string_view domain) {
-    return domain == "ai.onnx" ? std::string() : std::string(domain);
-}
 
 std::string function_key(std::string_view domain,
                          std::string_view name,
@@ -59,23 +29,9 @@ std::string function_key(std::string_view domain,
     return fmt::format("{}.{}:{}", normalized(domain), name, overload);
 }
 
-Opsets read_opsets(const std::vector<OperatorSetId>& imports) {
-    Opsets opsets;
-    for (const OperatorSetId& import : imports) {
-        opsets[normalized(import.domain)] = import.version;
-    }
-    return opsets;
-}
-
-std::vector<GivenAttribute> given_attributes(const BoundAttributes& attributes) {
-    std::vector<GivenAttribute> given;
-    for (const auto& [name, bound] : attributes) {
-        given.push_back(given_attribute(name, *bound.proto));
-    }
-    return given;
-}
-
+// Rules for older nodes ask for ranks and types.
 bool needs_types(const Opsets& opsets) {
+    constexpr int64_t kFirstOpsetWithoutTypes = 13;
     const auto found = opsets.find("");
     return found != opsets.end() && found->second < kFirstOpsetWithoutTypes;
 }
@@ -88,8 +44,6 @@ class Importer {
     Result<std::unique_ptr<GraphData>> run(const std::string& file);
 
   private:
-    Status check_model();
-    Status check_configurations() const;
     Status index_functions();
     Status import_graph(Scope& scope, const GraphProto& graph);
     Status add_initializers(Scope& scope, const GraphProto& graph);
@@ -105,25 +59,18 @@ class Importer {
                            int64_t opset);
     Status import_constant(Scope& scope, const NodeProto& proto, const BoundAttributes& attributes);
     Status inline_function(Scope& scope,
-                           const NodeProto& call,
+                           const NodeProto& proto,
                            const FunctionProto& function,
                            BoundAttributes arguments);
     // Nodes of a function from `first` on are in the stage of the call, where they say nothing
     // else.
     Status hand_down_stages(GraphData& graph, const NodeProto& call, int first) const;
-    Status add_copies(Scope& scope,
-                      const std::string& prefix,
-                      const std::vector<std::pair<ValueId, ValueId>>& copies);
     Status check_nesting() const;
     // Counts what functions add to the graph.
     Status count_inlined(size_t count);
     Result<BoundAttributes> bind_attributes(Scope& scope, const NodeProto& proto);
     Status set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound);
     Result<std::shared_ptr<GraphData>> import_subgraph(Scope& outer, const GraphProto& graph);
-    Result<ValueId> add_value(Scope& scope, std::string_view name);
-    // Looks in the scopes around too; a value found there gets a stand-in of the same name here.
-    std::optional<ValueId> find(Scope& scope, std::string_view name);
-    Result<std::vector<ValueId>> resolve_inputs(Scope& scope, const NodeProto& proto);
     Result<int64_t> opset_of(const Scope& scope, std::string_view domain) const;
 
     const ModelProto& model_;
@@ -137,59 +84,6 @@ class Importer {
     std::vector<std::string> constant_inputs_;
 };
 
-Status Importer::check_model() {
-    constexpr int64_t kFirstIrWithOpsets = 3;
-    if (!model_.graph) {
-        return parse_error("the file holds no graph").with_hint("is it an ONNX model?");
-    }
-    if (model_.ir_version <= 0) {
-        return parse_error("the file has no IR version")
-            .with_found(fmt::format("{}", model_.ir_version))
-            .with_hint("is it an ONNX model?");
-    }
-    opsets_ = read_opsets(model_.opset_import);
-    if (opsets_.empty()) {
-        if (model_.ir_version >= kFirstIrWithOpsets) {
-            return parse_error("the model does not say which opset it uses")
-                .with_found(fmt::format("IR version {}, no opset_import", model_.ir_version))
-                .with_hint("the file may be cut off");
-        }
-        opsets_[""] = 1;
-    }
-    for (const auto& [domain, version] : opsets_) {
-        if (version < 1) {
-            return invalid_argument("the opset of domain '{}' is not valid", domain)
-                .with_found(fmt::format("{}", version))
-                .with_needed("1 or more");
-        }
-    }
-    if (model_.graph->output.empty()) {
-        return invalid_argument("the graph has no outputs");
-    }
-    LEAT_RETURN_IF_ERROR(check_configurations());
-    return index_functions();
-}
-
-Status Importer::check_configurations() const {
-    std::set<std::string_view> names;
-    for (const DeviceConfigurationProto& configuration : model_.configuration) {
-        if (configuration.name.empty() || !names.insert(configuration.name).second) {
-            return invalid_argument("a device configuration needs a name of its own")
-                .with_found(fmt::format("'{}'", configuration.name));
-        }
-        const size_t named = configuration.device.size();
-        if (configuration.num_devices < 1 ||
-            (named > 0 && named != size_t(configuration.num_devices))) {
-            return invalid_argument("device configuration '{}' has a wrong number of devices",
-                                    configuration.name)
-                .with_found(fmt::format("num_devices {}, {} names", configuration.num_devices,
-                                        configuration.device.size()))
-                .with_needed("1 or more devices, and as many names or none");
-        }
-    }
-    return {};
-}
-
 Status Importer::index_functions() {
     for (const FunctionProto& function : model_.functions) {
         const std::string key = function_key(function.domain, function.name, function.overload);
@@ -201,9 +95,10 @@ Status Importer::index_functions() {
 }
 
 Result<std::unique_ptr<GraphData>> Importer::run(const std::string& file) {
-    LEAT_RETURN_IF_ERROR(check_model());
+    LEAT_ASSIGN_OR_RETURN(opsets_, check_model(model_));
+    LEAT_RETURN_IF_ERROR(index_functions());
     GraphBuilder builder(nullptr, needs_types(opsets_), operators_);
-    Scope scope{builder, nullptr, &opsets_, nullptr, {}, {}, {}, {}};
+    Scope scope{.builder = builder, .opsets = &opsets_};
     LEAT_RETURN_IF_ERROR(import_graph(scope, *model_.graph));
     auto graph = std::make_unique<GraphData>(std::move(builder.graph()));
     graph->file = file;
@@ -301,7 +196,7 @@ Status Importer::add_inputs(Scope& scope, const GraphProto& graph) {
             LEAT_RETURN_IF_ERROR(add_default_input(scope, info));
             continue;
         }
-        LEAT_ASSIGN_OR_RETURN(const ValueId id, add_value(scope, info.name));
+        LEAT_ASSIGN_OR_RETURN(const ValueId id, scope.add_value(info.name));
         scope.builder.graph().inputs.push_back(id);
     }
     return {};
@@ -337,7 +232,7 @@ Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
         if (!seen.insert(info.name)) {
             return duplicate_name(info.name, "graph output");
         }
-        const std::optional<ValueId> id = find(scope, info.name);
+        const std::optional<ValueId> id = scope.find(info.name);
         if (!id || !id->valid()) {
             return invalid_argument("nothing produces the graph's output '{}'", info.name)
                 .with_node(fmt::format("graph output '{}'", info.name));
@@ -346,62 +241,6 @@ Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
         scope.builder.graph().output_names.emplace_back(info.name);
     }
     return {};
-}
-
-Result<ValueId> Importer::add_value(Scope& scope, std::string_view name) {
-    TypeInfo type;
-    if (const TypeProto* const* declared = scope.declared.find(name); declared != nullptr) {
-        Result<TypeInfo> read = read_type(**declared);
-        if (!read.ok()) {
-            return std::move(read).error().with_node(fmt::format("value '{}'", name));
-        }
-        type = std::move(read).value();
-    }
-    const ValueId id = scope.builder.add_value(
-        scope.prefix.empty() ? std::string(name) : fmt::format("{}/{}", scope.prefix, name),
-        std::move(type));
-    scope.values.set(name, id);
-    return id;
-}
-
-std::optional<ValueId> Importer::find(Scope& scope, std::string_view name) {
-    if (const ValueId* const id = scope.values.find(name); id != nullptr) {
-        return *id;
-    }
-    if (scope.outer == nullptr) {
-        return std::nullopt;
-    }
-    const std::optional<ValueId> outside = find(*scope.outer, name);
-    if (!outside || !outside->valid()) {
-        return outside;
-    }
-    // A name of the graph around: the stand-in has no producer, so its name says what it is.
-    const ValueData value = scope.outer->builder.graph().value(*outside);
-    const ValueId id = scope.builder.add_captured(value);
-    scope.values.set(name, id);
-    return id;
-}
-
-Result<std::vector<ValueId>> Importer::resolve_inputs(Scope& scope, const NodeProto& proto) {
-    std::vector<ValueId> inputs;
-    for (const std::string_view name : proto.input) {
-        if (name.empty()) {
-            inputs.emplace_back();
-            continue;
-        }
-        const std::optional<ValueId> id = find(scope, name);
-        if (!id) {
-            return invalid_argument("input {} does not exist", inputs.size())
-                .with_found(fmt::format("'{}'", name))
-                .with_needed("a graph input, an initializer or the output of a node")
-                .with_node(label_of(proto));
-        }
-        inputs.push_back(*id);
-    }
-    while (!inputs.empty() && !inputs.back().valid()) {
-        inputs.pop_back();
-    }
-    return inputs;
 }
 
 Result<int64_t> Importer::opset_of(const Scope& scope, std::string_view domain) const {
@@ -434,7 +273,7 @@ Status Importer::declare_outputs(Scope& scope, const std::vector<NodeProto>& nod
             if (scope.values.contains(name)) {
                 return duplicate_name(name, "a node's output").with_node(label_of(node));
             }
-            LEAT_RETURN_IF_ERROR(add_value(scope, name).error());
+            LEAT_RETURN_IF_ERROR(scope.add_value(name).error());
         }
     }
     return {};
@@ -504,11 +343,10 @@ Status Importer::import_operator(Scope& scope,
                                  const BoundAttributes& attributes,
                                  int64_t opset) {
     NodeData node;
-    node.name = scope.prefix.empty() ? std::string(name_of(proto))
-                                     : fmt::format("{}/{}", scope.prefix, name_of(proto));
+    node.name = scope.name_inside(name_of(proto));
     node.domain = normalized(proto.domain);
     node.op_type = proto.op_type;
-    LEAT_ASSIGN_OR_RETURN(node.inputs, resolve_inputs(scope, proto));
+    LEAT_ASSIGN_OR_RETURN(node.inputs, scope.resolve_inputs(proto));
     for (const auto& [name, bound] : attributes) {
         LEAT_RETURN_IF_ERROR(set_attribute(node, name, bound));
     }
@@ -554,7 +392,8 @@ Status Importer::set_attribute(NodeData& node, std::string_view name, const Boun
 Result<std::shared_ptr<GraphData>> Importer::import_subgraph(Scope& outer,
                                                              const GraphProto& graph) {
     GraphBuilder builder(&outer.builder, needs_types(*outer.opsets));
-    Scope scope{builder, &outer, outer.opsets, outer.arguments, {}, {}, {}, {}};
+    Scope scope{
+        .builder = builder, .outer = &outer, .opsets = outer.opsets, .arguments = outer.arguments};
     LEAT_RETURN_IF_ERROR(check_nesting());
     ++nesting_;
     LEAT_RETURN_IF_ERROR(import_graph(scope, graph));
@@ -575,7 +414,7 @@ Status Importer::hand_down_stages(GraphData& graph, const NodeProto& call, int f
 }
 
 Status Importer::inline_function(Scope& scope,
-                                 const NodeProto& call,
+                                 const NodeProto& proto,
                                  const FunctionProto& function,
                                  BoundAttributes arguments) {
     if (std::find(active_functions_.begin(), active_functions_.end(), &function) !=
@@ -584,75 +423,16 @@ Status Importer::inline_function(Scope& scope,
             .with_needed("functions without recursion");
     }
     LEAT_RETURN_IF_ERROR(check_nesting());
-    if (call.input.size() > function.input.size() || call.output.size() > function.output.size()) {
-        return invalid_argument("the call of function '{}' has too many operands", function.name)
-            .with_found(fmt::format("{} inputs, {} outputs", call.input.size(), call.output.size()))
-            .with_needed(
-                fmt::format("at most {} and {}", function.input.size(), function.output.size()));
-    }
-    for (const AttributeProto& attribute : function.attribute_proto) {
-        arguments.emplace(attribute.name, BoundAttribute{&attribute, &scope});
-    }
-    const Opsets opsets = read_opsets(function.opset_import);
-    Scope body{scope.builder,
-               nullptr,
-               &opsets,
-               &arguments,
-               scope.prefix.empty() ? std::string(name_of(call))
-                                    : fmt::format("{}/{}", scope.prefix, name_of(call)),
-               {},
-               {},
-               {}};
-    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, resolve_inputs(scope, call));
-    for (size_t i = 0; i < function.input.size(); ++i) {
-        body.values.set(function.input[i], i < inputs.size() ? inputs[i] : ValueId{});
-    }
-    // A result that is an input of the function needs a node of its own.
-    std::vector<std::pair<ValueId, ValueId>> copies;
-    for (size_t i = 0; i < call.output.size(); ++i) {
-        if (call.output[i].empty()) {
-            continue;
-        }
-        const ValueId result = *scope.values.find(call.output[i]);
-        if (body.values.insert(function.output[i], result)) {
-            body.promised.insert(function.output[i]);
-        } else {
-            copies.emplace_back(*body.values.find(function.output[i]), result);
-        }
-    }
+    FunctionCall call(scope, proto, function, std::move(arguments));
+    LEAT_RETURN_IF_ERROR(call.bind_operands());
     active_functions_.push_back(&function);
     ++nesting_;
     const int first = scope.builder.graph().node_count();
-    LEAT_RETURN_IF_ERROR(import_nodes(body, function.node));
-    LEAT_RETURN_IF_ERROR(hand_down_stages(scope.builder.graph(), call, first));
+    LEAT_RETURN_IF_ERROR(import_nodes(call.body(), function.node));
+    LEAT_RETURN_IF_ERROR(hand_down_stages(scope.builder.graph(), proto, first));
     --nesting_;
     active_functions_.pop_back();
-    for (const std::string_view name : body.promised) {
-        const ValueData& value = scope.builder.graph().value(*body.values.find(name));
-        if (!value.producer.valid() && !value.constant) {
-            return invalid_argument("function '{}' does not produce its output '{}'", function.name,
-                                    name);
-        }
-    }
-    return add_copies(scope, body.prefix, copies);
-}
-
-Status Importer::add_copies(Scope& scope,
-                            const std::string& prefix,
-                            const std::vector<std::pair<ValueId, ValueId>>& copies) {
-    for (const auto& [from, to] : copies) {
-        if (!from.valid()) {
-            return invalid_argument(
-                "an output of the function is an input that the call leaves out");
-        }
-        NodeData identity;
-        identity.name = prefix + "/Identity";
-        identity.op_type = "Identity";
-        identity.inputs = {from};
-        identity.outputs = {to};
-        scope.builder.add_node(std::move(identity));
-    }
-    return {};
+    return call.finish();
 }
 
 }  // namespace
