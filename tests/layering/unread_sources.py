@@ -12,7 +12,7 @@ SWITCHED = [
     ('tests', r'tests/|docs/examples/|.*_cases\.cpp|src/backends/queues/plants\.cpp', None, r'tests/'),
     ('tools', r'benchmarks/|tests/conformance/vulkan_fusion_test\.cpp', r'#include "(graphbench|zoo)/', r'benchmarks/'),
     ('benchmarks', r'benchmarks/micro/(gemm_benchmark|conv_benchmark|kernel_run|fma_peak)\.cpp', None, r'benchmarks/micro/gemm_'),
-    ('benchmarks', r'benchmarks/micro/(scheduler/|placement_quality\.cpp|topology_load\.cpp)', None, r'benchmarks/micro/scheduler/'),
+    ('benchmarks', r'benchmarks/micro/(scheduler/|topology_load\.cpp)', None, r'benchmarks/micro/scheduler/'),
     ('vulkan', r'src/backends/vulkan/|(.*/)?vulkan_[^/]*\.cpp|.*_vulkan\.cpp', None, r'src/backends/vulkan/'),
     ('hwloc', r'benchmarks/micro/topology_load\.cpp', None, r'benchmarks/micro/topology_load'),
 ]

@@ -12,10 +12,6 @@ namespace leat::scheduler {
 // Counts changes of the generator; results that are kept name it.
 constexpr int kPlacementCorpusVersion = 2;
 
-// Rules, searches and their constants are chosen on one corpus; tests and documented figures take
-// the other, whose graphs no choice has seen.
-enum class Corpus : uint8_t { kTuning, kChecking };
-
 struct CorpusGraph {
     uint64_t seed = 0;
     int32_t tasks = 0;
@@ -29,8 +25,8 @@ struct CorpusGraph {
 PlacementProblem corpus_problem(const CorpusGraph& graph);
 
 // `count` graphs of `tasks` tasks with each of the transfer ratios 0.1, 0.5 and 2.
-std::vector<CorpusGraph> small_corpus(Corpus corpus, int32_t tasks, int count);
+std::vector<CorpusGraph> small_corpus(int32_t tasks, int count);
 // Ten graphs with each ratio, of 100 to 2,000 tasks.
-std::vector<CorpusGraph> large_corpus(Corpus corpus);
+std::vector<CorpusGraph> large_corpus();
 
 }  // namespace leat::scheduler

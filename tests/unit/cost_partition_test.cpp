@@ -19,7 +19,6 @@
 namespace leat {
 namespace {
 
-using scheduler::Corpus;
 using scheduler::CorpusGraph;
 using scheduler::PlacementProblem;
 using scheduler::Schedule;
@@ -243,7 +242,7 @@ TEST(PartMerger, RefusesPartsThatWaitForEachOther) {
 
 TEST(CostPartition, HasConvexPartsWhateverTheSubmitCosts) {
     for (const int32_t tasks : {12, 60, 150}) {
-        for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, tasks, 4)) {
+        for (const CorpusGraph& graph : scheduler::small_corpus(tasks, 4)) {
             for (const double submit_ns : {0.0, 10e3, 200e3}) {
                 const PartitionProblem problem =
                     partition_problem(scheduler::corpus_problem(graph), submit_ns);
@@ -258,7 +257,7 @@ TEST(CostPartition, HasConvexPartsWhateverTheSubmitCosts) {
 }
 
 TEST(CostPartition, IsNearTheOptimumOfTwelveTasks) {
-    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, 12, 30)) {
+    for (const CorpusGraph& graph : scheduler::small_corpus(12, 30)) {
         const PlacementProblem corpus = scheduler::corpus_problem(graph);
         const double found_ns = partitioned(partition_problem(corpus, 0)).schedule.makespan_ns;
         EXPECT_LE(found_ns, 1.05 * exact_ns(corpus)) << "seed " << graph.seed;
@@ -267,7 +266,7 @@ TEST(CostPartition, IsNearTheOptimumOfTwelveTasks) {
 
 TEST(CostPartition, IsNearTheBestOfAllPartitions) {
     for (const int32_t tasks : {3, 5}) {
-        for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, tasks, 4)) {
+        for (const CorpusGraph& graph : scheduler::small_corpus(tasks, 4)) {
             for (const double submit_ns : {5e3, 40e3}) {
                 const PartitionProblem problem =
                     partition_problem(scheduler::corpus_problem(graph), submit_ns);
@@ -281,7 +280,7 @@ TEST(CostPartition, IsNearTheBestOfAllPartitions) {
 TEST(CostPartition, IsNeverWorseThanSimpleRules) {
     double log_sum = 0;
     int count = 0;
-    for (const CorpusGraph& graph : scheduler::large_corpus(Corpus::kChecking)) {
+    for (const CorpusGraph& graph : scheduler::large_corpus()) {
         if (graph.tasks > 400) {
             continue;
         }
@@ -409,7 +408,7 @@ TEST(DomainMemory, SaysHowMuchIsMissing) {
 }
 
 TEST(DomainMemory, IsKeptToOnRandomGraphs) {
-    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, 60, 3)) {
+    for (const CorpusGraph& graph : scheduler::small_corpus(60, 3)) {
         PartitionProblem problem = partition_problem(scheduler::corpus_problem(graph), 5e3);
         const Partition free = partitioned(problem).partition;
         const int64_t needed_bytes = least_bytes(problem, free, kDevice);
@@ -422,8 +421,8 @@ TEST(DomainMemory, IsKeptToOnRandomGraphs) {
 }
 
 TEST(CostPartition, IsTheSameEveryTime) {
-    const PartitionProblem problem = partition_problem(
-        scheduler::corpus_problem(scheduler::large_corpus(Corpus::kChecking)[3]), 10e3);
+    const PartitionProblem problem =
+        partition_problem(scheduler::corpus_problem(scheduler::large_corpus()[3]), 10e3);
     const CostPartition first = partitioned(problem);
     const CostPartition second = partitioned(problem);
     EXPECT_EQ(first.partition.unit_of_task, second.partition.unit_of_task);

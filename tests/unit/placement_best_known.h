@@ -1,5 +1,5 @@
-// Best known makespans of large_corpus(Corpus::kChecking): the least of all rules, local search and
-// 60 s of annealing a graph. Written by placement_quality --anneal 60 --write FILE.
+// Best known makespans of large_corpus(): the least of all rules, local search and
+// 60 s of annealing a graph. docs/measurements/placement.md says how they were found.
 #pragma once
 
 #include <cstdint>

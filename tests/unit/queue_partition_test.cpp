@@ -16,7 +16,6 @@
 namespace leat {
 namespace {
 
-using scheduler::Corpus;
 using scheduler::CorpusGraph;
 
 constexpr double kMostRatio = 1.05;
@@ -89,7 +88,7 @@ TEST(QueuePartition, IsNearTheOptimumOfTwelveOperators) {
 }
 
 TEST(QueuePartition, IsNeverLongerThanSimpleRules) {
-    for (const CorpusGraph& graph : scheduler::small_corpus(Corpus::kChecking, 100, 2)) {
+    for (const CorpusGraph& graph : scheduler::small_corpus(100, 2)) {
         SCOPED_TRACE("seed " + std::to_string(graph.seed));
         const PartitionProblem problem =
             with_ends(partition_problem(scheduler::corpus_problem(graph), 0));

@@ -275,8 +275,7 @@ TEST_F(ScheduleCheck, FindsAWrongMakespan) {
 
 TEST(ExactPlacement, AgreesWithTryingEverything) {
     for (const int32_t tasks : {1, 3, 4}) {
-        for (const CorpusGraph& graph :
-             small_corpus(Corpus::kChecking, tasks, kSmallGraphsPerRatio / 5)) {
+        for (const CorpusGraph& graph : small_corpus(tasks, kSmallGraphsPerRatio / 5)) {
             const PlacementProblem problem = corpus_problem(graph);
             const Schedule worst = place_checked(problem, only(PlacementRule::kOneDomain));
             const Schedule exact = exact_schedule(problem, worst);
@@ -289,7 +288,7 @@ TEST(ExactPlacement, AgreesWithTryingEverything) {
 }
 
 TEST(ExactPlacement, SaysWhetherItsStepsWereEnough) {
-    const PlacementProblem problem = corpus_problem(small_corpus(Corpus::kChecking, 12, 1).front());
+    const PlacementProblem problem = corpus_problem(small_corpus(12, 1).front());
     PlacementOptions options = only(PlacementRule::kOneDomain);
     options.exact_steps = 1;
     const Schedule cut_short = place_checked(problem, options);
@@ -299,7 +298,7 @@ TEST(ExactPlacement, SaysWhetherItsStepsWereEnough) {
     EXPECT_TRUE(optimal.is_optimal);
     EXPECT_LT(optimal.makespan_ns, cut_short.makespan_ns);
     options.search_steps = 0;
-    const PlacementProblem large = corpus_problem(small_corpus(Corpus::kChecking, 60, 1).front());
+    const PlacementProblem large = corpus_problem(small_corpus(60, 1).front());
     EXPECT_FALSE(place_checked(large, options).is_optimal);
 }
 
@@ -327,7 +326,7 @@ struct Quality {
 
 TEST(PlacementQuality, IsNearTheOptimumOfTwelveTasks) {
     Quality quality;
-    for (const CorpusGraph& graph : small_corpus(Corpus::kChecking, 12, kSmallGraphsPerRatio)) {
+    for (const CorpusGraph& graph : small_corpus(12, kSmallGraphsPerRatio)) {
         const PlacementProblem problem = corpus_problem(graph);
         const Schedule schedule = place_checked(problem);
         const Schedule exact = exact_schedule(problem, schedule);
@@ -343,7 +342,7 @@ TEST(PlacementQuality, IsNearTheBestKnownOfLargeGraphs) {
     static_assert(kBestKnownCorpusVersion == kPlacementCorpusVersion);
     Quality quality;
     size_t i = 0;
-    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
+    for (const CorpusGraph& graph : large_corpus()) {
         ASSERT_LT(i, std::size(kBestKnownPlacements));
         const BestKnownPlacement& known = kBestKnownPlacements[i++];
         ASSERT_EQ(known.seed, graph.seed);
@@ -387,7 +386,7 @@ double best_baseline_ns(const PlacementProblem& problem) {
 }
 
 TEST(PlacementQuality, IsNeverWorseThanAnyRuleAlone) {
-    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
+    for (const CorpusGraph& graph : large_corpus()) {
         if (graph.tasks > std::min(kLargestGraph, 600)) {
             continue;
         }
@@ -403,7 +402,7 @@ TEST(PlacementQuality, IsNeverWorseThanAnyRuleAlone) {
 }
 
 TEST(PlacementQuality, IsNeverWorseThanTheBaselines) {
-    for (const CorpusGraph& graph : small_corpus(Corpus::kChecking, 10, kSmallGraphsPerRatio / 5)) {
+    for (const CorpusGraph& graph : small_corpus(10, kSmallGraphsPerRatio / 5)) {
         const PlacementProblem problem = corpus_problem(graph);
         const double baseline = best_baseline_ns(problem);
         EXPECT_LE(place_checked(problem).makespan_ns, baseline * kExact) << "seed " << graph.seed;
@@ -418,7 +417,7 @@ TEST(PlacementQuality, IsNeverWorseThanTheBaselines) {
         }
         EXPECT_LE(serial, baseline * kExact) << "seed " << graph.seed;
     }
-    for (const CorpusGraph& graph : large_corpus(Corpus::kChecking)) {
+    for (const CorpusGraph& graph : large_corpus()) {
         if (graph.tasks <= kLargestGraph) {
             const PlacementProblem problem = corpus_problem(graph);
             const double placed = place_checked(problem).makespan_ns;
