@@ -9,6 +9,7 @@
 #include "backends/plugin/plugin_answers.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
+#include "calibrate/calibration_store.h"
 #include "calibrate/link_timing.h"
 #include "calibrate/timed_operator.h"
 #include "custom/custom_op_def.h"

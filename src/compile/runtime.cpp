@@ -9,6 +9,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu_backend.h"
+#include "calibrate/calibration_store.h"
 #include "leat/scheduler/topology.h"
 #include "machine/runtime_impl.h"
 
@@ -84,6 +85,10 @@ HostServices::ParallelFor parallel_for_on(scheduler::Executor& executor) {
 }
 
 }  // namespace
+
+// Here the members are whole types.
+Runtime::Impl::Impl() = default;
+Runtime::Impl::~Impl() = default;
 
 void Runtime::Impl::start(const scheduler::HostTopology& topology,
                           const scheduler::ThreadBudget& budget) {

@@ -20,31 +20,32 @@ const LeatDeviceInfo& info_of(const ListedDevice& device) {
     return device.place.backend->device(device.place.number);
 }
 
-DeviceKind kind_of(const ListedDevice& device) {
+DeviceClass kind_of(const ListedDevice& device) {
     if (device.host != nullptr) {
-        return device.host->name() == "reference" ? DeviceKind::kReference : DeviceKind::kCpuThread;
+        return device.host->name() == "reference" ? DeviceClass::kReference
+                                                  : DeviceClass::kCpuThread;
     }
     switch (info_of(device).kind) {
         case kLeatDeviceCpu:
-            return DeviceKind::kCpuThread;
+            return DeviceClass::kCpuThread;
         case kLeatDeviceIntegrated:
-            return DeviceKind::kIntegrated;
+            return DeviceClass::kIntegrated;
         case kLeatDeviceDiscrete:
-            return DeviceKind::kDiscrete;
+            return DeviceClass::kDiscrete;
         default:
-            return DeviceKind::kOther;
+            return DeviceClass::kOther;
     }
 }
 
-std::string name_of(DeviceKind kind, int threads) {
+std::string name_of(DeviceClass kind, int threads) {
     switch (kind) {
-        case DeviceKind::kReference:
+        case DeviceClass::kReference:
             return "plain loops on one thread";
-        case DeviceKind::kCpuThread:
+        case DeviceClass::kCpuThread:
             return threads == 1 ? "a CPU thread" : fmt::format("{} CPU threads", threads);
-        case DeviceKind::kIntegrated:
+        case DeviceClass::kIntegrated:
             return "an integrated GPU";
-        case DeviceKind::kDiscrete:
+        case DeviceClass::kDiscrete:
             return "a discrete GPU";
         default:
             return "a device of unknown kind";
@@ -73,9 +74,9 @@ class Assumptions {
         assumed.label = device.label;
         assumed.is_host = device.host != nullptr;
         assumed.measured = device.measured;
-        const DeviceKind kind = kind_of(device);
+        const DeviceClass kind = kind_of(device);
         assumed.rates = default_rates(kind);
-        if (kind == DeviceKind::kCpuThread) {
+        if (kind == DeviceClass::kCpuThread) {
             assumed.rates.flops_per_s *= threads_;
         }
         assumed.rates_source = "default for " + name_of(kind, threads_);

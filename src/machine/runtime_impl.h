@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/at_fork.h"
-#include "calibrate/calibration_store.h"
 #include "leat/runtime.h"
 #include "machine/device_list.h"
 #include "machine/thread_group.h"
@@ -16,6 +15,8 @@
 
 namespace leat {
 
+class CalibrationStore;
+
 // Where a request is.
 struct RequestPlace {
     int group = 0;
@@ -23,6 +24,11 @@ struct RequestPlace {
 };
 
 struct Runtime::Impl {
+    Impl();
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
+
     RuntimeOptions options;
     std::shared_ptr<MemoryDomains> domains = std::make_shared<MemoryDomains>();
     OperatorLibrary operators;

@@ -5,17 +5,17 @@
 namespace leat {
 
 // Orders of magnitude of the machines of these years, no measurements.
-DeviceRates default_rates(DeviceKind kind) {
+DeviceRates default_rates(DeviceClass kind) {
     switch (kind) {
-        case DeviceKind::kReference:
+        case DeviceClass::kReference:
             return {0.5e9, 2e9};
-        case DeviceKind::kCpuThread:
+        case DeviceClass::kCpuThread:
             return {30e9, 10e9};
-        case DeviceKind::kIntegrated:
+        case DeviceClass::kIntegrated:
             return {500e9, 30e9};
-        case DeviceKind::kDiscrete:
+        case DeviceClass::kDiscrete:
             return {5e12, 300e9};
-        case DeviceKind::kOther:
+        case DeviceClass::kOther:
             return {10e9, 10e9};
     }
     LEAT_CHECK(false, "device kind {}", int(kind));

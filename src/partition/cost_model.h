@@ -14,14 +14,14 @@
 namespace leat {
 
 // What a device is assumed to do where nobody says more.
-enum class DeviceKind : uint8_t {
+enum class DeviceClass : uint8_t {
     kReference,  // plain loops on one thread
     kCpuThread,  // SIMD kernels on one thread; several share its bytes_per_s
     kIntegrated,
     kDiscrete,
     kOther,
 };
-DeviceRates default_rates(DeviceKind kind);
+DeviceRates default_rates(DeviceClass kind);
 
 // Times of every node on every device.
 class NodeCosts {

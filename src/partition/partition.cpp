@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/part_node.h"
 
 namespace leat {
 namespace {
@@ -192,13 +193,6 @@ class NodePlacer {
     Placement placement_;
 };
 
-constexpr OpDef kDeviceSubgraph = {.name = "DeviceSubgraph",
-                                   .domain = "leat",
-                                   .min_inputs = 0,
-                                   .max_inputs = -1,
-                                   .max_outputs = -1};
-constexpr const char* kCluster = "cluster";
-
 // Copies the values of a cluster into its body.
 class BodyBuilder {
   public:
@@ -332,13 +326,8 @@ class Cutter {
             builder.add_node(id);
             is_inside[size_t(id.index)] = true;
         }
-        NodeData node;
-        node.name = fmt::format("part {}", result_.bodies.size());
-        node.domain = kDeviceSubgraph.domain;
-        node.op_type = kDeviceSubgraph.name;
-        node.def = &kDeviceSubgraph;
+        NodeData node = part_node(int64_t(result_.bodies.size()));
         node.inputs = builder.inputs();
-        node.attributes.emplace(kCluster, int64_t(result_.bodies.size()));
         for (const NodeId id : cluster.nodes) {
             for (const ValueId output : graph_.node(id).outputs) {
                 if (output.valid() && is_used_outside(output, is_inside)) {
@@ -467,10 +456,6 @@ CutGraph cut_clusters(const GraphData& graph,
                       std::span<const int> device_of_node,
                       std::span<const std::vector<int32_t>> streamed) {
     return Cutter(graph, device_of_node, streamed).run(clusters);
-}
-
-int64_t cluster_of(const NodeData& node) {
-    return node.def == &kDeviceSubgraph ? node.attr(kCluster, int64_t{-1}) : -1;
 }
 
 }  // namespace leat

@@ -81,7 +81,7 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
 // The same without nodes of different stages in one cluster. `stages`: as in find_clusters.
 std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters, std::span<const int> stages);
 
-// A graph whose clusters are one node each.
+// A graph whose clusters are one node each (graph/part_node.h).
 struct CutGraph {
     // Values are those of the graph that was cut, by the same ids, so facts about one hold for the
     // other. Nodes are in topological order; those that are known at planning are gone.
@@ -97,8 +97,5 @@ CutGraph cut_clusters(const GraphData& graph,
                       std::span<const Cluster> clusters,
                       std::span<const int> device_of_node,
                       std::span<const std::vector<int32_t>> streamed = {});
-
-// The cluster that a node of CutGraph::graph stands for; -1: it is a node of its own.
-int64_t cluster_of(const NodeData& node);
 
 }  // namespace leat

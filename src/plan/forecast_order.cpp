@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partition/partition.h"
+#include "graph/part_node.h"
 #include "plan/transfer_step.h"
 
 namespace leat {

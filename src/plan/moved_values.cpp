@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "graph/inference.h"
+#include "graph/part_node.h"
 #include "machine/device_costs.h"
-#include "partition/partition.h"
 #include "plan/value_views.h"
 
 namespace leat {

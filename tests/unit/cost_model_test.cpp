@@ -74,9 +74,9 @@ TEST(CostModel, ViewsTakeNothing) {
 }
 
 TEST(CostModel, DefaultsArePositive) {
-    for (const DeviceKind kind :
-         {DeviceKind::kReference, DeviceKind::kCpuThread, DeviceKind::kIntegrated,
-          DeviceKind::kDiscrete, DeviceKind::kOther}) {
+    for (const DeviceClass kind :
+         {DeviceClass::kReference, DeviceClass::kCpuThread, DeviceClass::kIntegrated,
+          DeviceClass::kDiscrete, DeviceClass::kOther}) {
         EXPECT_GT(default_rates(kind).flops_per_s, 0);
         EXPECT_GT(default_rates(kind).bytes_per_s, 0);
     }

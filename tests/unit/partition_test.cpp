@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/plugin/plugin_graph.h"
+#include "graph/part_node.h"
 #include "leat/leat.h"
 #include "support/typed_graph.h"
 
