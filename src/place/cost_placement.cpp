@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "partition/queue/queue_partition.h"
-#include "partition/stream/streaming_search.h"
+#include "partition/streaming/streaming_search.h"
 #include "place/graph_problem.h"
 
 namespace leat {

@@ -1,5 +1,5 @@
 // ConstantStreams: the constants that each run copies to a device, as a placement decided them
-// (src/partition/stream/streamed_constants.h), in terms of the graph's nodes. Parts have them as
+// (src/partition/streaming/streamed_constants.h), in terms of the graph's nodes. Parts have them as
 // operands.
 #pragma once
 

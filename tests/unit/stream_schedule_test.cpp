@@ -1,14 +1,14 @@
 // The steady state of streams, and the pipelines that are proposed for them, on problems that one
 // can work out by hand.
-#include "partition/stream/stream_schedule.h"
+#include "partition/pipeline/stream_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "partition/pipeline/stage_partitions.h"
 #include "partition/queue/queue_schedule.h"
-#include "partition/stream/stage_partitions.h"
 
 namespace leat {
 namespace {

@@ -1,6 +1,6 @@
 // Streamed constants on problems of integers: what may be in the memory at a time is worked out
 // here from the orders alone.
-#include "partition/stream/streamed_constants.h"
+#include "partition/streaming/streamed_constants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/split_mix.h"
-#include "partition/stream/streaming_search.h"
+#include "partition/streaming/streaming_search.h"
 
 namespace leat {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "partition/part_moves.h"
+#include "partition/pipeline/stage_partitions.h"
 #include "partition/queue/partition_enumeration.h"
-#include "partition/stream/stage_partitions.h"
 
 namespace leat {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/whole_ns.h"
+#include "partition/pipeline/stream_schedule.h"
 #include "partition/queue/queue_operations.h"
-#include "partition/stream/stream_schedule.h"
-#include "partition/stream/streamed_constants.h"
+#include "partition/streaming/streamed_constants.h"
 
 namespace leat {
 namespace {

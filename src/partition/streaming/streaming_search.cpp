@@ -1,10 +1,10 @@
-#include "partition/stream/streaming_search.h"
+#include "partition/streaming/streaming_search.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
-#include "partition/stream/stage_partitions.h"
+#include "partition/pipeline/stage_partitions.h"
 
 namespace leat {
 namespace {

@@ -1,4 +1,4 @@
-#include "partition/stream/stream_schedule.h"
+#include "partition/pipeline/stream_schedule.h"
 
 #include <algorithm>
 #include <deque>

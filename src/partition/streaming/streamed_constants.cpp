@@ -1,4 +1,4 @@
-#include "partition/stream/streamed_constants.h"
+#include "partition/streaming/streamed_constants.h"
 
 #include <algorithm>
 #include <utility>

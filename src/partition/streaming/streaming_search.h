@@ -7,7 +7,7 @@
 
 #include "partition/cost_partition.h"
 #include "partition/queue/queue_schedule.h"
-#include "partition/stream/streamed_constants.h"
+#include "partition/streaming/streamed_constants.h"
 
 namespace leat {
 

@@ -1,4 +1,4 @@
-#include "partition/stream/stage_partitions.h"
+#include "partition/pipeline/stage_partitions.h"
 
 #include <algorithm>
 #include <cmath>
