@@ -36,14 +36,6 @@ std::optional<Tensor> tensor_of_extents(const TypeInfo& type, const std::vector<
     return *std::move(tensor);
 }
 
-Result<Tensor> copy_of(const Tensor& tensor) {
-    LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-    if (tensor.byte_count() > 0) {
-        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-    }
-    return copy;
-}
-
 // Larger values are not compared.
 constexpr int64_t kMaxComparedBytes = 1024;
 
@@ -147,10 +139,8 @@ Status Inference::set_constants() {
         ValueFact fact;
         fact.type = value.type;
         const Tensor& tensor = *value.constant;
-        if (tensor.is_aligned()) {
-            fact.value = tensor;
-        } else if (tensor.element_count() <= options_.max_folded_elements) {
-            LEAT_ASSIGN_OR_RETURN(fact.value, copy_of(tensor));
+        if (tensor.is_aligned() || tensor.element_count() <= options_.max_folded_elements) {
+            LEAT_ASSIGN_OR_RETURN(fact.value, aligned(tensor));
         }
         facts_[i] = std::make_shared<const ValueFact>(std::move(fact));
     }

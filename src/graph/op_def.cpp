@@ -154,14 +154,6 @@ Status infer_checked(const NodeData& node,
     return check_outputs(outputs);
 }
 
-Result<Tensor> aligned_copy(const Tensor& tensor) {
-    LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-    if (tensor.byte_count() > 0) {
-        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-    }
-    return copy;
-}
-
 std::vector<TensorArg> args_of(std::span<const Tensor> tensors) {
     std::vector<TensorArg> args;
     args.reserve(tensors.size());
@@ -216,14 +208,10 @@ Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Te
 Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
                                              std::span<const Tensor* const> inputs,
                                              std::span<const ValueFact> outputs) {
-    std::vector<Tensor> aligned(inputs.size());
+    std::vector<Tensor> given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i] == nullptr) {
-            continue;
-        }
-        aligned[i] = *inputs[i];
-        if (!inputs[i]->is_aligned()) {
-            LEAT_ASSIGN_OR_RETURN(aligned[i], aligned_copy(*inputs[i]));
+        if (inputs[i] != nullptr) {
+            LEAT_ASSIGN_OR_RETURN(given[i], aligned(*inputs[i]));
         }
     }
     std::vector<Tensor> results;
@@ -234,7 +222,7 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
                 .with_found(output.type.to_string());
         }
         if (node.def->is_view && results.empty() && node.epilogue.empty()) {
-            results.push_back(aligned[0].reshaped(*shape));
+            results.push_back(given[0].reshaped(*shape));
             continue;
         }
         LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(output.type.dtype, *shape));
@@ -244,18 +232,32 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
         return results;
     }
     const size_t own = node.own_inputs();
-    const std::vector<TensorArg> arguments = args_of(std::span(aligned).first(own));
+    const std::vector<TensorArg> arguments = args_of(std::span(given).first(own));
     const std::vector<TensorArg> result_args = args_of(results);
     LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args}));
     for (const EpilogueStep& step : node.epilogue) {
         const Tensor* operand =
-            step.operand_input < 0 ? nullptr : &aligned[size_t(step.operand_input)];
+            step.operand_input < 0 ? nullptr : &given[size_t(step.operand_input)];
         LEAT_ASSIGN_OR_RETURN(results[0], evaluate_step(step, results[0], operand));
     }
     return results;
 }
 
 }  // namespace
+
+Result<Tensor> copy_of(const Tensor& tensor) {
+    LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
+    if (tensor.byte_count() > 0) {
+        std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
+    }
+    return copy;
+}
+
+Result<Tensor> aligned(const Tensor& tensor, int64_t alignment_bytes) {
+    const auto address = reinterpret_cast<uintptr_t>(tensor.bytes());
+    const bool lies_well = tensor.byte_count() == 0 || address % uintptr_t(alignment_bytes) == 0;
+    return tensor.is_aligned() && lies_well ? Result<Tensor>(tensor) : copy_of(tensor);
+}
 
 ValueFact::ValueFact() = default;
 ValueFact::ValueFact(TypeInfo fact_type, std::optional<Tensor> fact_value)

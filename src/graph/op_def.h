@@ -98,6 +98,8 @@ struct TensorArg {
 
     bool present() const { return dtype != DType::kUndefined; }
     bool is_row_major() const;
+    // The bytes of its elements without gaps; 0: it is absent.
+    int64_t byte_count() const { return storage_bytes(dtype, shape.element_count()).value_or(0); }
     template <class T>
     T* as() const {
         return reinterpret_cast<T*>(data);
@@ -107,6 +109,11 @@ Strides row_major_strides(const Shape& shape);
 Strides channels_last_strides(const Shape& shape);
 TensorArg row_major_arg(DType dtype, const Shape& shape, const void* data);
 TensorArg arg_of(const Tensor& tensor);
+// The same elements in memory of their own. Precondition: they are no strings.
+Result<Tensor> copy_of(const Tensor& tensor);
+// The tensor itself where typed access is allowed and it lies at a multiple of the alignment; else
+// a copy. Inference and kernels read typed elements, and files have them anywhere.
+Result<Tensor> aligned(const Tensor& tensor, int64_t alignment_bytes = 1);
 // Operand i of a kernel, or null where it is absent. A negative i is that of an operand that the
 // operator lacks.
 inline const TensorArg* find_arg(std::span<const TensorArg> args, int i) {

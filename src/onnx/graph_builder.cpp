@@ -1,6 +1,5 @@
 #include "onnx/graph_builder.h"
 
-#include <cstring>
 #include <utility>
 
 namespace leat::onnx {
@@ -14,17 +13,8 @@ std::optional<Tensor> known_elements(const Tensor& constant) {
     if (constant.element_count() > kMaxKnownElements) {
         return std::nullopt;
     }
-    if (constant.is_aligned()) {
-        return constant;
-    }
-    Result<Tensor> copy = Tensor::allocate(constant.dtype(), constant.shape());
-    if (!copy.ok()) {
-        return std::nullopt;
-    }
-    if (constant.byte_count() > 0) {
-        std::memcpy(copy->mutable_bytes(), constant.bytes(), size_t(constant.byte_count()));
-    }
-    return *std::move(copy);
+    Result<Tensor> known = aligned(constant);
+    return known.ok() ? std::optional(*std::move(known)) : std::nullopt;
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // graph.
 #include <fmt/core.h>
 
-#include <cstring>
-
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -73,18 +71,6 @@ class ConstantFolder {
             release_if_unused(input);
         }
         return {};
-    }
-
-    // A copy where the file's bytes are not aligned: inference reads typed elements.
-    static Result<Tensor> aligned(const Tensor& tensor) {
-        if (tensor.is_aligned()) {
-            return tensor;
-        }
-        LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(tensor.dtype(), tensor.shape()));
-        if (tensor.byte_count() > 0) {
-            std::memcpy(copy.mutable_bytes(), tensor.bytes(), size_t(tensor.byte_count()));
-        }
-        return copy;
     }
 
     // Frees intermediate results as folding proceeds: chains of large weights would double the

@@ -69,7 +69,7 @@ Result<double> estimate_ns(const NodeData& node,
         double bytes = 0;
         for (const std::span<const TensorArg> side : {inputs, outputs}) {
             for (const TensorArg& arg : side) {
-                bytes += double(storage_bytes(arg.dtype, arg.shape.element_count()).value_or(0));
+                bytes += double(arg.byte_count());
             }
         }
         return std::min(bytes / kPerNs, kMostEstimatedNs);

@@ -67,10 +67,7 @@ class Inference {
         }
         return own;
     }
-    int64_t bytes_of_value(ValueId id) const {
-        const TensorArg& own = arg(id);
-        return storage_bytes(own.dtype, own.shape.element_count()).value_or(0);
-    }
+    int64_t bytes_of_value(ValueId id) const { return arg(id).byte_count(); }
     std::vector<ValueFact> take_facts() { return std::move(facts_); }
     std::vector<bool> take_known_values() { return std::move(is_known_); }
 

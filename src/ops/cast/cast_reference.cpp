@@ -40,7 +40,7 @@ Status cast_reference(const ReferenceArgs& args) {
     }
     if (x.dtype == y.dtype && x.dtype != DType::kBool) {
         if (count > 0) {
-            std::memcpy(y.data, x.data, size_t(storage_bytes(x.dtype, count).value_or(0)));
+            std::memcpy(y.data, x.data, size_t(x.byte_count()));
         }
         return {};
     }

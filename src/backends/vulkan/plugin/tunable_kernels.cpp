@@ -134,8 +134,7 @@ TunableKernel tunable(const MatrixTrial& trial) {
         std::vector<int64_t> bytes;
         bytes.reserve(3);
         for (const TensorArg& operand : operands_of(trial, extents)) {
-            const int64_t size = *storage_bytes(operand.dtype, operand.shape.element_count());
-            bytes.push_back(round_up(size, kFloatBytes));
+            bytes.push_back(round_up(operand.byte_count(), kFloatBytes));
         }
         return bytes;
     };
