@@ -191,16 +191,25 @@ Result<std::shared_ptr<const DevicePart>> DevicePart::part_of_ranks(
     for (const TensorArg& input : context.inputs) {
         ranks.push_back(input.shape.rank());
     }
+    using Part = std::shared_ptr<const DevicePart>;
+    const auto find = [&]() -> Part {
+        const std::lock_guard finding(by_ranks_->mutex);
+        const auto found = by_ranks_->parts.find(ranks);
+        return found == by_ranks_->parts.end() ? nullptr : found->second;
+    };
+    if (Part found = find(); found != nullptr) {
+        return found;
+    }
     const std::lock_guard lock(by_ranks_->compiling);
-    if (const auto found = by_ranks_->parts.find(ranks); found != by_ranks_->parts.end()) {
-        return found->second;
+    if (Part found = find(); found != nullptr) {
+        return found;  // compiled meanwhile
     }
     const int64_t packed_before = packed_bytes();
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<DevicePart> part, compile_for(context));
     part->packed_before_ = packed_before;
     const std::lock_guard adding(by_ranks_->mutex);
     by_ranks_->parts.emplace(std::move(ranks), part);
-    return std::shared_ptr<const DevicePart>(std::move(part));
+    return Part(std::move(part));
 }
 
 int64_t DevicePart::total(int64_t DevicePart::*count) const {

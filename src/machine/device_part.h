@@ -102,8 +102,10 @@ class DevicePart : public std::enable_shared_from_this<DevicePart> {
     // What a part without an executable has in its place.
     struct ByRanks {
         GraphData body;
-        std::mutex compiling;  // before `mutex`
-        std::mutex mutex;      // of `parts`
+        // Taken before `mutex`. One compiles at a time, because the next part finds the constants
+        // that this one packs.
+        std::mutex compiling;
+        std::mutex mutex;  // of `parts`
         // By rank of each input of the body.
         std::map<std::vector<int>, std::shared_ptr<const DevicePart>> parts;
     };
