@@ -372,8 +372,8 @@ struct RequestOptions {
 };
 
 struct RunOptions {
-    // From the call of run(): kTimeout where it has passed. 0 and less have; nanoseconds::max()
-    // never does.
+    // From the call of run(): kTimeout where it has passed, also while another call makes the plan.
+    // 0 and less have passed; nanoseconds::max() never does.
     std::optional<std::chrono::nanoseconds> deadline = {};
     std::stop_token stop = {};
 };

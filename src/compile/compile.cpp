@@ -238,7 +238,8 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     report.annotation_notes.insert(report.annotation_notes.end(), placed.annotation_notes.begin(),
                                    placed.annotation_notes.end());
 
-    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph));
+    auto compiled =
+        std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph), options);
     compiled->backend = placed.host;
     compiled->placement = std::move(placed.record);
     compiled->placement.gone = gone_nodes(graph.data(), compiled->graph, optimized.history);
@@ -246,7 +247,6 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     compiled->cut = std::move(placed.cut);
     compiled->parts = std::move(placed.parts);
     compiled->has_host_steps = placed.has_host_steps;
-    compiled->options = options;
     if (!graph.data().default_inputs.empty()) {
         compiled->given = std::make_shared<const Graph>(graph);
     }

@@ -69,13 +69,14 @@ Tensor CompiledGraph::Impl::default_value(std::string_view name) const {
 
 Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::open_defaults(
     const std::vector<std::string>& names) {
-    const std::lock_guard lock(opened_mutex_);
-    std::shared_ptr<Impl>& opened = opened_[names];
-    if (opened == nullptr) {
-        LEAT_ASSIGN_OR_RETURN(opened,
-                              compile_graph(runtime, with_open_inputs(*given, names), options));
-    }
-    return opened;
+    return openings_.get(
+        names, {},
+        [&] {
+            const auto at = opened_.find(names);
+            return at == opened_.end() ? nullptr : at->second;
+        },
+        [&] { return compile_graph(runtime, with_open_inputs(*given, names), options); },
+        [&](const std::shared_ptr<Impl>& opened) { opened_.emplace(names, opened); });
 }
 
 Result<CompiledGraph::Impl*> CompiledGraph::Impl::opened_for(const InputShapes& shapes) {
@@ -88,12 +89,8 @@ Result<CompiledGraph::Impl*> CompiledGraph::Impl::opened_for(const InputShapes& 
 }
 
 CompiledGraph::Impl::OpenedGraphs CompiledGraph::Impl::opened_graphs() const {
-    const std::lock_guard lock(opened_mutex_);
-    OpenedGraphs opened = opened_;
-    for (auto at = opened.begin(); at != opened.end();) {
-        at = at->second == nullptr ? opened.erase(at) : std::next(at);  // it did not compile
-    }
-    return opened;
+    const std::lock_guard lock(openings_.mutex());
+    return opened_;
 }
 
 }  // namespace leat

@@ -281,7 +281,8 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,
                           find_devices(*runtime, record.devices));
 
-    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(graph));
+    auto compiled =
+        std::make_shared<CompiledGraph::Impl>(runtime, std::move(graph), std::move(record.options));
     LEAT_ASSIGN_OR_RETURN(compiled->mapped, map_weights(file.blobs, record.packed));
     compiled->files.add(file.blobs.file());
     LEAT_ASSIGN_OR_RETURN(compiled->backend, find_backend(record.host));
@@ -309,7 +310,6 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
         compiled->given =
             std::make_shared<const Graph>(std::make_unique<GraphData>(std::move(record.given)));
     }
-    compiled->options = std::move(record.options);
     compiled->deciding_inputs = std::move(record.deciding_inputs);
     if (!record.cost_factors.empty()) {
         record.cost_factors.resize(size_t(compiled->planned_graph().node_count()), 1);
@@ -319,7 +319,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
     LEAT_ASSIGN_OR_RETURN(const HeldWeights held, copy_weights(*compiled, file.blobs, record));
     for (PlanRecord& plan : record.plans) {
-        LEAT_RETURN_IF_ERROR(compiled->restore_plan(std::move(plan.key), plan.choice));
+        LEAT_RETURN_IF_ERROR(compiled->restore_plan(plan.key, plan.choice));
     }
     compiled->base_report.load_time_ns = nanoseconds_since(start);
     return CompiledGraph(std::move(compiled));

@@ -48,7 +48,7 @@ std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
     std::vector<PlanRecord> records;
     std::vector<std::shared_ptr<const Plan>> plans;
     if (is_saveable(compiled)) {
-        plans = compiled.cached_plans();
+        plans = compiled.plans.plans();
     }
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
         records.push_back(

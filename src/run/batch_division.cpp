@@ -69,7 +69,9 @@ Result<std::vector<bool>> inputs_to_divide(const CompiledGraph::Impl& compiled,
 
 }  // namespace
 
-Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled, std::vector<Shape> shapes) {
+Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled,
+                                   std::vector<Shape> shapes,
+                                   const WaitLimit& limit) {
     BatchDivision division;
     division.shapes = std::move(shapes);
     Result<std::vector<bool>> inputs = inputs_to_divide(compiled, division);
@@ -85,7 +87,7 @@ Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled, std::vector<Sh
         if (rows > 0) {
             LEAT_ASSIGN_OR_RETURN(
                 division.plans[group],
-                compiled.plan_for(shapes_of_part(division, rows), {}, int(group)));
+                compiled.plan_for(shapes_of_part(division, rows), {}, int(group), limit));
             any = division.plans[group].get();
         }
     }

@@ -30,7 +30,10 @@ struct BatchDivision {
     bool is_divided() const { return !is_divided_input.empty(); }
 };
 
-// Divides as evenly as the numbers of threads allow. An error: a part cannot be planned.
-Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled, std::vector<Shape> shapes);
+// Divides as evenly as the numbers of threads allow. An error: a part cannot be planned, or `limit`
+// ended the wait for its plan.
+Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled,
+                                   std::vector<Shape> shapes,
+                                   const WaitLimit& limit = {});
 
 }  // namespace leat

@@ -218,25 +218,19 @@ Result<std::vector<MemoryTradeOff>> CompiledGraph::Impl::trade_offs(
 }
 
 Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
-    std::span<const Shape> shapes, std::span<const Tensor* const> values, int group) {
-    PlanKey key{runtime->plan_group(group),
-                {shapes.begin(), shapes.end()},
-                deciding_bytes(deciding_inputs, values)};
-    const std::lock_guard lock(mutex_);
-    for (auto at = plans_.begin(); at != plans_.end(); ++at) {
-        if ((*at)->key == key) {
-            plans_.splice(plans_.begin(), plans_, at);
-            return plans_.front();
-        }
-    }
-    PlanContext context = plan_context(key.group);
-    const auto former = std::find_if(plans_.begin(), plans_.end(), [&key](const auto& plan) {
-        return plan->key.group == key.group;
+    std::span<const Shape> shapes,
+    std::span<const Tensor* const> values,
+    int group,
+    const WaitLimit& limit) {
+    const PlanKey key{runtime->plan_group(group),
+                      {shapes.begin(), shapes.end()},
+                      deciding_bytes(deciding_inputs, values)};
+    return plans.find_or_make(key, limit, [&](const PlanCache::PlanPtr& former) {
+        PlanContext context = plan_context(key.group);
+        // A limit is answered by a plan of its own: the order of a former one may need more.
+        context.former = options.memory_limit_bytes <= 0 ? former.get() : nullptr;
+        return make_plan(context, key, input_facts(shapes, values));
     });
-    // A limit is answered by a plan of its own: the order of a former one may need more.
-    const bool may_follow = options.memory_limit_bytes <= 0 && former != plans_.end();
-    context.former = may_follow ? former->get() : nullptr;
-    return make_cached(context, std::move(key), input_facts(shapes, values));
 }
 
 // Plans for devices are large. The first one, which is that of the upper bounds if there are any,
@@ -257,33 +251,20 @@ std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const Pla
     return facts;
 }
 
-Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_cached(
-    PlanContext& context, PlanKey key, std::span<const ValueFact> facts) {
+Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_plan(
+    PlanContext& context, const PlanKey& key, std::span<const ValueFact> facts) const {
     LEAT_RETURN_IF_ERROR(files.check());
     const std::vector<std::vector<ValueFact>> further = further_facts(context, key);
     context.further_facts = further;
-    Result<std::shared_ptr<const Plan>> plan = make_plan(context, std::move(key), facts);
+    Result<std::shared_ptr<const Plan>> plan = leat::make_plan(context, key, facts);
     if (!plan.ok()) {
         return std::move(plan).error().with_file(graph.file);
     }
     LEAT_RETURN_IF_ERROR(check_room(**plan));
-    plans_.push_front(*plan);
-    if (const PlanKey& own = (*plan)->key;
-        !options.dim_bounds.empty() && own.shapes == shapes_at_bounds(graph, options)) {
-        RequestRoom& room = room_at_bounds_[own.group];
-        room.arena_bytes = std::max(room.arena_bytes, (*plan)->arena_bytes);
-        room.scratch_bytes = std::max(room.scratch_bytes, (*plan)->scratch_bytes);
-    }
-    int64_t bytes = 0;
-    for (auto at = plans_.begin(); at != plans_.end();) {
-        bytes += (*at)->own_bytes();
-        const bool evict = bytes > options.plan_cache_bytes && at != plans_.begin();
-        at = evict ? plans_.erase(at) : std::next(at);
-    }
     return plan;
 }
 
-Status CompiledGraph::Impl::restore_plan(PlanKey key, const SolvedChoice& choice) {
+Status CompiledGraph::Impl::restore_plan(const PlanKey& key, const SolvedChoice& choice) {
     const bool is_group = key.group >= 0 && size_t(key.group) < runtime->groups.size();
     if (!is_group || key.shapes.size() != graph.inputs.size()) {
         return parse_error("a plan is of {} shapes for thread group {}", key.shapes.size(),
@@ -306,39 +287,12 @@ Status CompiledGraph::Impl::restore_plan(PlanKey key, const SolvedChoice& choice
         tensors[size_t(input)] = std::move(tensor);
         values[size_t(input)] = &tensors[size_t(input)];
     }
-    const std::lock_guard lock(mutex_);
     PlanContext context = plan_context(key.group);
     context.solved = &choice;
-    const std::vector<ValueFact> facts = input_facts(key.shapes, values);
-    return make_cached(context, std::move(key), facts).error();
-}
-
-std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans() const {
-    const std::lock_guard lock(mutex_);
-    return {plans_.begin(), plans_.end()};
-}
-
-std::vector<std::shared_ptr<const Plan>> CompiledGraph::Impl::cached_plans(int group) const {
-    std::vector<std::shared_ptr<const Plan>> plans = cached_plans();
-    const int wanted = runtime->plan_group(group);
-    plans.erase(std::remove_if(plans.begin(), plans.end(),
-                               [wanted](const auto& plan) { return plan->key.group != wanted; }),
-                plans.end());
-    return plans;
-}
-
-RequestRoom CompiledGraph::Impl::request_room(int group) const {
-    const std::lock_guard lock(mutex_);
-    const int wanted = runtime->plan_group(group);
-    const auto bounded = room_at_bounds_.find(wanted);
-    RequestRoom room = bounded == room_at_bounds_.end() ? RequestRoom() : bounded->second;
-    for (const std::shared_ptr<const Plan>& plan : plans_) {
-        if (plan->key.group == wanted) {
-            room.arena_bytes = std::max(room.arena_bytes, plan->arena_bytes);
-            room.scratch_bytes = std::max(room.scratch_bytes, plan->scratch_bytes);
-        }
-    }
-    return room;
+    LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
+                          make_plan(context, key, input_facts(key.shapes, values)));
+    plans.add(plan);
+    return {};
 }
 
 Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {
@@ -455,10 +409,10 @@ CompileReport CompiledGraph::report() const {
         report.device_pack_count += part->pack_count();
     }
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
-    const std::vector<std::shared_ptr<const Plan>> plans = impl_->cached_plans();
+    const std::vector<std::shared_ptr<const Plan>> plans = impl_->plans.plans();
     add_reports(*impl_, plans, report.plans);
     for (const auto& [names, opened] : impl_->opened_graphs()) {
-        add_reports(*opened, opened->cached_plans(), report.plans);
+        add_reports(*opened, opened->plans.plans(), report.plans);
     }
     if (!plans.empty()) {
         report.reference_kernels = plans.front()->reference_kernels;

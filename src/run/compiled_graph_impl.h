@@ -2,14 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/single_flight.h"
 #include "graph/constant_files.h"
 #include "machine/runtime_impl.h"
 #include "memory/domains/mapped_weights.h"
@@ -17,25 +16,23 @@
 #include "place/placement_record.h"
 #include "plan/dim_bounds.h"
 #include "plan/plan.h"
+#include "plan/plan_cache.h"
 
 namespace leat {
 
-// What a request needs on the host for any of some plans.
-struct RequestRoom {
-    int64_t arena_bytes = 0;
-    int64_t scratch_bytes = 0;
-};
-
 struct CompiledGraph::Impl {
-    Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized)
+    Impl(std::shared_ptr<Runtime::Impl> owner, Graph optimized, CompileOptions given_options = {})
         : runtime(std::move(owner)),
           source(std::move(optimized)),
           graph(source.data()),
-          files(graph) {}
+          options(std::move(given_options)),
+          files(graph),
+          plans(options.plan_cache_bytes, shapes_at_bounds(graph, options)) {}
 
     std::shared_ptr<Runtime::Impl> runtime;
     Graph source;            // after the passes, nodes in topological order; never changes
     const GraphData& graph;  // of source
+    const CompileOptions options;
     // That constants lie in, and, where it was loaded, the file that it was loaded from.
     ConstantFiles files;
     // With a node for each part, values as in `graph`; null: there are no parts.
@@ -45,7 +42,6 @@ struct CompiledGraph::Impl {
     PlacementRecord placement;
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
     bool has_host_steps = true;                            // false: nothing may run on a host
-    CompileOptions options;
     std::vector<int> deciding_inputs;
     std::vector<double> cost_factors;           // see PlanContext
     std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
@@ -55,6 +51,7 @@ struct CompiledGraph::Impl {
     // As compile() got it, for open_defaults(); null: it has no default inputs.
     std::shared_ptr<const Graph> given;
     std::atomic<int> request_count{0};  // that live
+    PlanCache plans;
 
     // What plans have steps for.
     const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
@@ -93,20 +90,16 @@ struct CompiledGraph::Impl {
     Status check_shapes_decide() const;
 
     // The cached plan, or a new one. `values`: by input, defined for the shape-deciding ones.
+    // `limit`: as PlanCache has it.
     Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                  std::span<const Tensor* const> values,
-                                                 int group);
+                                                 int group,
+                                                 const WaitLimit& limit = {});
     // Caches the plan that was made for the key before, without searching. kParse: it is none.
-    Status restore_plan(PlanKey key, const SolvedChoice& choice);
+    Status restore_plan(const PlanKey& key, const SolvedChoice& choice);
     // The plans of all groups, for shapes that alone make a plan.
     Status prepare(std::span<const Shape> shapes);
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
-    // The plans in the cache, most recently used first; of all groups, or of one.
-    std::vector<std::shared_ptr<const Plan>> cached_plans() const;
-    std::vector<std::shared_ptr<const Plan>> cached_plans(int group) const;
-    // For the plans in the cache, and for the upper bounds of extents.
-    RequestRoom request_room(int group) const;
-
     // As plans of the group see packed constants.
     PlacedWeights placed_weights(int group) const { return plan_context(group).weights; }
 
@@ -129,20 +122,15 @@ struct CompiledGraph::Impl {
     // As PlanContext has them, of a plan that has this key.
     std::vector<std::vector<ValueFact>> further_facts(const PlanContext& context,
                                                       const PlanKey& key) const;
-    // Makes it under the lock, and evicts others.
-    Result<std::shared_ptr<const Plan>> make_cached(PlanContext& context,
-                                                    PlanKey key,
-                                                    std::span<const ValueFact> facts);
+    Result<std::shared_ptr<const Plan>> make_plan(PlanContext& context,
+                                                  const PlanKey& key,
+                                                  std::span<const ValueFact> facts) const;
     // An error where memory is strict and that of a request does not fit its domain.
     Status check_room(const Plan& plan) const;
 
-    mutable std::mutex opened_mutex_;
-    OpenedGraphs opened_;
-
-    mutable std::mutex mutex_;
-    std::list<std::shared_ptr<const Plan>> plans_;
-    // By thread group; of plans for the upper bounds, whether they are in the cache or not.
-    std::map<int, RequestRoom> room_at_bounds_;
+    SingleFlight<std::vector<std::string>, std::shared_ptr<Impl>> openings_{
+        "the graph with these default inputs open"};
+    OpenedGraphs opened_;  // guarded by the mutex of `openings_`
 };
 
 }  // namespace leat

@@ -42,13 +42,14 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
 Status RequestState::reserve() {
     if (divides_batches_) {
         const Result<std::vector<Shape>> shapes = compiled->complete_shapes({});
-        return shapes.ok() ? select_instances(*shapes) : Status();
+        return shapes.ok() ? select_instances(*shapes, {}) : Status();
     }
-    const std::vector<std::shared_ptr<const Plan>> plans = compiled->cached_plans(home_);
-    const RequestRoom room = compiled->request_room(home_);
+    const int group = compiled->runtime->plan_group(home_);
+    const RequestRoom room = compiled->plans.request_room(group);
     RequestPart& home = parts_[size_t(home_)];
     LEAT_RETURN_IF_ERROR(home.reserve(room.arena_bytes, room.scratch_bytes));
-    return plans.empty() ? Status() : home.use(plans.front());
+    std::shared_ptr<const Plan> newest = compiled->plans.newest(group);
+    return newest == nullptr ? Status() : home.use(std::move(newest));
 }
 
 Status RequestState::collect_results() {
@@ -96,11 +97,11 @@ Status RequestState::run(const RunOptions& options) {
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
-Status RequestState::prepare_start(bool takes_hold) {
+Status RequestState::prepare_start(const scheduler::RunControl& control, bool takes_hold) {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     started_ = 0;
-    LEAT_RETURN_IF_ERROR(select_instances({}));
+    LEAT_RETURN_IF_ERROR(select_instances({}, control));
     LEAT_RETURN_IF_ERROR(bind_addresses());
     if (takes_hold && clock() != nullptr) {
         clock()->hold_for_caller();
@@ -166,7 +167,7 @@ Status RequestState::run_here(const scheduler::RunControl& control) {
         RequestPart& part;
     };
     started_ = 1;
-    LEAT_RETURN_IF_ERROR(select_instances({}));
+    LEAT_RETURN_IF_ERROR(select_instances({}, control));
     LEAT_RETURN_IF_ERROR(bind_addresses());
     RequestPart& own = parts_[size_t(active_[0])];
     const Visit visit(own);
@@ -218,7 +219,7 @@ Status RequestState::prepare(const InputShapes& shapes) {
                         : status;
     }
     has_results_ = false;
-    return select_instances(complete);
+    return select_instances(complete, {});
 }
 
 Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace where)
@@ -299,7 +300,7 @@ Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hol
     if (!use.has_begun()) {
         return busy();
     }
-    LEAT_RETURN_IF_ERROR(state->prepare_start(takes_hold));
+    LEAT_RETURN_IF_ERROR(state->prepare_start(control, takes_hold));
     is_started_.store(true, std::memory_order_relaxed);
     use.keep();  // until finish()
     state->start(control);

@@ -36,13 +36,15 @@ struct RequestState {
     Status prepare(const InputShapes& shapes);
     // Makes the instances for the bound inputs current; plans, links and grows slabs if it has to.
     // `override_shapes`: shapes to plan for instead of the bound inputs' (by input), or empty.
-    Status select_instances(std::span<const Shape> override_shapes);
+    // `control`: of the run; it ends the wait for a plan that another thread makes.
+    Status select_instances(std::span<const Shape> override_shapes,
+                            const scheduler::RunControl& control);
     Status run(const RunOptions& options);
     // The same in steps, for who keeps several runs going: what may fail comes in prepare_start(),
     // start() lets helpers begin, work() is as RunHandle::work() says, and finish() takes part
     // until the end. `takes_hold`: a hold of the clock for the caller is taken before anything
     // begins.
-    Status prepare_start(bool takes_hold);
+    Status prepare_start(const scheduler::RunControl& control, bool takes_hold);
     void start(const scheduler::RunControl& control);
     bool work();
     Status finish();
@@ -78,7 +80,8 @@ struct RequestState {
     InputShapes with_bound_shapes(InputShapes shapes) const;
     std::vector<Shape> wanted_shapes(std::span<const Shape> override_shapes) const;
     bool matches(const Plan& plan) const;
-    Status select_division(std::span<const Shape> override_shapes);
+    Status select_division(std::span<const Shape> override_shapes,
+                           const scheduler::RunControl& control);
     Status use_division();
     Result<Tensor> aligned_room(const std::string& input, const Tensor& tensor) const;
     void copy_unaligned();

@@ -74,7 +74,7 @@ Status RequestState::time_steps(const Instance& instance,
 Result<std::vector<StepTime>> RequestState::profile() {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
-    LEAT_RETURN_IF_ERROR(select_instances({}));
+    LEAT_RETURN_IF_ERROR(select_instances({}, {}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
     std::map<const NodeData*, StepTime> timed;  // in the graph's order; a plan may have its own
     for (const int part : active_) {

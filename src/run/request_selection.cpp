@@ -11,6 +11,10 @@ namespace {
 // As many as a part has instances.
 constexpr size_t kMaxDivisions = 16;
 
+WaitLimit wait_limit(const scheduler::RunControl& control) {
+    return {control.deadline, control.stop};
+}
+
 }  // namespace
 
 bool RequestState::matches(const Plan& plan) const {
@@ -47,11 +51,12 @@ std::vector<Shape> RequestState::wanted_shapes(std::span<const Shape> override_s
     return shapes;
 }
 
-Status RequestState::select_instances(std::span<const Shape> override_shapes) {
+Status RequestState::select_instances(std::span<const Shape> override_shapes,
+                                      const scheduler::RunControl& control) {
     copy_unaligned();
     if (divides_batches_) {
         is_bound_anew_ = true;
-        LEAT_RETURN_IF_ERROR(select_division(override_shapes));
+        LEAT_RETURN_IF_ERROR(select_division(override_shapes, control));
         if (division_->is_divided()) {
             return {};
         }
@@ -74,12 +79,13 @@ Status RequestState::select_instances(std::span<const Shape> override_shapes) {
     }
     LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          compiled->plan_for(shapes, values, home_));
+                          compiled->plan_for(shapes, values, home_, wait_limit(control)));
     return home.use(std::move(plan));
 }
 
 // Makes the division for these shapes current, also one that says that there is none.
-Status RequestState::select_division(std::span<const Shape> override_shapes) {
+Status RequestState::select_division(std::span<const Shape> override_shapes,
+                                     const scheduler::RunControl& control) {
     const auto is_meant = [&](const std::unique_ptr<BatchDivision>& held) {
         for (size_t i = 0; i < inputs.size(); ++i) {
             const Shape& wanted =
@@ -96,7 +102,8 @@ Status RequestState::select_division(std::span<const Shape> override_shapes) {
     } else {
         std::vector<Shape> shapes = wanted_shapes(override_shapes);
         LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
-        LEAT_ASSIGN_OR_RETURN(BatchDivision division, divide_batch(*compiled, std::move(shapes)));
+        LEAT_ASSIGN_OR_RETURN(BatchDivision division,
+                              divide_batch(*compiled, std::move(shapes), wait_limit(control)));
         if (divisions_.size() == kMaxDivisions) {
             divisions_.pop_back();
         }

@@ -1,0 +1,66 @@
+// PlanCache: the plans of one graph that were used last, and those that are being made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/single_flight.h"
+#include "plan/plan.h"
+
+namespace leat {
+
+// What a request needs on the host for any of some plans.
+struct RequestRoom {
+    int64_t arena_bytes = 0;
+    int64_t scratch_bytes = 0;
+};
+
+// Thread-safe. Plans are made without its lock: while a thread plans, others find plans, plan for
+// other shapes, and ask what there is. Who asks for a plan that is being made waits for it, and can
+// block nothing that makes it, also as a worker of the executor: a plan is made by the thread that
+// asked first, and loops that this thread runs on an executor end without any helper.
+class PlanCache {
+  public:
+    // Holds the plans used last that fit into `most_bytes`, and always the last one. `bounds`:
+    // shapes_at_bounds() of the graph.
+    PlanCache(int64_t most_bytes, std::vector<Shape> bounds)
+        : most_bytes_(most_bytes), bounds_(std::move(bounds)) {}
+
+    using PlanPtr = std::shared_ptr<const Plan>;
+    // `former`: the plan of the same group that was used last; null: the group has none.
+    using Make = std::function<Result<PlanPtr>(const PlanPtr& former)>;
+
+    // The plan of that key, which is made where there is none. An error goes to all who wait for
+    // the plan; nothing is kept of it. `limit` ends the wait for another thread, never the making.
+    Result<PlanPtr> find_or_make(const PlanKey& key, const WaitLimit& limit, const Make& make);
+    // As the one used last.
+    void add(const PlanPtr& plan);
+
+    // The one used last first.
+    std::vector<PlanPtr> plans() const;
+    // The one of the group that was used last; null: there is none.
+    PlanPtr newest(int group) const;
+    // For the plans of the group that are held, and for those at the bounds, held or not.
+    RequestRoom request_room(int group) const;
+
+  private:
+    using Plans = std::list<PlanPtr>;
+    // All under the mutex.
+    PlanPtr use(const PlanKey& key);
+    PlanPtr find_newest(int group) const;
+    // Gives back those that no longer have room.
+    Plans keep(const PlanPtr& plan);
+
+    const int64_t most_bytes_;
+    const std::vector<Shape> bounds_;  // empty: there are none
+    SingleFlight<PlanKey, PlanPtr> flights_{"the plan for these shapes"};
+    // Guarded by the mutex of `flights_`.
+    Plans plans_;
+    std::map<int, RequestRoom> room_at_bounds_;  // by group
+};
+
+}  // namespace leat
