@@ -162,7 +162,7 @@ Result<CostPlacement> place_divided(const DivisionQuestion& question,
     }
     const AssumedShapes shapes = assume_shapes(split.graph, {});
     const GraphWork work = work_of_graph(split.graph, shapes.facts);
-    const Placement listed = place_nodes_asking_all(split.graph, answers, places);
+    const NodePlacement listed = place_nodes_asking_all(split.graph, answers, places);
     const KnownPlacement known = placement_before(question, division, split);
     return place_by_cost({split.graph, listed, answers, places, 0, in_flight, 1, &known}, assumed,
                          work);
@@ -181,7 +181,7 @@ Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in
     const AssumedShapes shapes = assume_shapes(graph, {});
     const GraphWork work = work_of_graph(graph, shapes.facts);
     phases.shapes_ms = lap();
-    const Placement listed = place_nodes_asking_all(graph, answers, pins);
+    const NodePlacement listed = place_nodes_asking_all(graph, answers, pins);
     LEAT_ASSIGN_OR_RETURN(
         CostPlacement placed,
         place_by_cost({graph, listed, answers, pins, 0, in_flight}, assumed, work));

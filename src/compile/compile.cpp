@@ -13,9 +13,11 @@
 #include "graph/constant_files.h"
 #include "graph/default_input.h"
 #include "graph/inference.h"
+#include "partition/partition.h"
 #include "passes/pipeline.h"
 #include "place/annotations/device_annotations.h"
 #include "place/device_placement.h"
+#include "place/gone_nodes.h"
 #include "place/pins.h"
 #include "plan/dim_bounds.h"
 #include "run/compiled_graph_impl.h"
@@ -176,7 +178,7 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
                           optimize_and_place(runtime, graph, {*host}, pins, options));
-    PlacementRecord& record = rewritten.placed.record;
+    Placement& record = rewritten.placed.record;
     record.forecast = std::move(optimized.placed.record.forecast);
     record.listed_device_of_node = record.device_of_node;
     record.other_devices.resize(record.device_of_node.size());

@@ -12,6 +12,7 @@
 #include "compile/machine_record.h"
 #include "compile/mapped_copies.h"
 #include "compile/weight_targets.h"
+#include "partition/partition.h"
 #include "place/cut_parts.h"
 #include "saved/compiled_file.h"
 #include "saved/compiled_record.h"
@@ -188,8 +189,8 @@ Status check_placement(const CompiledRecord& record) {
     return {};
 }
 
-PlacementRecord placement_of(PlacementParts parts, AssumedDevices assumed) {
-    PlacementRecord record;
+Placement placement_of(PlacementParts parts, AssumedDevices assumed) {
+    Placement record;
     record.assumed = std::move(assumed);
     record.device_of_node = std::move(parts.device_of_node);
     record.part_of_node = std::move(parts.part_of_node);

@@ -27,7 +27,7 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
     return records;
 }
 
-PlacementParts record_placement(const PlacementRecord& placement) {
+PlacementParts record_placement(const Placement& placement) {
     return {placement.device_of_node, placement.part_of_node,
             placement.is_pinned,      placement.refusals,
             placement.other_devices,  placement.listed_device_of_node,

@@ -33,7 +33,7 @@ class NodePlacer {
         placement_.device_of_node.assign(graph.nodes.size(), kNowhere);
     }
 
-    Placement run() {
+    NodePlacement run() {
         find_wanted();
         find_known();
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -190,7 +190,7 @@ class NodePlacer {
     std::vector<bool> wanted_;           // by value: must be known before the run
     std::vector<bool> known_;            // by value: will be
     std::vector<bool> depends_on_data_;  // by value: on elements of a graph input
-    Placement placement_;
+    NodePlacement placement_;
 };
 
 // Copies the values of a cluster into its body.
@@ -374,15 +374,15 @@ class Cutter {
 
 }  // namespace
 
-Placement place_nodes(const GraphData& graph,
-                      std::span<DeviceAnswers> answers,
-                      std::span<const int> pins) {
+NodePlacement place_nodes(const GraphData& graph,
+                          std::span<DeviceAnswers> answers,
+                          std::span<const int> pins) {
     return NodePlacer(graph, answers, pins, false).run();
 }
 
-Placement place_nodes_asking_all(const GraphData& graph,
-                                 std::span<DeviceAnswers> answers,
-                                 std::span<const int> pins) {
+NodePlacement place_nodes_asking_all(const GraphData& graph,
+                                     std::span<DeviceAnswers> answers,
+                                     std::span<const int> pins) {
     return NodePlacer(graph, answers, pins, true).run();
 }
 

@@ -36,7 +36,7 @@ struct DeviceAnswers {
 constexpr int kKnownAtPlanning = -1;  // nowhere: its results follow from shapes
 constexpr int kNowhere = -2;          // every device refuses it, or the one that it is pinned to
 
-struct Placement {
+struct NodePlacement {
     std::vector<int> device_of_node;  // index among the answers, or a k... above
     // Graph inputs whose values decide shapes or are read before the run; ascending.
     std::vector<int> deciding_inputs;
@@ -50,14 +50,14 @@ constexpr int kNotPinned = -1;
 // A device that is not the host also refuses what its plan could not name: strings, sequences, and
 // operands to be known before the run that are not. Such reasons are added to `answers`.
 // Precondition: nodes in topological order, values with types.
-Placement place_nodes(const GraphData& graph,
-                      std::span<DeviceAnswers> answers,
-                      std::span<const int> pins = {});
+NodePlacement place_nodes(const GraphData& graph,
+                          std::span<DeviceAnswers> answers,
+                          std::span<const int> pins = {});
 // The same, and every device refuses what its plan could not name wherever all other nodes are, so
 // that any device whose answer is left without a reason may be given the node.
-Placement place_nodes_asking_all(const GraphData& graph,
-                                 std::span<DeviceAnswers> answers,
-                                 std::span<const int> pins = {});
+NodePlacement place_nodes_asking_all(const GraphData& graph,
+                                     std::span<DeviceAnswers> answers,
+                                     std::span<const int> pins = {});
 
 // Nodes of one device that form a subgraph without a path that leaves and comes back.
 struct Cluster {

@@ -18,7 +18,7 @@
 namespace leat {
 
 struct CostPlacement {
-    std::vector<int> device_of_node;  // as Placement has it
+    std::vector<int> device_of_node;  // as NodePlacement has it
     std::vector<Cluster> clusters;    // parts of devices that are not the host, all convex
     PlacementForecast forecast;
     ForecastOrder order;
@@ -37,7 +37,7 @@ struct KnownPlacement {
 // What placing by cost asks about.
 struct PlacedByCost {
     const GraphData& graph;
-    const Placement& listed;  // by the order of the list
+    const NodePlacement& listed;  // by the order of the list
     std::span<const DeviceAnswers> answers;
     std::span<const int> pins;        // by node, kNotPinned or an index among the answers
     int64_t host_capacity_bytes = 0;  // for the values of all requests; 0: not limited

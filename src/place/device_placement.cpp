@@ -15,12 +15,12 @@ namespace leat {
 namespace {
 
 // Without parts.
-PlacementRecord record_of(const GraphData& graph,
-                          const Placement& placement,
-                          std::span<const DeviceAnswers> answers,
-                          std::span<const int> pins,
-                          AssumedDevices assumed) {
-    PlacementRecord record;
+Placement record_of(const GraphData& graph,
+                    const NodePlacement& placement,
+                    std::span<const DeviceAnswers> answers,
+                    std::span<const int> pins,
+                    AssumedDevices assumed) {
+    Placement record;
     record.assumed = std::move(assumed);
     record.device_of_node = placement.device_of_node;
     record.part_of_node.assign(graph.nodes.size(), -1);
@@ -43,7 +43,7 @@ PlacementRecord record_of(const GraphData& graph,
 void add_alternatives(std::span<const DeviceAnswers> answers,
                       std::span<const int> pins,
                       ChosenPlacement& chosen,
-                      PlacementRecord& record) {
+                      Placement& record) {
     record.order = std::move(chosen.order);
     record.listed_device_of_node = std::move(chosen.listed_device_of_node);
     record.other_devices.resize(pins.size());
@@ -77,7 +77,7 @@ Status place_parts(const GraphData& graph,
                    ChosenPlacement& chosen,
                    PluginConstants& constants,
                    PlacedGraph& placed) {
-    PlacementRecord& record = placed.record;
+    Placement& record = placed.record;
     record.part_of_node = cluster_of_nodes(chosen.clusters, graph.nodes.size());
     record.streams = std::move(chosen.streams);
     placed.deciding_inputs = std::move(chosen.placement.deciding_inputs);
@@ -104,7 +104,7 @@ Result<PlacedGraph> place_on_host(const GraphData& graph,
     LEAT_RETURN_IF_ERROR(check_capabilities(graph, answers[0]));
     const std::span<const ListedDevice> devices(&device, 1);
     const std::vector<int> pins = pinned_devices(graph, devices, history);
-    const Placement placement = place_nodes(graph, answers, pins);
+    const NodePlacement placement = place_nodes(graph, answers, pins);
     placed.deciding_inputs = shape_deciding_inputs(graph);
     placed.nodes_per_device[device.label] = graph.node_count();
     placed.record = record_of(graph, placement, answers, pins, assume_devices(devices, threads));

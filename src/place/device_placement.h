@@ -10,7 +10,7 @@
 #include "graph/graph_data.h"
 #include "machine/device_list.h"
 #include "passes/node_history.h"
-#include "place/placement_record.h"
+#include "plan/placement.h"
 
 namespace leat {
 
@@ -28,7 +28,7 @@ struct PlacedGraph {
     // In place of the graph that was given, which has its operators undivided; null: that one.
     std::unique_ptr<GraphData> divided;
     std::vector<std::string> annotation_notes;  // as CompileReport has them
-    PlacementRecord record;
+    Placement record;
 };
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Nodes with

@@ -25,7 +25,7 @@ int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
 
 // A device that is not in the list only runs what those of the list refuse, and, as the host, cuts
 // and joins what is divided. -1: there is none.
-void keep_for_fallback(const Placement& listed, int device, AskedGraph& asked) {
+void keep_for_fallback(const NodePlacement& listed, int device, AskedGraph& asked) {
     for (size_t n = 0; device >= 0 && n < listed.device_of_node.size(); ++n) {
         const bool is_cut =
             !asked.pieces.empty() && (asked.pieces[n].role == SplitPiece::Role::kSlice ||

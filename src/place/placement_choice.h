@@ -45,7 +45,7 @@ struct AskedGraph {
 };
 
 struct ChosenPlacement {
-    Placement placement;
+    NodePlacement placement;
     std::vector<Cluster> clusters;
     std::vector<int> listed_device_of_node;
     PlacementForecast forecast;

@@ -24,7 +24,7 @@ std::string reasons_for(std::span<const DeviceAnswers> answers, size_t node) {
 
 // Nodes that cannot run where they are pinned.
 Status judge_pins(const GraphData& graph,
-                  const Placement& placement,
+                  const NodePlacement& placement,
                   std::span<const DeviceAnswers> answers,
                   std::span<const int> pins) {
     std::vector<std::string> refused;
@@ -89,7 +89,7 @@ bool has_strings(const GraphData& graph, const NodeData& node) {
 }
 
 Status judge(const GraphData& graph,
-             const Placement& placement,
+             const NodePlacement& placement,
              std::span<const DeviceAnswers> answers,
              std::span<const int> pins,
              Fallback fallback,

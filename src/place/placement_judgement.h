@@ -23,7 +23,7 @@ bool has_strings(const GraphData& graph, const NodeData& node);
 // Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
 // that lists those that may not be. Nodes of strings always may.
 Status judge(const GraphData& graph,
-             const Placement& placement,
+             const NodePlacement& placement,
              std::span<const DeviceAnswers> answers,
              std::span<const int> pins,
              Fallback fallback,

@@ -9,6 +9,7 @@
 #include "graph/dim_symbol.h"
 #include "memory/domains/page_placement.h"
 #include "place/annotations/placement_annotations.h"
+#include "plan/placement_report.h"
 #include "run/batch_division.h"
 #include "run/compiled_graph_impl.h"
 #include "run/request_impl.h"

@@ -13,8 +13,8 @@
 #include "machine/runtime_impl.h"
 #include "memory/domains/mapped_weights.h"
 #include "memory/domains/weight_store.h"
-#include "place/placement_record.h"
 #include "plan/dim_bounds.h"
+#include "plan/placement.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 
@@ -39,7 +39,7 @@ struct CompiledGraph::Impl {
     std::shared_ptr<const GraphData> cut;
     const Backend* backend = nullptr;   // the host's, where there is one
     std::vector<const Backend*> hosts;  // as PlacedGraph says
-    PlacementRecord placement;
+    Placement placement;
     std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
     bool has_host_steps = true;                            // false: nothing may run on a host
     std::vector<int> deciding_inputs;

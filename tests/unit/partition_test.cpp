@@ -87,7 +87,7 @@ TEST(PlaceNodes, LeavesWhatFollowsFromShapes) {
     const GraphData& data = typed(graph);
     std::vector<DeviceAnswers> answers = device_without(data, {});
     answers[kDevice].nodes[1].host_inputs = 2;
-    const Placement placement = place_nodes(data, answers);
+    const NodePlacement placement = place_nodes(data, answers);
     EXPECT_THAT(placement.device_of_node, ElementsAre(kKnownAtPlanning, kDevice));
     EXPECT_THAT(placement.deciding_inputs, IsEmpty());
 }
@@ -131,7 +131,7 @@ TEST(FindClusters, NeverLeavesAndComesBack) {
     Graph graph = chain();
     const GraphData& data = typed(graph);
     std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
-    const Placement placement = place_nodes(data, answers);
+    const NodePlacement placement = place_nodes(data, answers);
     const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
     ASSERT_THAT(clusters, SizeIs(2));
     EXPECT_THAT(types_of(data, clusters[0]), ElementsAre("Relu"));
@@ -149,7 +149,7 @@ TEST(FindClusters, KeepsBranchesTogether) {
     graph.output("y", graph.add("Add", {exp, neg}));
     const GraphData& data = typed(graph);
     std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
-    const Placement placement = place_nodes(data, answers);
+    const NodePlacement placement = place_nodes(data, answers);
     const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
     ASSERT_THAT(clusters, SizeIs(2));
     EXPECT_THAT(types_of(data, clusters[0]), ElementsAre("Relu", "Neg"));
@@ -160,7 +160,7 @@ TEST(CutClusters, LeavesANodeForEach) {
     Graph graph = chain();
     const GraphData& data = typed(graph);
     std::vector<DeviceAnswers> answers = device_without(data, {"Exp"});
-    const Placement placement = place_nodes(data, answers);
+    const NodePlacement placement = place_nodes(data, answers);
     const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
     const CutGraph cut = cut_clusters(data, clusters, placement.device_of_node);
     ASSERT_EQ(cut.graph.node_count(), 3);
@@ -188,7 +188,7 @@ TEST(CutClusters, MayTakeShapesOfTheirOwnResults) {
     graph.output("y", graph.add("Expand", {relu, shape}));
     const GraphData& data = typed(graph);
     std::vector<DeviceAnswers> answers = device_without(data, {});
-    const Placement placement = place_nodes(data, answers);
+    const NodePlacement placement = place_nodes(data, answers);
     const std::vector<Cluster> clusters = find_clusters(data, placement.device_of_node, answers);
     ASSERT_THAT(clusters, SizeIs(1));
     const CutGraph cut = cut_clusters(data, clusters, placement.device_of_node);

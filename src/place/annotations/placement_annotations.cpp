@@ -19,18 +19,18 @@ namespace {
 // What runs as one: a part, or a node on a host.
 class PlacedUnits {
   public:
-    PlacedUnits(const PlacementRecord& record, const GraphData& graph)
-        : record_(record), graph_(graph), unit_of_node_(graph.nodes.size(), -1) {
+    PlacedUnits(const Placement& placement, const GraphData& graph)
+        : placement_(placement), graph_(graph), unit_of_node_(graph.nodes.size(), -1) {
         std::map<int, int> unit_of_part;
         for (size_t n = 0; n < graph.nodes.size(); ++n) {
-            if (record.device_of_node[n] < 0) {
+            if (placement.device_of_node[n] < 0) {
                 continue;
             }
-            const int part = record.part_of_node[n];
+            const int part = placement.part_of_node[n];
             const auto next = int(units_.size());
             const int unit = part < 0 ? next : unit_of_part.try_emplace(part, next).first->second;
             if (unit == next) {
-                units_.push_back({record.device_of_node[n], part >= 0, {}});
+                units_.push_back({placement.device_of_node[n], part >= 0, {}});
             }
             unit_of_node_[n] = unit;
         }
@@ -110,7 +110,7 @@ class PlacedUnits {
         return order;
     }
 
-    const PlacementRecord& record_;
+    const Placement& placement_;
     const GraphData& graph_;
     std::vector<int> unit_of_node_;  // -1: it runs nowhere
     std::vector<Unit> units_;
@@ -120,11 +120,11 @@ class PlacedUnits {
 // several do.
 class SurvivingNodes {
   public:
-    SurvivingNodes(const PlacementRecord& record, const GraphData& compiled) {
+    SurvivingNodes(const Placement& placement, const GraphData& compiled) {
         for (size_t n = 0; n < compiled.nodes.size(); ++n) {
             nodes_.try_emplace(compiled.nodes[n].name, int(n));
         }
-        for (const PlacedNode& gone : record.gone) {
+        for (const PlacedNode& gone : placement.gone) {
             if (gone.reason == PlacementReason::kJoined) {
                 joined_.try_emplace(gone.name, gone.joined_into);
             }
@@ -153,11 +153,11 @@ class SurvivingNodes {
 // A divided operator as annotations of its node.
 class DivisionWriter {
   public:
-    DivisionWriter(const PlacementRecord& record,
+    DivisionWriter(const Placement& placement,
                    const GraphData& compiled,
                    std::span<const int> stages)
-        : record_(record), stages_(stages) {
-        for (const DividedOperator& divided : record.forecast.divided) {
+        : placement_(placement), stages_(stages) {
+        for (const DividedOperator& divided : placement.forecast.divided) {
             divided_.try_emplace(divided.name, &divided);
         }
         for (size_t n = 0; n < compiled.nodes.size(); ++n) {
@@ -195,7 +195,7 @@ class DivisionWriter {
 
   private:
     int64_t number_of(std::string_view label) const {
-        const std::vector<AssumedDevice>& devices = record_.assumed.devices;
+        const std::vector<AssumedDevice>& devices = placement_.assumed.devices;
         const auto found =
             std::find_if(devices.begin(), devices.end(),
                          [label](const AssumedDevice& device) { return device.label == label; });
@@ -257,7 +257,7 @@ class DivisionWriter {
     int64_t device_of_sum(const DividedOperator& divided) const {
         const auto sum = node_of_name_.find(sum_name(divided.name, divided.shards.size() - 1));
         return sum == node_of_name_.end() ? number_of(divided.shards.front().device)
-                                          : record_.device_of_node[sum->second];
+                                          : placement_.device_of_node[sum->second];
     }
 
     // The last of those of its shards: producers have none above, readers none below.
@@ -273,14 +273,14 @@ class DivisionWriter {
         return stage;
     }
 
-    const PlacementRecord& record_;
+    const Placement& placement_;
     const std::span<const int> stages_;
     std::map<std::string_view, const DividedOperator*> divided_;
     std::map<std::string, size_t, std::less<>> node_of_name_;  // of the compiled graph
 };
 
 // A host that came in only to cut and join is in nobody's list.
-void drop_unnamed_host(const std::string& name, const PlacementRecord& record, GraphData& graph) {
+void drop_unnamed_host(const std::string& name, const Placement& placement, GraphData& graph) {
     DeviceConfiguration& configuration = graph.device_configurations.back();
     const int64_t last = std::ssize(configuration.devices) - 1;
     const auto names_last = [last](const ShardingSpec& spec) {
@@ -294,7 +294,8 @@ void drop_unnamed_host(const std::string& name, const PlacementRecord& record, G
                                                   names_last);
                            });
     };
-    if (last > 0 && record.assumed.devices.back().is_host && !record.forecast.divided.empty() &&
+    if (last > 0 && placement.assumed.devices.back().is_host &&
+        !placement.forecast.divided.empty() &&
         std::none_of(graph.nodes.begin(), graph.nodes.end(), is_on_last)) {
         configuration.devices.pop_back();
         --configuration.device_count;
@@ -304,20 +305,20 @@ void drop_unnamed_host(const std::string& name, const PlacementRecord& record, G
 }  // namespace
 
 void annotate_placement(const std::string& name,
-                        const PlacementRecord& record,
+                        const Placement& placement,
                         const GraphData& compiled,
                         GraphData& graph) {
-    DeviceConfiguration configuration{name, int32_t(record.assumed.devices.size()), {}};
-    for (const AssumedDevice& device : record.assumed.devices) {
+    DeviceConfiguration configuration{name, int32_t(placement.assumed.devices.size()), {}};
+    for (const AssumedDevice& device : placement.assumed.devices) {
         configuration.devices.push_back(device.label);
     }
     const auto is_old = [&name](const DeviceConfiguration& own) { return own.name == name; };
     std::erase_if(graph.device_configurations, is_old);
     graph.device_configurations.push_back(std::move(configuration));
 
-    const std::vector<int> stages = PlacedUnits(record, compiled).stages();
-    const SurvivingNodes surviving(record, compiled);
-    const DivisionWriter divisions(record, compiled, stages);
+    const std::vector<int> stages = PlacedUnits(placement, compiled).stages();
+    const SurvivingNodes surviving(placement, compiled);
+    const DivisionWriter divisions(placement, compiled, stages);
     for (NodeData& node : graph.nodes) {
         std::erase_if(node.device_configurations,
                       [&name](const auto& own) { return own.configuration == name; });
@@ -327,7 +328,7 @@ void annotate_placement(const std::string& name,
             continue;
         }
         const int placed = surviving.find(node.name);
-        if (node.dead || placed < 0 || record.device_of_node[size_t(placed)] < 0) {
+        if (node.dead || placed < 0 || placement.device_of_node[size_t(placed)] < 0) {
             continue;
         }
         NodeDeviceConfiguration& own = node.device_configurations.emplace_back();
@@ -336,11 +337,11 @@ void annotate_placement(const std::string& name,
         for (size_t i = 0; i < node.outputs.size(); ++i) {
             if (node.outputs[i].valid()) {
                 own.sharding.push_back(
-                    {true, int32_t(i), {record.device_of_node[size_t(placed)]}, {}, {}});
+                    {true, int32_t(i), {placement.device_of_node[size_t(placed)]}, {}, {}});
             }
         }
     }
-    drop_unnamed_host(name, record, graph);
+    drop_unnamed_host(name, placement, graph);
 }
 
 }  // namespace leat

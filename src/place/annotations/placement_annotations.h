@@ -4,18 +4,18 @@
 #include <string>
 
 #include "graph/graph_data.h"
-#include "place/placement_record.h"
+#include "plan/placement.h"
 
 namespace leat {
 
 // Annotates `graph`, as it was before the passes, with the placement of `compiled`, what the passes
-// made of it: configuration `name` with the devices of the record, each node's device as that of
+// made of it: configuration `name` with the devices of the placement, each node's device as that of
 // its outputs, and a pipeline stage for each part; replaces what is there by that name. A divided
 // node is sharded over its devices, evenly: a device with a larger range has several shards that
 // follow each other. Nodes that run nowhere, and divisions into more than 256 such shards, get
 // nothing.
 void annotate_placement(const std::string& name,
-                        const PlacementRecord& record,
+                        const Placement& placement,
                         const GraphData& compiled,
                         GraphData& graph);
 

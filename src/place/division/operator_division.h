@@ -25,7 +25,7 @@ struct DivisionQuestion {
     std::span<const int> pins;  // by node; empty: none is pinned
     const AssumedDevices& assumed;
     const GraphWork& work;
-    std::span<const int> device_of_node;  // as Placement has it
+    std::span<const int> device_of_node;  // as NodePlacement has it
     std::span<const Cluster> clusters;
     double makespan_ns = 0;        // of its forecast
     bool may_change_bits = false;  // SplitAxis::changes_bits

@@ -1,7 +1,6 @@
-#include "place/placement_record.h"
+#include "plan/placement_report.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -12,17 +11,17 @@ namespace {
 
 class Reporter {
   public:
-    Reporter(const PlacementRecord& record,
+    Reporter(const Placement& placement,
              const GraphData& graph,
              std::span<const std::shared_ptr<const ValueFact>> facts)
-        : record_(record),
+        : placement_(placement),
           graph_(graph),
           uses_(graph.uses()),
           work_(work_of_graph(graph, facts)),
-          estimates_(node_estimates(work_, record.assumed.devices)) {
+          estimates_(node_estimates(work_, placement.assumed.devices)) {
         find_known(facts);
         report_.has_open_extents = work_.has_open_extents;
-        report_.forecast = record.forecast;
+        report_.forecast = placement.forecast;
     }
 
     GraphPlacement run(const GraphData& cut,
@@ -37,13 +36,13 @@ class Reporter {
         find_devices_of_parts(parts);
         add_moved(cut, parts);
         add_shares();
-        report_.nodes.insert(report_.nodes.end(), record_.gone.begin(), record_.gone.end());
+        report_.nodes.insert(report_.nodes.end(), placement_.gone.begin(), placement_.gone.end());
         return std::move(report_);
     }
 
   private:
     int64_t bytes(ValueId id) const { return bytes_of(work_.values[size_t(id.index)]); }
-    const std::vector<AssumedDevice>& devices() const { return record_.assumed.devices; }
+    const std::vector<AssumedDevice>& devices() const { return placement_.assumed.devices; }
     const NodeEstimate& estimate_of(size_t node, int device) const {
         return estimates_[node * devices().size() + size_t(device)];
     }
@@ -53,8 +52,9 @@ class Reporter {
         is_known_.resize(graph_.values.size());
         for (size_t i = 0; i < graph_.values.size(); ++i) {
             const NodeId producer = graph_.values[i].producer;
-            is_known_[i] = graph_.values[i].constant || (!facts.empty() && facts[i]->value) ||
-                           (producer.valid() && record_.device_of_node[size_t(producer.index)] < 0);
+            is_known_[i] =
+                graph_.values[i].constant || (!facts.empty() && facts[i]->value) ||
+                (producer.valid() && placement_.device_of_node[size_t(producer.index)] < 0);
         }
     }
 
@@ -69,7 +69,7 @@ class Reporter {
                 share.link_bytes_per_s = kHostCopy.bytes_per_s;
                 share.link_source = "the host's memory: only what callers have is copied";
             } else if (!device.is_host) {
-                const AssumedLink& link = record_.assumed.link(kHostMemory, device.domain);
+                const AssumedLink& link = placement_.assumed.link(kHostMemory, device.domain);
                 share.link_latency_ns = link.rates.latency_ns;
                 share.link_bytes_per_s = link.rates.bytes_per_s;
                 share.link_source = link.source;
@@ -82,18 +82,18 @@ class Reporter {
         PlacedNode& placed = report_.nodes[n];
         placed.name = node.name;
         placed.op_type = node.op_type;
-        const int device = record_.device_of_node[n];
+        const int device = placement_.device_of_node[n];
         if (device < 0) {
             placed.reason = PlacementReason::kKnownAtPlanning;
             return;
         }
-        placed.reason = record_.is_pinned[n]          ? PlacementReason::kPinned
-                        : record_.forecast.is_by_cost ? PlacementReason::kByCost
-                                                      : PlacementReason::kFirstOfList;
+        placed.reason = placement_.is_pinned[n]          ? PlacementReason::kPinned
+                        : placement_.forecast.is_by_cost ? PlacementReason::kByCost
+                                                         : PlacementReason::kFirstOfList;
         placed.device = devices()[size_t(device)].label;
-        placed.part = record_.part_of_node[n];
-        placed.refusals = record_.refusals[n];
-        if (record_.forecast.is_by_cost) {
+        placed.part = placement_.part_of_node[n];
+        placed.refusals = placement_.refusals[n];
+        if (placement_.forecast.is_by_cost) {
             add_alternatives(n);
         }
         DeviceShare& share = report_.devices[size_t(device)];
@@ -105,9 +105,9 @@ class Reporter {
 
     void add_alternatives(size_t n) {
         PlacedNode& placed = report_.nodes[n];
-        placed.moving_ns = moving_ns(n, record_.device_of_node[n]);
-        placed.listed_device = devices()[size_t(record_.listed_device_of_node[n])].label;
-        for (const int device : record_.other_devices[n]) {
+        placed.moving_ns = moving_ns(n, placement_.device_of_node[n]);
+        placed.listed_device = devices()[size_t(placement_.listed_device_of_node[n])].label;
+        for (const int device : placement_.other_devices[n]) {
             placed.alternatives.push_back(
                 {devices()[size_t(device)].label, estimate_of(n, device).ns, moving_ns(n, device)});
         }
@@ -115,11 +115,11 @@ class Reporter {
 
     // kHostMemory where the value is not made in the run, or is an output.
     int domain_of(NodeId node) const {
-        const int device = node.valid() ? record_.device_of_node[size_t(node.index)] : -1;
+        const int device = node.valid() ? placement_.device_of_node[size_t(node.index)] : -1;
         return device < 0 ? kHostMemory : devices()[size_t(device)].domain;
     }
     double between_ns(ValueId id, int from, int to) const {
-        return from == to ? 0 : transfer_ns(bytes(id), record_.assumed.link(from, to).rates);
+        return from == to ? 0 : transfer_ns(bytes(id), placement_.assumed.link(from, to).rates);
     }
     // To a part of the device.
     double between_ns(ValueId id, int from, const AssumedDevice& to) const {
@@ -160,7 +160,7 @@ class Reporter {
     void estimate() {
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             PlacedNode& placed = report_.nodes.emplace_back();
-            const int device = record_.device_of_node[n];
+            const int device = placement_.device_of_node[n];
             if (device >= 0) {
                 placed.is_estimated = work_.nodes[n].has_value();
                 const Cost work = work_.nodes[n].value_or(Cost());
@@ -176,10 +176,11 @@ class Reporter {
     // The node that makes the value in the run; -1: none does.
     int runner_of(ValueId id) const {
         const NodeId producer = graph_.value(id).producer;
-        const bool runs = producer.valid() && record_.device_of_node[size_t(producer.index)] >= 0;
+        const bool runs =
+            producer.valid() && placement_.device_of_node[size_t(producer.index)] >= 0;
         return runs ? producer.index : -1;
     }
-    int part_of(int node) const { return node < 0 ? -1 : record_.part_of_node[size_t(node)]; }
+    int part_of(int node) const { return node < 0 ? -1 : placement_.part_of_node[size_t(node)]; }
 
     int memory_of(int node) const {
         return node < 0 ? kHostMemory : domain_of(NodeId{int32_t(node)});
@@ -204,7 +205,8 @@ class Reporter {
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             std::set<int32_t> seen;
             for (const ValueId id : graph_.nodes[n].inputs) {
-                if (id.valid() && record_.device_of_node[n] >= 0 && seen.insert(id.index).second) {
+                if (id.valid() && placement_.device_of_node[n] >= 0 &&
+                    seen.insert(id.index).second) {
                     add_edge(id, int(n), graph_.value(id).name);
                 }
             }
@@ -260,7 +262,7 @@ class Reporter {
         report_.moving_share = whole_ns == 0 ? 0 : moving_ns / whole_ns;
     }
 
-    const PlacementRecord& record_;
+    const Placement& placement_;
     const GraphData& graph_;
     const GraphData::Uses uses_;
     const GraphWork work_;
@@ -272,54 +274,14 @@ class Reporter {
     GraphPlacement report_;
 };
 
-PlacementReason reason_of(NodeFate fate) {
-    switch (fate) {
-        case NodeFate::kComputed:
-            return PlacementReason::kComputed;
-        case NodeFate::kIdentity:
-            return PlacementReason::kIdentity;
-        case NodeFate::kDivided:
-            return PlacementReason::kDivided;
-        default:
-            return PlacementReason::kJoined;
-    }
-}
-
 }  // namespace
 
-std::vector<PlacedNode> gone_nodes(const GraphData& before,
-                                   const GraphData& after,
-                                   const NodeHistory& history) {
-    std::set<std::string_view> left;
-    for (const NodeData& node : after.nodes) {
-        left.insert(node.name);
-    }
-    std::map<std::string_view, const RemovedNode*> removed;
-    for (const RemovedNode& node : history.removed()) {
-        removed.try_emplace(node.name, &node);
-    }
-    std::vector<PlacedNode> gone;
-    for (const NodeData& node : before.nodes) {
-        if (left.count(node.name) != 0) {
-            continue;
-        }
-        PlacedNode& entry = gone.emplace_back();
-        entry.name = node.name;
-        entry.op_type = node.op_type;
-        const auto found = removed.find(node.name);
-        entry.reason =
-            found == removed.end() ? PlacementReason::kUnused : reason_of(found->second->fate);
-        entry.joined_into = found == removed.end() ? std::string() : found->second->joined_into;
-    }
-    return gone;
-}
-
-GraphPlacement report_placement(const PlacementRecord& record,
+GraphPlacement report_placement(const Placement& placement,
                                 const GraphData& graph,
                                 const GraphData& cut,
                                 std::span<const std::shared_ptr<const DevicePart>> parts,
                                 std::span<const std::shared_ptr<const ValueFact>> facts) {
-    return Reporter(record, graph, facts).run(cut, parts);
+    return Reporter(placement, graph, facts).run(cut, parts);
 }
 
 }  // namespace leat
