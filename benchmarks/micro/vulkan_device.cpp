@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "backends/plugin/device_name.h"
 #include "backends/vulkan/device/device_choice.h"
 #include "base/error.h"
 #include "base/monotonic_clock.h"
@@ -44,6 +45,24 @@ Status parse_options(std::span<char*> words, std::span<const BenchmarkOption> op
     return Status();
 }
 
+Result<size_t> find_device(std::span<const DeviceInfo> devices, std::string_view name) {
+    if (name.empty()) {
+        const std::vector<DefaultUse> uses = default_use(devices);
+        const auto used = std::find_if(uses.begin(), uses.end(),
+                                       [](const DefaultUse& use) { return use.is_used; });
+        return used != uses.end() ? Result<size_t>(size_t(used - uses.begin()))
+                                  : not_found("no Vulkan device is used without being named");
+    }
+    std::vector<std::string> names;
+    for (const DeviceInfo& device : devices) {
+        names.push_back(device.name);
+    }
+    LEAT_ASSIGN_OR_RETURN(const DeviceName wanted,
+                          parse_device_name(fmt::format("vulkan:{}", name)));
+    LEAT_ASSIGN_OR_RETURN(const int index, leat::choose_device(wanted, names));
+    return size_t(index);
+}
+
 }  // namespace
 
 Result<BenchmarkDevice> BenchmarkDevice::open(std::string_view name) {
@@ -51,7 +70,7 @@ Result<BenchmarkDevice> BenchmarkDevice::open(std::string_view name) {
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const VulkanApi> instance,
                           VulkanApi::create(std::move(loader)));
     LEAT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, list_devices(*instance));
-    LEAT_ASSIGN_OR_RETURN(const size_t index, choose_device(devices, name));
+    LEAT_ASSIGN_OR_RETURN(const size_t index, find_device(devices, name));
     BenchmarkDevice opened;
     LEAT_ASSIGN_OR_RETURN(opened.device, Device::create(instance, devices[index]));
     LEAT_ASSIGN_OR_RETURN(opened.queue,

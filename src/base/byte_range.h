@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 namespace leat {
 
@@ -15,7 +14,5 @@ struct ByteRange {
     }
     friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
-
-constexpr ByteRange kAllBytes{0, std::numeric_limits<int64_t>::max()};
 
 }  // namespace leat

@@ -321,13 +321,6 @@ GraphData::Uses GraphData::uses() const {
     return result;
 }
 
-void GraphData::replace_uses(ValueId from, ValueId to) {
-    for (NodeData& node : nodes) {
-        std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-    }
-    std::replace(outputs.begin(), outputs.end(), from, to);
-}
-
 Result<std::vector<NodeId>> GraphData::topological_order() const {
     return TopologicalSort(*this).sort();
 }

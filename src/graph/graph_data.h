@@ -195,8 +195,6 @@ class GraphData {
         std::vector<int> output_uses;                  // by value index
     };
     Uses uses() const;
-    // Every reader of `from`, and every graph output, uses `to` instead.
-    void replace_uses(ValueId from, ValueId to);
 
     // Live nodes in topological order; an error names the nodes of a cycle.
     Result<std::vector<NodeId>> topological_order() const;

@@ -22,14 +22,4 @@ DeviceRates default_rates(DeviceClass kind) {
     return {};
 }
 
-NodeCosts::NodeCosts(std::span<const Cost> work, std::span<const DeviceRates> devices)
-    : device_count_(devices.size()) {
-    cost_ns_.reserve(work.size() * devices.size());
-    for (const Cost& node : work) {
-        for (const DeviceRates& device : devices) {
-            cost_ns_.push_back(estimated_ns(node, device));
-        }
-    }
-}
-
 }  // namespace leat

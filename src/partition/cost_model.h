@@ -26,8 +26,6 @@ DeviceRates default_rates(DeviceClass kind);
 // Times of every node on every device.
 class NodeCosts {
   public:
-    // work: by node.
-    NodeCosts(std::span<const Cost> work, std::span<const DeviceRates> devices);
     // [node][device], row-major.
     NodeCosts(std::vector<double> cost_ns, size_t device_count)
         : device_count_(device_count), cost_ns_(std::move(cost_ns)) {}

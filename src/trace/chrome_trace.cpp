@@ -141,9 +141,4 @@ std::string ChromeTrace::json() const {
     return out;
 }
 
-Status ChromeTrace::write(const std::string& path) const {
-    const std::string text = json();
-    return write_whole_file(path, std::as_bytes(std::span(text))).with_file(path);
-}
-
 }  // namespace leat

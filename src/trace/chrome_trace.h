@@ -44,9 +44,6 @@ class ChromeTrace {
 
     // The whole file.
     std::string json() const;
-    // Replaces the file as a whole. Errors: kNotFound (no such
-    // folder), kInvalidArgument (it cannot be written).
-    Status write(const std::string& path) const;
 
   private:
     std::string events_;

@@ -94,13 +94,6 @@ TEST(NumaSlab, ThatDoesNotFitIsAnErrorWhereStrict) {
     EXPECT_NEAR(double(free_bytes(0)), double(before), 16 << 20);  // nothing was touched
 }
 
-TEST(NumaSlab, SpillsToFastMemoryFirst) {
-    LEAT_ON_MACHINE("2+1");
-    const std::shared_ptr<MemoryDomains> domains = make_domains();
-    EXPECT_THAT(domains->at(MemoryDomainId{0}).spill_order,
-                ::testing::ElementsAre(MemoryDomainId{1}, MemoryDomainId{2}));
-}
-
 void fill(const Tensor& source, std::byte* packed) {
     std::copy_n(source.bytes(), source.byte_count(), packed);
 }

@@ -250,7 +250,7 @@ TEST(GraphData, CompactDropsWhatNobodyUsesAndSorts) {
     const ValueId y = add(graph, add_one_op(), {late}, "y");  // reads a result of a later node
     add(graph, add_one_op(), {x}, "unused");
     const ValueId z = add(graph, add_one_op(), {x}, "z");
-    graph.replace_uses(late, z);
+    graph.node({0}).inputs[0] = z;
     add_output(graph, "out", y);
     graph.add_constant("unused_constant", ints({1}));
     EXPECT_TRUE(graph.compact());

@@ -25,15 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<int> ids(const std::vector<MemoryDomainId>& list) {
-    std::vector<int> numbers;
-    numbers.reserve(list.size());
-    for (const MemoryDomainId id : list) {
-        numbers.push_back(int(id));
-    }
-    return numbers;
-}
-
 // Nodes 0 and 1 with two CPUs each, and slow memory 3 beside node 1.
 MachineTopology machine_with_slow_memory() {
     MachineTopology machine;
@@ -51,21 +42,8 @@ TEST(MemoryDomain, KnowsWhoIsLocal) {
     ASSERT_EQ(domains.size(), 3U);
     EXPECT_EQ(domains[2].os_node, 3);
     EXPECT_EQ(domains[2].tier, "CXL");
-    EXPECT_THAT(domains[0].local_domains, ElementsAre(0));
-    EXPECT_THAT(domains[2].local_domains, ElementsAre(1));
     EXPECT_THAT(domains[1].cpus, ElementsAre(2, 3));
     EXPECT_THAT(domains[2].cpus, IsEmpty());
-}
-
-// Node 3 is nearer to node 1 than node 0 is, but slower.
-TEST(MemoryDomain, SpillsByLatencyThenByDistance) {
-    MachineTopology machine = machine_with_slow_memory();
-    const std::vector<ComputeDomain> compute = divide_into_domains(machine, {0, 1, 2, 3});
-    EXPECT_THAT(ids(make_memory_domains(machine, compute)[1].spill_order), ElementsAre(0, 2));
-    for (scheduler::MemoryNode& node : machine.nodes) {
-        node.latency_ns = 0;
-    }
-    EXPECT_THAT(ids(make_memory_domains(machine, compute)[1].spill_order), ElementsAre(2, 0));
 }
 
 TEST(MemoryDomain, IsMadeForAllowedNodesOfThisMachineOnly) {
@@ -90,8 +68,6 @@ TEST(MemoryDomain, OfAPackageOfSeveralNodesAreAllLocal) {
         divide_into_domains(machine, {0, 1}, scheduler::DomainGranularity::kNone);
     ASSERT_EQ(compute.size(), 1U);
     const std::vector<MemoryDomain> domains = make_memory_domains(machine, compute);
-    EXPECT_THAT(domains[0].local_domains, ElementsAre(0));
-    EXPECT_THAT(domains[1].local_domains, ElementsAre(0));
     EXPECT_THAT(domains[1].cpus, ElementsAre(1));
 }
 

@@ -14,7 +14,26 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+struct StepAccess {
+    std::vector<ByteRange> reads;
+    std::vector<ByteRange> writes;
+};
 using Accesses = std::vector<StepAccess>;
+
+std::vector<std::vector<int32_t>> hazard_waits(const Accesses& steps) {
+    std::vector<std::vector<int32_t>> waits;
+    StepHazards hazards;
+    for (const StepAccess& step : steps) {
+        for (const ByteRange& range : step.reads) {
+            hazards.read(range);
+        }
+        for (const ByteRange& range : step.writes) {
+            hazards.write(range);
+        }
+        waits.push_back(hazards.end_step());
+    }
+    return waits;
+}
 
 TEST(Hazards, ReadWaitsForTheWriterOfAnyOfItsBytes) {
     const auto waits = hazard_waits(Accesses{

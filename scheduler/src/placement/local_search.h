@@ -24,7 +24,6 @@ class SequenceSearch {
 
     const Sequence& best() const { return best_; }
     double best_ns() const { return best_ns_; }
-    double current_ns() const { return current_ns_; }
 
   private:
     static constexpr int32_t kAbsent = -1;  // position of what is not in the sequence

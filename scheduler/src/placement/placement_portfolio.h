@@ -39,7 +39,6 @@ class Portfolio {
     // The best sequences, shortest first and all of different makespans; at most kMaxStarts.
     const std::vector<Start>& starts() const { return starts_; }
     // Mean over tasks and the lanes that can run them.
-    double mean_cost_ns() const { return mean_cost_ns_; }
 
   private:
     struct BalancePlan;

@@ -415,14 +415,4 @@ Status Epilogue::apply(const KernelArgs& args,
     return {};
 }
 
-bool epilogue_supported(const NodeData& node) {
-    return std::all_of(node.epilogue.begin(), node.epilogue.end(), [](const EpilogueStep& step) {
-        if (step.operand_input >= 0) {
-            return binary_of(step.op->name).has_value();
-        }
-        return bounds_of(step).has_value() ||
-               find_unary_f32(step.op->name, step.attributes).has_value();
-    });
-}
-
 }  // namespace leat::cpu

@@ -105,7 +105,4 @@ class Epilogue {
     std::vector<std::shared_ptr<const Step>> steps_;
 };
 
-// True if every step of the node's epilogue has fast code here; the others work too.
-bool epilogue_supported(const NodeData& node);
-
 }  // namespace leat::cpu

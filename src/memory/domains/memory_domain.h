@@ -22,13 +22,10 @@ struct MemoryDomain {
     Kind kind = Kind::kNumaNode;
     int os_node = -1;                // of a NUMA node
     int64_t capacity_bytes = 0;      // 0: unknown
-    std::vector<int> local_domains;  // compute domains to which no other domain is nearer
     std::vector<int> cpus;           // of the compute domains that it is home to; memory only: none
     double bandwidth_mib_per_s = 0;  // from its local CPUs; 0: unknown
     double latency_ns = 0;           // the same
     std::string tier;                // "DRAM", "CXL", ...; empty: unknown
-    std::vector<MemoryDomainId> spill_order;  // the others, nearest first: where what does not fit
-                                              // here should go
 };
 
 // Index of a node by its OS number; -1: none.

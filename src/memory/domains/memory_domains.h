@@ -50,7 +50,6 @@ class MemoryDomains {
     MemoryDomainId home_of_node(int os_node) const;
 
     MemoryPolicy strongest(MemoryDomainId id) const { return probes_[size_t(id)].strongest; }
-    const std::string& why_not_bound(MemoryDomainId id) const { return probes_[size_t(id)].reason; }
     // What may still be taken of a domain now.
     MemoryBudget budget(MemoryDomainId id) const;
     // Counts bytes of slabs, which the user's limit is about.

@@ -49,17 +49,6 @@ std::string_view name_of(PageSource source) {
     return "none";
 }
 
-PageCounts& PageCounts::operator+=(const PageCounts& other) {
-    wanted += other.wanted;
-    there += other.there;
-    elsewhere += other.elsewhere;
-    absent += other.absent;
-    huge += other.huge;
-    source = source == PageSource::kNone ? other.source : std::min(source, other.source);
-    is_confirmed = is_confirmed && other.is_confirmed;
-    return *this;
-}
-
 PageCounts count_pages(const std::byte* begin,
                        int64_t bytes,
                        std::span<const int> os_nodes,

@@ -25,8 +25,6 @@ struct PageCounts {
     PageSource source = PageSource::kNone;
     // False: the two sources disagree, because pages came or went in between.
     bool is_confirmed = true;
-
-    PageCounts& operator+=(const PageCounts& other);
 };
 
 // Of a slab that nobody maps or trims meanwhile. Looks only at pages, and changes nothing; the time

@@ -93,20 +93,4 @@ std::vector<int32_t> StepHazards::end_step() {
     return waits;
 }
 
-std::vector<std::vector<int32_t>> hazard_waits(std::span<const StepAccess> steps) {
-    std::vector<std::vector<int32_t>> waits;
-    waits.reserve(steps.size());
-    StepHazards hazards;
-    for (const StepAccess& step : steps) {
-        for (const ByteRange& range : step.reads) {
-            hazards.read(range);
-        }
-        for (const ByteRange& range : step.writes) {
-            hazards.write(range);
-        }
-        waits.push_back(hazards.end_step());
-    }
-    return waits;
-}
-
 }  // namespace leat

@@ -10,16 +10,11 @@
 
 namespace leat {
 
-// Ranges of different memories must be given different addresses.
-struct StepAccess {
-    std::vector<ByteRange> reads;
-    std::vector<ByteRange> writes;
-};
-
 // Tells, step by step, which earlier steps each one must wait for: those that wrote what it reads
 // (read after write), and that read or wrote what it writes (write after read, write after write),
 // where no step in between makes the wait superfluous by writing the same bytes. This is what makes
-// memory that a plan shares safe for steps that run at the same time. Not thread-safe.
+// memory that a plan shares safe for steps that run at the same time. Ranges of different memories
+// must have different addresses. Not thread-safe.
 class StepHazards {
   public:
     // Of the step that comes next; reads before writes. Empty ranges touch nothing.
@@ -52,8 +47,5 @@ class StepHazards {
     std::vector<int32_t> waits_;      // of the step
     std::vector<int32_t> waited_by_;  // by step: the last one that waits for it
 };
-
-// The waits of each of the steps.
-std::vector<std::vector<int32_t>> hazard_waits(std::span<const StepAccess> steps);
 
 }  // namespace leat

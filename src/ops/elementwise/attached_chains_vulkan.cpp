@@ -233,14 +233,6 @@ size_t own_operands(std::string_view op) {
 
 }  // namespace
 
-size_t AttachedChains::operand_count() const {
-    size_t count = stored ? 1 : 0;
-    for (const ElementwiseChain* chain : {prologue, epilogue}) {
-        count += chain == nullptr ? 0 : chain->inputs.size() - 1;
-    }
-    return count;
-}
-
 // ReduceLogSumExp reads each element twice, and has no place that would keep one.
 bool takes_prologue(const NodeData& node, const KernelTypes& types) {
     return is_row_kernel(node.op_type) && node.op_type != "ReduceLogSumExp" &&

@@ -22,9 +22,6 @@ struct AttachedChains {
     const ElementwiseChain* epilogue = nullptr;
     // Where the prologue's elements are stored, too, dense.
     std::optional<OperandRef> stored = std::nullopt;
-
-    // Operands beside the kernel's own.
-    size_t operand_count() const;
 };
 
 bool takes_prologue(const NodeData& node, const KernelTypes& types);

@@ -405,16 +405,6 @@ Status Recording::bind(BufferId buffer, uint64_t address) {
     return Status();
 }
 
-Status Recording::set_parameters(int64_t offset, std::span<const std::byte> bytes) {
-    LEAT_RETURN_IF_ERROR(check_idle());
-    if (offset < 0 || offset + int64_t(bytes.size()) > list_parameters_bytes_) {
-        return invalid_argument("{} bytes of parameters at {} of {}", bytes.size(), offset,
-                                list_parameters_bytes_);
-    }
-    write(list_parameters_begin_ + offset, bytes);
-    return Status();
-}
-
 Result<uint64_t> Recording::replay(std::span<const Queue::Wait> waits) {
     LEAT_RETURN_IF_ERROR(check_idle());
     const auto unbound = std::find(is_bound_.begin(), is_bound_.end(), false);

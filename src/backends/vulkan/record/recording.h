@@ -75,8 +75,6 @@ class Recording {
 
     // Where an external buffer lies from the next run on. kBusy while a run is in flight.
     Status bind(BufferId buffer, uint64_t address);
-    // Overwrites parameters at an offset that CommandList::add_parameters() gave. kBusy as above.
-    Status set_parameters(int64_t offset, std::span<const std::byte> bytes);
 
     // Submits everything after `waits`; returns the point of the end. As many submits as the plan
     // has, one where its estimate is inside the budget. Allocates nothing. kBusy while the run

@@ -44,10 +44,4 @@ bool StepUses::is_copied(ValueId value) const {
     return transient && is_copied_[*transient];
 }
 
-bool StepUses::is_read_by_alone(ValueId value, int32_t reader) const {
-    const std::vector<int32_t>& all = readers(value);
-    return transient_of(value) && !is_copied(value) && !all.empty() &&
-           std::all_of(all.begin(), all.end(), [&](int32_t step) { return step == reader; });
-}
-
 }  // namespace leat::vulkan

@@ -26,8 +26,6 @@ class StepUses {
     const std::vector<int32_t>& readers(ValueId value) const;
     // Whether it is copied into an output after all steps.
     bool is_copied(ValueId value) const;
-    // True where the value is in a transient that no other step reads, and no output.
-    bool is_read_by_alone(ValueId value, int32_t reader) const;
 
   private:
     const GraphData& graph_;
