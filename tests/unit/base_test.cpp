@@ -7,13 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/hash_index.h"
+#include "base/id_vector.h"
 #include "base/inline_vector.h"
 #include "base/number_order.h"
 #include "base/out_of_memory.h"
 #include "base/text_file.h"
+#include "graph/graph_data.h"
 #include "leat/leat.h"
 
 namespace leat {
@@ -256,6 +259,38 @@ TEST(InlineVector, ResizesWithZeros) {
     EXPECT_EQ(numbers, (InlineVector<int32_t, 2>{7}));
     numbers.resize(4);
     EXPECT_EQ(numbers, (InlineVector<int32_t, 2>{7, 0, 0, 0}));
+}
+
+template <class List, class Id>
+concept IsIndexedBy = requires(List& list, Id id) {
+    list[id];
+};
+static_assert(IsIndexedBy<IdVector<ValueId, int>, ValueId>);
+static_assert(!IsIndexedBy<IdVector<ValueId, int>, size_t>);
+static_assert(!IsIndexedBy<IdVector<ValueId, int>, NodeId>);
+
+TEST(IdVector, HoldsAnElementForEachId) {
+    IdVector<ValueId, int> numbers(3, 7);
+    numbers[ValueId{1}] = 8;
+    EXPECT_THAT(numbers.list(), testing::ElementsAre(7, 8, 7));
+    EXPECT_EQ(numbers[ValueId{1}], 8);
+}
+
+TEST(IdVector, PacksBooleans) {
+    IdVector<ValueId, bool> marks(std::vector<bool>{false, true});
+    marks[ValueId{0}] = marks[ValueId{1}];
+    const IdVector<ValueId, bool>& seen = marks;
+    EXPECT_TRUE(seen[ValueId{0}]);
+    EXPECT_EQ(seen, (IdVector<ValueId, bool>(2, true)));
+}
+
+TEST(Stopwatch, LapsAddUpToTheTotal) {
+    Stopwatch watch;
+    const int64_t first = watch.lap_ns();
+    const int64_t second = watch.lap_ns();
+    EXPECT_GE(first, 0);
+    EXPECT_GE(second, 0);
+    EXPECT_GE(watch.total_ns(), first + second);
 }
 
 }  // namespace
