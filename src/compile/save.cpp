@@ -51,10 +51,7 @@ std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
         plans = compiled.plans.plans();
     }
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-        records.push_back(
-            {(*plan)->key,
-             {(*plan)->report.run_ahead, (*plan)->largest_result_bytes, (*plan)->copies_ahead,
-              (*plan)->planner->solution_of((*plan)->layout)}});
+        records.push_back({(*plan)->key, (*plan)->solution()});
     }
     return records;
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/id_vector.h"
 #include "base/inline_vector.h"
 #include "graph/graph_data.h"
 #include "machine/device_part.h"
@@ -76,8 +77,8 @@ struct DevicePlan {
     std::vector<DeviceMemory> memories;
     std::vector<DeviceValue> values;
     std::vector<DeviceUse> uses;
-    // By value of the graph: nobody needs it on the host. Empty: no such values.
-    std::vector<bool> is_off_host;
+    // Values of the graph that nobody needs on the host. Empty: there are none.
+    IdVector<ValueId, bool> is_off_host;
     // What transfers are called, in the order in which they were made. Plans for other shapes share
     // them.
     std::vector<std::shared_ptr<const NodeData>> transfer_nodes;

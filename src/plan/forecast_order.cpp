@@ -8,13 +8,13 @@
 namespace leat {
 namespace {
 
-// By memory of the plan.
-std::vector<int32_t> domains_of(const Plan& plan, const std::vector<int32_t>& domain_of_part) {
-    std::vector<int32_t> domains(plan.devices.memories.size(), -1);
-    for (const PlanStep& step : plan.steps) {
+// By memory of the work.
+std::vector<int32_t> domains_of(const PlanWork& work, const std::vector<int32_t>& domain_of_part) {
+    std::vector<int32_t> domains(work.devices.memories.size(), -1);
+    for (const PlanStep& step : work.steps) {
         if (step.device != nullptr && !step.is_transfer) {
             const auto part = size_t(cluster_of(*step.node));
-            domains[size_t(plan.devices.uses[size_t(step.device_use)].memory)] =
+            domains[size_t(work.use_of(step).memory)] =
                 part < domain_of_part.size() ? domain_of_part[part] : -1;
         }
     }
@@ -33,16 +33,16 @@ std::optional<size_t> node_of(const NodeData& node, const GraphData& whole) {
 
 }  // namespace
 
-std::vector<int32_t> ForecastOrder::ranks_of(const Plan& plan, const GraphData& whole) const {
-    const std::vector<int32_t> domains = domains_of(plan, domain_of_part);
+std::vector<int32_t> ForecastOrder::ranks_of(const PlanWork& work, const GraphData& whole) const {
+    const std::vector<int32_t> domains = domains_of(work, domain_of_part);
     std::vector<int32_t> ranks;
-    ranks.reserve(plan.steps.size());
-    for (const PlanStep& step : plan.steps) {
+    ranks.reserve(work.steps.size());
+    for (const PlanStep& step : work.steps) {
         if (step.is_transfer) {
             const auto& transfer = static_cast<const TransferStep&>(*step.device);
             const bool is_to_device = transfer.to() == TransferTo::kDevice;
             const ValueId value = (is_to_device ? step.node->inputs : step.node->outputs)[0];
-            const int32_t memory = plan.devices.uses[size_t(step.device_use)].memory;
+            const int32_t memory = work.use_of(step).memory;
             const auto found =
                 rank_of_move.find({value.index, domains[size_t(memory)], is_to_device});
             ranks.push_back(found == rank_of_move.end() ? -1 : found->second);

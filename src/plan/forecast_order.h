@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plan/plan.h"
+#include "plan/plan_work.h"
 
 namespace leat {
 
@@ -21,7 +21,7 @@ struct ForecastOrder {
     std::map<std::tuple<int32_t, int32_t, bool>, int32_t> rank_of_move;
 
     // By step; empty: the plan has a step that was not foreseen, as where other shapes are.
-    std::vector<int32_t> ranks_of(const Plan& plan, const GraphData& whole) const;
+    std::vector<int32_t> ranks_of(const PlanWork& work, const GraphData& whole) const;
     // Of a step of the host; nullopt: it was not foreseen.
     std::optional<double> host_ns(const PlanStep& step, const GraphData& whole) const;
 };

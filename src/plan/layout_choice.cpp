@@ -37,7 +37,7 @@ Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
         }
         return wish.fits_elsewhere(*layout.waits);
     };
-    if (wish.former != nullptr && planner_.has_order_of(wish.former->planner)) {
+    if (wish.former != nullptr && planner_.has_order_of(*wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
         LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
                               planner_.lay_out(run_ahead, wish.former->layout));

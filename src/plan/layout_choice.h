@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "leat/status.h"
@@ -16,17 +17,17 @@ struct LayoutChoice {
     RunAhead run_ahead = RunAhead::kUnlimited;
 };
 
-// The choice for the same steps with other sizes.
-struct FormerLayout {
-    const MemoryPlanner& planner;
-    const MemoryLayout& layout;
-    RunAhead run_ahead;
+// The memory of a plan: the choice, and the planner that made it.
+struct PlanMemory {
+    std::shared_ptr<const MemoryPlanner> planner;
+    MemoryLayout layout;
+    RunAhead run_ahead = RunAhead::kUnlimited;
 };
 
 // A choice in a form that can be kept.
 struct SolvedChoice {
     int32_t run_ahead = 0;
-    int64_t largest_result_bytes = 0;  // as Plan has it
+    int64_t largest_result_bytes = 0;  // as PlanWork has it
     int32_t copies_ahead = 0;          // the same
     SolvedLayout layout;
 };
@@ -35,8 +36,8 @@ struct LayoutWish {
     int workers = 1;
     // Steps may run while devices carry out others: worth any bytes within the limit.
     bool overlaps_devices = false;
-    int64_t limit_bytes = 0;  // of the arena; may be negative
-    const FormerLayout* former = nullptr;
+    int64_t limit_bytes = 0;             // of the arena; may be negative
+    const PlanMemory* former = nullptr;  // of the same steps with other sizes; null: there is none
     // Whether what the layout's waits make of memory elsewhere fits there; empty: it does.
     std::function<Result<bool>(const StepWaits&)> fits_elsewhere = nullptr;
 };

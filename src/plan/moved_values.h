@@ -37,7 +37,7 @@ std::vector<bool> values_wanted_on_host(const GraphData& cut,
 std::vector<bool> values_of_callers(const GraphData& cut, std::span<const TensorArg> values);
 
 // Part by part. domain_of_part: kHostMemory of those that work in the arena. are_outside: of
-// values_of_callers(). is_known: by value, as Plan::known.
+// values_of_callers(). is_known: by value, as PlanFacts::known.
 std::vector<ValueMove> moved_values(const GraphData& cut,
                                     std::span<const std::shared_ptr<const DevicePart>> parts,
                                     std::span<const int> domain_of_part,

@@ -6,8 +6,8 @@ namespace leat {
 namespace {
 
 void cover(const Plan& plan, RequestRoom& room) {
-    room.arena_bytes = std::max(room.arena_bytes, plan.arena_bytes);
-    room.scratch_bytes = std::max(room.scratch_bytes, plan.scratch_bytes);
+    room.arena_bytes = std::max(room.arena_bytes, plan.arena_bytes());
+    room.scratch_bytes = std::max(room.scratch_bytes, plan.work.scratch_bytes);
 }
 
 }  // namespace

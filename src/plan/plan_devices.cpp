@@ -28,14 +28,18 @@ void fill_offsets(DeviceUse& use, const OffsetOf& offset_of) {
                    [&](int32_t value) { use.offsets.push_back(value < 0 ? 0 : offset_of(value)); });
 }
 
-DeviceUse* use_in(int32_t memory, const PlanStep& step, DevicePlan& devices) {
-    DeviceUse* use = step.device == nullptr ? nullptr : &devices.uses[size_t(step.device_use)];
-    return use != nullptr && use->memory == memory ? use : nullptr;
+bool works_in(int32_t memory, const PlanStep& step, const PlanWork& work) {
+    return step.device != nullptr && work.use_of(step).memory == memory;
+}
+
+// Null: the step does nothing there.
+DeviceUse* use_in(int32_t memory, const PlanStep& step, PlanWork& work) {
+    return works_in(memory, step, work) ? &work.devices.uses[size_t(step.device_use)] : nullptr;
 }
 
 // What the plan's steps do in a memory that is a device's own.
-DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, Plan& plan) {
-    DevicePlan& devices = plan.devices;
+DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, const PlanWork& work) {
+    const DevicePlan& devices = work.devices;
     DeviceProblem problem;
     problem.is_apart = sharing.is_apart;
     problem.first_value = devices.first_value;
@@ -44,33 +48,21 @@ DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, Plan&
         problem.values[i].size_bytes = devices.values[i].size_bytes;
         problem.values[i].alignment_bytes = devices.values[i].alignment_bytes;
     }
-    problem.insides.resize(plan.steps.size());
-    for (size_t position = 0; position < plan.steps.size(); ++position) {
-        const DeviceUse* use = use_in(memory, plan.steps[position], devices);
-        if (use == nullptr) {
+    problem.insides.resize(work.steps.size());
+    for (size_t position = 0; position < work.steps.size(); ++position) {
+        if (!works_in(memory, work.steps[position], work)) {
             continue;
         }
-        problem.insides[position] = use->inside;
-        if (use->inside == nullptr) {
-            for_each_value(*use, [&](int32_t value) {
+        const DeviceUse& use = work.use_of(work.steps[position]);
+        problem.insides[position] = use.inside;
+        if (use.inside == nullptr) {
+            for_each_value(use, [&](int32_t value) {
                 problem.values[size_t(value - devices.first_value)].users.push_back(
                     int32_t(position));
             });
         }
     }
     return problem;
-}
-
-// What the plan's parts packed there themselves: at least what their constants take, as those of
-// other graphs are shared.
-int64_t packed_bytes_in(int32_t memory, Plan& plan) {
-    int64_t bytes = 0;
-    for (const PlanStep& step : plan.steps) {
-        if (use_in(memory, step, plan.devices) != nullptr && !step.is_transfer) {
-            bytes += part_of(step).part()->packed_bytes();
-        }
-    }
-    return bytes;
 }
 
 // The largest of the values that are alive together where the most bytes are.
@@ -133,15 +125,15 @@ Status memory_error(const GraphData& graph,
 Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(int32_t index,
                                                                const DeviceSharing& sharing,
                                                                const StepWaits& waits,
-                                                               Plan& plan) {
-    DeviceMemory& memory = plan.devices.memories[size_t(index)];
+                                                               PlanWork& work) {
+    DeviceMemory& memory = work.devices.memories[size_t(index)];
     if (memory.is_laid_out && memory.layout->moments->waits_of_steps == waits) {
         return memory.layout;
     }
-    DeviceProblem problem = device_problem(index, sharing, plan);
+    DeviceProblem problem = device_problem(index, sharing, work);
     const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
-        problem.limit_bytes = room_of_request(*memory.part, packed_bytes_in(index, plan), sharing);
+        problem.limit_bytes = room_of_request(*memory.part, packed_bytes_in(index, work), sharing);
     }
     LEAT_ASSIGN_OR_RETURN(memory.layout, lay_out_on_device(problem, waits, memory.layout));
     memory.is_laid_out = true;
@@ -171,18 +163,18 @@ Status place_in_own_memory(int32_t index,
                            const DeviceSharing& sharing,
                            const StepWaits& waits,
                            const GraphData& graph,
-                           Plan& plan) {
-    DevicePlan& devices = plan.devices;
+                           PlanWork& work) {
+    DevicePlan& devices = work.devices;
     LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> found,
-                          lay_out_own_memory(index, sharing, waits, plan));
+                          lay_out_own_memory(index, sharing, waits, work));
     const LimitAnswer& answer = found->answer;
     const MemoryPlan& layout = answer.plan;
     if (answer.verdict != LimitVerdict::kMet) {
         return memory_error(graph, devices, devices.memories[size_t(index)],
-                            packed_bytes_in(index, plan), sharing, answer);
+                            packed_bytes_in(index, work), sharing, answer);
     }
-    for (const PlanStep& step : plan.steps) {
-        if (DeviceUse* use = use_in(index, step, devices); use != nullptr) {
+    for (const PlanStep& step : work.steps) {
+        if (DeviceUse* use = use_in(index, step, work); use != nullptr) {
             fill_offsets(*use, [&](int32_t value) {
                 return layout.offsets[size_t(value - devices.first_value)];
             });
@@ -205,9 +197,9 @@ const DeviceMemory* same_memory(const DevicePlan& other, const DeviceMemory& mem
 }
 
 // As the host's plan has them.
-void place_in_arena(int32_t index, const MemoryLayout& layout, Plan& plan) {
-    for (const PlanStep& step : plan.steps) {
-        if (DeviceUse* use = use_in(index, step, plan.devices); use != nullptr) {
+void place_in_arena(int32_t index, const MemoryLayout& layout, PlanWork& work) {
+    for (const PlanStep& step : work.steps) {
+        if (DeviceUse* use = use_in(index, step, work); use != nullptr) {
             fill_offsets(*use, [&](int32_t value) {
                 const ValuePlace& place = layout.places[size_t(value)];
                 return place.buffer < 0
@@ -252,11 +244,13 @@ void take_arrangements(const DevicePlan& other, DevicePlan& devices) {
     }
 }
 
-Result<bool> fits_device_memory(const StepWaits& waits, const DeviceSharing& sharing, Plan& plan) {
-    for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
-        if (!plan.devices.memories[size_t(index)].is_arena) {
+Result<bool> fits_device_memory(const StepWaits& waits,
+                                const DeviceSharing& sharing,
+                                PlanWork& work) {
+    for (int32_t index = 0; index < int32_t(work.devices.memories.size()); ++index) {
+        if (!work.devices.memories[size_t(index)].is_arena) {
             LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> layout,
-                                  lay_out_own_memory(index, sharing, waits, plan));
+                                  lay_out_own_memory(index, sharing, waits, work));
             if (layout->answer.verdict != LimitVerdict::kMet) {
                 return false;
             }
@@ -268,12 +262,12 @@ Result<bool> fits_device_memory(const StepWaits& waits, const DeviceSharing& sha
 Status place_device_memory(const GraphData& graph,
                            const MemoryLayout& layout,
                            const DeviceSharing& sharing,
-                           Plan& plan) {
-    for (int32_t index = 0; index < int32_t(plan.devices.memories.size()); ++index) {
-        if (plan.devices.memories[size_t(index)].is_arena) {
-            place_in_arena(index, layout, plan);
+                           PlanWork& work) {
+    for (int32_t index = 0; index < int32_t(work.devices.memories.size()); ++index) {
+        if (work.devices.memories[size_t(index)].is_arena) {
+            place_in_arena(index, layout, work);
         } else {
-            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, sharing, *layout.waits, graph, plan));
+            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, sharing, *layout.waits, graph, work));
         }
     }
     return {};
@@ -294,20 +288,14 @@ std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePla
     return are_used;
 }
 
-void report_devices(Plan& plan) {
-    PlanReport& report = plan.report;
-    report.transfer_count = int(plan.devices.transfer_nodes.size());
-    report.transfer_bytes = plan.devices.transfer_bytes;
-    for (int32_t i = 0; i < int32_t(plan.devices.memories.size()); ++i) {
-        const DeviceMemory& memory = plan.devices.memories[size_t(i)];
-        if (memory.is_arena) {
-            continue;
+int64_t packed_bytes_in(int32_t memory, const PlanWork& work) {
+    int64_t bytes = 0;
+    for (const PlanStep& step : work.steps) {
+        if (works_in(memory, step, work) && !step.is_transfer) {
+            bytes += part_of(step).part()->packed_bytes();
         }
-        report.device_memory.push_back({memory.part->place().label, memory.part->domain().name,
-                                        memory.size_bytes, memory.lower_bound_bytes,
-                                        memory.unplanned_bytes, packed_bytes_in(i, plan),
-                                        memory.streamed_bytes, memory.window_bytes});
     }
+    return bytes;
 }
 
 }  // namespace leat

@@ -1,10 +1,11 @@
-// The places of all values that a plan has on devices.
+// Where the values of a plan lie on devices.
 #pragma once
 
 #include <vector>
 
 #include "graph/graph_data.h"
-#include "plan/plan.h"
+#include "memory/memory_planner.h"
+#include "plan/plan_work.h"
 
 namespace leat {
 
@@ -31,14 +32,17 @@ struct DeviceSharing {
 Status place_device_memory(const GraphData& graph,
                            const MemoryLayout& layout,
                            const DeviceSharing& sharing,
-                           Plan& plan);
+                           PlanWork& work);
 // Where the waits are these, every device has the memory.
-Result<bool> fits_device_memory(const StepWaits& waits, const DeviceSharing& sharing, Plan& plan);
+Result<bool> fits_device_memory(const StepWaits& waits,
+                                const DeviceSharing& sharing,
+                                PlanWork& work);
 
 // By buffer of the layout: devices use it at its place in the arena.
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices);
 
-// Says in the plan's report what came of both.
-void report_devices(Plan& plan);
+// What the parts of a plan packed in one of its memories themselves: at least what their constants
+// take, as those of other graphs are shared.
+int64_t packed_bytes_in(int32_t memory, const PlanWork& work);
 
 }  // namespace leat

@@ -11,6 +11,7 @@
 #include "machine/device_kernel.h"
 #include "ops/roofline.h"
 #include "plan/moved_values.h"
+#include "plan/plan.h"
 #include "plan/plan_devices.h"
 #include "plan/step_memory.h"
 #include "plan/transfer_step.h"
@@ -51,47 +52,50 @@ class InsideWriter {
 
 class TransferWriter {
   public:
-    TransferWriter(const GraphData& graph,
-                   const PartStreams& streams,
-                   const std::function<TensorArg(ValueId)>& argument,
+    TransferWriter(const PlanContext& context,
+                   const PlanFacts& facts,
+                   const DescribedValues& values,
                    std::span<const ValueView> views,
-                   const FormerParts& former,
-                   Plan& plan)
-        : graph_(graph),
-          streams_(streams),
-          argument_(argument),
-          former_(former),
-          plan_(plan),
-          devices_(plan.devices),
-          use_of_part_(streams.part_count(), -1) {
-        devices_.first_value = int32_t(graph.values.size());
+                   const StepsByNode& former_steps,
+                   PlanWork& work)
+        : graph_(context.graph),
+          facts_(facts),
+          values_(values),
+          streams_(context.streams, context.part_of_node, context.parts.size(), work.copies_ahead),
+          former_(context.former == nullptr ? nullptr : &context.former->work),
+          former_steps_(former_steps),
+          work_(work),
+          devices_(work.devices),
+          use_of_part_(context.parts.size(), -1) {
+        devices_.first_value = int32_t(graph_.values.size());
         find_memories();
         find_host_needs();
         find_foreign_values(views);
-        in_memory_.assign((devices_.memories.size() + 1) * graph_.values.size(), -1);
+        in_memory_.assign(devices_.memories.size() + 1, PlaceOfValue(graph_.values.size(), -1));
     }
 
     void write() {
         reserve();
         sort_steps();
-        for (const PlanStep& step : plan_.steps) {
+        for (const PlanStep& step : work_.steps) {
             if (step.device == nullptr) {
                 steps_.push_back(step);
             } else {
                 write_part(step);
             }
         }
-        plan_.steps = std::move(steps_);
+        work_.steps = std::move(steps_);
     }
 
   private:
     // As much as the former plan needed.
     void reserve() {
-        steps_.reserve(std::max(plan_.steps.size(), former_.step_count));
-        if (former_.devices != nullptr) {
-            devices_.values.reserve(former_.devices->values.size());
-            devices_.uses.reserve(former_.devices->uses.size());
-            devices_.transfer_nodes.reserve(former_.devices->transfer_nodes.size());
+        const size_t former_count = former_ == nullptr ? 0 : former_->steps.size();
+        steps_.reserve(std::max(work_.steps.size(), former_count));
+        if (former_ != nullptr) {
+            devices_.values.reserve(former_->devices.values.size());
+            devices_.uses.reserve(former_->devices.uses.size());
+            devices_.transfer_nodes.reserve(former_->devices.transfer_nodes.size());
         }
     }
 
@@ -123,20 +127,19 @@ class TransferWriter {
         const std::vector<int32_t> ranks = first_ready_ranks(readers);
         LEAT_CHECK(!ranks.empty(), "{} parts that stream wait for each other", node_of_part.size());
         const auto rank = [&](const PlanStep& step) {
-            return ranks[size_t(step.node - graph_.nodes.data())];
+            return ranks[size_t(id_of(graph_, *step.node).index)];
         };
-        std::sort(plan_.steps.begin(), plan_.steps.end(),
+        std::sort(work_.steps.begin(), work_.steps.end(),
                   [&](const PlanStep& a, const PlanStep& b) { return rank(a) < rank(b); });
     }
 
     // By node of the graph; kHost where it is no part, or one that works in the host's arena.
     void find_memories() {
-        memory_of_node_.assign(graph_.nodes.size(), kHost);
-        for (const PlanStep& step : plan_.steps) {
+        memory_of_node_ = IdVector<NodeId, int32_t>(graph_.nodes.size(), kHost);
+        for (const PlanStep& step : work_.steps) {
             if (step.device != nullptr) {
                 const int32_t memory = memory_of(part_of(step).part());
-                memory_of_node_[size_t(step.node - graph_.nodes.data())] =
-                    is_arena(memory) ? kHost : memory;
+                memory_of_node_[id_of(graph_, *step.node)] = is_arena(memory) ? kHost : memory;
             }
         }
     }
@@ -158,37 +161,38 @@ class TransferWriter {
 
     // Inputs of the graph, and what may become a view of them.
     void find_foreign_values(std::span<const ValueView> views) {
-        is_foreign_.assign(graph_.values.size(), false);
+        is_foreign_ = IdVector<ValueId, bool>(graph_.values.size(), false);
         const auto is_in_arena = [](const DeviceMemory& memory) { return memory.is_arena; };
         if (std::none_of(devices_.memories.begin(), devices_.memories.end(), is_in_arena)) {
             return;
         }
         for (const ValueId id : graph_.inputs) {
-            is_foreign_[size_t(id.index)] = true;
+            is_foreign_[id] = true;
         }
-        std::vector<std::pair<int32_t, int32_t>> flows;  // from, to
+        ValueFlows flows;
         for (const ValueView& view : views) {
-            flows.emplace_back(view.whole, view.part);
+            flows.emplace_back(ValueId{view.whole}, ValueId{view.part});
         }
-        for (const PlanStep& step : plan_.steps) {
+        for (const PlanStep& step : work_.steps) {
             if (step.device == nullptr) {
-                add_flows(describe_step(plan_, step), flows);
+                add_flows(describe_step(work_, facts_.known, step), flows);
             }
         }
         for (bool is_changed = true; is_changed;) {
             is_changed = false;
             for (const auto& [from, to] : flows) {
-                is_changed |= is_foreign_[size_t(from)] && !is_foreign_[size_t(to)];
-                is_foreign_[size_t(to)] = is_foreign_[size_t(to)] || is_foreign_[size_t(from)];
+                is_changed |= is_foreign_[from] && !is_foreign_[to];
+                is_foreign_[to] = is_foreign_[to] || is_foreign_[from];
             }
         }
     }
 
-    static void add_flows(const MemoryStep& step, std::vector<std::pair<int32_t, int32_t>>& flows) {
+    using ValueFlows = std::vector<std::pair<ValueId, ValueId>>;  // from, to
+    static void add_flows(const MemoryStep& step, ValueFlows& flows) {
         for (const int32_t from : step.reads) {
             for (const int32_t to : step.writes) {
                 if (!step.views.empty()) {
-                    flows.emplace_back(from, to);
+                    flows.emplace_back(ValueId{from}, ValueId{to});
                 }
             }
         }
@@ -196,13 +200,13 @@ class TransferWriter {
 
     void find_host_needs() {
         const std::vector<bool> are_wanted =
-            values_wanted_on_host(graph_, memory_of_node_, plan_.needed);
-        devices_.is_off_host.assign(graph_.values.size(), false);
-        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            for (const ValueId id : graph_.nodes[n].outputs) {
+            values_wanted_on_host(graph_, memory_of_node_.list(), facts_.needed.list());
+        devices_.is_off_host = IdVector<ValueId, bool>(graph_.values.size(), false);
+        for (NodeId node{0}; size_t(node.index) < graph_.nodes.size(); ++node.index) {
+            for (const ValueId id : graph_.node(node).outputs) {
                 if (id.valid()) {
-                    devices_.is_off_host[size_t(id.index)] =
-                        memory_of_node_[n] != kHost && !are_wanted[size_t(id.index)];
+                    devices_.is_off_host[id] =
+                        memory_of_node_[node] != kHost && !are_wanted[size_t(id.index)];
                 }
             }
         }
@@ -235,19 +239,17 @@ class TransferWriter {
     }
 
     // The number of the value in a memory, or in the arena (kHost); -1: it is not there.
-    int32_t& in_memory(int32_t memory, ValueId id) {
-        return in_memory_[size_t(memory + 1) * graph_.values.size() + size_t(id.index)];
-    }
+    int32_t& in_memory(int32_t memory, ValueId id) { return in_memory_[size_t(memory + 1)][id]; }
 
     // Of the value in the memory, where it is brought to if it is not there. The arena is one
     // memory, whichever backends share it.
     int32_t value_in(int32_t memory, ValueId id, int32_t index, const DeviceKernel& part) {
-        if (is_arena(memory) && !is_foreign_[size_t(id.index)]) {
+        if (is_arena(memory) && !is_foreign_[id]) {
             return id.index;
         }
         int32_t& place = in_memory(is_arena(memory) ? kHost : memory, id);
         if (place < 0) {
-            const TensorArg arg = argument_(id);
+            const TensorArg arg = values_.argument(id);
             place = add_value(memory, bytes_of(arg), graph_.value(id).name);
             DeviceUse use;
             use.memory = memory;
@@ -264,8 +266,7 @@ class TransferWriter {
     // Of the result that is output `output` of the part, or of nobody's.
     int32_t value_of_result(int32_t memory, const PlanStep& step, size_t output) {
         const ValueId id = step.node->outputs[output];
-        const bool is_wanted =
-            plan_.output_arg(step, int32_t(output)).present() && !plan_.known[size_t(id.index)];
+        const bool is_wanted = work_.outputs_of(step)[output].present() && !facts_.known[id];
         if (is_arena(memory) && is_wanted) {
             return id.index;
         }
@@ -308,13 +309,11 @@ class TransferWriter {
     // Of the part in the former plan, if it did the same with the same values; null: it did not.
     std::shared_ptr<const InnerSteps> former_inside(const PlanStep& step,
                                                     const DeviceUse& use) const {
-        const PlanStep* former = former_.steps.empty()
-                                     ? nullptr
-                                     : former_.steps[size_t(step.node - graph_.nodes.data())];
+        const PlanStep* former = former_steps_[id_of(graph_, *step.node)];
         if (former == nullptr || part_of(*former).inside() != part_of(step).inside()) {
             return nullptr;
         }
-        const DeviceUse& before = former_.devices->uses[size_t(former->device_use)];
+        const DeviceUse& before = former_->use_of(*former);
         return before.reads == use.reads && before.writes == use.writes &&
                        before.transients == use.transients
                    ? before.inside
@@ -348,8 +347,7 @@ class TransferWriter {
         steps_.push_back(step);
         for (size_t i = 0; i < writes.size() && !is_arena(memory); ++i) {
             const ValueId id = step.node->outputs[i];
-            if (plan_.output_arg(step, int32_t(i)).present() &&
-                !devices_.is_off_host[size_t(id.index)]) {
+            if (work_.outputs_of(step)[i].present() && !devices_.is_off_host[id]) {
                 DeviceUse download;
                 download.memory = memory;
                 download.reads = {writes[i]};
@@ -363,8 +361,8 @@ class TransferWriter {
         static const OpDef kTransfer{.name = "Transfer", .domain = "leat"};
         const size_t number = devices_.transfer_nodes.size();
         const bool is_upload = to == TransferTo::kDevice;
-        if (former_.devices != nullptr && number < former_.devices->transfer_nodes.size()) {
-            const std::shared_ptr<const NodeData>& former = former_.devices->transfer_nodes[number];
+        if (former_ != nullptr && number < former_->devices.transfer_nodes.size()) {
+            const std::shared_ptr<const NodeData>& former = former_->devices.transfer_nodes[number];
             const std::vector<ValueId>& side = is_upload ? former->inputs : former->outputs;
             if (side.size() == 1 && side[0] == id) {
                 return former;
@@ -380,7 +378,7 @@ class TransferWriter {
     }
 
     void write_transfer(TransferTo to, ValueId id, DeviceUse use, const DeviceKernel& part) {
-        const TensorArg arg = argument_(id);
+        const TensorArg arg = values_.argument(id);
         devices_.transfer_nodes.push_back(transfer_node(to, id));
         const NodeData& node = *devices_.transfer_nodes.back();
         auto kernel = std::make_unique<TransferStep>(part.part(), to, bytes_of(arg));
@@ -392,38 +390,42 @@ class TransferWriter {
         step.device = kernel.get();
         step.device_use = int32_t(devices_.uses.size());
         step.is_transfer = true;
-        step.first_arg = int32_t(plan_.args.size());
+        step.first_arg = int32_t(work_.args.size());
         step.input_count = int32_t(node.inputs.size());
         step.output_count = int32_t(node.outputs.size());
-        plan_.args.push_back(arg);
-        plan_.kernels.push_back(std::move(kernel));
+        work_.args.push_back(arg);
+        work_.kernels.push_back(std::move(kernel));
         devices_.uses.push_back(std::move(use));
         devices_.transfer_bytes += bytes_of(arg);
         steps_.push_back(step);
     }
 
+    using PlaceOfValue = IdVector<ValueId, int32_t>;  // -1: not there
+
     const GraphData& graph_;
-    const PartStreams& streams_;
-    const std::function<TensorArg(ValueId)>& argument_;
-    const FormerParts& former_;
-    Plan& plan_;
+    const PlanFacts& facts_;
+    const DescribedValues& values_;
+    const PartStreams streams_;
+    const PlanWork* const former_;
+    const StepsByNode& former_steps_;
+    PlanWork& work_;
     DevicePlan& devices_;
     std::vector<PlanStep> steps_;
-    std::vector<int32_t> memory_of_node_;
-    std::vector<int32_t> in_memory_;    // [kHost, then memories][value]; -1: not there
-    std::vector<int32_t> use_of_part_;  // -1: it is not written
-    std::vector<bool> is_foreign_;      // by value of the graph: not in the arena
+    IdVector<NodeId, int32_t> memory_of_node_;
+    std::vector<PlaceOfValue> in_memory_;  // [kHost, then memories]
+    std::vector<int32_t> use_of_part_;     // -1: it is not written
+    IdVector<ValueId, bool> is_foreign_;   // not in the arena
 };
 
 }  // namespace
 
-void add_transfers(const GraphData& graph,
-                   const PartStreams& streams,
-                   const std::function<TensorArg(ValueId)>& argument,
+void add_transfers(const PlanContext& context,
+                   const PlanFacts& facts,
+                   const DescribedValues& values,
                    std::span<const ValueView> views,
-                   const FormerParts& former,
-                   Plan& plan) {
-    TransferWriter(graph, streams, argument, views, former, plan).write();
+                   const StepsByNode& former_steps,
+                   PlanWork& work) {
+    TransferWriter(context, facts, values, views, former_steps, work).write();
 }
 
 }  // namespace leat

@@ -1,30 +1,21 @@
 // The steps of a plan that bring values to devices and back.
 #pragma once
 
-#include <functional>
 #include <span>
 
-#include "graph/graph_data.h"
-#include "plan/constant_streams.h"
-#include "plan/plan.h"
+#include "memory/memory_problem.h"
+#include "plan/described_values.h"
+#include "plan/plan_work.h"
 
 namespace leat {
 
-// What a former plan of the same graph did on devices.
-struct FormerParts {
-    const DevicePlan* devices = nullptr;     // null: there is none, and no steps
-    std::span<const PlanStep* const> steps;  // by node of the graph; null: none
-    size_t step_count = 0;
-};
-
-// Adds transfers to the plan's steps, which are those of `graph` in its order. `streams`: constants
-// that are transferred, and what orders parts; `argument`: how steps see a value of the graph;
-// `views`: values that lie where others do.
-void add_transfers(const GraphData& graph,
-                   const PartStreams& streams,
-                   const std::function<TensorArg(ValueId)>& argument,
+// Adds transfers to the steps of `work`, which are those of the graph in its order, and says in its
+// DevicePlan who uses which value where. `views`: values that lie where others do.
+void add_transfers(const PlanContext& context,
+                   const PlanFacts& facts,
+                   const DescribedValues& values,
                    std::span<const ValueView> views,
-                   const FormerParts& former,
-                   Plan& plan);
+                   const StepsByNode& former_steps,
+                   PlanWork& work);
 
 }  // namespace leat

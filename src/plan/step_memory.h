@@ -1,12 +1,22 @@
 // What the steps of a plan do with memory, in the words of MemoryPlanner.
 #pragma once
 
-#include "memory/memory_planner.h"
-#include "plan/plan.h"
+#include "memory/memory_problem.h"
+#include "plan/described_values.h"
+#include "plan/plan_work.h"
 
 namespace leat {
 
-// Values as in the graph. Of a plan with steps, arguments and known values.
-MemoryStep describe_step(const Plan& plan, const PlanStep& step);
+// Values as in the graph.
+MemoryStep describe_step(const PlanWork& work,
+                         const IdVector<ValueId, bool>& known,
+                         const PlanStep& step);
+
+// Adds the values of the graph and of its devices, and the steps, to a problem that has its views.
+void describe_memory(const PlanContext& context,
+                     const PlanFacts& facts,
+                     const DescribedValues& values,
+                     const PlanWork& work,
+                     MemoryProblem& problem);
 
 }  // namespace leat

@@ -3,26 +3,33 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <utility>
-#include <vector>
 
+#include "base/whole_ns.h"
 #include "machine/device_kernel.h"
+#include "plan/forecast_order.h"
 #include "plan/plan_devices.h"
+#include "run/run_clock.h"
 
 namespace leat {
 namespace {
 
 using scheduler::TaskId;
 
-const DeviceBackend* backend_of(const Plan& plan, const PlanStep& step) {
-    const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
-    return plan.devices.memories[size_t(use.memory)].part->place().backend.get();
+const DevicePart& memory_part_of(const PlanWork& work, const PlanStep& step) {
+    return *work.devices.memory_of(work.use_of(step)).part;
+}
+
+const DeviceBackend* backend_of(const PlanWork& work, const PlanStep& step) {
+    return memory_part_of(work, step).place().backend.get();
 }
 
 // The device itself lets the step begin when the other one has ended.
-bool follows_on_device(const Plan& plan, const PlanStep& before, const PlanStep& step) {
+bool follows_on_device(const PlanWork& work, const PlanStep& before, const PlanStep& step) {
     return is_submitted(step) && is_submitted(before) && step.device->follows_on_device &&
-           backend_of(plan, before) == backend_of(plan, step);
+           backend_of(work, before) == backend_of(work, step);
 }
 
 // Each step has a rank above those of all that it waits for.
@@ -54,24 +61,22 @@ std::vector<int32_t> sequence_of(size_t steps, std::span<const int32_t> ranks) {
 
 using QueueKey = std::pair<const DeviceBackend*, int32_t>;
 
-QueueKey queue_of(const Plan& plan, const PlanStep& step) {
+QueueKey queue_of(const PlanWork& work, const PlanStep& step) {
     if (!is_submitted(step)) {
         return {nullptr, 0};
     }
-    const DeviceUse& use = plan.devices.uses[size_t(step.device_use)];
-    const DevicePart& memory_part = *plan.devices.memories[size_t(use.memory)].part;
-    return {backend_of(plan, step),
-            step.is_transfer ? memory_part.copy_queue() : part_of(step).part()->queue()};
+    return {backend_of(work, step), step.is_transfer ? memory_part_of(work, step).copy_queue()
+                                                     : part_of(step).part()->queue()};
 }
 
 // By step of the host: what only the host waits for is done while devices have something to do.
-std::vector<scheduler::Priority> priorities_of(const Plan& plan, const StepWaits& waits) {
-    const bool has_devices = std::any_of(plan.steps.begin(), plan.steps.end(), is_submitted);
+std::vector<scheduler::Priority> priorities_of(const PlanWork& work, const StepWaits& waits) {
+    const bool has_devices = std::any_of(work.steps.begin(), work.steps.end(), is_submitted);
     std::vector<scheduler::Priority> priorities(
         waits.size(), has_devices ? scheduler::Priority::kLow : scheduler::Priority::kNormal);
     for (size_t step = waits.size(); step-- > 0;) {
         // Something is submitted once what it waits for has ended.
-        if (is_submitted(plan.steps[step]) || priorities[step] == scheduler::Priority::kNormal) {
+        if (is_submitted(work.steps[step]) || priorities[step] == scheduler::Priority::kNormal) {
             for (const int32_t wait : waits[step]) {
                 priorities[size_t(wait)] = scheduler::Priority::kNormal;
             }
@@ -95,38 +100,32 @@ std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
 }
 
 // Each behind the one before it on its queue; the host's lane of virtual time is one, too.
-void order_submissions(const Plan& plan,
+void order_submissions(const PlanWork& work,
                        std::span<const int32_t> sequence,
                        std::span<const std::pair<TaskId, TaskId>> tasks_of,
                        scheduler::TaskDag& dag) {
     std::map<QueueKey, TaskId> last;
     for (const int32_t s : sequence) {
-        const PlanStep& step = plan.steps[size_t(s)];
+        const PlanStep& step = work.steps[size_t(s)];
         if (!is_submitted(step) && step.virtual_ns == 0) {
             continue;
         }
         const TaskId submit = tasks_of[size_t(s)].first;
-        const auto [before, is_first] = last.try_emplace(queue_of(plan, step), submit);
+        const auto [before, is_first] = last.try_emplace(queue_of(work, step), submit);
         if (!is_first) {
             dag.precede(std::exchange(before->second, submit), submit);
         }
     }
 }
 
-}  // namespace
-
-bool is_submitted(const PlanStep& step) {
-    return step.device != nullptr && step.device->is_submitted;
-}
-
-bool overlaps_devices(const Plan& plan, const StepOrder& order) {
-    if (order.is_serial() || std::none_of(plan.steps.begin(), plan.steps.end(), is_submitted)) {
+bool overlaps_by_data(const PlanWork& work, const StepOrder& order) {
+    if (order.is_serial() || std::none_of(work.steps.begin(), work.steps.end(), is_submitted)) {
         return false;
     }
-    const auto steps = int32_t(plan.steps.size());
+    const auto steps = int32_t(work.steps.size());
     const auto may_overlap = [&](int32_t one, int32_t other) {
-        const PlanStep& first = plan.steps[size_t(one)];
-        const PlanStep& second = plan.steps[size_t(other)];
+        const PlanStep& first = work.steps[size_t(one)];
+        const PlanStep& second = work.steps[size_t(other)];
         return (is_submitted(first) || is_submitted(second)) &&
                !(first.is_transfer && second.is_transfer) && !order.precedes(one, other);
     };
@@ -141,12 +140,13 @@ bool overlaps_devices(const Plan& plan, const StepOrder& order) {
     return false;
 }
 
+// Steps of one queue are submitted by ascending rank, if waits allow it. `ranks`: by step, or none.
 StepTasks step_program(const StepWaits& waits,
                        bool is_serial,
                        std::span<const int32_t> ranks,
-                       Plan& plan) {
+                       PlanWork& work) {
     StepTasks program;
-    const size_t steps = plan.steps.size();
+    const size_t steps = work.steps.size();
     int64_t edges = 0;
     for (const std::vector<int32_t>& own : waits) {
         edges += int64_t(own.size());
@@ -159,11 +159,11 @@ StepTasks step_program(const StepWaits& waits,
         ranks = {};
     }
     const std::vector<int32_t> sequence = sequence_of(steps, ranks);
-    const std::vector<scheduler::Priority> priorities = priorities_of(plan, waits);
+    const std::vector<scheduler::Priority> priorities = priorities_of(work, waits);
     for (const int32_t s : sequence) {
-        const PlanStep& step = plan.steps[size_t(s)];
+        const PlanStep& step = work.steps[size_t(s)];
         if (is_submitted(step)) {
-            plan.devices.uses[size_t(step.device_use)].follows.clear();
+            work.devices.uses[size_t(step.device_use)].follows.clear();
             tasks_of[size_t(s)] = add_device_tasks(s, program);
         } else {
             tasks_of[size_t(s)] = add_host_tasks(s, step, priorities[size_t(s)], program);
@@ -171,9 +171,9 @@ StepTasks step_program(const StepWaits& waits,
         const auto [first, last] = tasks_of[size_t(s)];
         for (const int32_t wait : waits[size_t(s)]) {
             const auto [first_before, last_before] = tasks_of[size_t(wait)];
-            if (!is_serial && follows_on_device(plan, plan.steps[size_t(wait)], step)) {
+            if (!is_serial && follows_on_device(work, work.steps[size_t(wait)], step)) {
                 // Both ends: so that the first of two errors is told.
-                plan.devices.uses[size_t(step.device_use)].follows.push_back(wait);
+                work.devices.uses[size_t(step.device_use)].follows.push_back(wait);
                 program.dag.precede(first_before, first);
                 program.dag.precede(last_before, last);
             } else {
@@ -182,9 +182,72 @@ StepTasks step_program(const StepWaits& waits,
         }
     }
     if (!ranks.empty()) {
-        order_submissions(plan, sequence, tasks_of, program.dag);
+        order_submissions(work, sequence, tasks_of, program.dag);
     }
     return program;
+}
+
+// Some backend keeps virtual time.
+bool has_clock(const PlanWork& work) {
+    return !backends_with_clock(work.devices).empty();
+}
+
+// All workers divide a step; a copy into the arena is one's work.
+int64_t virtual_ns_of(const PlanContext& context, const PlanWork& work, const PlanStep& step) {
+    if (step.is_transfer && work.devices.memory_of(work.use_of(step)).is_arena) {
+        return int64_t(whole_ns(step.cost_ns));
+    }
+    if (step.device != nullptr) {
+        return 0;
+    }
+    const std::optional<double> foreseen =
+        context.order == nullptr ? std::nullopt : context.order->host_ns(step, context.whole);
+    return int64_t(whole_ns(foreseen.value_or(step.cost_ns / context.workers)));
+}
+
+}  // namespace
+
+bool is_submitted(const PlanStep& step) {
+    return step.device != nullptr && step.device->is_submitted;
+}
+
+// On a virtual clock transfers that overlap each other take no longer than one: what costs
+// forecast.
+bool overlaps_devices(const PlanContext& context, const PlanWork& work, const StepOrder& order) {
+    return !context.is_serial && (has_clock(work) || overlaps_by_data(work, order));
+}
+
+Result<PlanProgram> make_program(const PlanContext& context,
+                                 const StepWaits& waits,
+                                 PlanWork& work) {
+    const bool is_virtual = has_clock(work);
+    for (PlanStep& step : work.steps) {
+        step.virtual_ns = is_virtual ? virtual_ns_of(context, work, step) : 0;
+    }
+    scheduler::CompileOptions options;
+    options.workers = context.workers;
+    options.keeps_order = true;
+    options.is_traced = context.is_traced;
+    // Nobody knows when a device ends: whoever is free takes what is ready then.
+    const bool waits_beside_others =
+        context.overlaps_requests && !context.is_serial &&
+        std::any_of(work.steps.begin(), work.steps.end(), is_submitted);
+    if (work.overlaps_devices || is_virtual || waits_beside_others) {
+        options.gear = scheduler::Gear::kDynamic;
+    }
+    const bool follows_forecast = context.order != nullptr && !context.is_serial;
+    StepTasks program = step_program(
+        waits, context.is_serial,
+        follows_forecast ? context.order->ranks_of(work, context.whole) : std::vector<int32_t>(),
+        work);
+    PlanProgram made;
+    made.is_traced = context.is_traced;
+    LEAT_ASSIGN_OR_RETURN(made.compiled, scheduler::Program::compile(program.dag, options));
+    made.tasks = std::move(program.tasks);
+    if (is_virtual) {
+        made.releases = std::make_shared<const TaskReleases>(program.dag, made.tasks);
+    }
+    return made;
 }
 
 }  // namespace leat

@@ -1,28 +1,40 @@
-// The program of a plan.
+// The program of a plan: what runs in which order, and on which queue.
 #pragma once
 
-#include <span>
+#include <memory>
+#include <vector>
 
+#include "leat/scheduler/program.h"
 #include "memory/order/step_order.h"
-#include "plan/plan.h"
+#include "plan/plan_context.h"
+#include "plan/plan_work.h"
 #include "plan/step_tasks.h"
 
 namespace leat {
 
+class TaskReleases;
+
+struct PlanProgram {
+    scheduler::Program compiled;
+    std::vector<StepTask> tasks;  // of the program
+    bool is_traced = false;       // runs record what ran where
+    // Of the program; null: no device has a virtual clock.
+    std::shared_ptr<const TaskReleases> releases = nullptr;
+};
+
 // A device carries it out while the host goes on.
 bool is_submitted(const PlanStep& step);
 
-// Data, which `order` is by, lets some step run while a device carries out another. That transfers
-// may overlap each other counts for nothing.
-bool overlaps_devices(const Plan& plan, const StepOrder& order);
+// True if some step may run while a device carries out another, as far as data is concerned, which
+// `order` is by. Transfers that overlap each other do not count.
+bool overlaps_devices(const PlanContext& context, const PlanWork& work, const StepOrder& order);
 
-// With these waits, by step. Parts are submitted before what they follow on their device has ended,
-// and DeviceUse::follows says what that is; where the plan is serial, they wait on the host.
-// ranks: by step: steps of one queue are submitted in this order. Not where there are none, or
-// where some step waits for one of a higher rank, as waits that save memory may have it.
-StepTasks step_program(const StepWaits& waits,
-                       bool is_serial,
-                       std::span<const int32_t> ranks,
-                       Plan& plan);
+// The steps wait for those that `waits` names, by step. Parts are submitted before what they follow
+// on their device has ended, and DeviceUse::follows is set to that; where the context is serial,
+// they wait on the host. Steps of one queue are submitted in the order of the forecast, if there is
+// one that has all steps and no step waits for a later one, as waits that save memory may have it.
+Result<PlanProgram> make_program(const PlanContext& context,
+                                 const StepWaits& waits,
+                                 PlanWork& work);
 
 }  // namespace leat

@@ -92,7 +92,7 @@ Result<BatchDivision> divide_batch(CompiledGraph::Impl& compiled,
         }
     }
     const BatchRows& last = division.rows.back();
-    for (const PlanOutput& output : any->outputs) {
+    for (const PlanOutput& output : any->storage.outputs) {
         Shape whole = output.shape;
         whole[0] = last.begin + last.count;
         LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(output.dtype, whole));

@@ -10,6 +10,7 @@
 #include "memory/domains/page_placement.h"
 #include "place/annotations/placement_annotations.h"
 #include "plan/placement_report.h"
+#include "plan/plan_report.h"
 #include "run/batch_division.h"
 #include "run/compiled_graph_impl.h"
 #include "run/request_impl.h"
@@ -50,13 +51,8 @@ void add_reports(const CompiledGraph::Impl& compiled,
                  std::span<const std::shared_ptr<const Plan>> plans,
                  std::vector<PlanReport>& reports) {
     for (const std::shared_ptr<const Plan>& plan : plans) {
-        PlanReport& planned = reports.emplace_back(plan->report);
-        planned.buffers.reserve(plan->buffers.size());
-        for (const PlacedBuffer& buffer : plan->buffers) {
-            planned.buffers.push_back(
-                {plan->devices.name_of(compiled.planned_graph(), buffer.value), buffer.size_bytes,
-                 buffer.offset_bytes, buffer.begin_step, buffer.end_step});
-        }
+        reports.push_back(plan->report);
+        reports.back().buffers = report_buffers(compiled.planned_graph(), *plan);
     }
 }
 
@@ -329,18 +325,19 @@ Status CompiledGraph::Impl::check_room(const Plan& plan) const {
     const MemoryBudget budget = domains.budget(roomiest);
     const int64_t workers =
         std::count(threads.worker_homes.begin(), threads.worker_homes.end(), roomiest);
-    const int64_t bytes = round_up(plan.arena_bytes + plan.scratch_bytes * workers, page_bytes());
+    const int64_t bytes =
+        round_up(plan.arena_bytes() + plan.work.scratch_bytes * workers, page_bytes());
     if (bytes <= budget.bytes) {
         return {};
     }
+    const std::vector<BufferReport> buffers = report_buffers(planned_graph(), plan);
     const auto largest = std::max_element(
-        plan.buffers.begin(), plan.buffers.end(),
-        [](const PlacedBuffer& a, const PlacedBuffer& b) { return a.size_bytes < b.size_bytes; });
+        buffers.begin(), buffers.end(),
+        [](const BufferReport& a, const BufferReport& b) { return a.size_bytes < b.size_bytes; });
     const std::string value =
-        largest == plan.buffers.end()
+        largest == buffers.end()
             ? "none"
-            : fmt::format("'{}' ({} bytes)", plan.devices.name_of(planned_graph(), largest->value),
-                          largest->size_bytes);
+            : fmt::format("'{}' ({} bytes)", largest->value, largest->size_bytes);
     return out_of_memory("the memory of a request does not fit memory domain {} (node {})",
                          int(roomiest), domains.at(roomiest).os_node)
         .with_file(graph.file)
@@ -416,12 +413,12 @@ CompileReport CompiledGraph::report() const {
         add_reports(*opened, opened->plans.plans(), report.plans);
     }
     if (!plans.empty()) {
-        report.reference_kernels = plans.front()->reference_kernels;
+        report.reference_kernels = reference_kernels(*plans.front());
     }
     const SharedFacts no_facts;
     report.placement =
         report_placement(impl_->placement, impl_->graph, impl_->planned_graph(), impl_->parts,
-                         plans.empty() ? no_facts : plans.front()->facts);
+                         plans.empty() ? no_facts : plans.front()->facts.values.list());
     for (const auto& [device, nodes] : report.nodes_per_backend) {
         report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
                                        device, nodes, report.node_count);

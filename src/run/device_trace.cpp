@@ -36,16 +36,19 @@ class TraceRowWriter {
 class ArrowWriter {
   public:
     ArrowWriter(const Plan& plan, std::vector<TraceEnd> flight_of_step)
-        : plan_(plan), flight_of_step_(std::move(flight_of_step)), tasks_of_(plan.steps.size()) {
-        for (size_t task = 0; task < plan.tasks.size(); ++task) {
-            tasks_of_[size_t(plan.tasks[task].step)].push_back(int32_t(task));
+        : plan_(plan),
+          flight_of_step_(std::move(flight_of_step)),
+          tasks_of_(plan.work.steps.size()) {
+        for (size_t task = 0; task < plan.program.tasks.size(); ++task) {
+            tasks_of_[size_t(plan.program.tasks[task].step)].push_back(int32_t(task));
         }
     }
 
     std::vector<scheduler::TraceArrow> run() {
         std::map<int32_t, int32_t> writers;  // by value
-        for (size_t index = 0; index < plan_.steps.size(); ++index) {
-            const MemoryStep memory = describe_step(plan_, plan_.steps[index]);
+        for (size_t index = 0; index < plan_.work.steps.size(); ++index) {
+            const MemoryStep memory =
+                describe_step(plan_.work, plan_.facts.known, plan_.work.steps[index]);
             for (const int32_t value : memory.reads) {
                 const auto writer = writers.find(value);
                 if (writer != writers.end() && lane_of(writer->second) != lane_of(index)) {
@@ -62,7 +65,7 @@ class ArrowWriter {
   private:
     // Steps of a lane stand in one row; transfers are a lane of their own.
     std::pair<std::string_view, bool> lane_of(size_t index) const {
-        const PlanStep& step = plan_.steps[index];
+        const PlanStep& step = plan_.work.steps[index];
         return step.device == nullptr
                    ? std::pair<std::string_view, bool>()
                    : std::pair<std::string_view, bool>(step.device->device_label, step.is_transfer);
@@ -72,7 +75,7 @@ class ArrowWriter {
     }
 
     TraceEnd end_of(size_t index, bool is_begin) const {
-        if (is_submitted(plan_.steps[index])) {
+        if (is_submitted(plan_.work.steps[index])) {
             return flight_of_step_[index];
         }
         const std::vector<int32_t>& tasks = tasks_of_[index];
@@ -80,7 +83,7 @@ class ArrowWriter {
     }
 
     void add(size_t from, size_t to) {
-        const PlanStep& step = plan_.steps[plan_.steps[to].is_transfer ? to : from];
+        const PlanStep& step = plan_.work.steps[plan_.work.steps[to].is_transfer ? to : from];
         arrows_.push_back({trace_name(*step.node), end_of(from, true), end_of(to, false)});
     }
 
@@ -104,9 +107,9 @@ DeviceTrace device_trace(const Plan& plan,
     TraceRowWriter devices(false);
     TraceRowWriter queues(false);
     std::map<std::string, int32_t> spans_of;  // by device
-    std::vector<TraceEnd> flight_of_step(plan.steps.size());
+    std::vector<TraceEnd> flight_of_step(plan.work.steps.size());
     for (const FlightTime& flight : flights) {
-        const PlanStep& step = plan.steps[size_t(flight.step)];
+        const PlanStep& step = plan.work.steps[size_t(flight.step)];
         const std::string& label = step.device->device_label;
         devices.add(label, {trace_name(*step.node), flight.begin_ns, flight.end_ns});
         flight_of_step[size_t(flight.step)].span = spans_of[label]++;
@@ -117,7 +120,7 @@ DeviceTrace device_trace(const Plan& plan,
     devices.write("", trace.rows);
     queues.write("steps on ", trace.rows);
     for (const FlightTime& flight : flights) {
-        const std::string& label = plan.steps[size_t(flight.step)].device->device_label;
+        const std::string& label = plan.work.steps[size_t(flight.step)].device->device_label;
         flight_of_step[size_t(flight.step)].row =
             int32_t(std::distance(spans_of.begin(), spans_of.find(label)));
     }

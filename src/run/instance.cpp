@@ -8,18 +8,18 @@ namespace leat {
 
 Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     : plan_(std::move(plan)),
-      args_(plan_->args),
-      buffers_(plan_->layout.plan.offsets.size()),
-      args_of_buffer_(plan_->layout.plan.offsets.size()),
+      args_(plan_->work.args),
+      buffers_(plan_->memory.layout.plan.offsets.size()),
+      args_of_buffer_(plan_->memory.layout.plan.offsets.size()),
       args_of_input_(plan_->key.shapes.size()),
       inputs_(plan_->key.shapes.size()),
       worker_ran_(size_t(worker_count)),
-      state_(*plan_->program) {
-    for (int64_t count : plan_->string_counts) {
+      state_(plan_->program.compiled) {
+    for (int64_t count : plan_->storage.string_counts) {
         strings_.emplace_back(size_t(count));
     }
     for (size_t i = 0; i < args_.size(); ++i) {
-        const Storage& storage = plan_->arg_storage[i];
+        const Storage& storage = plan_->storage.args[i];
         if (storage.kind == Storage::Kind::kArena) {
             args_of_buffer_[size_t(storage.index)].push_back(int32_t(i));
         } else if (storage.kind == Storage::Kind::kInput) {
@@ -28,8 +28,9 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
             args_[i].data = reinterpret_cast<std::byte*>(strings_[size_t(storage.index)].data());
         }
     }
-    if (plan_->releases != nullptr) {
-        clock_ = std::make_shared<RunClock>(backends_with_clock(plan_->devices), plan_->releases);
+    if (plan_->program.releases != nullptr) {
+        clock_ = std::make_shared<RunClock>(backends_with_clock(plan_->work.devices),
+                                            plan_->program.releases);
     }
 }
 
@@ -40,7 +41,7 @@ Instance::~Instance() {
 }
 
 Status Instance::make_states() {
-    const std::vector<DeviceMemory>& memories = plan_->devices.memories;
+    const std::vector<DeviceMemory>& memories = plan_->work.devices.memories;
     std::vector<std::shared_ptr<DeviceSlab>> slabs(memories.size());
     for (size_t i = 0; i < slabs.size(); ++i) {
         if (memories[i].size_bytes > 0) {
@@ -49,9 +50,9 @@ Status Instance::make_states() {
                                                memories[i].part->domain(), memories[i].size_bytes));
         }
     }
-    states_.resize(plan_->steps.size());
+    states_.resize(plan_->work.steps.size());
     for (size_t s = 0; s < states_.size(); ++s) {
-        const DeviceStep* device = plan_->steps[s].device;
+        const DeviceStep* device = plan_->work.steps[s].device;
         if (device != nullptr && device->is_submitted) {
             device_steps_.push_back(int32_t(s));
         }
@@ -62,9 +63,9 @@ Status Instance::make_states() {
 Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
                              bool are_in_arena,
                              StepStates& states) const {
-    const DevicePlan& devices = plan_->devices;
+    const DevicePlan& devices = plan_->work.devices;
     for (size_t s = 0; s < states.size(); ++s) {
-        const PlanStep& step = plan_->steps[s];
+        const PlanStep& step = plan_->work.steps[s];
         if (step.device == nullptr) {
             continue;
         }
@@ -72,8 +73,8 @@ Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
         if (devices.memory_of(use).is_arena != are_in_arena) {
             continue;
         }
-        Result<std::unique_ptr<DeviceStepState>> state =
-            step.device->make_state({slabs[size_t(use.memory)], use.offsets, plan_->is_traced});
+        Result<std::unique_ptr<DeviceStepState>> state = step.device->make_state(
+            {slabs[size_t(use.memory)], use.offsets, plan_->program.is_traced});
         if (!state.ok()) {
             return std::move(state).error().with_node(step.node->label());
         }
@@ -84,14 +85,14 @@ Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
 }
 
 Status Instance::link(RequestMemory& memory) {
-    const std::vector<DeviceMemory>& memories = plan_->devices.memories;
+    const std::vector<DeviceMemory>& memories = plan_->work.devices.memories;
     std::vector<std::shared_ptr<DeviceSlab>> slabs(memories.size());
     for (size_t i = 0; i < slabs.size(); ++i) {
         if (memories[i].is_arena) {
             LEAT_ASSIGN_OR_RETURN(slabs[i], memory.arena_of(*memories[i].part));
         }
     }
-    StepStates states(plan_->devices.uses.empty() ? 0 : plan_->steps.size());
+    StepStates states(plan_->work.devices.uses.empty() ? 0 : plan_->work.steps.size());
     LEAT_RETURN_IF_ERROR(make_states(slabs, /*are_in_arena=*/true, states));
     for (size_t s = 0; s < states.size(); ++s) {
         if (states[s] != nullptr) {
@@ -101,7 +102,7 @@ Status Instance::link(RequestMemory& memory) {
     arena_ = memory.arena();
     scratch_.assign(memory.scratch().begin(), memory.scratch().end());
     for (size_t b = 0; b < buffers_.size(); ++b) {
-        buffers_[b] = arena_->data() + plan_->layout.plan.offsets[b];
+        buffers_[b] = arena_->data() + plan_->memory.layout.plan.offsets[b];
         for (int32_t arg : args_of_buffer_[b]) {
             args_[size_t(arg)].data = buffers_[b] + offset_bytes(arg);
         }
@@ -118,13 +119,13 @@ void Instance::set_input(int input, const std::byte* data) {
 }
 
 bool Instance::set_output(int output, std::byte* data) {
-    const Storage& storage = plan_->outputs[size_t(output)].storage;
-    if (!plan_->outputs[size_t(output)].fills_buffer) {
+    const Storage& storage = plan_->storage.outputs[size_t(output)].storage;
+    if (!plan_->storage.outputs[size_t(output)].fills_buffer) {
         return false;
     }
     const auto buffer = size_t(storage.index);
     std::byte* address =
-        data != nullptr ? data : arena_->data() + plan_->layout.plan.offsets[buffer];
+        data != nullptr ? data : arena_->data() + plan_->memory.layout.plan.offsets[buffer];
     if (buffers_[buffer] != address) {
         buffers_[buffer] = address;
         for (int32_t arg : args_of_buffer_[buffer]) {
@@ -135,7 +136,7 @@ bool Instance::set_output(int output, std::byte* data) {
 }
 
 KernelArgs Instance::args_of(int32_t step, int worker) const {
-    const PlanStep& at = plan_->steps[size_t(step)];
+    const PlanStep& at = plan_->work.steps[size_t(step)];
     const std::span<const TensorArg> args(args_);
     return {args.subspan(size_t(at.first_arg), size_t(at.input_count)),
             args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
@@ -147,7 +148,7 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
     if (ran.load(std::memory_order_relaxed) == 0) {
         ran.store(1, std::memory_order_relaxed);
     }
-    const PlanStep& at = plan_->steps[size_t(step)];
+    const PlanStep& at = plan_->work.steps[size_t(step)];
     Status status = at.kernel->run(args_of(step, worker), tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
@@ -166,7 +167,7 @@ Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scop
 }
 
 Status Instance::run_device_task(const StepTask& task, int worker) {
-    const PlanStep& step = plan_->steps[size_t(task.step)];
+    const PlanStep& step = plan_->work.steps[size_t(task.step)];
     const KernelArgs args = args_of(task.step, worker);
     Status status;
     if (task.kind == StepTask::Kind::kFinish) {
@@ -174,7 +175,7 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
     } else {
         std::vector<LeatPoint>& waits = DeviceStep::state_of(*args.state).waits;
         waits.clear();
-        for (const int32_t before : plan_->devices.uses[size_t(step.device_use)].follows) {
+        for (const int32_t before : plan_->work.use_of(step).follows) {
             waits.push_back(DeviceStep::state_of(*states_[size_t(before)]).flight.point());
         }
         status = step.device->submit(args, {&state_, task.point, task.finish, clock_.get()});
@@ -183,7 +184,7 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
 }
 
 Status Instance::check_devices() const {
-    for (const DeviceMemory& memory : plan_->devices.memories) {
+    for (const DeviceMemory& memory : plan_->work.devices.memories) {
         LEAT_RETURN_IF_ERROR(memory.part->place().backend->check_process());
     }
     return {};
@@ -204,7 +205,7 @@ scheduler::TaskFunction Instance::begin_run() {
     }
     return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
                 auto& instance = *static_cast<Instance*>(self);
-                const StepTask& task = instance.plan_->tasks[size_t(id)];
+                const StepTask& task = instance.plan_->program.tasks[size_t(id)];
                 Status status = instance.run_task(task, scope);
                 if (instance.clock_ != nullptr) {
                     instance.clock_->tiles_ended(id, scope.tile_end() - scope.tile_begin());
@@ -270,8 +271,8 @@ std::vector<FlightTime> Instance::flights() const {
 std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters,
                                  const PlacementForecast& forecast) const {
     std::vector<std::string> names;
-    names.reserve(plan_->tasks.size());
-    for (const StepTask& task : plan_->tasks) {
+    names.reserve(plan_->program.tasks.size());
+    for (const StepTask& task : plan_->program.tasks) {
         std::string& name = names.emplace_back();
         if (task.kind == StepTask::Kind::kSubmit) {
             name = "submit ";
@@ -280,7 +281,7 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
         } else if (task.kind == StepTask::Kind::kElapsed) {
             name = "end ";
         }
-        name += trace_name(*plan_->steps[size_t(task.step)].node);
+        name += trace_name(*plan_->work.steps[size_t(task.step)].node);
     }
     const DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
     return state_.trace_json(names, {counters, devices.rows, devices.arrows});
@@ -298,7 +299,7 @@ bool Instance::uses_memory(const ByteRange& range) const {
 }
 
 const std::byte* Instance::output_data(int output) const {
-    const Storage& storage = plan_->outputs[size_t(output)].storage;
+    const Storage& storage = plan_->storage.outputs[size_t(output)].storage;
     switch (storage.kind) {
         case Storage::Kind::kArena:
             return buffers_[size_t(storage.index)] + storage.offset_bytes;
@@ -307,7 +308,7 @@ const std::byte* Instance::output_data(int output) const {
         case Storage::Kind::kInput:
             return inputs_[size_t(storage.index)] + storage.offset_bytes;
         case Storage::Kind::kConstant:
-            return plan_->constants[size_t(storage.index)].bytes();
+            return plan_->work.constants[size_t(storage.index)].bytes();
         case Storage::Kind::kNone:
             break;
     }

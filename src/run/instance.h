@@ -76,7 +76,9 @@ class Instance {
                        StepStates& states) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;
-    int64_t offset_bytes(int32_t arg) const { return plan_->arg_storage[size_t(arg)].offset_bytes; }
+    int64_t offset_bytes(int32_t arg) const {
+        return plan_->storage.args[size_t(arg)].offset_bytes;
+    }
 
     std::shared_ptr<const Plan> plan_;
     std::vector<TensorArg> args_;

@@ -54,7 +54,7 @@ Status RequestState::reserve() {
 
 Status RequestState::collect_results() {
     for (size_t i = 0; i < results.size(); ++i) {
-        const PlanOutput& output = current()->plan().outputs[i];
+        const PlanOutput& output = current()->plan().storage.outputs[i];
         if (output.dtype ==
             DType::kUndefined) {  // a sequence or optional: only a bound input can be one
             results[i] = inputs[size_t(output.storage.index)];
@@ -81,7 +81,7 @@ Status RequestState::collect_results() {
 // Where it is not there already: an output that is an input or a constant.
 void RequestState::copy_output(int output, int part, Tensor& target) {
     const Instance& instance = *parts_[size_t(part)].current();
-    const PlanOutput& planned = instance.plan().outputs[size_t(output)];
+    const PlanOutput& planned = instance.plan().storage.outputs[size_t(output)];
     const std::byte* data = instance.output_data(output);
     std::byte* there = target.mutable_bytes() + first_byte(target, part);
     const int64_t bytes = storage_bytes(planned.dtype, planned.shape.element_count()).value_or(0);

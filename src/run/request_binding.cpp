@@ -164,7 +164,7 @@ Tensor* RequestState::target_of(int output) {
 Status RequestState::check_user_outputs() const {
     for (size_t i = 0; i < user_outputs.size(); ++i) {
         const Tensor& tensor = user_outputs[i];
-        const PlanOutput& output = current()->plan().outputs[i];
+        const PlanOutput& output = current()->plan().storage.outputs[i];
         const Shape& shape = is_divided() ? division_->outputs[i].shape() : output.shape;
         if (tensor.defined() && (tensor.dtype() != output.dtype || !(tensor.shape() == shape))) {
             return invalid_argument("output '{}' is bound to memory of another shape",

@@ -40,7 +40,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
     if (use_instance([&plan](const Plan& held) { return &held == plan.get(); })) {
         return {};
     }
-    LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes, plan->scratch_bytes));
+    LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes(), plan->work.scratch_bytes));
     auto instance = std::make_unique<Instance>(std::move(plan), group_->executor->worker_count());
     LEAT_RETURN_IF_ERROR(instance->make_states());
     LEAT_RETURN_IF_ERROR(instance->link(memory_));

@@ -33,8 +33,8 @@ std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& repor
 Status RequestState::time_steps(const Instance& instance,
                                 std::map<const NodeData*, StepTime>& times) {
     const Plan& plan = instance.plan();
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-        const PlanStep& step = plan.steps[s];
+    for (size_t s = 0; s < plan.work.steps.size(); ++s) {
+        const PlanStep& step = plan.work.steps[s];
         const auto start = std::chrono::steady_clock::now();
         LEAT_RETURN_IF_ERROR(instance.run_step(int32_t(s), 0, step.kernel->tile_count, 0));
         const auto end = std::chrono::steady_clock::now();
@@ -48,10 +48,8 @@ Status RequestState::time_steps(const Instance& instance,
         time.op_type = step.node->op_type;
         time.kernel = step.kernel->kernel_name;
         time.time_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
-        const std::span<const TensorArg> args(plan.args);
-        const auto ins = args.subspan(size_t(step.first_arg), size_t(step.input_count));
-        const auto outs = args.subspan(size_t(step.first_arg) + size_t(step.input_count),
-                                       size_t(step.output_count));
+        const std::span<const TensorArg> ins = plan.work.inputs_of(step);
+        const std::span<const TensorArg> outs = plan.work.outputs_of(step);
         if (step.node->def->cost != nullptr) {
             const Result<Cost> cost = checked_cost(*step.node, ins, outs);
             if (!cost.ok()) {

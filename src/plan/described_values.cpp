@@ -1,0 +1,113 @@
+#include "plan/described_values.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+
+namespace leat {
+
+DescribedValues::DescribedValues(const PlanContext& context, const PlanFacts& facts)
+    : context_(context), graph_(context.graph), facts_(facts), at_(graph_.values.size(), -1) {
+    described_.reserve(graph_.nodes.size() + graph_.inputs.size());
+}
+
+Result<DescribedValues> DescribedValues::make(const PlanContext& context, const PlanFacts& facts) {
+    DescribedValues values(context, facts);
+    const GraphData& graph = context.graph;
+    SizeSum bytes;
+    for (const ValueId id : graph.inputs) {
+        LEAT_RETURN_IF_ERROR(bytes.add(facts.of(id).type, graph.value(id).name));
+    }
+    for (NodeId node{0}; size_t(node.index) < graph.nodes.size(); ++node.index) {
+        if (facts.needed[node]) {
+            Status status = values.add_results(node, bytes);
+            if (!status.ok()) {
+                return std::move(status).with_node(graph.node(node).label());
+            }
+        }
+    }
+    for (const TensorArg& arg : values.described_) {
+        const std::optional<int64_t> most = storage_bytes(arg.dtype, arg.shape.element_count());
+        values.largest_result_bytes_ = std::max(
+            values.largest_result_bytes_,
+            most.value_or(arg.dtype == DType::kString ? 0 : std::numeric_limits<int64_t>::max()));
+    }
+    for (const ValueId id : graph.inputs) {
+        if (!facts.known[id]) {
+            values.add(id, facts.of(id).type.fixed_shape().value_or(Shape()));
+        }
+    }
+    return values;
+}
+
+// Every value that a step touches must be a tensor of fixed shape.
+Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
+    for (const ValueId id : graph_.node(node).outputs) {
+        if (!id.valid()) {
+            continue;
+        }
+        const TypeInfo& type = facts_.of(id).type;
+        LEAT_RETURN_IF_ERROR(bytes.add(type, graph_.value(id).name));
+        if (describe_as_twin(node, id)) {
+            continue;
+        }
+        const std::optional<Shape> shape = type.fixed_shape();
+        if (!shape) {
+            return unsupported("the shape of result '{}' depends on computed data",
+                               graph_.value(id).name)
+                .with_found(type.to_string())
+                .with_needed("a shape that follows from the inputs' shapes and values");
+        }
+        if (!facts_.known[id]) {
+            add(id, *shape);
+        }
+    }
+    return {};
+}
+
+// True if the result is described already, as it is to steps what its twin's is.
+bool DescribedValues::describe_as_twin(NodeId node, ValueId id) {
+    const NodeId twin = facts_.twin_of(context_, node);
+    if (!twin.valid() || facts_.known[id]) {
+        return false;
+    }
+    const ValueId other = graph_.node(twin).outputs[size_t(graph_.value(id).output_index)];
+    if (at_[other] < 0 || facts_.values[id] != facts_.values[other] ||
+        graph_.value(id).layout != graph_.value(other).layout) {
+        return false;
+    }
+    at_[id] = at_[other];
+    return true;
+}
+
+void DescribedValues::add(ValueId id, const Shape& shape) {
+    at_[id] = int32_t(described_.size());
+    described_.push_back(describe(id, shape));
+}
+
+TensorArg DescribedValues::describe(ValueId id, const Shape& shape) const {
+    TensorArg arg;
+    arg.dtype = facts_.of(id).type.dtype;
+    arg.shape = shape;
+    arg.strides = graph_.value(id).layout == Layout::kChannelsLast ? channels_last_strides(shape)
+                                                                   : row_major_strides(shape);
+    return arg;
+}
+
+TensorArg DescribedValues::argument(ValueId id) const {
+    if (!id.valid()) {
+        return {};
+    }
+    if (facts_.known[id]) {
+        const Tensor& value = facts_.known_value(graph_, id);
+        return row_major_arg(value.dtype(), value.shape(), nullptr);
+    }
+    const TensorArg* described = find(id);
+    return described != nullptr ? *described
+                                : describe(id, facts_.of(id).type.fixed_shape().value_or(Shape()));
+}
+
+}  // namespace leat

@@ -1,0 +1,87 @@
+#include "plan/plan_facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "graph/node_twins.h"
+#include "plan/plan.h"
+
+namespace leat {
+namespace {
+
+// The second plan looks for them, as the first one has no use for them.
+std::shared_ptr<const NodeTwins> twins_for(const PlanContext& context) {
+    if (context.former == nullptr || context.former->facts.twins != nullptr) {
+        return context.former == nullptr ? nullptr : context.former->facts.twins;
+    }
+    return std::make_shared<const NodeTwins>(
+        find_node_twins(context.whole, context.former->facts.values.list()));
+}
+
+Result<SharedFacts> infer_values(const PlanContext& context,
+                                 std::span<const ValueFact> input_facts,
+                                 const NodeTwins* twins) {
+    static const SharedFacts kNoFacts;
+    static const NodeTwins kNoTwins;
+    // Shapes were checked already; those of a shard may be other than the declared ones.
+    InferenceOptions options;
+    options.checks_extents = false;
+    return infer_graph_again(
+        context.whole, input_facts, options,
+        {context.former == nullptr ? kNoFacts : context.former->facts.values.list(),
+         twins == nullptr ? kNoTwins : *twins});
+}
+
+IdVector<ValueId, bool> find_known_values(const PlanContext& context, const PlanFacts& facts) {
+    const Plan* former = context.former;
+    IdVector<ValueId, bool> known(context.graph.values.size(), false);
+    for (ValueId id{0}; size_t(id.index) < known.size(); ++id.index) {
+        const bool is_as_before = former != nullptr && facts.values[id] == former->facts.values[id];
+        known[id] = is_as_before ? bool(former->facts.known[id])
+                                 : context.graph.value(id).constant.has_value() ||
+                                       facts.of(id).value.has_value();
+    }
+    return known;
+}
+
+// A graph that was read from a file may lack what it was saved with: values that were known.
+Status check_computable(const GraphData& graph, const PlanFacts& facts) {
+    IdVector<ValueId, bool> has_source(graph.values.size(), false);
+    for (const ValueId id : graph.inputs) {
+        has_source[id] = true;
+    }
+    const auto is_there = [&](ValueId id) {
+        return !id.valid() || facts.known[id] || has_source[id] || graph.value(id).producer.valid();
+    };
+    for (NodeId id{0}; size_t(id.index) < graph.nodes.size(); ++id.index) {
+        const std::vector<ValueId>& inputs = graph.node(id).inputs;
+        if (facts.needed[id] && !std::all_of(inputs.begin(), inputs.end(), is_there)) {
+            return parse_error("{} reads what nobody computes", graph.node(id).label());
+        }
+    }
+    return std::all_of(graph.outputs.begin(), graph.outputs.end(), is_there)
+               ? Status()
+               : parse_error("nobody computes some output");
+}
+
+}  // namespace
+
+Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFact> input_facts) {
+    PlanFacts facts;
+    facts.twins = twins_for(context);
+    LEAT_ASSIGN_OR_RETURN(SharedFacts values,
+                          infer_values(context, input_facts, facts.twins.get()));
+    facts.values = IdVector<ValueId, std::shared_ptr<const ValueFact>>(std::move(values));
+    facts.known = find_known_values(context, facts);
+    const Plan* former = context.former;
+    facts.needed = former != nullptr && former->facts.known == facts.known
+                       ? former->facts.needed
+                       : IdVector<NodeId, bool>(needed_nodes(context.graph, facts.known.list()));
+    if (context.solved != nullptr) {
+        LEAT_RETURN_IF_ERROR(check_computable(context.graph, facts));
+    }
+    return facts;
+}
+
+}  // namespace leat

@@ -1,0 +1,36 @@
+// PlanFacts: what shapes say before any step is prepared.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/id_vector.h"
+#include "graph/inference.h"
+#include "plan/plan_context.h"
+
+namespace leat {
+
+struct PlanFacts {
+    IdVector<ValueId, std::shared_ptr<const ValueFact>> values;
+    std::shared_ptr<const NodeTwins> twins;  // null: there was no former plan to find them by
+    IdVector<ValueId, bool> known;           // no step computes it
+    IdVector<NodeId, bool> needed;           // some output needs it
+
+    const ValueFact& of(ValueId id) const { return *values[id]; }
+    // Precondition: it is known.
+    const Tensor& known_value(const GraphData& graph, ValueId id) const {
+        const ValueData& data = graph.value(id);
+        return data.constant ? *data.constant : *of(id).value;
+    }
+    // An earlier node that was like this one when twins were looked for; invalid: there is none.
+    NodeId twin_of(const PlanContext& context, NodeId node) const {
+        const bool has_twins = twins != nullptr && &context.graph == &context.whole;
+        return has_twins ? NodeId{(*twins)[size_t(node.index)]} : NodeId{};
+    }
+};
+
+// As far as the former plan has the same facts, they are taken from there. kParse: a graph from a
+// file needs values that nobody computes.
+Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFact> input_facts);
+
+}  // namespace leat

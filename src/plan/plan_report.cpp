@@ -1,0 +1,87 @@
+#include "plan/plan_report.h"
+
+#include "plan/plan_devices.h"
+
+namespace leat {
+namespace {
+
+// All orders between steps that hold were there to rely on.
+bool has_whole_order(const PlanMemory& memory) {
+    const MemoryLayout& layout = memory.layout;
+    const bool has_waits_of_ends = !layout.known_waits.empty();
+    return layout.proved->order.is_whole() && layout.moments->order.is_whole() &&
+           (!has_waits_of_ends || memory.planner->data_order().is_whole());
+}
+
+void report_devices(const PlanWork& work, PlanReport& report) {
+    const DevicePlan& devices = work.devices;
+    report.transfer_count = int(devices.transfer_nodes.size());
+    report.transfer_bytes = devices.transfer_bytes;
+    for (int32_t i = 0; i < int32_t(devices.memories.size()); ++i) {
+        const DeviceMemory& memory = devices.memories[size_t(i)];
+        if (memory.is_arena) {
+            continue;
+        }
+        report.device_memory.push_back({memory.part->place().label, memory.part->domain().name,
+                                        memory.size_bytes, memory.lower_bound_bytes,
+                                        memory.unplanned_bytes, packed_bytes_in(i, work),
+                                        memory.streamed_bytes, memory.window_bytes});
+    }
+}
+
+}  // namespace
+
+std::vector<BufferReport> report_buffers(const GraphData& graph, const Plan& plan) {
+    const MemoryLayout& layout = plan.memory.layout;
+    const StepMoments& moments = plan.memory.planner->moments();
+    std::vector<BufferReport> buffers;
+    buffers.reserve(layout.buffers.size());
+    for (size_t value = 0; value < layout.places.size(); ++value) {
+        const ValuePlace& place = layout.places[value];
+        if (place.buffer < 0 || place.root != int32_t(value)) {
+            continue;
+        }
+        const UsedBuffer& buffer = layout.buffers[size_t(place.buffer)];
+        const auto end = buffer.is_kept ? int32_t(plan.work.steps.size())
+                                        : moments.step_of(buffer.users.back()) + 1;
+        buffers.push_back({plan.work.devices.name_of(graph, int32_t(value)), buffer.size_bytes,
+                           layout.plan.offsets[size_t(place.buffer)],
+                           moments.step_of(buffer.users.front()), end});
+    }
+    return buffers;
+}
+
+std::vector<std::string> reference_kernels(const Plan& plan) {
+    std::vector<std::string> labels;
+    for (const PlanStep& step : plan.work.steps) {
+        if (step.kernel->is_reference) {
+            labels.push_back(step.node->label());
+        }
+    }
+    return labels;
+}
+
+void report_plan(const PlanContext& context, Plan& plan) {
+    PlanReport& report = plan.report;
+    const GraphData& graph = context.graph;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        report.shapes[graph.value(graph.inputs[i]).name] = plan.key.shapes[i];
+    }
+    const MemoryLayout& layout = plan.memory.layout;
+    report.numa_node = context.numa_node;
+    report.shared_bytes = context.is_shared ? plan.arena_bytes() : 0;
+    report.arena_bytes = plan.arena_bytes();
+    report.lower_bound_bytes = layout.plan.lower_bound_bytes;
+    report.serial_bound_bytes = plan.memory.planner->peak_bytes();
+    report.run_ahead = int(plan.memory.run_ahead);
+    report.unplanned_bytes = layout.plan.unplanned_bytes;
+    report.added_waits = layout.added_waits;
+    report.has_whole_order = has_whole_order(plan.memory);
+    for (const PlanStep& step : plan.work.steps) {
+        report.tile_count += step.kernel->tile_count;
+    }
+    report.step_count = int(plan.work.steps.size());
+    report_devices(plan.work, report);
+}
+
+}  // namespace leat

@@ -1,0 +1,66 @@
+// PlanWork: what a plan carries out: steps with their kernels, arguments, constants, and values on
+// devices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/host_kernel.h"
+#include "base/id_vector.h"
+#include "graph/graph_data.h"
+#include "machine/device_step.h"
+#include "plan/device_plan.h"
+
+namespace leat {
+
+struct PlanStep {
+    const NodeData* node = nullptr;
+    const HostKernel* kernel = nullptr;  // of PlanWork::kernels
+    const DeviceStep* device = nullptr;  // the kernel, if a device carries it out
+    int32_t first_arg = 0;               // index of its inputs, then its outputs, in PlanWork::args
+    int32_t input_count = 0;
+    int32_t output_count = 0;
+    int32_t device_use = -1;   // of DevicePlan::uses, if it has a device
+    bool is_transfer = false;  // its node is one of DevicePlan::transfer_nodes
+    double cost_ns = 0;        // of the whole step on one worker, as the program was made with
+    int64_t virtual_ns = 0;    // on the host's lane of a virtual clock; 0 elsewhere
+};
+
+struct PlanWork {
+    std::vector<PlanStep> steps;
+    std::vector<std::unique_ptr<const HostKernel>> kernels;  // steps may share them
+    std::vector<TensorArg> args;                             // data is null unless constant
+    std::vector<Tensor> constants;
+    IdVector<ValueId, int32_t> constant_of_value;  // index in `constants`; -1: none
+    // A node reads it, or the graph gives it out; empty: nobody has asked.
+    IdVector<ValueId, bool> read_values;
+    DevicePlan devices;
+    int32_t copies_ahead = 0;          // of streamed constants, in parts
+    int64_t largest_result_bytes = 0;  // of what steps compute
+    int64_t scratch_bytes = 0;         // per worker, aligned
+    // Steps may run while devices carry out others, as far as data is concerned.
+    bool overlaps_devices = false;
+
+    std::span<const TensorArg> inputs_of(const PlanStep& step) const {
+        return std::span(args).subspan(size_t(step.first_arg), size_t(step.input_count));
+    }
+    std::span<const TensorArg> outputs_of(const PlanStep& step) const {
+        return std::span(args).subspan(size_t(step.first_arg) + size_t(step.input_count),
+                                       size_t(step.output_count));
+    }
+    const DeviceUse& use_of(const PlanStep& step) const {
+        return devices.uses[size_t(step.device_use)];
+    }
+};
+
+// Precondition: it is one of the graph's own.
+inline NodeId id_of(const GraphData& graph, const NodeData& node) {
+    return {int32_t(&node - graph.nodes.data())};
+}
+
+// Null: the node has none. Transfers are of no node of the graph.
+using StepsByNode = IdVector<NodeId, const PlanStep*>;
+
+}  // namespace leat
