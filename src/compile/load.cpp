@@ -320,7 +320,7 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
     compiled->weight_targets = choose_weight_targets(*runtime, compiled->graph);
     LEAT_ASSIGN_OR_RETURN(const HeldWeights held, copy_weights(*compiled, file.blobs, record));
     for (PlanRecord& plan : record.plans) {
-        LEAT_RETURN_IF_ERROR(compiled->restore_plan(plan.key, plan.choice));
+        LEAT_RETURN_IF_ERROR(compiled->restore_plan(plan.key, std::move(plan.choice)));
     }
     compiled->base_report.load_time_ns = nanoseconds_since(start);
     return CompiledGraph(std::move(compiled));

@@ -37,7 +37,7 @@ struct DeviceMemory {
     int64_t streamed_bytes = 0;   // constants that each run copies there
     int64_t window_bytes = 0;     // that these take, one after the other
     // Of a memory of the device's own, for plans with other sizes; until this plan has its own,
-    // that of a former one.
+    // that of an earlier one.
     std::shared_ptr<const DeviceLayout> layout = nullptr;
     bool is_laid_out = false;  // `layout` is this plan's
 };

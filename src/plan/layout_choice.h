@@ -37,7 +37,7 @@ struct LayoutWish {
     // Steps may run while devices carry out others: worth any bytes within the limit.
     bool overlaps_devices = false;
     int64_t limit_bytes = 0;             // of the arena; may be negative
-    const PlanMemory* former = nullptr;  // of the same steps with other sizes; null: there is none
+    const PlanMemory* former = nullptr;  // of an earlier plan with other sizes; null: there is none
     // Whether what the layout's waits make of memory elsewhere fits there; empty: it does.
     std::function<Result<bool>(const StepWaits&)> fits_elsewhere = nullptr;
 };

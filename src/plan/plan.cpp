@@ -44,7 +44,7 @@ Result<std::shared_ptr<Plan>> make_plan_with(const PlanContext& context,
 // for these shapes is told why.
 void arrange_for_others(const PlanContext& context, Plan& plan) {
     PlanContext again = context;
-    again.former = &plan;
+    again.seed = &plan;
     again.further_facts = {};
     for (const std::vector<ValueFact>& facts : context.further_facts) {
         PlanKey key{plan.key.group, {}, plan.key.values};
@@ -61,6 +61,11 @@ void arrange_for_others(const PlanContext& context, Plan& plan) {
 }
 
 }  // namespace
+
+const ReplanSeed& no_seed() {
+    static const ReplanSeed kNone;
+    return kNone;
+}
 
 SolvedChoice Plan::solution() const {
     return {int(memory.run_ahead), work.largest_result_bytes, work.copies_ahead,
@@ -85,10 +90,10 @@ int64_t Plan::own_bytes() const {
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
-    if (context.solved != nullptr) {
+    if (const std::optional<SolvedChoice>& solved = context.seed->solved; solved) {
         LEAT_ASSIGN_OR_RETURN(
             std::shared_ptr<Plan> plan,
-            make_plan_with(context, std::move(key), input_facts, context.solved->copies_ahead));
+            make_plan_with(context, std::move(key), input_facts, solved->copies_ahead));
         return std::shared_ptr<const Plan>(std::move(plan));
     }
     Result<std::shared_ptr<Plan>> plan = make_plan_with(context, key, input_facts, kCopiesAhead[0]);

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "leat/runtime.h"
-#include "plan/layout_choice.h"
 #include "plan/plan_context.h"
-#include "plan/plan_facts.h"
 #include "plan/plan_storage.h"
-#include "plan/plan_work.h"
+#include "plan/replan_seed.h"
 #include "plan/step_program.h"
 
 namespace leat {
@@ -29,11 +27,9 @@ struct PlanKey {
     friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
-struct Plan {
+// A run reads what the seed has of work and memory, too.
+struct Plan : ReplanSeed {
     PlanKey key;
-    PlanFacts facts;
-    PlanWork work;
-    PlanMemory memory;
     PlanProgram program;
     PlanStorage storage;
     PlanReport report;

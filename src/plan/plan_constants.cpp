@@ -4,19 +4,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "plan/plan.h"
+#include "plan/replan_seed.h"
 
 namespace leat {
 namespace {
 
-// Null: the former plan had no such constant.
-const Tensor* former_constant(const PlanContext& context, const PlanFacts& facts, ValueId id) {
-    const Plan* former = context.former;
-    if (former == nullptr || facts.values[id] != former->facts.values[id]) {
-        return nullptr;
-    }
-    const int32_t index = former->work.constant_of_value[id];
-    return index < 0 ? nullptr : &former->work.constants[size_t(index)];
+// Null: the seed has no such constant.
+const Tensor* constant_of_seed(const ReplanSeed& seed, const PlanFacts& facts, ValueId id) {
+    const int32_t index = facts.is_as_in(seed.facts, id) ? seed.work.constant_of_value[id] : -1;
+    return index < 0 ? nullptr : &seed.work.constants[size_t(index)];
 }
 
 }  // namespace
@@ -28,9 +24,9 @@ int32_t constant_index(const PlanContext& context,
     int32_t& index = work.constant_of_value[id];
     if (index < 0) {
         index = int32_t(work.constants.size());
-        const Tensor* former = former_constant(context, facts, id);
-        work.constants.push_back(former == nullptr ? facts.known_value(context.graph, id)
-                                                   : *former);
+        const Tensor* before = constant_of_seed(*context.seed, facts, id);
+        work.constants.push_back(before == nullptr ? facts.known_value(context.graph, id)
+                                                   : *before);
     }
     return index;
 }

@@ -14,7 +14,7 @@ enum class CopiedConstants : uint8_t {
     kAll,
 };
 
-// In PlanWork::constants; made once. The former plan's may be an aligned copy already.
+// In PlanWork::constants; made once. That of the seed may be an aligned copy already.
 int32_t constant_index(const PlanContext& context,
                        const PlanFacts& facts,
                        ValueId id,

@@ -15,8 +15,9 @@
 namespace leat {
 
 struct ForecastOrder;
-struct Plan;
-struct SolvedChoice;
+struct ReplanSeed;
+
+const ReplanSeed& no_seed();
 
 struct PlanContext {
     const GraphData& graph;  // after the passes, in topological order; outlives the plan
@@ -40,14 +41,11 @@ struct PlanContext {
     bool overlaps_requests;      // several are in flight, of which threads take what is ready
     // By node of `whole`, in parts; outlive make_plan.
     const ConstantStreams& streams;
-    std::span<const int> part_of_node;  // -1: none
-    const Plan* former = nullptr;       // for other shapes; outlives make_plan
+    std::span<const int> part_of_node;    // -1: none
+    const ReplanSeed* seed = &no_seed();  // of this graph; outlives make_plan
     // Facts of other inputs, by their shapes, for whose sizes memory is arranged as well: plans for
     // sizes between these find an arrangement that suits them.
     std::span<const std::vector<ValueFact>> further_facts = {};
-    // What was found for these very shapes before, and is taken without searching; outlives
-    // make_plan. Where it does not fit, kParse says so.
-    const SolvedChoice* solved = nullptr;
 };
 
 }  // namespace leat

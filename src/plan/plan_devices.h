@@ -14,7 +14,7 @@ class DeviceKernel;
 // What a step on a device runs there; precondition: it is a part.
 const DeviceKernel& part_of(const PlanStep& step);
 
-// A plan for other sizes: memories may be arranged as in the former one.
+// Lets memories be arranged as those of an earlier plan for other sizes.
 void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
 
 // Of a plan with other sizes, for plans that start from this one.

@@ -5,42 +5,39 @@
 
 #include "base/error.h"
 #include "graph/node_twins.h"
-#include "plan/plan.h"
+#include "plan/replan_seed.h"
 
 namespace leat {
 namespace {
 
 // The second plan looks for them, as the first one has no use for them.
 std::shared_ptr<const NodeTwins> twins_for(const PlanContext& context) {
-    if (context.former == nullptr || context.former->facts.twins != nullptr) {
-        return context.former == nullptr ? nullptr : context.former->facts.twins;
-    }
-    return std::make_shared<const NodeTwins>(
-        find_node_twins(context.whole, context.former->facts.values.list()));
+    const PlanFacts& before = context.seed->facts;
+    return before.twins != nullptr || before.values.empty()
+               ? before.twins
+               : std::make_shared<const NodeTwins>(
+                     find_node_twins(context.whole, before.values.list()));
 }
 
 Result<SharedFacts> infer_values(const PlanContext& context,
                                  std::span<const ValueFact> input_facts,
                                  const NodeTwins* twins) {
-    static const SharedFacts kNoFacts;
     static const NodeTwins kNoTwins;
     // Shapes were checked already; those of a shard may be other than the declared ones.
     InferenceOptions options;
     options.checks_extents = false;
     return infer_graph_again(
         context.whole, input_facts, options,
-        {context.former == nullptr ? kNoFacts : context.former->facts.values.list(),
-         twins == nullptr ? kNoTwins : *twins});
+        {context.seed->facts.values.list(), twins == nullptr ? kNoTwins : *twins});
 }
 
 IdVector<ValueId, bool> find_known_values(const PlanContext& context, const PlanFacts& facts) {
-    const Plan* former = context.former;
+    const PlanFacts& before = context.seed->facts;
     IdVector<ValueId, bool> known(context.graph.values.size(), false);
     for (ValueId id{0}; size_t(id.index) < known.size(); ++id.index) {
-        const bool is_as_before = former != nullptr && facts.values[id] == former->facts.values[id];
-        known[id] = is_as_before ? bool(former->facts.known[id])
-                                 : context.graph.value(id).constant.has_value() ||
-                                       facts.of(id).value.has_value();
+        known[id] = facts.is_as_in(before, id) ? before.known[id]
+                                               : context.graph.value(id).constant.has_value() ||
+                                                     facts.of(id).value.has_value();
     }
     return known;
 }
@@ -74,11 +71,11 @@ Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFa
                           infer_values(context, input_facts, facts.twins.get()));
     facts.values = IdVector<ValueId, std::shared_ptr<const ValueFact>>(std::move(values));
     facts.known = find_known_values(context, facts);
-    const Plan* former = context.former;
-    facts.needed = former != nullptr && former->facts.known == facts.known
-                       ? former->facts.needed
+    const PlanFacts& before = context.seed->facts;
+    facts.needed = !before.known.empty() && before.known == facts.known
+                       ? before.needed
                        : IdVector<NodeId, bool>(needed_nodes(context.graph, facts.known.list()));
-    if (context.solved != nullptr) {
+    if (context.seed->solved) {
         LEAT_RETURN_IF_ERROR(check_computable(context.graph, facts));
     }
     return facts;

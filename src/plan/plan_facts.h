@@ -12,11 +12,15 @@ namespace leat {
 
 struct PlanFacts {
     IdVector<ValueId, std::shared_ptr<const ValueFact>> values;
-    std::shared_ptr<const NodeTwins> twins;  // null: there was no former plan to find them by
+    std::shared_ptr<const NodeTwins> twins;  // null: there was no earlier plan to find them by
     IdVector<ValueId, bool> known;           // no step computes it
     IdVector<NodeId, bool> needed;           // some output needs it
 
     const ValueFact& of(ValueId id) const { return *values[id]; }
+    // Equal facts of several plans are one object.
+    bool is_as_in(const PlanFacts& other, ValueId id) const {
+        return !other.values.empty() && values[id] == other.values[id];
+    }
     // Precondition: it is known.
     const Tensor& known_value(const GraphData& graph, ValueId id) const {
         const ValueData& data = graph.value(id);
@@ -29,8 +33,8 @@ struct PlanFacts {
     }
 };
 
-// As far as the former plan has the same facts, they are taken from there. kParse: a graph from a
-// file needs values that nobody computes.
+// Facts that are those of the seed are its objects. kParse: a graph from a file needs values that
+// nobody computes.
 Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFact> input_facts);
 
 }  // namespace leat

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/round_up.h"
 #include "plan/kernel_answers.h"
-#include "plan/plan.h"
 #include "plan/plan_devices.h"
+#include "plan/replan_seed.h"
 #include "plan/step_program.h"
 
 namespace leat {
@@ -17,12 +17,13 @@ constexpr int64_t kScratchAlignmentBytes = 64;
 
 Result<std::shared_ptr<const MemoryPlanner>> make_planner(const PlanContext& context,
                                                           MemoryProblem problem) {
-    if (context.solved != nullptr) {
-        return MemoryPlanner::restore(std::move(problem), context.solved->layout);
+    const ReplanSeed& seed = *context.seed;
+    if (seed.solved) {
+        return MemoryPlanner::restore(std::move(problem), seed.solved->layout);
     }
-    return context.former == nullptr ? std::make_shared<const MemoryPlanner>(std::move(problem))
-                                     : std::make_shared<const MemoryPlanner>(
-                                           std::move(problem), *context.former->memory.planner);
+    return seed.memory.planner == nullptr
+               ? std::make_shared<const MemoryPlanner>(std::move(problem))
+               : std::make_shared<const MemoryPlanner>(std::move(problem), *seed.memory.planner);
 }
 
 double cost_ns_of(const PlanContext& context, const PlanStep& step) {
@@ -43,19 +44,17 @@ Result<LayoutChoice> choose_layout(const PlanContext& context,
     wish.workers = context.workers;
     wish.limit_bytes = arena_limit(context.memory_limit, besides);
     wish.overlaps_devices = work.overlaps_devices;
-    if (context.former != nullptr) {
-        start_from_layouts(context.former->work.devices, work.devices);
-        wish.former = &context.former->memory;
-    }
+    const ReplanSeed& seed = *context.seed;
+    wish.former = seed.memory.planner == nullptr ? nullptr : &seed.memory;
+    start_from_layouts(seed.work.devices, work.devices);
     if (!work.devices.memories.empty()) {
         wish.fits_elsewhere = [&](const StepWaits& waits) {
             return fits_device_memory(waits, sharing, work);
         };
     }
     const LayoutChooser chooser(planner);
-    LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, context.solved != nullptr
-                                                   ? chooser.restore(*context.solved)
-                                                   : chooser.choose(wish));
+    LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
+                          seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
     if (choice.layout.plan.height_bytes > wish.limit_bytes) {
         return limit_error(context.memory_limit, besides, context.graph, work.devices, planner,
                            choice.layout);

@@ -11,8 +11,8 @@
 #include "machine/device_kernel.h"
 #include "ops/roofline.h"
 #include "plan/moved_values.h"
-#include "plan/plan.h"
 #include "plan/plan_devices.h"
+#include "plan/replan_seed.h"
 #include "plan/step_memory.h"
 #include "plan/transfer_step.h"
 
@@ -56,14 +56,14 @@ class TransferWriter {
                    const PlanFacts& facts,
                    const DescribedValues& values,
                    std::span<const ValueView> views,
-                   const StepsByNode& former_steps,
+                   const StepsByNode& steps_before,
                    PlanWork& work)
         : graph_(context.graph),
           facts_(facts),
           values_(values),
           streams_(context.streams, context.part_of_node, context.parts.size(), work.copies_ahead),
-          former_(context.former == nullptr ? nullptr : &context.former->work),
-          former_steps_(former_steps),
+          before_(context.seed->work),
+          steps_before_(steps_before),
           work_(work),
           devices_(work.devices),
           use_of_part_(context.parts.size(), -1) {
@@ -88,15 +88,12 @@ class TransferWriter {
     }
 
   private:
-    // As much as the former plan needed.
+    // As much as the seed has.
     void reserve() {
-        const size_t former_count = former_ == nullptr ? 0 : former_->steps.size();
-        steps_.reserve(std::max(work_.steps.size(), former_count));
-        if (former_ != nullptr) {
-            devices_.values.reserve(former_->devices.values.size());
-            devices_.uses.reserve(former_->devices.uses.size());
-            devices_.transfer_nodes.reserve(former_->devices.transfer_nodes.size());
-        }
+        steps_.reserve(std::max(work_.steps.size(), before_.steps.size()));
+        devices_.values.reserve(before_.devices.values.size());
+        devices_.uses.reserve(before_.devices.uses.size());
+        devices_.transfer_nodes.reserve(before_.devices.transfer_nodes.size());
     }
 
     // Behind the parts that streams have before them.
@@ -286,7 +283,7 @@ class TransferWriter {
             devices_.values.back().alignment_bytes = transient.alignment_bytes;
             devices_.values.back().number = int32_t(use.transients.size()) - 1;
         }
-        use.inside = former_inside(step, use);
+        use.inside = inside_before(step, use);
         if (use.inside != nullptr) {
             return;
         }
@@ -306,14 +303,14 @@ class TransferWriter {
         use.inside = inside.take();
     }
 
-    // Of the part in the former plan, if it did the same with the same values; null: it did not.
-    std::shared_ptr<const InnerSteps> former_inside(const PlanStep& step,
+    // What the part does inside in the seed, if it does the same with the same values; else null.
+    std::shared_ptr<const InnerSteps> inside_before(const PlanStep& step,
                                                     const DeviceUse& use) const {
-        const PlanStep* former = former_steps_[id_of(graph_, *step.node)];
-        if (former == nullptr || part_of(*former).inside() != part_of(step).inside()) {
+        const PlanStep* found = steps_before_[id_of(graph_, *step.node)];
+        if (found == nullptr || part_of(*found).inside() != part_of(step).inside()) {
             return nullptr;
         }
-        const DeviceUse& before = former_->use_of(*former);
+        const DeviceUse& before = before_.use_of(*found);
         return before.reads == use.reads && before.writes == use.writes &&
                        before.transients == use.transients
                    ? before.inside
@@ -356,16 +353,16 @@ class TransferWriter {
         }
     }
 
-    // That of the former plan's transfer with this number, if it is the same.
+    // The node of the seed's transfer with this number, if it is the same.
     std::shared_ptr<const NodeData> transfer_node(TransferTo to, ValueId id) const {
         static const OpDef kTransfer{.name = "Transfer", .domain = "leat"};
         const size_t number = devices_.transfer_nodes.size();
         const bool is_upload = to == TransferTo::kDevice;
-        if (former_ != nullptr && number < former_->devices.transfer_nodes.size()) {
-            const std::shared_ptr<const NodeData>& former = former_->devices.transfer_nodes[number];
-            const std::vector<ValueId>& side = is_upload ? former->inputs : former->outputs;
+        if (number < before_.devices.transfer_nodes.size()) {
+            const std::shared_ptr<const NodeData>& found = before_.devices.transfer_nodes[number];
+            const std::vector<ValueId>& side = is_upload ? found->inputs : found->outputs;
             if (side.size() == 1 && side[0] == id) {
-                return former;
+                return found;
             }
         }
         auto node = std::make_shared<NodeData>();
@@ -406,8 +403,8 @@ class TransferWriter {
     const PlanFacts& facts_;
     const DescribedValues& values_;
     const PartStreams streams_;
-    const PlanWork* const former_;
-    const StepsByNode& former_steps_;
+    const PlanWork& before_;  // of the seed
+    const StepsByNode& steps_before_;
     PlanWork& work_;
     DevicePlan& devices_;
     std::vector<PlanStep> steps_;
@@ -423,9 +420,9 @@ void add_transfers(const PlanContext& context,
                    const PlanFacts& facts,
                    const DescribedValues& values,
                    std::span<const ValueView> views,
-                   const StepsByNode& former_steps,
+                   const StepsByNode& steps_before,
                    PlanWork& work) {
-    TransferWriter(context, facts, values, views, former_steps, work).write();
+    TransferWriter(context, facts, values, views, steps_before, work).write();
 }
 
 }  // namespace leat

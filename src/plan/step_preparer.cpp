@@ -8,9 +8,9 @@
 #include "graph/part_node.h"
 #include "plan/described_values.h"
 #include "plan/kernel_answers.h"
-#include "plan/plan.h"
 #include "plan/plan_constants.h"
 #include "plan/plan_transfers.h"
+#include "plan/replan_seed.h"
 #include "plan/step_memory.h"
 #include "plan/value_views.h"
 
@@ -30,13 +30,11 @@ Status complete_kernel(const PrepareContext& context, HostKernel& kernel) {
     return check_kernel(kernel);
 }
 
-StepsByNode find_former_steps(const PlanContext& context) {
+StepsByNode steps_of_seed(const PlanContext& context) {
     StepsByNode steps(context.graph.nodes.size(), nullptr);
-    if (context.former != nullptr) {
-        for (const PlanStep& step : context.former->work.steps) {
-            if (!step.is_transfer) {
-                steps[id_of(context.graph, *step.node)] = &step;
-            }
+    for (const PlanStep& step : context.seed->work.steps) {
+        if (!step.is_transfer) {
+            steps[id_of(context.graph, *step.node)] = &step;
         }
     }
     return steps;
@@ -47,13 +45,13 @@ class StepPreparer {
     StepPreparer(const PlanContext& context,
                  const PlanFacts& facts,
                  const DescribedValues& values,
-                 const StepsByNode& former_steps,
+                 const StepsByNode& steps_before,
                  PlanWork& work)
         : context_(context),
           graph_(context.graph),
           facts_(facts),
           values_(values),
-          former_steps_(former_steps),
+          steps_before_(steps_before),
           work_(work),
           step_of_node_(graph_.nodes.size(), -1),
           renames_(graph_.nodes.size()) {
@@ -87,14 +85,14 @@ class StepPreparer {
     int64_t backend_time_ns() const { return backend_time_ns_; }
 
   private:
-    // For as much as the former plan had, or at most needs.
+    // As much as the seed has, or else as is needed at most.
     void reserve() {
-        if (const Plan* former = context_.former; former != nullptr) {
-            work_.read_values = former->work.read_values;
-            work_.args.reserve(former->work.args.size());
-            work_.constants.reserve(former->work.constants.size());
-            work_.steps.reserve(former->work.steps.size());
-            work_.kernels.reserve(former->work.kernels.size());
+        if (const PlanWork& before = context_.seed->work; !before.steps.empty()) {
+            work_.read_values = before.read_values;
+            work_.args.reserve(before.args.size());
+            work_.constants.reserve(before.constants.size());
+            work_.steps.reserve(before.steps.size());
+            work_.kernels.reserve(before.kernels.size());
             return;
         }
         size_t args = 0;
@@ -209,7 +207,7 @@ class StepPreparer {
         const std::span<TensorArg> all(step_args_);
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), step_constants_, context_.weights};
-        prepare.former = former_step(id);
+        prepare.former = step_before(id);
         LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, prepare_kernel(prepare, step));
         step.kernel = kernel.get();
         LEAT_RETURN_IF_ERROR(bind_constants(prepare));
@@ -280,21 +278,21 @@ class StepPreparer {
         return host.prepare(prepare);
     }
 
-    // The node's step in the former plan, if it has the same constants: what a plan computes from
-    // shapes may differ from plan to plan.
-    FormerStep former_step(NodeId id) const {
-        const PlanStep* step = former_steps_[id];
+    // The node's step in the seed, if it has the same constants: what a plan computes from shapes
+    // may differ from plan to plan.
+    FormerStep step_before(NodeId id) const {
+        const PlanStep* step = steps_before_[id];
         if (step == nullptr) {
             return {};
         }
-        const PlanFacts& before = context_.former->facts;
+        const PlanFacts& before = context_.seed->facts;
         for (const ValueId input : graph_.node(id).inputs) {
             if (input.valid() && (before.known[input] || facts_.known[input]) &&
-                facts_.values[input] != before.values[input]) {
+                !facts_.is_as_in(before, input)) {
                 return {};
             }
         }
-        const PlanWork& work = context_.former->work;
+        const PlanWork& work = context_.seed->work;
         return {step->kernel, work.inputs_of(*step), work.outputs_of(*step)};
     }
 
@@ -302,7 +300,7 @@ class StepPreparer {
     const GraphData& graph_;
     const PlanFacts& facts_;
     const DescribedValues& values_;
-    const StepsByNode& former_steps_;
+    const StepsByNode& steps_before_;
     PlanWork& work_;
     std::vector<ValueView> views_;
     IdVector<NodeId, int32_t> step_of_node_;         // -1: none
@@ -325,18 +323,18 @@ Result<PreparedSteps> prepare_steps(const PlanContext& context,
     work.largest_result_bytes = values.largest_result_bytes();
     // Kernels prepare tables of the sizes of their results: those of a plan from a file are to be
     // what it was made for.
-    if (context.solved != nullptr &&
-        work.largest_result_bytes > context.solved->largest_result_bytes) {
+    const std::optional<SolvedChoice>& solved = context.seed->solved;
+    if (solved && work.largest_result_bytes > solved->largest_result_bytes) {
         return parse_error("a result has {} bytes, in a plan for {} at most",
-                           work.largest_result_bytes, context.solved->largest_result_bytes);
+                           work.largest_result_bytes, solved->largest_result_bytes);
     }
-    const StepsByNode former_steps = find_former_steps(context);
-    StepPreparer preparer(context, facts, values, former_steps, work);
+    const StepsByNode steps_before = steps_of_seed(context);
+    StepPreparer preparer(context, facts, values, steps_before, work);
     LEAT_RETURN_IF_ERROR(preparer.run());
     prepared.backend_time_ns = preparer.backend_time_ns();
     prepared.problem.views = std::move(preparer.views());
     if (!context.parts.empty()) {
-        add_transfers(context, facts, values, prepared.problem.views, former_steps, work);
+        add_transfers(context, facts, values, prepared.problem.views, steps_before, work);
     }
     describe_memory(context, facts, values, work, prepared.problem);
     return prepared;

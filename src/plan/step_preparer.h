@@ -13,9 +13,9 @@ struct PreparedSteps {
     int64_t backend_time_ns = 0;  // in calls of devices' backends
 };
 
-// Nodes that only rename memory have no step. Kernels of the former plan, and those of equal nodes
-// in this one, are taken over as far as they allow it. copies_ahead: of streamed constants, in
-// parts.
+// Nodes that only rename memory have no step. Equal nodes share a kernel, if it allows that, and
+// kernels may take over what those of the seed have computed. copies_ahead: of streamed constants,
+// in parts.
 Result<PreparedSteps> prepare_steps(const PlanContext& context,
                                     const PlanFacts& facts,
                                     int32_t copies_ahead);

@@ -224,8 +224,10 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
                       deciding_bytes(deciding_inputs, values)};
     return plans.find_or_make(key, limit, [&](const PlanCache::PlanPtr& former) {
         PlanContext context = plan_context(key.group);
-        // A limit is answered by a plan of its own: the order of a former one may need more.
-        context.former = options.memory_limit_bytes <= 0 ? former.get() : nullptr;
+        // A limit is answered by a plan of its own: the order of an earlier one may need more.
+        if (former != nullptr && options.memory_limit_bytes <= 0) {
+            context.seed = former.get();
+        }
         return make_plan(context, key, input_facts(shapes, values));
     });
 }
@@ -234,7 +236,7 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
 // arranges memory for others too.
 std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const PlanContext& context,
                                                                        const PlanKey& key) const {
-    const bool is_first = context.former == nullptr && context.solved == nullptr;
+    const bool is_first = context.seed == &no_seed();
     const bool may_be_followed = deciding_inputs.empty() && options.memory_limit_bytes <= 0;
     const bool is_at_bounds =
         options.dim_bounds.empty() || key.shapes == shapes_at_bounds(graph, options);
@@ -261,7 +263,7 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::make_plan(
     return plan;
 }
 
-Status CompiledGraph::Impl::restore_plan(const PlanKey& key, const SolvedChoice& choice) {
+Status CompiledGraph::Impl::restore_plan(const PlanKey& key, SolvedChoice choice) {
     const bool is_group = key.group >= 0 && size_t(key.group) < runtime->groups.size();
     if (!is_group || key.shapes.size() != graph.inputs.size()) {
         return parse_error("a plan is of {} shapes for thread group {}", key.shapes.size(),
@@ -285,7 +287,9 @@ Status CompiledGraph::Impl::restore_plan(const PlanKey& key, const SolvedChoice&
         values[size_t(input)] = &tensors[size_t(input)];
     }
     PlanContext context = plan_context(key.group);
-    context.solved = &choice;
+    ReplanSeed seed;
+    seed.solved = std::move(choice);
+    context.seed = &seed;
     LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                           make_plan(context, key, input_facts(key.shapes, values)));
     plans.add(plan);

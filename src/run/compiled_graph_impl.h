@@ -96,7 +96,7 @@ struct CompiledGraph::Impl {
                                                  int group,
                                                  const WaitLimit& limit = {});
     // Caches the plan that was made for the key before, without searching. kParse: it is none.
-    Status restore_plan(const PlanKey& key, const SolvedChoice& choice);
+    Status restore_plan(const PlanKey& key, SolvedChoice choice);
     // The plans of all groups, for shapes that alone make a plan.
     Status prepare(std::span<const Shape> shapes);
     Result<std::vector<MemoryTradeOff>> trade_offs(std::span<const Shape> shapes) const;
