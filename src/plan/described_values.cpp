@@ -8,6 +8,14 @@
 #include "base/error.h"
 
 namespace leat {
+namespace {
+
+int64_t planned_bytes(const TensorArg& arg) {
+    const int64_t most = arg.dtype == DType::kString ? 0 : std::numeric_limits<int64_t>::max();
+    return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(most);
+}
+
+}  // namespace
 
 DescribedValues::DescribedValues(const PlanContext& context, const PlanFacts& facts)
     : context_(context), graph_(context.graph), facts_(facts), at_(graph_.values.size(), -1) {
@@ -28,12 +36,6 @@ Result<DescribedValues> DescribedValues::make(const PlanContext& context, const 
                 return std::move(status).with_node(graph.node(node).label());
             }
         }
-    }
-    for (const TensorArg& arg : values.described_) {
-        const std::optional<int64_t> most = storage_bytes(arg.dtype, arg.shape.element_count());
-        values.largest_result_bytes_ = std::max(
-            values.largest_result_bytes_,
-            most.value_or(arg.dtype == DType::kString ? 0 : std::numeric_limits<int64_t>::max()));
     }
     for (const ValueId id : graph.inputs) {
         if (!facts.known[id]) {
@@ -63,6 +65,8 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
         }
         if (!facts_.known[id]) {
             add(id, *shape);
+            largest_result_bytes_ =
+                std::max(largest_result_bytes_, planned_bytes(described_.back()));
         }
     }
     return {};

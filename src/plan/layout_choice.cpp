@@ -26,38 +26,38 @@ std::span<const RunAhead> run_aheads(const LayoutWish& wish) {
 
 }  // namespace
 
-Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
+Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
     const int64_t wanted_bytes =
         wish.overlaps_devices
             ? wish.limit_bytes
-            : std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_.peak_bytes())));
+            : std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_->peak_bytes())));
     const auto is_good = [&](const MemoryLayout& layout) -> Result<bool> {
         if (layout.plan.height_bytes > wanted_bytes || !wish.fits_elsewhere) {
             return layout.plan.height_bytes <= wanted_bytes;
         }
         return wish.fits_elsewhere(*layout.waits);
     };
-    if (wish.former != nullptr && planner_.has_order_of(*wish.former->planner)) {
+    if (wish.former != nullptr && planner_->has_order_of(*wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
         LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                              planner_.lay_out(run_ahead, wish.former->layout));
+                              planner_->lay_out(run_ahead, wish.former->layout));
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(layout));
         if (is_taken) {
-            return LayoutChoice{std::move(layout), run_ahead};
+            return PlanMemory{planner_, std::move(layout), run_ahead};
         }
     }
-    LayoutChoice choice;
+    PlanMemory choice;
     const std::span<const RunAhead> candidates = run_aheads(wish);
     for (const RunAhead run_ahead : candidates) {
         if (run_ahead == candidates.back()) {
             LEAT_ASSIGN_OR_RETURN(choice, with(run_ahead));
         } else {
             LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout,
-                                  planner_.lay_out_up_to(run_ahead, wanted_bytes));
+                                  planner_->lay_out_up_to(run_ahead, wanted_bytes));
             if (!layout) {
                 continue;
             }
-            choice = LayoutChoice{*std::move(layout), run_ahead};
+            choice = PlanMemory{planner_, *std::move(layout), run_ahead};
         }
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(choice.layout));
         if (is_taken) {
@@ -71,35 +71,35 @@ Result<LayoutChoice> LayoutChooser::choose(const LayoutWish& wish) const {
     const MemoryPlan& plan = choice.layout.plan;
     if (plan.height_bytes > wish.limit_bytes && plan.proved_bytes <= wish.limit_bytes) {
         LEAT_ASSIGN_OR_RETURN(choice.layout,
-                              planner_.lay_out_within(choice.run_ahead, wish.limit_bytes));
+                              planner_->lay_out_within(choice.run_ahead, wish.limit_bytes));
     }
     return choice;
 }
 
-Result<std::vector<LayoutChoice>> LayoutChooser::all() const {
-    std::vector<LayoutChoice> choices;
+Result<std::vector<PlanMemory>> LayoutChooser::all() const {
+    std::vector<PlanMemory> choices;
     choices.reserve(std::size(kRunAheads));
     for (const RunAhead run_ahead : kRunAheads) {
-        LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, with(run_ahead));
+        LEAT_ASSIGN_OR_RETURN(PlanMemory choice, with(run_ahead));
         choices.push_back(std::move(choice));
     }
     return choices;
 }
 
-Result<LayoutChoice> LayoutChooser::restore(const SolvedChoice& solved) const {
+Result<PlanMemory> LayoutChooser::restore(const SolvedChoice& solved) const {
     const RunAhead run_ahead{solved.run_ahead};
     const bool is_known = run_ahead == RunAhead::kOneWorker ||
                           std::count(std::begin(kRunAheads), std::end(kRunAheads), run_ahead) > 0;
     if (!is_known) {
         return parse_error("no plan has run_ahead {}", solved.run_ahead);
     }
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.restore(run_ahead, solved.layout));
-    return LayoutChoice{std::move(layout), run_ahead};
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_->restore(run_ahead, solved.layout));
+    return PlanMemory{planner_, std::move(layout), run_ahead};
 }
 
-Result<LayoutChoice> LayoutChooser::with(RunAhead run_ahead) const {
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_.lay_out(run_ahead));
-    return LayoutChoice{std::move(layout), run_ahead};
+Result<PlanMemory> LayoutChooser::with(RunAhead run_ahead) const {
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_->lay_out(run_ahead));
+    return PlanMemory{planner_, std::move(layout), run_ahead};
 }
 
 }  // namespace leat

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "leat/status.h"
@@ -12,12 +13,7 @@
 
 namespace leat {
 
-struct LayoutChoice {
-    MemoryLayout layout;
-    RunAhead run_ahead = RunAhead::kUnlimited;
-};
-
-// The memory of a plan: the choice, and the planner that made it.
+// The memory of a plan: one of the layouts, and the planner that made it.
 struct PlanMemory {
     std::shared_ptr<const MemoryPlanner> planner;
     MemoryLayout layout;
@@ -44,21 +40,21 @@ struct LayoutWish {
 
 class LayoutChooser {
   public:
-    // `planner` outlives this.
-    explicit LayoutChooser(const MemoryPlanner& planner) : planner_(planner) {}
+    explicit LayoutChooser(std::shared_ptr<const MemoryPlanner> planner)
+        : planner_(std::move(planner)) {}
 
     // The most parallel layout that is not much larger than that of one worker, and fits the limit;
     // where none fits, the smallest that was found.
-    Result<LayoutChoice> choose(const LayoutWish& wish) const;
+    Result<PlanMemory> choose(const LayoutWish& wish) const;
     // The choice that was made before for the same steps. kParse: it does not fit them.
-    Result<LayoutChoice> restore(const SolvedChoice& solved) const;
+    Result<PlanMemory> restore(const SolvedChoice& solved) const;
     // All that there are to choose from, from the most parallel one on.
-    Result<std::vector<LayoutChoice>> all() const;
+    Result<std::vector<PlanMemory>> all() const;
 
   private:
-    Result<LayoutChoice> with(RunAhead run_ahead) const;
+    Result<PlanMemory> with(RunAhead run_ahead) const;
 
-    const MemoryPlanner& planner_;
+    const std::shared_ptr<const MemoryPlanner> planner_;
 };
 
 }  // namespace leat

@@ -90,14 +90,11 @@ int64_t Plan::own_bytes() const {
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
-    if (const std::optional<SolvedChoice>& solved = context.seed->solved; solved) {
-        LEAT_ASSIGN_OR_RETURN(
-            std::shared_ptr<Plan> plan,
-            make_plan_with(context, std::move(key), input_facts, solved->copies_ahead));
-        return std::shared_ptr<const Plan>(std::move(plan));
-    }
-    Result<std::shared_ptr<Plan>> plan = make_plan_with(context, key, input_facts, kCopiesAhead[0]);
-    for (size_t i = 1; i < std::size(kCopiesAhead) && !context.streams.empty(); ++i) {
+    const std::optional<SolvedChoice>& solved = context.seed->solved;
+    const bool may_try_again = !solved && !context.streams.empty();
+    Result<std::shared_ptr<Plan>> plan =
+        make_plan_with(context, key, input_facts, solved ? solved->copies_ahead : kCopiesAhead[0]);
+    for (size_t i = 1; i < std::size(kCopiesAhead) && may_try_again; ++i) {
         if (plan.ok() || plan.error().code() != StatusCode::kOutOfMemory) {
             break;
         }
@@ -118,10 +115,10 @@ Result<std::vector<MemoryTradeOff>> trade_offs(const PlanContext& context,
     LEAT_ASSIGN_OR_RETURN(PreparedSteps steps, prepare_steps(context, facts, kCopiesAhead[0]));
     LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const MemoryPlanner> planner,
                           order_steps(context, std::move(steps.problem), steps.work));
-    LEAT_ASSIGN_OR_RETURN(const std::vector<LayoutChoice> choices, LayoutChooser(*planner).all());
+    LEAT_ASSIGN_OR_RETURN(const std::vector<PlanMemory> choices, LayoutChooser(planner).all());
     std::vector<MemoryTradeOff> rows;
     rows.reserve(choices.size());
-    for (const LayoutChoice& choice : choices) {
+    for (const PlanMemory& choice : choices) {
         const MemoryLayout& layout = choice.layout;
         LEAT_ASSIGN_OR_RETURN(const PlanProgram program,
                               make_program(context, *layout.waits, steps.work));

@@ -7,43 +7,35 @@
 #include "plan/replan_seed.h"
 
 namespace leat {
-namespace {
 
 // Null: the seed has no such constant.
-const Tensor* constant_of_seed(const ReplanSeed& seed, const PlanFacts& facts, ValueId id) {
-    const int32_t index = facts.is_as_in(seed.facts, id) ? seed.work.constant_of_value[id] : -1;
-    return index < 0 ? nullptr : &seed.work.constants[size_t(index)];
+const Tensor* PlanConstants::constant_of_seed(ValueId id) const {
+    const PlanWork& before = context_.seed->work;
+    const int32_t index =
+        facts_.is_as_in(context_.seed->facts, id) ? before.constant_of_value[id] : -1;
+    return index < 0 ? nullptr : &before.constants[size_t(index)];
 }
 
-}  // namespace
-
-int32_t constant_index(const PlanContext& context,
-                       const PlanFacts& facts,
-                       ValueId id,
-                       PlanWork& work) {
-    int32_t& index = work.constant_of_value[id];
+int32_t PlanConstants::index_of(ValueId id) {
+    int32_t& index = work_.constant_of_value[id];
     if (index < 0) {
-        index = int32_t(work.constants.size());
-        const Tensor* before = constant_of_seed(*context.seed, facts, id);
-        work.constants.push_back(before == nullptr ? facts.known_value(context.graph, id)
-                                                   : *before);
+        index = int32_t(work_.constants.size());
+        const Tensor* before = constant_of_seed(id);
+        work_.constants.push_back(before == nullptr ? facts_.known_value(context_.graph, id)
+                                                    : *before);
     }
     return index;
 }
 
-Result<std::byte*> aligned_constant(const PlanContext& context,
-                                    const PlanFacts& facts,
-                                    ValueId id,
-                                    CopiedConstants copied,
-                                    PlanWork& work) {
-    Tensor& tensor = work.constants[size_t(constant_index(context, facts, id, work))];
+Result<std::byte*> PlanConstants::aligned(ValueId id, bool only_small) {
+    Tensor& tensor = work_.constants[size_t(index_of(id))];
     if (!tensor.is_aligned()) {
-        if (copied == CopiedConstants::kSmall && tensor.byte_count() > kSmallConstantBytes) {
+        if (only_small && tensor.byte_count() > kSmallConstantBytes) {
             return nullptr;
         }
         LEAT_ASSIGN_OR_RETURN(
             std::shared_ptr<const std::byte> copy,
-            context.weights.get_or_pack(
+            context_.weights.get_or_pack(
                 tensor, "plain", tensor.byte_count(), [](const Tensor& source, std::byte* packed) {
                     std::copy_n(source.bytes(), source.byte_count(), packed);
                 }));

@@ -38,10 +38,10 @@ DeviceUse* use_in(int32_t memory, const PlanStep& step, PlanWork& work) {
 }
 
 // What the plan's steps do in a memory that is a device's own.
-DeviceProblem device_problem(int32_t memory, const DeviceSharing& sharing, const PlanWork& work) {
+DeviceProblem device_problem(int32_t memory, bool is_apart, const PlanWork& work) {
     const DevicePlan& devices = work.devices;
     DeviceProblem problem;
-    problem.is_apart = sharing.is_apart;
+    problem.is_apart = is_apart;
     problem.first_value = devices.first_value;
     problem.values.resize(devices.values.size());
     for (size_t i = 0; i < devices.values.size(); ++i) {
@@ -85,21 +85,18 @@ std::string largest_values(const GraphData& graph,
 }
 
 // What constants, which have their place already, leave for each request.
-int64_t room_of_request(const DevicePart& part,
-                        int64_t packed_bytes,
-                        const DeviceSharing& sharing) {
+int64_t room_of_request(const PlanContext& context, const DevicePart& part, int64_t packed_bytes) {
     const int64_t left_bytes = part.domain().capacity_bytes - packed_bytes;
-    return left_bytes >= 0 ? left_bytes / sharing.request_count : left_bytes;
+    return left_bytes >= 0 ? left_bytes / context.memory_limit.requests : left_bytes;
 }
 
-Status memory_error(const GraphData& graph,
-                    const DevicePlan& devices,
-                    const DeviceMemory& memory,
-                    int64_t packed_bytes,
-                    const DeviceSharing& sharing,
+Status memory_error(const PlanContext& context,
+                    int32_t index,
+                    const PlanWork& work,
                     const LimitAnswer& answer) {
-    const DevicePart& part = *memory.part;
-    const int64_t limit = room_of_request(part, packed_bytes, sharing);
+    const DevicePart& part = *work.devices.memories[size_t(index)].part;
+    const int64_t packed_bytes = packed_bytes_in(index, work);
+    const int64_t limit = room_of_request(context, part, packed_bytes);
     const MemoryPlan& plan = answer.plan;
     const std::string verdict =
         answer.verdict == LimitVerdict::kImpossible
@@ -114,7 +111,8 @@ Status memory_error(const GraphData& graph,
         .with_found(fmt::format("packed weights {} bytes; values and transients at least {} (best "
                                 "plan {}) in each of {} requests, with {}",
                                 packed_bytes, plan.lower_bound_bytes, plan.height_bytes,
-                                sharing.request_count, largest_values(graph, devices, plan)))
+                                context.memory_limit.requests,
+                                largest_values(context.graph, work.devices, plan)))
         .with_needed(fmt::format("at most {} bytes", part.domain().capacity_bytes))
         .with_hint(
             "place fewer nodes there, lower max_requests and requests_in_flight, or use smaller "
@@ -122,18 +120,18 @@ Status memory_error(const GraphData& graph,
 }
 
 // Keeps it as what the next one may start from.
-Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(int32_t index,
-                                                               const DeviceSharing& sharing,
+Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(const PlanContext& context,
+                                                               int32_t index,
                                                                const StepWaits& waits,
                                                                PlanWork& work) {
     DeviceMemory& memory = work.devices.memories[size_t(index)];
     if (memory.is_laid_out && memory.layout->moments->waits_of_steps == waits) {
         return memory.layout;
     }
-    DeviceProblem problem = device_problem(index, sharing, work);
+    DeviceProblem problem = device_problem(index, context.is_serial, work);
     const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
-        problem.limit_bytes = room_of_request(*memory.part, packed_bytes_in(index, work), sharing);
+        problem.limit_bytes = room_of_request(context, *memory.part, packed_bytes_in(index, work));
     }
     LEAT_ASSIGN_OR_RETURN(memory.layout, lay_out_on_device(problem, waits, memory.layout));
     memory.is_laid_out = true;
@@ -159,19 +157,17 @@ int64_t window_bytes(int32_t index, const DevicePlan& devices, const MemoryPlan&
     return bytes;
 }
 
-Status place_in_own_memory(int32_t index,
-                           const DeviceSharing& sharing,
+Status place_in_own_memory(const PlanContext& context,
+                           int32_t index,
                            const StepWaits& waits,
-                           const GraphData& graph,
                            PlanWork& work) {
     DevicePlan& devices = work.devices;
     LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> found,
-                          lay_out_own_memory(index, sharing, waits, work));
+                          lay_out_own_memory(context, index, waits, work));
     const LimitAnswer& answer = found->answer;
     const MemoryPlan& layout = answer.plan;
     if (answer.verdict != LimitVerdict::kMet) {
-        return memory_error(graph, devices, devices.memories[size_t(index)],
-                            packed_bytes_in(index, work), sharing, answer);
+        return memory_error(context, index, work, answer);
     }
     for (const PlanStep& step : work.steps) {
         if (DeviceUse* use = use_in(index, step, work); use != nullptr) {
@@ -244,13 +240,13 @@ void take_arrangements(const DevicePlan& other, DevicePlan& devices) {
     }
 }
 
-Result<bool> fits_device_memory(const StepWaits& waits,
-                                const DeviceSharing& sharing,
+Result<bool> fits_device_memory(const PlanContext& context,
+                                const StepWaits& waits,
                                 PlanWork& work) {
     for (int32_t index = 0; index < int32_t(work.devices.memories.size()); ++index) {
         if (!work.devices.memories[size_t(index)].is_arena) {
             LEAT_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceLayout> layout,
-                                  lay_out_own_memory(index, sharing, waits, work));
+                                  lay_out_own_memory(context, index, waits, work));
             if (layout->answer.verdict != LimitVerdict::kMet) {
                 return false;
             }
@@ -259,15 +255,12 @@ Result<bool> fits_device_memory(const StepWaits& waits,
     return true;
 }
 
-Status place_device_memory(const GraphData& graph,
-                           const MemoryLayout& layout,
-                           const DeviceSharing& sharing,
-                           PlanWork& work) {
+Status place_device_memory(const PlanContext& context, const MemoryLayout& layout, PlanWork& work) {
     for (int32_t index = 0; index < int32_t(work.devices.memories.size()); ++index) {
         if (work.devices.memories[size_t(index)].is_arena) {
             place_in_arena(index, layout, work);
         } else {
-            LEAT_RETURN_IF_ERROR(place_in_own_memory(index, sharing, *layout.waits, graph, work));
+            LEAT_RETURN_IF_ERROR(place_in_own_memory(context, index, *layout.waits, work));
         }
     }
     return {};

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "graph/graph_data.h"
 #include "memory/memory_planner.h"
+#include "plan/plan_context.h"
 #include "plan/plan_work.h"
 
 namespace leat {
@@ -20,23 +20,12 @@ void start_from_layouts(const DevicePlan& former, DevicePlan& devices);
 // Of a plan with other sizes, for plans that start from this one.
 void take_arrangements(const DevicePlan& other, DevicePlan& devices);
 
-// Who shares the memory of a device.
-struct DeviceSharing {
-    bool is_apart = false;      // no two values of a request do
-    int64_t request_count = 1;  // requests that have values there at a time, each its own
-};
-
 // Decides the places in each memory, for steps that nothing but the layout's waits orders; those in
 // the arena are the layout's. Errors: as plan_offsets. out_of_memory with names and numbers where a
 // device has less than all requests need.
-Status place_device_memory(const GraphData& graph,
-                           const MemoryLayout& layout,
-                           const DeviceSharing& sharing,
-                           PlanWork& work);
+Status place_device_memory(const PlanContext& context, const MemoryLayout& layout, PlanWork& work);
 // Where the waits are these, every device has the memory.
-Result<bool> fits_device_memory(const StepWaits& waits,
-                                const DeviceSharing& sharing,
-                                PlanWork& work);
+Result<bool> fits_device_memory(const PlanContext& context, const StepWaits& waits, PlanWork& work);
 
 // By buffer of the layout: devices use it at its place in the arena.
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices);

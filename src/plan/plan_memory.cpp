@@ -34,34 +34,6 @@ double cost_ns_of(const PlanContext& context, const PlanStep& step) {
     return std::min(step.kernel->cost_ns * context.cost_factors[node], kMostEstimatedNs);
 }
 
-Result<LayoutChoice> choose_layout(const PlanContext& context,
-                                   const MemoryPlanner& planner,
-                                   const DeviceSharing& sharing,
-                                   PlanWork& work) {
-    const LimitedMemory besides{context.weights.packed_bytes(),
-                                work.scratch_bytes * context.workers};
-    LayoutWish wish;
-    wish.workers = context.workers;
-    wish.limit_bytes = arena_limit(context.memory_limit, besides);
-    wish.overlaps_devices = work.overlaps_devices;
-    const ReplanSeed& seed = *context.seed;
-    wish.former = seed.memory.planner == nullptr ? nullptr : &seed.memory;
-    start_from_layouts(seed.work.devices, work.devices);
-    if (!work.devices.memories.empty()) {
-        wish.fits_elsewhere = [&](const StepWaits& waits) {
-            return fits_device_memory(waits, sharing, work);
-        };
-    }
-    const LayoutChooser chooser(planner);
-    LEAT_ASSIGN_OR_RETURN(LayoutChoice choice,
-                          seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
-    if (choice.layout.plan.height_bytes > wish.limit_bytes) {
-        return limit_error(context.memory_limit, besides, context.graph, work.devices, planner,
-                           choice.layout);
-    }
-    return choice;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const MemoryPlanner>> order_steps(const PlanContext& context,
@@ -85,10 +57,29 @@ Result<std::shared_ptr<const MemoryPlanner>> order_steps(const PlanContext& cont
 Result<PlanMemory> place_memory(const PlanContext& context,
                                 std::shared_ptr<const MemoryPlanner> planner,
                                 PlanWork& work) {
-    const DeviceSharing sharing{context.is_serial, context.memory_limit.requests};
-    LEAT_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layout(context, *planner, sharing, work));
-    LEAT_RETURN_IF_ERROR(place_device_memory(context.graph, choice.layout, sharing, work));
-    return PlanMemory{std::move(planner), std::move(choice.layout), choice.run_ahead};
+    const ReplanSeed& seed = *context.seed;
+    start_from_layouts(seed.work.devices, work.devices);
+    const LimitedMemory besides{context.weights.packed_bytes(),
+                                work.scratch_bytes * context.workers};
+    LayoutWish wish;
+    wish.workers = context.workers;
+    wish.limit_bytes = arena_limit(context.memory_limit, besides);
+    wish.overlaps_devices = work.overlaps_devices;
+    wish.former = seed.memory.planner == nullptr ? nullptr : &seed.memory;
+    if (!work.devices.memories.empty()) {
+        wish.fits_elsewhere = [&](const StepWaits& waits) {
+            return fits_device_memory(context, waits, work);
+        };
+    }
+    const LayoutChooser chooser(std::move(planner));
+    LEAT_ASSIGN_OR_RETURN(PlanMemory memory,
+                          seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
+    if (memory.layout.plan.height_bytes > wish.limit_bytes) {
+        return limit_error(context.memory_limit, besides, context.graph, work.devices,
+                           *memory.planner, memory.layout);
+    }
+    LEAT_RETURN_IF_ERROR(place_device_memory(context, memory.layout, work));
+    return memory;
 }
 
 }  // namespace leat

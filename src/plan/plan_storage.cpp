@@ -12,11 +12,11 @@ class StorageWriter {
                   const PlanFacts& facts,
                   const PlanMemory& memory,
                   PlanWork& work)
-        : context_(context),
-          graph_(context.graph),
+        : graph_(context.graph),
           facts_(facts),
           memory_(memory),
           work_(work),
+          constants_(context, facts, work),
           origins_(memory.layout.places.size()) {}
 
     PlanStorage write() {
@@ -54,7 +54,7 @@ class StorageWriter {
             return {};
         }
         if (facts_.known[id]) {
-            return {Storage::Kind::kConstant, constant_index(context_, facts_, id, work_)};
+            return {Storage::Kind::kConstant, constants_.index_of(id)};
         }
         const ValuePlace& place = memory_.layout.places[size_t(id.index)];
         Storage storage = origins_[ValueId{place.root}];
@@ -72,7 +72,7 @@ class StorageWriter {
             }
             if (step.is_transfer && storages[0].kind == Storage::Kind::kConstant) {
                 // One that is streamed, from where the host has it.
-                const Tensor& constant = work_.constants[size_t(storages[0].index)];
+                const Tensor& constant = constants_.of(step.node->inputs[0]);
                 work_.args[size_t(step.first_arg)].data = const_cast<std::byte*>(constant.bytes());
             }
             const std::span<const TensorArg> outputs = work_.outputs_of(step);
@@ -93,7 +93,7 @@ class StorageWriter {
                 output.dtype = facts_.known_value(graph_, id).dtype();
                 output.shape = facts_.known_value(graph_, id).shape();
                 // An aligned copy, so that callers may read it through a typed span.
-                (void)aligned_constant(context_, facts_, id, CopiedConstants::kAll, work_);
+                (void)constants_.aligned(id, /*only_small=*/false);
             } else if (const TypeInfo& type = facts_.of(id).type; type.is_tensor()) {
                 output.dtype = type.dtype;
                 output.shape = type.fixed_shape().value_or(Shape());
@@ -112,11 +112,11 @@ class StorageWriter {
         return values[size_t(id.index)].size_bytes == values[size_t(root)].size_bytes;
     }
 
-    const PlanContext& context_;
     const GraphData& graph_;
     const PlanFacts& facts_;
     const PlanMemory& memory_;
     PlanWork& work_;
+    PlanConstants constants_;
     IdVector<ValueId, Storage> origins_;  // of roots; also those that only devices have
     PlanStorage storage_;
 };

@@ -53,6 +53,7 @@ class StepPreparer {
           values_(values),
           steps_before_(steps_before),
           work_(work),
+          constants_(context, facts, work),
           step_of_node_(graph_.nodes.size(), -1),
           renames_(graph_.nodes.size()) {
         work_.constant_of_value = IdVector<ValueId, int32_t>(graph_.values.size(), -1);
@@ -227,9 +228,8 @@ class StepPreparer {
             step_args_.push_back(values_.argument(id));
             step_constants_.push_back(is_known ? &facts_.known_value(graph_, id) : nullptr);
             if (is_known) {
-                LEAT_ASSIGN_OR_RETURN(
-                    step_args_.back().data,
-                    aligned_constant(context_, facts_, id, CopiedConstants::kSmall, work_));
+                LEAT_ASSIGN_OR_RETURN(step_args_.back().data,
+                                      constants_.aligned(id, /*only_small=*/true));
             }
         }
         for (const ValueId id : node.outputs) {
@@ -249,12 +249,10 @@ class StepPreparer {
             if (has_bit(prepared.packed_inputs, i)) {
                 step_args_[i].data = nullptr;
             } else if (step_constants_[i] != nullptr && has_bit(prepared.unaligned_inputs, i)) {
-                const auto index = size_t(constant_index(context_, facts_, id, work_));
-                step_args_[i].data = const_cast<std::byte*>(work_.constants[index].bytes());
+                step_args_[i].data = const_cast<std::byte*>(constants_.of(id).bytes());
             } else if (step_constants_[i] != nullptr) {
-                LEAT_ASSIGN_OR_RETURN(
-                    step_args_[i].data,
-                    aligned_constant(context_, facts_, id, CopiedConstants::kAll, work_));
+                LEAT_ASSIGN_OR_RETURN(step_args_[i].data,
+                                      constants_.aligned(id, /*only_small=*/false));
             }
         }
         return {};
@@ -302,6 +300,7 @@ class StepPreparer {
     const DescribedValues& values_;
     const StepsByNode& steps_before_;
     PlanWork& work_;
+    PlanConstants constants_;
     std::vector<ValueView> views_;
     IdVector<NodeId, int32_t> step_of_node_;         // -1: none
     IdVector<NodeId, std::optional<bool>> renames_;  // renames_memory(); nothing: nobody has asked
