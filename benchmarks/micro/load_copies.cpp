@@ -100,7 +100,7 @@ Result<Load> load(const std::shared_ptr<Runtime::Impl>& runtime,
     ByteReader<BlobReader> reader(file.record, file.blobs);
     reader(record);
     CompiledGraph::Impl compiled(runtime, Graph(std::make_unique<GraphData>(record.graph)));
-    compiled.backend = builtin_backends().front();
+    compiled.placed.host = builtin_backends().front();
     LEAT_ASSIGN_OR_RETURN(compiled.mapped, map_weights(file.blobs, record.packed));
     const auto forms = mapped_forms(file.blobs, record.packed);
     std::vector<int> groups(runtime->groups.size());

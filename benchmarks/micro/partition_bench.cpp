@@ -90,7 +90,7 @@ Graph layered_graph(int operators, int blocks) {
 
 // A GPU and a CPU of so many threads.
 struct Machine {
-    DeviceKind gpu = DeviceKind::kDiscrete;
+    DeviceClass gpu = DeviceClass::kDiscrete;
     int threads = 1;
 };
 
@@ -106,7 +106,7 @@ std::vector<DeviceAnswers> answers_for(const GraphData& graph) {
     return answers;
 }
 
-AssumedDevice device_of(const char* label, DeviceKind kind, int domain) {
+AssumedDevice device_of(const char* label, DeviceClass kind, int domain) {
     AssumedDevice device;
     device.label = label;
     device.rates = default_rates(kind);
@@ -119,7 +119,7 @@ AssumedDevice device_of(const char* label, DeviceKind kind, int domain) {
 AssumedDevices devices_of(const Machine& machine) {
     AssumedDevices assumed;
     assumed.devices = {device_of("gpu", machine.gpu, 1),
-                       device_of("cpu", DeviceKind::kCpuThread, kHostMemory)};
+                       device_of("cpu", DeviceClass::kCpuThread, kHostMemory)};
     assumed.devices[0].submit_ns = 10e3;
     assumed.devices[1].rates.flops_per_s *= machine.threads;
     assumed.domains = {{"host", 0}, {"gpu: memory", int64_t{8} << 30}};
@@ -141,10 +141,20 @@ struct Phases {
     double divided_ns = 0;  // forecast of the divided graph; 0: there is none
 };
 
-Result<CostPlacement> place_divided(const DivisionQuestion& question,
-                                    const OperatorDivision& division,
-                                    const Machine& machine,
-                                    int in_flight) {
+Placement listed_placement(const GraphData& graph,
+                           AssumedDevices assumed,
+                           std::span<DeviceAnswers> answers,
+                           std::span<const int> pins) {
+    Placement placement;
+    placement.assumed = std::move(assumed);
+    placement.device_of_node = place_nodes_asking_all(graph, answers, pins).device_of_node;
+    return placement;
+}
+
+Result<Placement> place_divided(const DivisionQuestion& question,
+                                const OperatorDivision& division,
+                                const Machine& machine,
+                                int in_flight) {
     LEAT_ASSIGN_OR_RETURN(const SplitGraph split, split_operators(question.graph, division.splits));
     std::vector<DeviceAnswers> answers = answers_for(split.graph);
     AssumedDevices assumed = devices_of(machine);
@@ -162,14 +172,12 @@ Result<CostPlacement> place_divided(const DivisionQuestion& question,
     }
     const AssumedShapes shapes = assume_shapes(split.graph, {});
     const GraphWork work = work_of_graph(split.graph, shapes.facts);
-    const NodePlacement listed = place_nodes_asking_all(split.graph, answers, places);
+    const Placement listed = listed_placement(split.graph, std::move(assumed), answers, places);
     const KnownPlacement known = placement_before(question, division, split);
-    return place_by_cost({split.graph, listed, answers, places, 0, in_flight, 1, &known}, assumed,
-                         work);
+    return place_by_cost({split.graph, listed, answers, places, 0, in_flight, 1, &known}, work);
 }
 
 Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in_flight) {
-    const AssumedDevices assumed = devices_of(machine);
     std::vector<DeviceAnswers> answers = answers_for(graph);
     const std::vector<int> pins(graph.nodes.size(), kNotPinned);
     Phases phases;
@@ -181,29 +189,29 @@ Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in
     const AssumedShapes shapes = assume_shapes(graph, {});
     const GraphWork work = work_of_graph(graph, shapes.facts);
     phases.shapes_ms = lap();
-    const NodePlacement listed = place_nodes_asking_all(graph, answers, pins);
-    LEAT_ASSIGN_OR_RETURN(
-        CostPlacement placed,
-        place_by_cost({graph, listed, answers, pins, 0, in_flight}, assumed, work));
+    const Placement listed = listed_placement(graph, devices_of(machine), answers, pins);
+    LEAT_ASSIGN_OR_RETURN(Placement placed,
+                          place_by_cost({graph, listed, answers, pins, 0, in_flight}, work));
     phases.place_ms = lap();
     const DivisionQuestion question{graph,
                                     answers,
                                     pins,
-                                    assumed,
+                                    listed.assumed,
                                     work,
                                     placed.device_of_node,
-                                    placed.clusters,
+                                    placed.part_of_node,
                                     placed.forecast.makespan_ns};
     const std::vector<OperatorDivision> divisions = propose_divisions(question);
     phases.divisions = divisions.size();
     phases.propose_ms = lap();
     if (!divisions.empty()) {
-        LEAT_ASSIGN_OR_RETURN(const CostPlacement divided,
+        LEAT_ASSIGN_OR_RETURN(const Placement divided,
                               place_divided(question, divisions.front(), machine, in_flight));
         phases.divided_ns = divided.forecast.makespan_ns;
         phases.divide_ms = lap();
     }
-    const CutGraph cut = cut_clusters(graph, placed.clusters, placed.device_of_node);
+    const CutGraph cut = cut_clusters(
+        graph, clusters_of(placed.part_of_node, placed.device_of_node), placed.device_of_node);
     phases.cut_ms = lap();
     phases.parts = cut.bodies.size();
     phases.forecast = std::move(placed.forecast);
@@ -276,7 +284,7 @@ int main(int argc, char** argv) {
         }
     }
     const leat::micro::Machine unequal;
-    const leat::micro::Machine equal{leat::DeviceKind::kIntegrated, 16};
+    const leat::micro::Machine equal{leat::DeviceClass::kIntegrated, 16};
     const int status = leat::micro::run(operators, rounds, in_flight, unequal, 0);
     return status != 0 ? status
                        : leat::micro::run(operators * leat::micro::kDrawnForTen / 10, rounds,

@@ -23,7 +23,7 @@ class HostOperator final : public TimedOperator {
     Status make(const std::shared_ptr<Runtime::Impl>& runtime, const Backend& backend) {
         auto compiled =
             std::make_shared<CompiledGraph::Impl>(runtime, Graph(std::move(node_.graph)));
-        compiled->backend = &backend;
+        compiled->placed.host = &backend;
         const GraphData& data = compiled->graph;
         std::vector<Shape> shapes;
         shapes.reserve(node_.inputs.size());

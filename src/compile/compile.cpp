@@ -42,16 +42,16 @@ bool is_host_alone(std::span<const ListedDevice> devices,
            std::none_of(history.pins().begin(), history.pins().end(), is_elsewhere);
 }
 
-Result<PlacedGraph> place(Runtime::Impl& runtime,
-                          const GraphData& graph,
-                          std::vector<ListedDevice> devices,
-                          const NodeHistory& history,
-                          const CompileOptions& options) {
+Result<DevicePlacement> place(Runtime::Impl& runtime,
+                              const GraphData& graph,
+                              std::vector<ListedDevice> devices,
+                              const NodeHistory& history,
+                              const CompileOptions& options) {
     const int threads = runtime.host.threads;
     if (is_host_alone(devices, history, options.placement_policy)) {
         return place_on_host(graph, devices[0], history, threads);
     }
-    LEAT_ASSIGN_OR_RETURN(PlacedGraph placed,
+    LEAT_ASSIGN_OR_RETURN(DevicePlacement placed,
                           place_on_devices(graph, std::move(devices), history, options, threads));
     for (const std::string& note : placed.annotation_notes) {
         runtime.log(LogLevel::kWarning, note);
@@ -90,7 +90,7 @@ Status make_first_plan(CompiledGraph::Impl& compiled) {
         shapes.push_back(*shape);
     }
     LEAT_RETURN_IF_ERROR(compiled.check_shapes(shapes));
-    if (!compiled.deciding_inputs.empty()) {
+    if (!compiled.deciding_inputs().empty()) {
         return {};
     }
     Status status = compiled.prepare(shapes);
@@ -106,7 +106,7 @@ struct OptimizedGraph {
     NodeHistory history;
     std::vector<PassReport> passes;
     CalibrationReport calibration;
-    PlacedGraph placed;
+    DevicePlacement placed;
 };
 
 // In place of the one that was placed, if operators were divided.
@@ -116,7 +116,7 @@ void take_divided_graph(OptimizedGraph& optimized) {
     }
     GraphData& data = optimized.graph.data();
     std::set<std::string_view> divided;
-    for (const DividedOperator& entry : optimized.placed.record.forecast.divided) {
+    for (const DividedOperator& entry : optimized.placed.graph.placement.forecast.divided) {
         divided.insert(entry.name);
     }
     for (const NodeData& node : data.nodes) {
@@ -153,7 +153,7 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
 const ListedDevice* host_of_all(const OptimizedGraph& optimized,
                                 std::span<const ListedDevice> devices) {
     int only = kKnownAtPlanning;
-    for (const int device : optimized.placed.record.device_of_node) {
+    for (const int device : optimized.placed.graph.placement.device_of_node) {
         if (device >= 0 && only >= 0 && device != only) {
             return nullptr;
         }
@@ -178,10 +178,10 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
                           optimize_and_place(runtime, graph, {*host}, pins, options));
-    Placement& record = rewritten.placed.record;
-    record.forecast = std::move(optimized.placed.record.forecast);
-    record.listed_device_of_node = record.device_of_node;
-    record.other_devices.resize(record.device_of_node.size());
+    Placement& placement = rewritten.placed.graph.placement;
+    placement.forecast = std::move(optimized.placed.graph.placement.forecast);
+    placement.listed_device_of_node = placement.device_of_node;
+    placement.other_devices.resize(placement.device_of_node.size());
     rewritten.placed.fallbacks = std::move(optimized.placed.fallbacks);
     rewritten.calibration = std::move(optimized.calibration);
     return rewritten;
@@ -229,7 +229,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
         LEAT_ASSIGN_OR_RETURN(optimized, rewrite_for_host(runtime, *kept, std::move(optimized),
                                                           devices, annotated.pins, options));
     }
-    PlacedGraph& placed = optimized.placed;
+    DevicePlacement& placed = optimized.placed;
     CompileReport report;
     report.passes = std::move(optimized.passes);
     report.weight_bytes = optimized.graph.data().parameter_bytes();
@@ -242,22 +242,16 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
 
     auto compiled =
         std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph), options);
-    compiled->backend = placed.host;
-    compiled->placement = std::move(placed.record);
-    compiled->placement.gone = gone_nodes(graph.data(), compiled->graph, optimized.history);
-    compiled->hosts = std::move(placed.hosts);
-    compiled->cut = std::move(placed.cut);
-    compiled->parts = std::move(placed.parts);
-    compiled->has_host_steps = placed.has_host_steps;
+    compiled->placed = std::move(placed.graph);
+    compiled->placed.placement.gone = gone_nodes(graph.data(), compiled->graph, optimized.history);
     if (!graph.data().default_inputs.empty()) {
         compiled->given = std::make_shared<const Graph>(graph);
     }
-    compiled->deciding_inputs = std::move(placed.deciding_inputs);
-    for (int input : compiled->deciding_inputs) {
+    for (int input : compiled->deciding_inputs()) {
         report.shape_deciding_inputs.push_back(
             compiled->graph.value(compiled->graph.inputs[size_t(input)]).name);
     }
-    report.part_compile_time_ns = placed.part_compile_time_ns;
+    report.part_compile_time_ns = compiled->placed.part_compile_time_ns;
     report.nodes_per_backend = std::move(placed.nodes_per_device);
     report.fallbacks = std::move(placed.fallbacks);
     compiled->base_report = std::move(report);

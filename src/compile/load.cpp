@@ -14,6 +14,7 @@
 #include "compile/weight_targets.h"
 #include "partition/partition.h"
 #include "place/cut_parts.h"
+#include "run/compiled_graph_impl.h"
 #include "saved/compiled_file.h"
 #include "saved/compiled_record.h"
 
@@ -131,7 +132,7 @@ Status check_streams(const CompiledRecord& record) {
 }
 
 Status check_placement(const CompiledRecord& record) {
-    const PlacementParts& parts = record.placement;
+    const Placement& parts = record.placement;
     const auto nodes = size_t(record.graph.node_count());
     const bool has_all = parts.device_of_node.size() == nodes &&
                          parts.part_of_node.size() == nodes && parts.is_pinned.size() == nodes &&
@@ -181,28 +182,12 @@ Status check_placement(const CompiledRecord& record) {
     }
     const int inputs = int(record.graph.inputs.size());
     const bool has_inputs =
-        std::all_of(record.deciding_inputs.begin(), record.deciding_inputs.end(),
+        std::all_of(parts.deciding_inputs.begin(), parts.deciding_inputs.end(),
                     [inputs](int input) { return input >= 0 && input < inputs; });
     if (!has_devices || !has_inputs) {
         return parse_error("its placement names a device or an input that there is not");
     }
     return {};
-}
-
-Placement placement_of(PlacementParts parts, AssumedDevices assumed) {
-    Placement record;
-    record.assumed = std::move(assumed);
-    record.device_of_node = std::move(parts.device_of_node);
-    record.part_of_node = std::move(parts.part_of_node);
-    record.is_pinned = std::move(parts.is_pinned);
-    record.refusals = std::move(parts.refusals);
-    record.other_devices = std::move(parts.other_devices);
-    record.listed_device_of_node = std::move(parts.listed_device_of_node);
-    record.forecast = std::move(parts.forecast);
-    record.order = std::move(parts.order);
-    record.streams = std::move(parts.streams);
-    record.gone = std::move(parts.gone);
-    return record;
 }
 
 // By part. Borrowed of the file.
@@ -286,32 +271,27 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
         std::make_shared<CompiledGraph::Impl>(runtime, std::move(graph), std::move(record.options));
     LEAT_ASSIGN_OR_RETURN(compiled->mapped, map_weights(file.blobs, record.packed));
     compiled->files.add(file.blobs.file());
-    LEAT_ASSIGN_OR_RETURN(compiled->backend, find_backend(record.host));
+    record.placement.assumed = assume_devices(devices, runtime->host.threads);
+    std::vector<AssumedDevice>& assumed = record.placement.assumed.devices;
+    for (size_t d = 0; d < assumed.size(); ++d) {
+        assumed[d].reported_ns = std::move(record.devices[d].reported_ns);
+        assumed[d].derived_ns = std::move(record.devices[d].derived_ns);
+    }
     if (record.is_cut) {
         LEAT_ASSIGN_OR_RETURN(std::vector<std::vector<SavedConstant>> constants,
                               constants_of_parts(file.blobs, record));
         LEAT_ASSIGN_OR_RETURN(
-            CutPlacement cut,
-            restore_parts(compiled->graph, devices,
-                          {record.placement.device_of_node, record.placement.part_of_node,
-                           record.placement.streams},
+            compiled->placed,
+            restore_parts(compiled->graph, devices, std::move(record.placement),
                           {record.executables, std::move(constants)}, compiled->mapped->hashes()));
-        compiled->hosts = std::move(cut.hosts);
-        compiled->cut = std::move(cut.graph);
-        compiled->parts = std::move(cut.parts);
+    } else {
+        compiled->placed.placement = std::move(record.placement);
     }
-    AssumedDevices assumed = assume_devices(devices, runtime->host.threads);
-    for (size_t d = 0; d < assumed.devices.size(); ++d) {
-        assumed.devices[d].reported_ns = std::move(record.devices[d].reported_ns);
-        assumed.devices[d].derived_ns = std::move(record.devices[d].derived_ns);
-    }
-    compiled->placement = placement_of(std::move(record.placement), std::move(assumed));
-    compiled->has_host_steps = record.has_host_steps;
+    LEAT_ASSIGN_OR_RETURN(compiled->placed.host, find_backend(record.host));
     if (!record.given.default_inputs.empty()) {
         compiled->given =
             std::make_shared<const Graph>(std::make_unique<GraphData>(std::move(record.given)));
     }
-    compiled->deciding_inputs = std::move(record.deciding_inputs);
     if (!record.cost_factors.empty()) {
         record.cost_factors.resize(size_t(compiled->planned_graph().node_count()), 1);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "leat/status.h"
+#include "machine/runtime_impl.h"
 #include "saved/compiled_record.h"
 
 namespace leat {

@@ -40,13 +40,7 @@ Result<std::vector<double>> CompiledGraph::Impl::measured_factors(
 Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::plan_again(
     std::vector<double> factors) const {
     auto again = std::make_shared<Impl>(runtime, source, options);
-    again->backend = backend;
-    again->hosts = hosts;
-    again->placement = placement;
-    again->cut = cut;
-    again->parts = parts;
-    again->has_host_steps = has_host_steps;
-    again->deciding_inputs = deciding_inputs;
+    again->placed = placed;
     again->base_report = base_report;
     again->cost_factors = std::move(factors);
     again->weight_targets = weight_targets;
@@ -54,7 +48,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::plan_again(
     again->given = given;
     again->files = files;
     for (const std::shared_ptr<const Plan>& plan : plans.plans()) {
-        if (deciding_inputs.empty()) {
+        if (deciding_inputs().empty()) {
             LEAT_RETURN_IF_ERROR(again->plan_for(plan->key.shapes, {}, plan->key.group).error());
         }
     }

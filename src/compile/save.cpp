@@ -5,6 +5,7 @@
 #include "calibrate/calibration.h"
 #include "compile/machine_record.h"
 #include "leat/plugin_backend.h"
+#include "run/compiled_graph_impl.h"
 #include "saved/compiled_file.h"
 #include "saved/compiled_record.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
     std::vector<DeviceRecord> records;
-    for (const AssumedDevice& assumed : compiled.placement.assumed.devices) {
+    for (const AssumedDevice& assumed : compiled.placed.placement.assumed.devices) {
         DeviceRecord& record = records.emplace_back();
         record.label = assumed.label;
         record.reported_ns = assumed.reported_ns;
@@ -27,21 +28,13 @@ std::vector<DeviceRecord> record_devices(const CompiledGraph::Impl& compiled) {
     return records;
 }
 
-PlacementParts record_placement(const Placement& placement) {
-    return {placement.device_of_node, placement.part_of_node,
-            placement.is_pinned,      placement.refusals,
-            placement.other_devices,  placement.listed_device_of_node,
-            placement.forecast,       placement.order,
-            placement.streams,        placement.gone};
-}
-
 // Inputs that decide shapes by their texts would need these.
 bool is_saveable(const CompiledGraph::Impl& compiled) {
-    return std::none_of(compiled.deciding_inputs.begin(), compiled.deciding_inputs.end(),
-                        [&](int input) {
-                            const ValueId id = compiled.graph.inputs[size_t(input)];
-                            return compiled.graph.value(id).type.dtype == DType::kString;
-                        });
+    const std::span<const int> deciding = compiled.deciding_inputs();
+    return std::none_of(deciding.begin(), deciding.end(), [&](int input) {
+        const ValueId id = compiled.graph.inputs[size_t(input)];
+        return compiled.graph.value(id).type.dtype == DType::kString;
+    });
 }
 
 std::vector<PlanRecord> record_plans(const CompiledGraph::Impl& compiled) {
@@ -96,19 +89,17 @@ Status save(const CompiledGraph::Impl& compiled,
     CompiledRecord record;
     record.machine = machine_record(*compiled.runtime);
     record.devices = record_devices(compiled);
-    record.host = compiled.backend->name();
-    record.is_cut = compiled.cut != nullptr;
-    record.has_host_steps = compiled.has_host_steps;
+    record.host = compiled.placed.host->name();
+    record.is_cut = compiled.placed.cut != nullptr;
     record.options = compiled.options;
-    record.deciding_inputs = compiled.deciding_inputs;
     record.cost_factors = compiled.cost_factors;
     record.report = compiled.base_report;
     record.graph = compiled.graph;
     if (compiled.given != nullptr) {
         record.given = compiled.given->data();
     }
-    record.placement = record_placement(compiled.placement);
-    for (const std::shared_ptr<const DevicePart>& part : compiled.parts) {
+    record.placement = compiled.placed.placement;
+    for (const std::shared_ptr<const DevicePart>& part : compiled.placed.parts) {
         LEAT_ASSIGN_OR_RETURN(std::string executable, part->save());
         record.executables.push_back(std::move(executable));
     }
@@ -121,7 +112,7 @@ Status save(const CompiledGraph::Impl& compiled,
     }
     if (options.saves_packed_weights) {
         record.packed = record_packed(compiled.runtime->weights, blobs);
-        for (const std::shared_ptr<const DevicePart>& part : compiled.parts) {
+        for (const std::shared_ptr<const DevicePart>& part : compiled.placed.parts) {
             LEAT_ASSIGN_OR_RETURN(std::vector<PartConstantRecord> constants,
                                   record_constants(*part, blobs));
             record.part_constants.push_back(std::move(constants));

@@ -396,6 +396,19 @@ std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t node
     return cluster_of;
 }
 
+std::vector<Cluster> clusters_of(std::span<const int> cluster_of_node,
+                                 std::span<const int> device_of_node) {
+    std::vector<Cluster> clusters;
+    for (size_t n = 0; n < cluster_of_node.size(); ++n) {
+        if (const int cluster = cluster_of_node[n]; cluster >= 0) {
+            clusters.resize(std::max(clusters.size(), size_t(cluster) + 1));
+            clusters[size_t(cluster)].device = device_of_node[n];
+            clusters[size_t(cluster)].nodes.push_back({int32_t(n)});
+        }
+    }
+    return clusters;
+}
+
 std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const int> device_of_node,
                                    std::span<const DeviceAnswers> answers,
@@ -431,22 +444,18 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
 
 // No way leads back to a lower stage, so what leaves a stage of a cluster and comes back to it
 // would have left the cluster too.
-std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters,
-                                    std::span<const int> stages) {
-    if (stages.empty()) {
-        return {clusters.begin(), clusters.end()};
+std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<const int> stages) {
+    std::vector<int> split(cluster_of_node.begin(), cluster_of_node.end());
+    std::map<std::pair<int, int>, int> numbers;  // by cluster and stage
+    for (size_t n = 0; n < stages.size(); ++n) {
+        numbers[{split[n], stages[n]}] = -1;
     }
-    std::vector<Cluster> split;
-    for (const Cluster& cluster : clusters) {
-        std::map<int, Cluster> by_stage;
-        for (const NodeId id : cluster.nodes) {
-            Cluster& own = by_stage[stages[size_t(id.index)]];
-            own.device = cluster.device;
-            own.nodes.push_back(id);
-        }
-        for (auto& [stage, own] : by_stage) {
-            split.push_back(std::move(own));
-        }
+    int count = 0;
+    for (auto& [key, number] : numbers) {
+        number = key.first < 0 ? -1 : count++;
+    }
+    for (size_t n = 0; n < stages.size(); ++n) {
+        split[n] = numbers.at({split[n], stages[n]});
     }
     return split;
 }

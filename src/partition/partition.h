@@ -67,6 +67,9 @@ struct Cluster {
 
 // By node, the index of its cluster; -1: none.
 std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes);
+// And back. Precondition: the graph's nodes are in topological order.
+std::vector<Cluster> clusters_of(std::span<const int> cluster_of_node,
+                                 std::span<const int> device_of_node);
 
 // The clusters of all devices but the host, as large as one level of changes between devices
 // allows: two nodes of a device are together if the paths that lead to them change devices equally
@@ -78,8 +81,9 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
                                    std::span<const DeviceAnswers> answers,
                                    std::span<const int> stages = {});
 
-// The same without nodes of different stages in one cluster. `stages`: as in find_clusters.
-std::vector<Cluster> split_by_stage(std::span<const Cluster> clusters, std::span<const int> stages);
+// Clusters by node, as cluster_of_nodes() has them, without nodes of different stages in one.
+// `stages`: as in find_clusters.
+std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<const int> stages);
 
 // A graph whose clusters are one node each (graph/part_node.h).
 struct CutGraph {

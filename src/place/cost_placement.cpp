@@ -88,11 +88,10 @@ class ProblemReader {
         return partitions;
     }
 
-    CostPlacement placement_of(const QueuePartition& found) const {
-        CostPlacement placement;
-        placement.device_of_node = own_.question.listed.device_of_node;
-        placement.clusters.resize(size_t(found.partition.part_count));
-        placement.order.domain_of_part.resize(placement.clusters.size());
+    Placement placement_of(const QueuePartition& found) const {
+        Placement placement = own_.question.listed;
+        placement.part_of_node.assign(graph().nodes.size(), kNoPart);
+        placement.order.domain_of_part.resize(size_t(found.partition.part_count));
         placement.order.rank_of_node.resize(graph().nodes.size(), -1);
         placement.order.host_ns_of_node.resize(graph().nodes.size());
         for (size_t n = 0; n < graph().nodes.size(); ++n) {
@@ -109,11 +108,10 @@ class ProblemReader {
             if (unit == GraphProblem::kHostUnit) {
                 placement.order.host_ns_of_node[n] = own_.costs.at(n, size_t(device));
             }
+            placement.part_of_node[n] = part;
             if (part != kNoPart) {
                 placement.order.domain_of_part[size_t(part)] =
                     own_.problem.units[size_t(unit)].domain;
-                placement.clusters[size_t(part)].device = device;
-                placement.clusters[size_t(part)].nodes.push_back({int32_t(n)});
             }
         }
         for (const auto& [id, value] : own_.values) {
@@ -132,7 +130,7 @@ class ProblemReader {
   private:
     const GraphData& graph() const { return own_.graph(); }
 
-    void add_streams(const QueuePartition& found, CostPlacement& placement) const {
+    void add_streams(const QueuePartition& found, Placement& placement) const {
         std::vector<int32_t> nodes(size_t(own_.problem.task_count), -1);
         for (size_t n = 0; n < own_.task_of_node.size(); ++n) {
             if (own_.task_of_node[n] >= 0) {
@@ -230,10 +228,8 @@ class ProblemReader {
 
 }  // namespace
 
-Result<CostPlacement> place_by_cost(const PlacedByCost& question,
-                                    const AssumedDevices& assumed,
-                                    const GraphWork& work) {
-    const GraphProblem own = make_problem(question, assumed, work);
+Result<Placement> place_by_cost(const PlacedByCost& question, const GraphWork& work) {
+    const GraphProblem own = make_problem(question, work);
     const ProblemReader reader(own);
     const std::vector<Cluster> listed =
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
@@ -260,23 +256,21 @@ Result<CostPlacement> place_by_cost(const PlacedByCost& question,
     return reader.placement_of(found);
 }
 
-Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& question,
-                                                      const AssumedDevices& assumed,
-                                                      const GraphWork& work,
-                                                      std::span<const Cluster> clusters) {
-    const GraphProblem own = make_problem(question, assumed, work);
+Result<std::optional<Placement>> stream_as_listed(const PlacedByCost& question,
+                                                  const GraphWork& work) {
+    const GraphProblem own = make_problem(question, work);
     const ProblemReader reader(own);
-    const Partition listed = reader.partition_of(
-        question.listed.device_of_node, cluster_of_nodes(clusters, question.graph.nodes.size()));
+    const Partition listed =
+        reader.partition_of(question.listed.device_of_node, question.listed.part_of_node);
     LEAT_ASSIGN_OR_RETURN(
         StreamingChoice streaming,
         choose_streaming(own.problem, {{"list order", listed}}, question.requests_in_flight));
     if (!streaming.has_partition()) {
-        return std::optional<CostPlacement>();
+        return std::optional<Placement>();
     }
     QueuePartition found;
     take_streaming(std::move(streaming), false, found);
-    return std::optional<CostPlacement>(reader.placement_of(found));
+    return std::optional<Placement>(reader.placement_of(found));
 }
 
 }  // namespace leat

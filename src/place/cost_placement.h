@@ -1,29 +1,17 @@
 // From what devices answer to a placement by cost: the graph as a PartitionProblem, and back.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "leat/placement_report.h"
-#include "leat/runtime.h"
+#include "graph/graph_data.h"
 #include "machine/device_costs.h"
 #include "partition/cost_partition.h"
 #include "partition/partition.h"
-#include "plan/constant_streams.h"
-#include "plan/forecast_order.h"
+#include "plan/placement.h"
 
 namespace leat {
-
-struct CostPlacement {
-    std::vector<int> device_of_node;  // as NodePlacement has it
-    std::vector<Cluster> clusters;    // parts of devices that are not the host, all convex
-    PlacementForecast forecast;
-    ForecastOrder order;
-    ConstantStreams streams;
-};
 
 // A placement that was found before, as KnownPartitions says.
 struct KnownPlacement {
@@ -37,7 +25,7 @@ struct KnownPlacement {
 // What placing by cost asks about.
 struct PlacedByCost {
     const GraphData& graph;
-    const NodePlacement& listed;  // by the order of the list
+    const Placement& listed;  // by the order of the list
     std::span<const DeviceAnswers> answers;
     std::span<const int> pins;        // by node, kNotPinned or an index among the answers
     int64_t host_capacity_bytes = 0;  // for the values of all requests; 0: not limited
@@ -46,20 +34,17 @@ struct PlacedByCost {
     const KnownPlacement* known = nullptr;
 };
 
-// Error: kOutOfMemory where some memory is too small for whatever is tried.
+// The listed placement with devices, parts (all convex), forecast, order and streams. Error:
+// kOutOfMemory where some memory is too small for whatever is tried.
 // Host devices share the host's workers, which divide every operator among themselves: they are one
 // lane, on which a node runs where it is fastest. Every other device is one lane, as its parts go
 // to one of its queues. Graph inputs come from the host's memory and outputs go back there; what is
 // known at planning is nobody's task.
-Result<CostPlacement> place_by_cost(const PlacedByCost& question,
-                                    const AssumedDevices& assumed,
-                                    const GraphWork& work);
+Result<Placement> place_by_cost(const PlacedByCost& question, const GraphWork& work);
 
 // The parts of the listed placement, with constants streamed where the memory of a device is too
 // small for them; nothing where none is, or where that is not enough.
-Result<std::optional<CostPlacement>> stream_as_listed(const PlacedByCost& question,
-                                                      const AssumedDevices& assumed,
-                                                      const GraphWork& work,
-                                                      std::span<const Cluster> clusters);
+Result<std::optional<Placement>> stream_as_listed(const PlacedByCost& question,
+                                                  const GraphWork& work);
 
 }  // namespace leat

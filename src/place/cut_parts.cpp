@@ -11,7 +11,7 @@
 namespace leat {
 namespace {
 
-// As CutPlacement::hosts says. Values of both graphs are the same.
+// As PlacedGraph::hosts says. Values of both graphs are the same.
 std::vector<const Backend*> hosts_of(const GraphData& whole,
                                      const GraphData& cut,
                                      std::span<const int> device_of_node,
@@ -30,16 +30,17 @@ std::vector<const Backend*> hosts_of(const GraphData& whole,
 }
 
 // saved: of the first parts; the others are compiled, and their constants packed.
-Result<CutPlacement> make_parts(const GraphData& graph,
-                                std::span<const ListedDevice> devices,
-                                std::span<const Cluster> clusters,
-                                const DecidedParts& decided,
-                                const SavedParts& saved,
-                                PluginConstants& constants) {
+Result<PlacedGraph> make_parts(const GraphData& graph,
+                               std::span<const ListedDevice> devices,
+                               Placement placement,
+                               const SavedParts& saved,
+                               PluginConstants& constants) {
+    const std::vector<Cluster> clusters =
+        clusters_of(placement.part_of_node, placement.device_of_node);
     CutGraph cut =
-        cut_clusters(graph, clusters, decided.device_of_node,
-                     decided.streams.values_of_parts(decided.part_of_node, clusters.size()));
-    CutPlacement placed;
+        cut_clusters(graph, clusters, placement.device_of_node,
+                     placement.streams.values_of_parts(placement.part_of_node, clusters.size()));
+    PlacedGraph placed;
     placed.parts.reserve(clusters.size());
     const auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < clusters.size(); ++i) {
@@ -58,51 +59,50 @@ Result<CutPlacement> make_parts(const GraphData& graph,
                                    constants, executable, packed));
         placed.parts.push_back(std::move(part));
     }
-    placed.compile_time_ns = nanoseconds_since(start);
-    placed.hosts = hosts_of(graph, cut.graph, decided.device_of_node, devices);
-    placed.graph = std::make_unique<GraphData>(std::move(cut.graph));
+    placed.part_compile_time_ns = nanoseconds_since(start);
+    placed.hosts = hosts_of(graph, cut.graph, placement.device_of_node, devices);
+    placed.cut = std::make_shared<const GraphData>(std::move(cut.graph));
+    placed.placement = std::move(placement);
     return placed;
 }
 
-// A list of nodes for each part; kParse: a node is on a device's part and not on the device.
-Result<std::vector<Cluster>> clusters_of(const GraphData& graph,
-                                         std::span<const ListedDevice> devices,
-                                         const DecidedParts& decided,
-                                         size_t part_count) {
-    std::vector<Cluster> clusters(part_count, Cluster{-1, {}});
+// Each part has nodes, of one device, and each node of a device is in a part.
+Status check_parts(const GraphData& graph,
+                   std::span<const ListedDevice> devices,
+                   const Placement& placement,
+                   size_t part_count) {
+    std::vector<int> device_of_part(part_count, -1);
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        const int device = decided.device_of_node[n];
-        const int part = decided.part_of_node[n];
+        const int device = placement.device_of_node[n];
+        const int part = placement.part_of_node[n];
         const bool is_on_host = device < 0 || devices[size_t(device)].host != nullptr;
         if (is_on_host && part == -1) {
             continue;
         }
         const bool is_part = part >= 0 && size_t(part) < part_count;
         if (is_on_host || !is_part ||
-            (clusters[size_t(part)].device >= 0 && clusters[size_t(part)].device != device)) {
+            (device_of_part[size_t(part)] >= 0 && device_of_part[size_t(part)] != device)) {
             return parse_error("{} is in part {} of another device", graph.nodes[n].label(), part);
         }
-        clusters[size_t(part)].device = device;
-        clusters[size_t(part)].nodes.push_back({int32_t(n)});
+        device_of_part[size_t(part)] = device;
     }
-    if (std::any_of(clusters.begin(), clusters.end(),
-                    [](const Cluster& cluster) { return cluster.nodes.empty(); })) {
+    if (std::count(device_of_part.begin(), device_of_part.end(), -1) != 0) {
         return parse_error("one of {} parts is empty", part_count);
     }
-    return clusters;
+    return {};
 }
 
 // No path leaves a part and comes back, also where parts have an order. Parts are numbered first,
 // then all nodes.
-bool are_convex(const GraphData& graph, const DecidedParts& decided, size_t part_count) {
-    const std::span<const int> part_of_node = decided.part_of_node;
+bool are_convex(const GraphData& graph, const Placement& placement, size_t part_count) {
+    const std::span<const int> part_of_node = placement.part_of_node;
     const auto unit_of = [&](int32_t node) {
         const int part = part_of_node[size_t(node)];
         return part >= 0 ? size_t(part) : part_count + size_t(node);
     };
     std::vector<std::vector<size_t>> followers(part_count + graph.nodes.size());
     std::vector<int64_t> waits(followers.size());
-    for (const auto& [before, after] : decided.streams.node_orders) {
+    for (const auto& [before, after] : placement.streams.node_orders) {
         if (unit_of(before) != unit_of(after)) {
             followers[unit_of(before)].push_back(unit_of(after));
             ++waits[unit_of(after)];
@@ -136,22 +136,21 @@ bool are_convex(const GraphData& graph, const DecidedParts& decided, size_t part
 
 }  // namespace
 
-Result<CutPlacement> cut_parts(const GraphData& graph,
-                               std::span<const ListedDevice> devices,
-                               std::span<const Cluster> clusters,
-                               const DecidedParts& decided,
-                               PluginConstants& constants) {
-    return make_parts(graph, devices, clusters, decided, {}, constants);
+Result<PlacedGraph> cut_parts(const GraphData& graph,
+                              std::span<const ListedDevice> devices,
+                              Placement placement,
+                              PluginConstants& constants) {
+    return make_parts(graph, devices, std::move(placement), {}, constants);
 }
 
-Result<CutPlacement> restore_parts(const GraphData& graph,
-                                   std::span<const ListedDevice> devices,
-                                   const DecidedParts& decided,
-                                   const SavedParts& saved,
-                                   const MappedWeights::Hashes& hashes) {
-    LEAT_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters,
-                          clusters_of(graph, devices, decided, saved.executables.size()));
-    if (!are_convex(graph, decided, clusters.size())) {
+Result<PlacedGraph> restore_parts(const GraphData& graph,
+                                  std::span<const ListedDevice> devices,
+                                  Placement placement,
+                                  const SavedParts& saved,
+                                  const MappedWeights::Hashes& hashes) {
+    const size_t part_count = saved.executables.size();
+    LEAT_RETURN_IF_ERROR(check_parts(graph, devices, placement, part_count));
+    if (!are_convex(graph, placement, part_count)) {
         return parse_error("its parts wait for each other");
     }
     for (const ListedDevice& device : devices) {
@@ -160,7 +159,7 @@ Result<CutPlacement> restore_parts(const GraphData& graph,
         }
     }
     PluginConstants constants(&hashes);
-    return make_parts(graph, devices, clusters, decided, saved, constants);
+    return make_parts(graph, devices, std::move(placement), saved, constants);
 }
 
 }  // namespace leat

@@ -14,156 +14,110 @@
 namespace leat {
 namespace {
 
-// Without parts.
-Placement record_of(const GraphData& graph,
-                    const NodePlacement& placement,
-                    std::span<const DeviceAnswers> answers,
-                    std::span<const int> pins,
-                    AssumedDevices assumed) {
-    Placement record;
-    record.assumed = std::move(assumed);
-    record.device_of_node = placement.device_of_node;
-    record.part_of_node.assign(graph.nodes.size(), -1);
-    record.is_pinned.reserve(graph.nodes.size());
-    record.refusals.resize(graph.nodes.size());
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        record.is_pinned.push_back(pins[n] != kNotPinned);
-        const int own = placement.device_of_node[n];
-        for (int d = 0; d < own; ++d) {
-            const std::string& refusal = answers[size_t(d)].nodes[n].refusal;
-            if (!refusal.empty()) {
-                record.refusals[n].push_back({answers[size_t(d)].device, refusal});
-            }
-        }
-    }
-    return record;
-}
-
-// For each node the devices besides its own: those that take it, and why the others do not.
-void add_alternatives(std::span<const DeviceAnswers> answers,
-                      std::span<const int> pins,
-                      ChosenPlacement& chosen,
-                      Placement& record) {
-    record.order = std::move(chosen.order);
-    record.listed_device_of_node = std::move(chosen.listed_device_of_node);
-    record.other_devices.resize(pins.size());
+// Which nodes are pinned, and what devices besides its own say of each: by cost all, else those
+// before it in the list.
+void add_answers(std::span<const DeviceAnswers> answers,
+                 std::span<const int> pins,
+                 Placement& placement) {
+    const bool is_by_cost = placement.forecast.is_by_cost;
+    placement.is_pinned.reserve(pins.size());
+    placement.refusals.resize(pins.size());
+    placement.other_devices.resize(is_by_cost ? pins.size() : 0);
     for (size_t n = 0; n < pins.size(); ++n) {
-        record.refusals[n].clear();
-        for (size_t d = 0; record.device_of_node[n] >= 0 && d < answers.size(); ++d) {
-            if (int(d) == record.device_of_node[n]) {
+        placement.is_pinned.push_back(pins[n] != kNotPinned);
+        const int own = placement.device_of_node[n];
+        const int end = own >= 0 && is_by_cost ? int(answers.size()) : own;
+        for (int d = 0; d < end; ++d) {
+            const DeviceAnswers& device = answers[size_t(d)];
+            if (d == own) {
                 continue;
             }
-            const std::string& refusal = answers[d].nodes[n].refusal;
-            if (!refusal.empty()) {
-                record.refusals[n].push_back({answers[d].device, refusal});
-            } else if (pins[n] == kNotPinned) {
-                record.other_devices[n].push_back(int(d));
+            if (!device.nodes[n].refusal.empty()) {
+                placement.refusals[n].push_back({device.device, device.nodes[n].refusal});
+            } else if (is_by_cost && pins[n] == kNotPinned) {
+                placement.other_devices[n].push_back(d);
             }
         }
     }
 }
 
-// In place of the graph that has its operators whole.
-void take_divided(DividedGraph& divided, PlacedGraph& placed, PlacedList& list, AskedGraph& asked) {
-    placed.divided = std::move(divided.graph);
-    placed.has_host_steps = true;
-    list = std::move(divided.list);
-    asked = std::move(divided.asked);
-}
-
-// Compiles the parts, and leaves a graph with a node for each.
-Status place_parts(const GraphData& graph,
-                   std::span<const ListedDevice> devices,
-                   ChosenPlacement& chosen,
-                   PluginConstants& constants,
-                   PlacedGraph& placed) {
-    Placement& record = placed.record;
-    record.part_of_node = cluster_of_nodes(chosen.clusters, graph.nodes.size());
-    record.streams = std::move(chosen.streams);
-    placed.deciding_inputs = std::move(chosen.placement.deciding_inputs);
-    LEAT_ASSIGN_OR_RETURN(
-        CutPlacement cut,
-        cut_parts(graph, devices, chosen.clusters,
-                  {record.device_of_node, record.part_of_node, record.streams}, constants));
-    placed.parts = std::move(cut.parts);
-    placed.part_compile_time_ns = cut.compile_time_ns;
-    placed.hosts = std::move(cut.hosts);
-    placed.cut = std::move(cut.graph);
-    return {};
+// What follows from shapes needs no device, and counts as the first one's.
+std::map<std::string, int> nodes_per_device(std::span<const DeviceAnswers> answers,
+                                            std::span<const int> device_of_node) {
+    std::map<std::string, int> counts;
+    for (const int device : device_of_node) {
+        ++counts[answers[size_t(std::max(device, 0))].device];
+    }
+    return counts;
 }
 
 }  // namespace
 
-Result<PlacedGraph> place_on_host(const GraphData& graph,
-                                  const ListedDevice& device,
-                                  const NodeHistory& history,
-                                  int threads) {
-    PlacedGraph placed;
-    placed.host = device.host;
+Result<DevicePlacement> place_on_host(const GraphData& graph,
+                                      const ListedDevice& device,
+                                      const NodeHistory& history,
+                                      int threads) {
     std::vector<DeviceAnswers> answers = {ask_host(graph, device)};
     LEAT_RETURN_IF_ERROR(check_capabilities(graph, answers[0]));
     const std::span<const ListedDevice> devices(&device, 1);
     const std::vector<int> pins = pinned_devices(graph, devices, history);
-    const NodePlacement placement = place_nodes(graph, answers, pins);
-    placed.deciding_inputs = shape_deciding_inputs(graph);
+    DevicePlacement placed;
+    placed.graph.host = device.host;
     placed.nodes_per_device[device.label] = graph.node_count();
-    placed.record = record_of(graph, placement, answers, pins, assume_devices(devices, threads));
+    Placement& placement = placed.graph.placement;
+    placement.assumed = assume_devices(devices, threads);
+    placement.device_of_node = place_nodes(graph, answers, pins).device_of_node;
+    placement.part_of_node.assign(graph.nodes.size(), -1);
+    placement.deciding_inputs = shape_deciding_inputs(graph);
+    add_answers(answers, pins, placement);
     return placed;
 }
 
-Result<PlacedGraph> place_on_devices(const GraphData& graph,
-                                     std::vector<ListedDevice> devices,
-                                     const NodeHistory& history,
-                                     const CompileOptions& options,
-                                     int threads) {
-    PlacedGraph placed;
-    PlacedList list{std::move(devices), -1};
-    const auto host =
-        std::find_if(list.devices.begin(), list.devices.end(),
-                     [](const ListedDevice& device) { return device.host != nullptr; });
-    placed.has_host_steps =
-        host != list.devices.end() || options.fallback != Fallback::kForbid ||
+Result<DevicePlacement> place_on_devices(const GraphData& graph,
+                                         std::vector<ListedDevice> devices,
+                                         const NodeHistory& history,
+                                         const CompileOptions& options,
+                                         int threads) {
+    const auto listed = std::find_if(devices.begin(), devices.end(),
+                                     [](const ListedDevice& own) { return own.host != nullptr; });
+    const Backend* host = listed == devices.end() ? nullptr : listed->host;
+    const bool has_host_steps =
+        host != nullptr || options.fallback != Fallback::kForbid ||
         std::any_of(graph.nodes.begin(), graph.nodes.end(),
                     [&graph](const NodeData& node) { return has_strings(graph, node); });
-    if (host == list.devices.end()) {
-        LEAT_ASSIGN_OR_RETURN(placed.host, find_backend("cpu"));
-        if (placed.has_host_steps) {
-            list = with_host(std::move(list), *placed.host);
-        }
-    } else {
-        placed.host = host->host;
+    if (host == nullptr) {
+        LEAT_ASSIGN_OR_RETURN(host, find_backend("cpu"));
+    }
+    PlacedList list{std::move(devices), -1};
+    if (has_host_steps) {
+        list = with_host(std::move(list), *host);
     }
     PluginConstants constants;
     const PlacementTerms terms{history, options, threads, constants};
-    LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask_about(graph, list.devices, terms));
-    LEAT_ASSIGN_OR_RETURN(
-        std::optional<DividedGraph> annotated,
-        divide_as_annotated(asked, list, *placed.host, terms, placed.annotation_notes));
+    DevicePlacement placed;
+    LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask_about(graph, std::move(list), terms));
+    LEAT_ASSIGN_OR_RETURN(std::optional<AskedGraph> annotated,
+                          divide_as_annotated(asked, *host, terms, placed.annotation_notes));
     if (annotated) {
-        take_divided(*annotated, placed, list, asked);
+        asked = *std::move(annotated);
     }
-    LEAT_ASSIGN_OR_RETURN(ChosenPlacement chosen,
-                          choose_placement(options, list.fallback_device, asked, placed));
-    if (annotated) {
-        chosen.forecast.divided = std::move(annotated->operators);
-    } else if (chosen.forecast.is_by_cost && options.divide_operators != DivideOperators::kNever &&
-               asked.stages.empty()) {
-        std::optional<DividedPlacement> placement =
-            divide_operators(asked, chosen, list, *placed.host, terms);
-        if (placement) {
-            take_divided(placement->divided, placed, list, asked);
-            placed.fallbacks = std::move(placement->placed.fallbacks);
-            placed.nodes_per_device = std::move(placement->placed.nodes_per_device);
-            chosen = std::move(placement->chosen);
+    LEAT_ASSIGN_OR_RETURN(Placement placement, choose_placement(options, asked));
+    if (asked.divided == nullptr && placement.forecast.is_by_cost &&
+        options.divide_operators != DivideOperators::kNever && asked.stages.empty()) {
+        if (auto divided = divide_operators(asked, placement, *host, terms)) {
+            asked = std::move(divided->asked);
+            placement = std::move(divided->placement);
         }
     }
-    placed.record = record_of(*asked.graph, chosen.placement, asked.answers, asked.pins,
-                              std::move(asked.assumed));
-    if (chosen.forecast.is_by_cost) {
-        add_alternatives(asked.answers, asked.pins, chosen, placed.record);
-    }
-    placed.record.forecast = std::move(chosen.forecast);
-    LEAT_RETURN_IF_ERROR(place_parts(*asked.graph, list.devices, chosen, constants, placed));
+    placement.has_host_steps = has_host_steps || asked.divided != nullptr;
+    add_answers(asked.answers, asked.pins, placement);
+    placed.fallbacks =
+        fallbacks_of(*asked.graph, placement.device_of_node, asked.answers, asked.pins);
+    placed.nodes_per_device = nodes_per_device(asked.answers, placement.device_of_node);
+    LEAT_ASSIGN_OR_RETURN(
+        placed.graph, cut_parts(*asked.graph, asked.list.devices, std::move(placement), constants));
+    placed.graph.host = host;
+    placed.divided = std::move(asked.divided);
     return placed;
 }
 

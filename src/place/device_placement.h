@@ -1,7 +1,6 @@
 // From a graph and a list of devices to parts that run on them.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,25 +9,18 @@
 #include "graph/graph_data.h"
 #include "machine/device_list.h"
 #include "passes/node_history.h"
-#include "plan/placement.h"
+#include "plan/placed_graph.h"
 
 namespace leat {
 
-struct PlacedGraph {
-    const Backend* host = nullptr;  // the first of the list, or the CPU
-    // By node of `cut`: the host backend that runs it; null: a part does. Empty: `host` has all.
-    std::vector<const Backend*> hosts;
-    bool has_host_steps = true;      // false: nothing may run on it
-    std::unique_ptr<GraphData> cut;  // with a node for each part; null: there are none
-    std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
-    int64_t part_compile_time_ns = 0;
-    std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
+// What placing gives besides is for the report.
+struct DevicePlacement {
+    PlacedGraph graph;
     std::map<std::string, int> nodes_per_device;
     std::vector<std::string> fallbacks;  // "node 'x' (Op) runs on cpu: REASON"
     // In place of the graph that was given, which has its operators undivided; null: that one.
     std::unique_ptr<GraphData> divided;
     std::vector<std::string> annotation_notes;  // as CompileReport has them
-    Placement record;
 };
 
 // Asks the devices, cuts what they take out of a copy of the graph, and compiles it. Nodes with
@@ -38,17 +30,17 @@ struct PlacedGraph {
 // layouts. kPlacement lists every node that the device to which it is pinned does not take;
 // kUnsupported every one that no device takes, or, where `fallback` forbids others, that the first
 // one does not take; both with the reasons.
-Result<PlacedGraph> place_on_devices(const GraphData& graph,
-                                     std::vector<ListedDevice> devices,
-                                     const NodeHistory& history,
-                                     const CompileOptions& options,
-                                     int threads);
+Result<DevicePlacement> place_on_devices(const GraphData& graph,
+                                         std::vector<ListedDevice> devices,
+                                         const NodeHistory& history,
+                                         const CompileOptions& options,
+                                         int threads);
 
 // The same where the host `device` runs the graph as it is. kUnsupported lists what it does not
 // take.
-Result<PlacedGraph> place_on_host(const GraphData& graph,
-                                  const ListedDevice& device,
-                                  const NodeHistory& history,
-                                  int threads);
+Result<DevicePlacement> place_on_host(const GraphData& graph,
+                                      const ListedDevice& device,
+                                      const NodeHistory& history,
+                                      int threads);
 
 }  // namespace leat

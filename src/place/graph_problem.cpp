@@ -12,10 +12,12 @@ constexpr int32_t kStart = 0;  // the task that has the graph's inputs; the last
 
 class ProblemBuilder {
   public:
-    ProblemBuilder(const PlacedByCost& question,
-                   const AssumedDevices& assumed,
-                   const GraphWork& work)
-        : made_{question, assumed, work, node_costs(work, assumed.devices), {}, {}, {}, {}, {}} {}
+    ProblemBuilder(const PlacedByCost& question, const GraphWork& work)
+        : made_{question, question.listed.assumed,
+                work,     node_costs(work, question.listed.assumed.devices),
+                {},       {},
+                {},       {},
+                {}} {}
 
     GraphProblem build() {
         add_units();
@@ -262,10 +264,8 @@ int GraphProblem::device_on(size_t node, int32_t unit) const {
     return fastest;
 }
 
-GraphProblem make_problem(const PlacedByCost& question,
-                          const AssumedDevices& assumed,
-                          const GraphWork& work) {
-    return ProblemBuilder(question, assumed, work).build();
+GraphProblem make_problem(const PlacedByCost& question, const GraphWork& work) {
+    return ProblemBuilder(question, work).build();
 }
 
 }  // namespace leat

@@ -16,7 +16,7 @@ struct GraphProblem {
 
     // Borrowed.
     const PlacedByCost& question;
-    const AssumedDevices& assumed;
+    const AssumedDevices& assumed;  // of question.listed
     const GraphWork& work;
 
     NodeCosts costs;
@@ -33,8 +33,6 @@ struct GraphProblem {
     int device_on(size_t node, int32_t unit) const;
 };
 
-GraphProblem make_problem(const PlacedByCost& question,
-                          const AssumedDevices& assumed,
-                          const GraphWork& work);
+GraphProblem make_problem(const PlacedByCost& question, const GraphWork& work);
 
 }  // namespace leat

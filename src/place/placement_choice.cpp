@@ -24,79 +24,71 @@ int64_t host_room_bytes(const GraphData& graph, const CompileOptions& options) {
 }
 
 // A device that is not in the list only runs what those of the list refuse, and, as the host, cuts
-// and joins what is divided. -1: there is none.
-void keep_for_fallback(const NodePlacement& listed, int device, AskedGraph& asked) {
-    for (size_t n = 0; device >= 0 && n < listed.device_of_node.size(); ++n) {
+// and joins what is divided.
+void keep_for_fallback(std::span<const int> listed_device_of_node, AskedGraph& asked) {
+    const int device = asked.list.fallback_device;
+    for (size_t n = 0; device >= 0 && n < listed_device_of_node.size(); ++n) {
         const bool is_cut =
             !asked.pieces.empty() && (asked.pieces[n].role == SplitPiece::Role::kSlice ||
                                       asked.pieces[n].role == SplitPiece::Role::kConcat);
         std::string& refusal = asked.answers[size_t(device)].nodes[n].refusal;
-        if (listed.device_of_node[n] != device && refusal.empty() && !is_cut) {
+        if (listed_device_of_node[n] != device && refusal.empty() && !is_cut) {
             refusal = "it is not in the list, and only runs what the others refuse";
         }
     }
 }
 
-Status place_where_forecast_is_shortest(const CompileOptions& options,
-                                        int fallback_device,
-                                        AskedGraph& asked,
-                                        ChosenPlacement& chosen) {
+Result<Placement> place_where_forecast_is_shortest(const CompileOptions& options,
+                                                   const Placement& listed,
+                                                   AskedGraph& asked) {
     const GraphData& graph = *asked.graph;
-    PlacedGraph unplaced;
     LEAT_RETURN_IF_ERROR(
-        judge(graph, chosen.placement, asked.answers, asked.pins, options.fallback, unplaced));
-    keep_for_fallback(chosen.placement, fallback_device, asked);
-    const AssumedShapes shapes = assume_shapes(graph, options);
-    chosen.work = work_of_graph(graph, shapes.facts);
-    const bool has_assumed_extents = shapes.has_assumed_extents || chosen.work.has_open_extents;
-    if (!has_assumed_extents) {
-        LEAT_RETURN_IF_ERROR(check_costs(graph, chosen.work));
+        judge(graph, listed.device_of_node, asked.answers, asked.pins, options.fallback));
+    keep_for_fallback(listed.device_of_node, asked);
+    if (!asked.work.has_open_extents) {
+        LEAT_RETURN_IF_ERROR(check_costs(graph, asked.work));
     }
     LEAT_ASSIGN_OR_RETURN(
-        CostPlacement found,
-        place_by_cost(
-            {graph, chosen.placement, asked.answers, asked.places, host_room_bytes(graph, options),
-             options.requests_in_flight, requests_at_a_time(options), &asked.known},
-            asked.assumed, chosen.work));
-    chosen.placement.device_of_node = std::move(found.device_of_node);
-    chosen.streams = std::move(found.streams);
-    chosen.clusters = split_by_stage(found.clusters, asked.stages);
-    chosen.forecast = std::move(found.forecast);
-    // Of parts as they were found.
-    if (chosen.clusters.size() == found.clusters.size()) {
-        chosen.order = std::move(found.order);
+        Placement placement,
+        place_by_cost({graph, listed, asked.answers, asked.places, host_room_bytes(graph, options),
+                       options.requests_in_flight, requests_at_a_time(options), &asked.known},
+                      asked.work));
+    placement.listed_device_of_node = listed.device_of_node;
+    placement.forecast.has_assumed_extents = asked.work.has_open_extents;
+    std::vector<int> part_of_node = split_by_stage(placement.part_of_node, asked.stages);
+    if (part_of_node != placement.part_of_node) {
+        placement.part_of_node = std::move(part_of_node);
+        placement.order = {};  // it is that of the parts as they were found
     }
-    chosen.forecast.has_assumed_extents = has_assumed_extents;
-    return {};
+    return placement;
 }
 
 // Nodes stay where they are.
-Status stream_where_short(const AskedGraph& asked,
-                          const CompileOptions& options,
-                          ChosenPlacement& chosen) {
+Status stream_where_short(const CompileOptions& options,
+                          const AskedGraph& asked,
+                          Placement& placement) {
     if (!has_streamable_inputs(asked.answers)) {
         return {};
     }
     const GraphData& graph = *asked.graph;
     const GraphWork work = work_of_graph(graph, assume_shapes(graph, options).facts);
     LEAT_ASSIGN_OR_RETURN(
-        std::optional<CostPlacement> streamed,
-        stream_as_listed({graph, chosen.placement, asked.answers, asked.places, 0,
+        std::optional<Placement> streamed,
+        stream_as_listed({graph, placement, asked.answers, asked.places, 0,
                           options.requests_in_flight, requests_at_a_time(options)},
-                         asked.assumed, work, chosen.clusters));
+                         work));
     if (streamed) {
-        chosen.clusters = split_by_stage(streamed->clusters, asked.stages);
-        chosen.streams = std::move(streamed->streams);
+        placement.part_of_node = split_by_stage(streamed->part_of_node, asked.stages);
+        placement.streams = std::move(streamed->streams);
     }
     return {};
 }
 
 }  // namespace
 
-Result<AskedGraph> ask_about(const GraphData& graph,
-                             std::span<const ListedDevice> devices,
-                             const PlacementTerms& terms) {
-    AskedGraph asked{&graph, {}, {}, {}, {}, {}, {}};
+Result<AskedGraph> ask_about(const GraphData& graph, PlacedList list, const PlacementTerms& terms) {
+    AskedGraph asked{&graph, std::move(list), {}, {}, {}, {}, {}, {}};
+    const std::span<const ListedDevice> devices = asked.list.devices;
     LEAT_ASSIGN_OR_RETURN(asked.answers, ask_all(graph, devices, terms.constants));
     LEAT_RETURN_IF_ERROR(find_streamable_inputs(graph, devices, terms.constants, asked.answers));
     asked.pins = pinned_devices(graph, devices, terms.history);
@@ -104,31 +96,37 @@ Result<AskedGraph> ask_about(const GraphData& graph,
     asked.stages = pipeline_stages(graph, terms.history);
     asked.assumed = assume_devices(devices, terms.threads);
     take_reported_costs(graph, asked.answers, asked.assumed);
+    if (terms.options.placement_policy == PlacementPolicy::kCost) {
+        const AssumedShapes shapes = assume_shapes(graph, terms.options);
+        asked.work = work_of_graph(graph, shapes.facts);
+        asked.work.has_open_extents = asked.work.has_open_extents || shapes.has_assumed_extents;
+    }
     return asked;
 }
 
-Result<ChosenPlacement> choose_placement(const CompileOptions& options,
-                                         int fallback_device,
-                                         AskedGraph& asked,
-                                         PlacedGraph& placed) {
+Result<Placement> choose_placement(const CompileOptions& options, AskedGraph& asked) {
     const GraphData& graph = *asked.graph;
-    ChosenPlacement chosen;
     const bool is_by_cost = options.placement_policy == PlacementPolicy::kCost;
-    chosen.placement = is_by_cost ? place_nodes_asking_all(graph, asked.answers, asked.places)
-                                  : place_nodes(graph, asked.answers, asked.places);
-    chosen.listed_device_of_node = chosen.placement.device_of_node;
+    NodePlacement nodes = is_by_cost ? place_nodes_asking_all(graph, asked.answers, asked.places)
+                                     : place_nodes(graph, asked.answers, asked.places);
+    Placement placement;
+    placement.assumed = asked.assumed;
+    placement.device_of_node = std::move(nodes.device_of_node);
+    placement.deciding_inputs = std::move(nodes.deciding_inputs);
     if (is_by_cost) {
-        LEAT_RETURN_IF_ERROR(
-            place_where_forecast_is_shortest(options, fallback_device, asked, chosen));
+        LEAT_ASSIGN_OR_RETURN(placement,
+                              place_where_forecast_is_shortest(options, placement, asked));
     }
     LEAT_RETURN_IF_ERROR(
-        judge(graph, chosen.placement, asked.answers, asked.pins, options.fallback, placed));
+        judge(graph, placement.device_of_node, asked.answers, asked.pins, options.fallback));
     if (!is_by_cost) {
-        chosen.clusters =
-            find_clusters(graph, chosen.placement.device_of_node, asked.answers, asked.stages);
-        LEAT_RETURN_IF_ERROR(stream_where_short(asked, options, chosen));
+        placement.part_of_node = cluster_of_nodes(
+            find_clusters(graph, placement.device_of_node, asked.answers, asked.stages),
+            graph.nodes.size());
+        LEAT_RETURN_IF_ERROR(stream_where_short(options, asked, placement));
     }
-    return chosen;
+    placement.forecast.divided = asked.operators;
+    return placement;
 }
 
 }  // namespace leat

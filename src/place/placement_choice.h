@@ -2,6 +2,7 @@
 // options name: what devices say of the nodes, and what follows from it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "backends/plugin/plugin_constants.h"
@@ -12,9 +13,7 @@
 #include "partition/split/operator_split.h"
 #include "passes/node_history.h"
 #include "place/cost_placement.h"
-#include "place/device_placement.h"
-#include "plan/constant_streams.h"
-#include "plan/forecast_order.h"
+#include "plan/placement.h"
 
 namespace leat {
 
@@ -35,35 +34,25 @@ struct PlacedList {
 // A graph that is to be placed, with what devices say about it.
 struct AskedGraph {
     const GraphData* graph = nullptr;
+    PlacedList list;
     std::vector<DeviceAnswers> answers;
     std::vector<int> pins;    // by node, of the program
     std::vector<int> places;  // the same, and the devices of shards
     std::vector<int> stages;
     AssumedDevices assumed;
-    std::vector<SplitPiece> pieces;  // by node; empty: the graph is not divided
-    KnownPlacement known = {};       // before it was divided
-};
-
-struct ChosenPlacement {
-    NodePlacement placement;
-    std::vector<Cluster> clusters;
-    std::vector<int> listed_device_of_node;
-    PlacementForecast forecast;
-    ForecastOrder order;
-    GraphWork work;  // by cost only
-    ConstantStreams streams;
+    GraphWork work;  // by cost only; open extents are those that options leave open, too
+    // Of a graph with divided operators.
+    std::unique_ptr<GraphData> divided = nullptr;  // that is `graph`
+    std::vector<DividedOperator> operators = {};
+    std::vector<SplitPiece> pieces = {};  // by node
+    KnownPlacement known = {};            // before it was divided
 };
 
 // Asks the devices. The graph outlives what is returned.
-Result<AskedGraph> ask_about(const GraphData& graph,
-                             std::span<const ListedDevice> devices,
-                             const PlacementTerms& terms);
+Result<AskedGraph> ask_about(const GraphData& graph, PlacedList list, const PlacementTerms& terms);
 
-// By the rule that the options name; an error where some node may not be where it has to be. Fills
-// what `placed` says of fallbacks and of nodes per device.
-Result<ChosenPlacement> choose_placement(const CompileOptions& options,
-                                         int fallback_device,
-                                         AskedGraph& asked,
-                                         PlacedGraph& placed);
+// All of a placement but what devices say of nodes elsewhere: by the rule that the options name.
+// An error where some node may not be where it has to be.
+Result<Placement> choose_placement(const CompileOptions& options, AskedGraph& asked);
 
 }  // namespace leat

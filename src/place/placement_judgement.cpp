@@ -24,13 +24,13 @@ std::string reasons_for(std::span<const DeviceAnswers> answers, size_t node) {
 
 // Nodes that cannot run where they are pinned.
 Status judge_pins(const GraphData& graph,
-                  const NodePlacement& placement,
+                  std::span<const int> device_of_node,
                   std::span<const DeviceAnswers> answers,
                   std::span<const int> pins) {
     std::vector<std::string> refused;
     std::vector<std::string> others;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        if (pins[n] == kNotPinned || placement.device_of_node[n] != kNowhere) {
+        if (pins[n] == kNotPinned || device_of_node[n] != kNowhere) {
             continue;
         }
         const DeviceAnswers& pinned = answers[size_t(pins[n])];
@@ -63,6 +63,15 @@ Status refused_error(const GraphData& graph,
         .with_found(fmt::format("{}", fmt::join(refused, "; ")));
 }
 
+// To another device than the first one of the list, which refuses it.
+bool falls_back(std::span<const int> device_of_node,
+                std::span<const DeviceAnswers> answers,
+                std::span<const int> pins,
+                size_t node) {
+    return device_of_node[node] > 0 && pins[node] == kNotPinned &&
+           !answers[0].nodes[node].refusal.empty();
+}
+
 }  // namespace
 
 std::vector<int> pinned_devices(const GraphData& graph,
@@ -89,29 +98,20 @@ bool has_strings(const GraphData& graph, const NodeData& node) {
 }
 
 Status judge(const GraphData& graph,
-             const NodePlacement& placement,
+             std::span<const int> device_of_node,
              std::span<const DeviceAnswers> answers,
              std::span<const int> pins,
-             Fallback fallback,
-             PlacedGraph& placed) {
-    LEAT_RETURN_IF_ERROR(judge_pins(graph, placement, answers, pins));
+             Fallback fallback) {
+    LEAT_RETURN_IF_ERROR(judge_pins(graph, device_of_node, answers, pins));
     std::vector<std::string> refused;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
-        const int device = placement.device_of_node[n];
-        const bool falls_back =
-            device > 0 && pins[n] == kNotPinned && !answers[0].nodes[n].refusal.empty();
-        const bool is_forbidden =
-            falls_back && fallback == Fallback::kForbid && !has_strings(graph, graph.nodes[n]);
-        if (device == kNowhere || is_forbidden) {
+        const bool is_forbidden = fallback == Fallback::kForbid &&
+                                  falls_back(device_of_node, answers, pins, n) &&
+                                  !has_strings(graph, graph.nodes[n]);
+        if (device_of_node[n] == kNowhere || is_forbidden) {
             refused.push_back(
                 fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));
-        } else if (falls_back) {
-            placed.fallbacks.push_back(fmt::format("{} runs on {}: {}", graph.nodes[n].label(),
-                                                   answers[size_t(device)].device,
-                                                   reasons_for(answers, n)));
         }
-        // What follows from shapes needs no device, and counts as the first one's.
-        ++placed.nodes_per_device[answers[size_t(std::max(device, 0))].device];
     }
     if (refused.empty()) {
         return {};
@@ -120,6 +120,21 @@ Status judge(const GraphData& graph,
         .with_hint(fallback == Fallback::kForbid && answers.size() > 1
                        ? "Fallback::kWarn lets the other devices run them"
                        : "");
+}
+
+std::vector<std::string> fallbacks_of(const GraphData& graph,
+                                      std::span<const int> device_of_node,
+                                      std::span<const DeviceAnswers> answers,
+                                      std::span<const int> pins) {
+    std::vector<std::string> fallbacks;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        if (falls_back(device_of_node, answers, pins, n)) {
+            fallbacks.push_back(fmt::format("{} runs on {}: {}", graph.nodes[n].label(),
+                                            answers[size_t(device_of_node[n])].device,
+                                            reasons_for(answers, n)));
+        }
+    }
+    return fallbacks;
 }
 
 Status check_capabilities(const GraphData& graph, const DeviceAnswers& host) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/graph_data.h"
 #include "leat/runtime.h"
 #include "machine/device_list.h"
 #include "partition/partition.h"
-#include "place/device_placement.h"
+#include "passes/node_history.h"
 
 namespace leat {
 
@@ -20,14 +21,20 @@ std::vector<int> pinned_devices(const GraphData& graph,
 // Strings lie in no device's memory: a node that reads or writes some runs on the host.
 bool has_strings(const GraphData& graph, const NodeData& node);
 
-// Nodes elsewhere than on the first device, where they are not pinned there: named, or an error
-// that lists those that may not be. Nodes of strings always may.
+// An error lists the nodes that may not run where they are: elsewhere than on the first device, or
+// than where they are pinned. Nodes of strings always may.
 Status judge(const GraphData& graph,
-             const NodePlacement& placement,
+             std::span<const int> device_of_node,
              std::span<const DeviceAnswers> answers,
              std::span<const int> pins,
-             Fallback fallback,
-             PlacedGraph& placed);
+             Fallback fallback);
+
+// Nodes elsewhere than on the first device because it refuses them: "node 'x' (Op) runs on cpu:
+// REASON".
+std::vector<std::string> fallbacks_of(const GraphData& graph,
+                                      std::span<const int> device_of_node,
+                                      std::span<const DeviceAnswers> answers,
+                                      std::span<const int> pins);
 
 // Every node that the backend refuses, in one message.
 Status check_capabilities(const GraphData& graph, const DeviceAnswers& host);

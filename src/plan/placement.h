@@ -24,7 +24,9 @@ struct Placement {
     PlacementForecast forecast;
     ForecastOrder order;
     ConstantStreams streams;
-    std::vector<PlacedNode> gone;  // that are not in the graph any more
+    std::vector<PlacedNode> gone;      // that are not in the graph any more
+    std::vector<int> deciding_inputs;  // inputs whose values are part of a plan's key
+    bool has_host_steps = true;        // false: nothing may run on the host
 };
 
 }  // namespace leat

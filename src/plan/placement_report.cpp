@@ -276,12 +276,11 @@ class Reporter {
 
 }  // namespace
 
-GraphPlacement report_placement(const Placement& placement,
+GraphPlacement report_placement(const PlacedGraph& placed,
                                 const GraphData& graph,
-                                const GraphData& cut,
-                                std::span<const std::shared_ptr<const DevicePart>> parts,
                                 std::span<const std::shared_ptr<const ValueFact>> facts) {
-    return Reporter(placement, graph, facts).run(cut, parts);
+    return Reporter(placed.placement, graph, facts)
+        .run(placed.cut == nullptr ? graph : *placed.cut, placed.parts);
 }
 
 }  // namespace leat

@@ -51,7 +51,7 @@ std::vector<Shape> shapes_of_part(const BatchDivision& division, int64_t rows) {
 // Which inputs to divide; an error says why none.
 Result<std::vector<bool>> inputs_to_divide(const CompiledGraph::Impl& compiled,
                                            BatchDivision& division) {
-    if (!compiled.deciding_inputs.empty()) {
+    if (!compiled.deciding_inputs().empty()) {
         return unsupported("values of inputs decide shapes");
     }
     if (compiled.options.memory_limit_bytes > 0) {

@@ -153,7 +153,7 @@ Result<std::vector<Shape>> CompiledGraph::Impl::complete_shapes(const InputShape
 }
 
 Status CompiledGraph::Impl::check_shapes_decide() const {
-    if (!deciding_inputs.empty()) {
+    if (!deciding_inputs().empty()) {
         return invalid_argument("shapes depend on the values of inputs")
             .with_hint("bind them and call Request::prepare");
     }
@@ -172,8 +172,8 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
         has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
     return {planned_graph(),
             graph,
-            *backend,
-            hosts,
+            *placed.host,
+            placed.hosts,
             PlacedWeights(runtime->weights, weights, others, mapped.get()),
             options.runs_serially ? 1 : threads.executor->worker_count(),
             options.runs_serially,
@@ -182,12 +182,12 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             cost_factors,
             options.is_traced,
             {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
-            parts,
-            has_host_steps,
-            placement.forecast.is_by_cost ? &placement.order : nullptr,
+            placed.parts,
+            placed.placement.has_host_steps,
+            placed.placement.forecast.is_by_cost ? &placed.placement.order : nullptr,
             options.requests_in_flight > 1,
-            placement.streams,
-            placement.part_of_node};
+            placed.placement.streams,
+            placed.placement.part_of_node};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(
@@ -198,7 +198,7 @@ std::vector<ValueFact> CompiledGraph::Impl::input_facts(
         facts[i].type =
             declared.is_tensor() ? TypeInfo::tensor(declared.dtype, shapes[i]) : declared;
     }
-    for (const int input : deciding_inputs) {
+    for (const int input : deciding_inputs()) {
         facts[size_t(input)].value = *values[size_t(input)];
     }
     return facts;
@@ -221,7 +221,7 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
     const WaitLimit& limit) {
     const PlanKey key{runtime->plan_group(group),
                       {shapes.begin(), shapes.end()},
-                      deciding_bytes(deciding_inputs, values)};
+                      deciding_bytes(deciding_inputs(), values)};
     return plans.find_or_make(key, limit, [&](const PlanCache::PlanPtr& former) {
         PlanContext context = plan_context(key.group);
         // A limit is answered by a plan of its own: the order of an earlier one may need more.
@@ -237,10 +237,10 @@ Result<std::shared_ptr<const Plan>> CompiledGraph::Impl::plan_for(
 std::vector<std::vector<ValueFact>> CompiledGraph::Impl::further_facts(const PlanContext& context,
                                                                        const PlanKey& key) const {
     const bool is_first = context.seed == &no_seed();
-    const bool may_be_followed = deciding_inputs.empty() && options.memory_limit_bytes <= 0;
+    const bool may_be_followed = deciding_inputs().empty() && options.memory_limit_bytes <= 0;
     const bool is_at_bounds =
         options.dim_bounds.empty() || key.shapes == shapes_at_bounds(graph, options);
-    if (!is_first || !may_be_followed || !is_at_bounds || parts.empty()) {
+    if (!is_first || !may_be_followed || !is_at_bounds || placed.parts.empty()) {
         return {};
     }
     std::vector<std::vector<ValueFact>> facts;
@@ -272,7 +272,7 @@ Status CompiledGraph::Impl::restore_plan(const PlanKey& key, SolvedChoice choice
     std::vector<Tensor> tensors(graph.inputs.size());
     std::vector<const Tensor*> values(graph.inputs.size());
     std::span<const std::byte> left(key.values);
-    for (const int input : deciding_inputs) {
+    for (const int input : deciding_inputs()) {
         const DType dtype = graph.value(graph.inputs[size_t(input)]).type.dtype;
         const Shape& shape = key.shapes[size_t(input)];
         const std::optional<int64_t> wanted = storage_bytes(dtype, shape.element_count());
@@ -407,7 +407,7 @@ Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) 
 CompileReport CompiledGraph::report() const {
     CompileReport report = impl_->base_report;
     report.packed_weight_bytes = impl_->runtime->weights.packed_bytes();
-    for (const std::shared_ptr<const DevicePart>& part : impl_->parts) {
+    for (const std::shared_ptr<const DevicePart>& part : impl_->placed.parts) {
         report.device_pack_count += part->pack_count();
     }
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
@@ -420,9 +420,8 @@ CompileReport CompiledGraph::report() const {
         report.reference_kernels = reference_kernels(*plans.front());
     }
     const SharedFacts no_facts;
-    report.placement =
-        report_placement(impl_->placement, impl_->graph, impl_->planned_graph(), impl_->parts,
-                         plans.empty() ? no_facts : plans.front()->facts.values.list());
+    report.placement = report_placement(
+        impl_->placed, impl_->graph, plans.empty() ? no_facts : plans.front()->facts.values.list());
     for (const auto& [device, nodes] : report.nodes_per_backend) {
         report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
                                        device, nodes, report.node_count);
@@ -450,7 +449,8 @@ Result<Graph> CompiledGraph::annotate(const Graph& graph, std::string_view confi
             return invalid_argument("a device configuration needs a name");
         }
         Graph annotated = graph;
-        annotate_placement(std::string(configuration), impl_->placement, own, annotated.data());
+        annotate_placement(std::string(configuration), impl_->placed.placement, own,
+                           annotated.data());
         return annotated;
     });
 }

@@ -14,7 +14,7 @@
 #include "memory/domains/mapped_weights.h"
 #include "memory/domains/weight_store.h"
 #include "plan/dim_bounds.h"
-#include "plan/placement.h"
+#include "plan/placed_graph.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 
@@ -35,14 +35,7 @@ struct CompiledGraph::Impl {
     const CompileOptions options;
     // That constants lie in, and, where it was loaded, the file that it was loaded from.
     ConstantFiles files;
-    // With a node for each part, values as in `graph`; null: there are no parts.
-    std::shared_ptr<const GraphData> cut;
-    const Backend* backend = nullptr;   // the host's, where there is one
-    std::vector<const Backend*> hosts;  // as PlacedGraph says
-    Placement placement;
-    std::vector<std::shared_ptr<const DevicePart>> parts;  // by cluster
-    bool has_host_steps = true;                            // false: nothing may run on a host
-    std::vector<int> deciding_inputs;
+    PlacedGraph placed;
     std::vector<double> cost_factors;           // see PlanContext
     std::vector<WeightTargets> weight_targets;  // see choose_weight_targets
     // Packed constants in the file that it was loaded from; null: it was compiled.
@@ -54,7 +47,9 @@ struct CompiledGraph::Impl {
     PlanCache plans;
 
     // What plans have steps for.
-    const GraphData& planned_graph() const { return cut == nullptr ? graph : *cut; }
+    const GraphData& planned_graph() const { return placed.cut == nullptr ? graph : *placed.cut; }
+    // Inputs whose values are part of a plan's key.
+    std::span<const int> deciding_inputs() const { return placed.placement.deciding_inputs; }
 
     // The input's index; not_found with the names that exist. One that has a default and is not
     // open here is an error, too.

@@ -29,7 +29,7 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
       unaligned_(compiled->graph.inputs.size()),
       input_ranges_(compiled->graph.inputs.size()),
       home_(place.group),
-      divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs.empty()),
+      divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs().empty()),
       active_(1, place.group) {
     const Runtime::Impl& runtime = *compiled->runtime;
     parts_.reserve(runtime.groups.size());
@@ -188,7 +188,7 @@ void RequestState::trim() {
 
 // A value that decides shapes counts as a whole; other inputs may get other shapes later.
 InputShapes RequestState::with_bound_shapes(InputShapes shapes) const {
-    const std::vector<int>& deciding = compiled->deciding_inputs;
+    const std::span<const int> deciding = compiled->deciding_inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
         const bool decides = std::count(deciding.begin(), deciding.end(), int(i)) != 0;
         if (bound[i] && inputs[i].is_tensor() &&
@@ -203,7 +203,7 @@ InputShapes RequestState::with_bound_shapes(InputShapes shapes) const {
 Status RequestState::prepare(const InputShapes& shapes) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
                           compiled->complete_shapes(with_bound_shapes(shapes)));
-    for (const int input : compiled->deciding_inputs) {
+    for (const int input : compiled->deciding_inputs()) {
         const bool is_bound = bound[size_t(input)];
         const Shape& wanted = complete[size_t(input)];
         if (is_bound && inputs[size_t(input)].tensor().shape() == wanted) {

@@ -150,7 +150,7 @@ std::string Request::trace_json(int shard) const {
     return instance == nullptr || !impl_->state->compiled->options.is_traced
                ? "{\"traceEvents\":[]}\n"
                : instance->trace_json(page_counters(impl_->state->placement_report()),
-                                      impl_->state->compiled->placement.forecast);
+                                      impl_->state->compiled->placed.placement.forecast);
 }
 
 DivisionReport Request::division() const {

@@ -25,7 +25,7 @@ bool RequestState::matches(const Plan& plan) const {
     }
     const std::byte* expected = plan.key.values.data();
     int64_t left = int64_t(plan.key.values.size());
-    for (int input : compiled->deciding_inputs) {
+    for (int input : compiled->deciding_inputs()) {
         const Tensor& tensor = inputs[size_t(input)].tensor();
         const int64_t bytes = tensor.byte_count();
         if (bytes > left ||

@@ -17,7 +17,7 @@
 namespace leat {
 
 // Grows whenever what is written changes.
-constexpr uint32_t kCompiledFormat = 8;
+constexpr uint32_t kCompiledFormat = 9;
 
 // As a NewFile, so that there is never half of one.
 Status write_compiled_file(const std::filesystem::path& file,

@@ -14,9 +14,8 @@
 #include "base/byte_archive.h"
 #include "graph/dim_symbol.h"
 #include "leat/runtime.h"
-#include "plan/constant_streams.h"
-#include "plan/forecast_order.h"
-#include "run/compiled_graph_impl.h"
+#include "plan/placement.h"
+#include "plan/plan.h"
 #include "saved/saved_tensors.h"
 
 namespace leat {
@@ -36,19 +35,6 @@ struct DeviceRecord {
     std::string costs;  // that were measured, as text; empty: none
     std::vector<double> reported_ns;  // as AssumedDevice has them
     std::vector<double> derived_ns;   // the same
-};
-
-struct PlacementParts {
-    std::vector<int> device_of_node;
-    std::vector<int> part_of_node;
-    std::vector<bool> is_pinned;
-    std::vector<std::vector<DeviceRefusal>> refusals;
-    std::vector<std::vector<int>> other_devices;
-    std::vector<int> listed_device_of_node;
-    PlacementForecast forecast;
-    ForecastOrder order;
-    ConstantStreams streams;
-    std::vector<PlacedNode> gone;
 };
 
 struct PlanRecord {
@@ -75,14 +61,12 @@ struct CompiledRecord {
     std::vector<DeviceRecord> devices;  // that nodes may be on, as AssumedDevices
     std::string host;                   // backend
     bool is_cut = false;                // there may be parts
-    bool has_host_steps = true;
     CompileOptions options;
-    std::vector<int> deciding_inputs;
     std::vector<double> cost_factors;
     CompileReport report;  // without plans and placement
     GraphData graph;
-    GraphData given;  // as compile() got it, where that has default inputs; else empty
-    PlacementParts placement;
+    GraphData given;      // as compile() got it, where that has default inputs; else empty
+    Placement placement;  // without `assumed`
     std::vector<std::string> executables;  // by part; empty: its backend does not save
     // By part, in the order of its executable's; empty: they are packed again.
     std::vector<std::vector<PartConstantRecord>> part_constants;
@@ -388,12 +372,13 @@ void fields(Archive& archive, ConstantStreams& streams) {
     auto& [operands, node_orders] = streams;
     archive(operands, node_orders);
 }
+// But for what the machine says of the devices again.
 template <class Archive>
-void fields(Archive& archive, PlacementParts& parts) {
-    auto& [device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-           order, streams, gone] = parts;
+void fields(Archive& archive, Placement& placement) {
+    auto& [assumed, device_of_node, part_of_node, is_pinned, refusals, other_devices, listed,
+           forecast, order, streams, gone, deciding_inputs, has_host_steps] = placement;
     archive(device_of_node, part_of_node, is_pinned, refusals, other_devices, listed, forecast,
-            order, streams, gone);
+            order, streams, gone, deciding_inputs, has_host_steps);
 }
 
 // ---- plans ----
@@ -430,10 +415,10 @@ void fields(Archive& archive, PartConstantRecord& record) {
 }
 template <class Archive>
 void fields(Archive& archive, CompiledRecord& record) {
-    auto& [machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-           report, graph, given, placement, executables, part_constants, plans, packed] = record;
-    archive(machine, devices, host, is_cut, has_host_steps, options, deciding_inputs, cost_factors,
-            report, graph, given, placement, executables, part_constants, plans, packed);
+    auto& [machine, devices, host, is_cut, options, cost_factors, report, graph, given, placement,
+           executables, part_constants, plans, packed] = record;
+    archive(machine, devices, host, is_cut, options, cost_factors, report, graph, given, placement,
+            executables, part_constants, plans, packed);
 }
 
 }  // namespace leat

@@ -49,7 +49,7 @@ std::shared_ptr<Runtime::Impl> two_groups(MemoryDomainOptions options, int threa
 struct Packed {
     Packed(std::shared_ptr<Runtime::Impl> runtime, const std::vector<int64_t>& sizes_bytes)
         : compiled(std::move(runtime), Graph("constants")) {
-        compiled.backend = builtin_backends().front();
+        compiled.placed.host = builtin_backends().front();
         auto weights = std::make_shared<MappedWeights>(nullptr);
         for (const int64_t bytes : sizes_bytes) {
             const Tensor tensor =

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "place/annotations/device_annotations.h"
 #include "place/assumed_shapes.h"
-#include "place/cost_placement.h"
 #include "place/division/annotated_division.h"
 #include "place/division/operator_division.h"
 
@@ -42,7 +41,7 @@ bool may_change_bits(const CompileOptions& options) {
     return options.divide_operators == DivideOperators::kChangingBits;
 }
 
-// Of a piece that of the node which was divided.
+// A piece has the stage of the node that it was split from.
 std::vector<int> stages_of(const GraphData& whole,
                            const OperatorDivision& division,
                            const SplitGraph& split,
@@ -71,17 +70,16 @@ void place_pieces(const OperatorDivision& division, AskedGraph& asked) {
     }
 }
 
-Result<DividedGraph> divide_graph(const DivisionQuestion& question,
-                                  const OperatorDivision& division,
-                                  PlacedList list,
-                                  const PlacementTerms& terms) {
+Result<AskedGraph> divide_graph(const DivisionQuestion& question,
+                                const OperatorDivision& division,
+                                PlacedList list,
+                                const PlacementTerms& terms) {
     LEAT_ASSIGN_OR_RETURN(SplitGraph split, split_operators(question.graph, division.splits));
     std::vector<int> stages = stages_of(question.graph, division, split, terms.history);
     KnownPlacement known = placement_before(question, division, split);
-    DividedGraph divided{
-        std::make_unique<GraphData>(std::move(split.graph)), std::move(list), {}, {}};
-    LEAT_ASSIGN_OR_RETURN(divided.asked, ask_about(*divided.graph, divided.list.devices, terms));
-    AskedGraph& asked = divided.asked;
+    auto graph = std::make_unique<GraphData>(std::move(split.graph));
+    LEAT_ASSIGN_OR_RETURN(AskedGraph asked, ask_about(*graph, std::move(list), terms));
+    asked.divided = std::move(graph);
     std::vector<AssumedDevice>& assumed = asked.assumed.devices;
     std::vector<std::vector<double>> derived =
         derived_times(question, division, split, assumed.size());
@@ -92,8 +90,8 @@ Result<DividedGraph> divide_graph(const DivisionQuestion& question,
     asked.known = std::move(known);
     asked.pieces = std::move(split.pieces);
     place_pieces(division, asked);
-    divided.operators = divided_operators(question.graph, division, divided.list.devices);
-    return divided;
+    asked.operators = divided_operators(question.graph, division, asked.list.devices);
+    return asked;
 }
 
 // An error where some device or memory does not take the divided graph.
@@ -101,16 +99,11 @@ Result<DividedPlacement> place_divided(const DivisionQuestion& question,
                                        const OperatorDivision& division,
                                        PlacedList list,
                                        const PlacementTerms& terms) {
-    DividedPlacement placement;
-    LEAT_ASSIGN_OR_RETURN(placement.divided,
+    LEAT_ASSIGN_OR_RETURN(AskedGraph asked,
                           divide_graph(question, division, std::move(list), terms));
-    DividedGraph& divided = placement.divided;
-    LEAT_ASSIGN_OR_RETURN(placement.chosen,
-                          choose_placement(terms.options, divided.list.fallback_device,
-                                           divided.asked, placement.placed));
-    placement.chosen.forecast.divided = divided.operators;
-    placement.chosen.forecast.undivided_ns = question.makespan_ns;
-    return placement;
+    LEAT_ASSIGN_OR_RETURN(Placement placement, choose_placement(terms.options, asked));
+    placement.forecast.undivided_ns = question.makespan_ns;
+    return DividedPlacement{std::move(asked), std::move(placement)};
 }
 
 }  // namespace
@@ -126,51 +119,48 @@ PlacedList with_host(PlacedList list, const Backend& host) {
     return list;
 }
 
-Result<std::optional<DividedGraph>> divide_as_annotated(const AskedGraph& asked,
-                                                        const PlacedList& list,
-                                                        const Backend& host,
-                                                        const PlacementTerms& terms,
-                                                        std::vector<std::string>& notes) {
+Result<std::optional<AskedGraph>> divide_as_annotated(const AskedGraph& asked,
+                                                      const Backend& host,
+                                                      const PlacementTerms& terms,
+                                                      std::vector<std::string>& notes) {
     const GraphData& graph = *asked.graph;
     const bool changes_bits = may_change_bits(terms.options);
-    LEAT_ASSIGN_OR_RETURN(AnnotatedDivision annotated,
-                          annotated_division(graph, terms.history, list.devices, changes_bits));
+    LEAT_ASSIGN_OR_RETURN(
+        AnnotatedDivision annotated,
+        annotated_division(graph, terms.history, asked.list.devices, changes_bits));
     notes = std::move(annotated.notes);
     if (annotated.division.splits.empty()) {
-        return std::optional<DividedGraph>();
+        return std::optional<AskedGraph>();
     }
     const GraphWork work = work_of_graph(graph, assume_shapes(graph, terms.options).facts);
     const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {}, {},
                                     0,     changes_bits};
-    LEAT_ASSIGN_OR_RETURN(DividedGraph divided,
-                          divide_graph(question, annotated.division, with_host(list, host), terms));
-    divided.asked.pins = divided.asked.places;
-    return std::optional<DividedGraph>(std::move(divided));
+    LEAT_ASSIGN_OR_RETURN(AskedGraph divided, divide_graph(question, annotated.division,
+                                                           with_host(asked.list, host), terms));
+    divided.pins = divided.places;
+    return std::optional<AskedGraph>(std::move(divided));
 }
 
 std::optional<DividedPlacement> divide_operators(const AskedGraph& asked,
-                                                 const ChosenPlacement& chosen,
-                                                 const PlacedList& list,
+                                                 const Placement& placement,
                                                  const Backend& host,
                                                  const PlacementTerms& terms) {
     constexpr double kLongest = 0.98;
+    const PlacementForecast& forecast = placement.forecast;
     const DivisionQuestion question{
-        *asked.graph,
-        asked.answers,
-        asked.pins,
-        asked.assumed,
-        chosen.work,
-        chosen.placement.device_of_node,
-        chosen.clusters,
-        chosen.forecast.makespan_ns,
-        terms.options.divide_operators == DivideOperators::kChangingBits};
+        *asked.graph,           asked.answers,        asked.pins,
+        asked.assumed,          asked.work,           placement.device_of_node,
+        placement.part_of_node, forecast.makespan_ns, may_change_bits(terms.options)};
     for (const OperatorDivision& division : propose_divisions(question)) {
         Result<DividedPlacement> divided =
-            place_divided(question, division, with_host(list, host), terms);
-        if (divided.ok() &&
-            divided->chosen.forecast.period_ns < kLongest * chosen.forecast.period_ns) {
-            if (divided->divided.asked.known.is_enough) {  // then they were not tried
-                divided->chosen.forecast.simple = chosen.forecast.simple;
+            place_divided(question, division, with_host(asked.list, host), terms);
+        if (!divided.ok()) {
+            continue;
+        }
+        PlacementForecast& own = divided->placement.forecast;
+        if (own.period_ns < kLongest * forecast.period_ns) {
+            if (divided->asked.known.is_enough) {  // then they were not tried
+                own.simple = forecast.simple;
             }
             return *std::move(divided);
         }

@@ -434,8 +434,6 @@ KnownPlacement placement_before(const DivisionQuestion& question,
     if (question.device_of_node.empty()) {
         return known;
     }
-    const std::vector<int> part_of =
-        cluster_of_nodes(question.clusters, question.graph.nodes.size());
     std::map<std::string_view, size_t> node_of;
     for (size_t n = 0; n < question.graph.nodes.size(); ++n) {
         node_of.emplace(question.graph.nodes[n].name, n);
@@ -445,7 +443,7 @@ KnownPlacement placement_before(const DivisionQuestion& question,
         const SplitPiece& piece = split.pieces[n];
         const auto whole = node_of.find(split.graph.nodes[n].name);
         const bool is_kept = piece.role == SplitPiece::Role::kNone && whole != node_of.end();
-        known.part_of_node.push_back(is_kept ? part_of[whole->second] : kNoPart);
+        known.part_of_node.push_back(is_kept ? question.part_of_node[whole->second] : kNoPart);
         devices.push_back(is_kept ? question.device_of_node[whole->second]
                           : piece.role == SplitPiece::Role::kShard
                               ? division.device_of_shard[size_t(piece.split)][size_t(piece.shard)]

@@ -25,8 +25,9 @@ struct DivisionQuestion {
     std::span<const int> pins;  // by node; empty: none is pinned
     const AssumedDevices& assumed;
     const GraphWork& work;
-    std::span<const int> device_of_node;  // as NodePlacement has it
-    std::span<const Cluster> clusters;
+    // As Placement has them; empty: it is not placed.
+    std::span<const int> device_of_node;
+    std::span<const int> part_of_node;
     double makespan_ns = 0;        // of its forecast
     bool may_change_bits = false;  // SplitAxis::changes_bits
 };
