@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text_file.h"
 #include "built_backends.h"
+#include "compile/record_check.h"
 #include "conformance/data_sets.h"
 #include "device_options.h"
 #include "interruption.h"

@@ -96,9 +96,7 @@ struct Load {
 Result<Load> load(const std::shared_ptr<Runtime::Impl>& runtime,
                   const std::filesystem::path& path) {
     LEAT_ASSIGN_OR_RETURN(CompiledFile file, open_compiled_file(path, false, FileAccess::kMap));
-    CompiledRecord record;
-    ByteReader<BlobReader> reader(file.record, file.blobs);
-    reader(record);
+    LEAT_ASSIGN_OR_RETURN(CompiledRecord record, read_record(file.record, file.blobs));
     CompiledGraph::Impl compiled(runtime, Graph(std::make_unique<GraphData>(record.graph)));
     compiled.placed.host = builtin_backends().front();
     LEAT_ASSIGN_OR_RETURN(compiled.mapped, map_weights(file.blobs, record.packed));

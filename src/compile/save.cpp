@@ -105,11 +105,8 @@ Status save(const CompiledGraph::Impl& compiled,
     }
     record.plans = record_plans(compiled);
     BlobWriter blobs(options.refers_to_model);
-    {
-        // Once to find the constants, whose packed copies are part of the record.
-        ByteWriter<BlobWriter> first(blobs);
-        first(record.graph, record.given);
-    }
+    // Their packed copies are part of the record.
+    add_constants(record, blobs);
     if (options.saves_packed_weights) {
         record.packed = record_packed(compiled.runtime->weights, blobs);
         for (const std::shared_ptr<const DevicePart>& part : compiled.placed.parts) {
@@ -118,9 +115,8 @@ Status save(const CompiledGraph::Impl& compiled,
             record.part_constants.push_back(std::move(constants));
         }
     }
-    ByteWriter<BlobWriter> writer(blobs);
-    writer(record);
-    return write_compiled_file(file, writer.bytes(), blobs);
+    const std::string bytes = write_record(record, blobs);
+    return write_compiled_file(file, bytes, blobs);
 }
 
 }  // namespace

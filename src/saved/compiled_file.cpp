@@ -9,6 +9,13 @@
 #include "memory/content_hash.h"
 
 namespace leat {
+
+template <class Archive>
+void fields(Archive& archive, SourceFile& file) {
+    auto& [path, size_bytes, modified_ns] = file;
+    archive(path, size_bytes, modified_ns);
+}
+
 namespace {
 
 constexpr char kMagic[8] = {'l', 'e', 'a', 't', '-', 'a', 'o', 't'};

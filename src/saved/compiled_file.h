@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "leat/graph.h"
 #include "leat/status.h"
 #include "saved/saved_tensors.h"
 
@@ -40,9 +39,5 @@ struct CompiledFile {
 Result<CompiledFile> open_compiled_file(const std::filesystem::path& file,
                                         bool verifies_blobs,
                                         FileAccess access);
-
-// The graph after the passes that a compiled graph's file holds, for who does not run it: on any
-// machine, with whatever operators; verify() is the caller's.
-Result<Graph> saved_graph_of(const std::filesystem::path& file);
 
 }  // namespace leat

@@ -122,21 +122,4 @@ struct TensorRecord {
 TensorRecord record_of(const Tensor& tensor, BlobWriter& blobs);
 std::optional<Tensor> tensor_of(const TensorRecord& record, BlobReader& blobs);
 
-template <class Archive>
-void fields(Archive& archive, Tensor& tensor) {
-    TensorRecord record;
-    if constexpr (!Archive::kReads) {
-        record = record_of(tensor, archive.context);
-    }
-    archive(record.dtype, record.extents, record.blob, record.strings);
-    if constexpr (Archive::kReads) {
-        std::optional<Tensor> made =
-            archive.ok() ? tensor_of(record, archive.context) : std::nullopt;
-        if (!made) {
-            archive.fail();
-        }
-        tensor = made ? *std::move(made) : Tensor();
-    }
-}
-
 }  // namespace leat

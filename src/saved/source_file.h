@@ -18,11 +18,6 @@ struct SourceFile {
     int64_t size_bytes = 0;
     int64_t modified_ns = 0;
 };
-template <class Archive>
-void fields(Archive& archive, SourceFile& file) {
-    auto& [path, size_bytes, modified_ns] = file;
-    archive(path, size_bytes, modified_ns);
-}
 
 // That the file under the mapping's name is the mapped one still, and no compiled graph: those are
 // replaced where they are.
