@@ -210,8 +210,7 @@ Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in
         phases.divided_ns = divided.forecast.makespan_ns;
         phases.divide_ms = lap();
     }
-    const CutGraph cut = cut_clusters(
-        graph, clusters_of(placed.part_of_node, placed.device_of_node), placed.device_of_node);
+    const CutGraph cut = cut_clusters(graph, placed.part_of_node, placed.device_of_node);
     phases.cut_ms = lap();
     phases.parts = cut.bodies.size();
     phases.forecast = std::move(placed.forecast);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -273,32 +274,32 @@ class BodyBuilder {
 class Cutter {
   public:
     Cutter(const GraphData& graph,
+           std::span<const int> cluster_of_node,
            std::span<const int> device_of_node,
            std::span<const std::vector<int32_t>> streamed)
         : graph_(graph),
+          cluster_of_node_(cluster_of_node),
           device_of_node_(device_of_node),
           streamed_(streamed),
           uses_(graph.uses()) {}
 
-    CutGraph run(std::span<const Cluster> clusters) {
+    CutGraph run() {
         result_.graph = graph_;
         result_.graph.nodes.clear();
         for (ValueData& value : result_.graph.values) {
             value.producer = {};
         }
-        std::vector<bool> is_cut(graph_.nodes.size());
-        for (const Cluster& cluster : clusters) {
-            for (const NodeId id : cluster.nodes) {
-                is_cut[size_t(id.index)] = true;
-            }
-        }
+        std::vector<std::vector<NodeId>> clusters;
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            if (!is_cut[n] && device_of_node_[n] != kKnownAtPlanning) {
+            if (const int cluster = cluster_of_node_[n]; cluster >= 0) {
+                clusters.resize(std::max(clusters.size(), size_t(cluster) + 1));
+                clusters[size_t(cluster)].push_back({int32_t(n)});
+            } else if (device_of_node_[n] != kKnownAtPlanning) {
                 add_node(graph_.nodes[n]);
             }
         }
-        for (const Cluster& cluster : clusters) {
-            add_cluster(cluster);
+        for (const std::vector<NodeId>& nodes : clusters) {
+            add_cluster(nodes);
         }
         sort_nodes();
         return std::move(result_);
@@ -317,20 +318,18 @@ class Cutter {
     }
 
     // An output for each result that somebody else needs.
-    void add_cluster(const Cluster& cluster) {
+    void add_cluster(const std::vector<NodeId>& nodes) {
         const size_t index = result_.bodies.size();
         BodyBuilder builder(graph_, streamed_.empty() ? std::span<const int32_t>()
                                                       : std::span<const int32_t>(streamed_[index]));
-        std::vector<bool> is_inside(graph_.nodes.size());
-        for (const NodeId id : cluster.nodes) {
+        for (const NodeId id : nodes) {
             builder.add_node(id);
-            is_inside[size_t(id.index)] = true;
         }
-        NodeData node = part_node(int64_t(result_.bodies.size()));
+        NodeData node = part_node(int64_t(index));
         node.inputs = builder.inputs();
-        for (const NodeId id : cluster.nodes) {
+        for (const NodeId id : nodes) {
             for (const ValueId output : graph_.node(id).outputs) {
-                if (output.valid() && is_used_outside(output, is_inside)) {
+                if (output.valid() && is_used_outside(output, int(index))) {
                     builder.add_output(output);
                     node.outputs.push_back(output);
                 }
@@ -342,12 +341,13 @@ class Cutter {
     }
 
     // What is known at planning reads shapes only.
-    bool is_used_outside(ValueId id, const std::vector<bool>& is_inside) const {
+    bool is_used_outside(ValueId id, int cluster) const {
         const InlineVector<NodeId, 2>& readers = uses_.readers[size_t(id.index)];
         return uses_.output_uses[size_t(id.index)] > 0 ||
                std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
                    const auto at = size_t(reader.index);
-                   return !is_inside[at] && device_of_node_[at] != kKnownAtPlanning;
+                   return cluster_of_node_[at] != cluster &&
+                          device_of_node_[at] != kKnownAtPlanning;
                });
     }
 
@@ -366,11 +366,33 @@ class Cutter {
     }
 
     const GraphData& graph_;
+    std::span<const int> cluster_of_node_;
     std::span<const int> device_of_node_;
     std::span<const std::vector<int32_t>> streamed_;  // by cluster; empty: none is
     GraphData::Uses uses_;
     CutGraph result_;
 };
+
+// By node, the position of its key among all keys; -1: it has none.
+template <class Key>
+std::vector<int> number_keys(const std::vector<std::optional<Key>>& keys) {
+    std::map<Key, int> numbers;
+    for (const std::optional<Key>& key : keys) {
+        if (key) {
+            numbers[*key] = -1;
+        }
+    }
+    int count = 0;
+    for (auto& [key, number] : numbers) {
+        number = count++;
+    }
+    std::vector<int> list;
+    list.reserve(keys.size());
+    for (const std::optional<Key>& key : keys) {
+        list.push_back(key ? numbers.at(*key) : -1);
+    }
+    return list;
+}
 
 }  // namespace
 
@@ -386,37 +408,14 @@ NodePlacement place_nodes_asking_all(const GraphData& graph,
     return NodePlacer(graph, answers, pins, true).run();
 }
 
-std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes) {
-    std::vector<int> cluster_of(nodes, -1);
-    for (size_t i = 0; i < clusters.size(); ++i) {
-        for (const NodeId id : clusters[i].nodes) {
-            cluster_of[size_t(id.index)] = int(i);
-        }
-    }
-    return cluster_of;
-}
-
-std::vector<Cluster> clusters_of(std::span<const int> cluster_of_node,
-                                 std::span<const int> device_of_node) {
-    std::vector<Cluster> clusters;
-    for (size_t n = 0; n < cluster_of_node.size(); ++n) {
-        if (const int cluster = cluster_of_node[n]; cluster >= 0) {
-            clusters.resize(std::max(clusters.size(), size_t(cluster) + 1));
-            clusters[size_t(cluster)].device = device_of_node[n];
-            clusters[size_t(cluster)].nodes.push_back({int32_t(n)});
-        }
-    }
-    return clusters;
-}
-
-std::vector<Cluster> find_clusters(const GraphData& graph,
-                                   std::span<const int> device_of_node,
-                                   std::span<const DeviceAnswers> answers,
-                                   std::span<const int> stages) {
+std::vector<int> find_clusters(const GraphData& graph,
+                               std::span<const int> device_of_node,
+                               std::span<const DeviceAnswers> answers,
+                               std::span<const int> stages) {
     const auto stage_of = [stages](size_t node) { return stages.empty() ? 0 : stages[node]; };
     // Of devices on the way to each node in its stage, at most.
     std::vector<int> changes(graph.nodes.size());
-    std::map<std::tuple<int, int, int>, Cluster> clusters;  // by stage, changes and device
+    std::vector<std::optional<std::tuple<int, int, int>>> keys(graph.nodes.size());
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
         const int device = device_of_node[n];
         for (const ValueId id : graph.nodes[n].inputs) {
@@ -429,42 +428,32 @@ std::vector<Cluster> find_clusters(const GraphData& graph,
             changes[n] = std::max(changes[n], changes[before] + change);
         }
         if (device >= 0 && !answers[size_t(device)].is_host) {
-            Cluster& cluster = clusters[{stage_of(n), changes[n], device}];
-            cluster.device = device;
-            cluster.nodes.push_back({int32_t(n)});
+            keys[n] = {stage_of(n), changes[n], device};
         }
     }
-    std::vector<Cluster> list;
-    list.reserve(clusters.size());
-    for (auto& [key, cluster] : clusters) {
-        list.push_back(std::move(cluster));
-    }
-    return list;
+    return number_keys(keys);
 }
 
 // No way leads back to a lower stage, so what leaves a stage of a cluster and comes back to it
 // would have left the cluster too.
 std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<const int> stages) {
-    std::vector<int> split(cluster_of_node.begin(), cluster_of_node.end());
-    std::map<std::pair<int, int>, int> numbers;  // by cluster and stage
-    for (size_t n = 0; n < stages.size(); ++n) {
-        numbers[{split[n], stages[n]}] = -1;
+    if (stages.empty()) {
+        return {cluster_of_node.begin(), cluster_of_node.end()};
     }
-    int count = 0;
-    for (auto& [key, number] : numbers) {
-        number = key.first < 0 ? -1 : count++;
+    std::vector<std::optional<std::pair<int, int>>> keys(cluster_of_node.size());
+    for (size_t n = 0; n < keys.size(); ++n) {
+        if (cluster_of_node[n] >= 0) {
+            keys[n] = {cluster_of_node[n], stages[n]};
+        }
     }
-    for (size_t n = 0; n < stages.size(); ++n) {
-        split[n] = numbers.at({split[n], stages[n]});
-    }
-    return split;
+    return number_keys(keys);
 }
 
 CutGraph cut_clusters(const GraphData& graph,
-                      std::span<const Cluster> clusters,
+                      std::span<const int> cluster_of_node,
                       std::span<const int> device_of_node,
                       std::span<const std::vector<int32_t>> streamed) {
-    return Cutter(graph, device_of_node, streamed).run(clusters);
+    return Cutter(graph, cluster_of_node, device_of_node, streamed).run();
 }
 
 }  // namespace leat

@@ -59,30 +59,18 @@ NodePlacement place_nodes_asking_all(const GraphData& graph,
                                      std::span<DeviceAnswers> answers,
                                      std::span<const int> pins = {});
 
-// Nodes of one device that form a subgraph without a path that leaves and comes back.
-struct Cluster {
-    int device = 0;
-    std::vector<NodeId> nodes;  // in topological order
-};
+// By node, which cluster it is in; -1: none. A cluster is a subgraph of nodes of one device without
+// a path that leaves and comes back. Clusters of all devices but the host are as large as one level
+// of changes between devices allows: two nodes of a device are together if the paths that lead to
+// them change devices equally often. `stages`: by node, none below those of the nodes that it takes
+// data from; nodes of different stages are not together, and changes are counted from the first one
+// in a stage. Empty: all nodes are of one.
+std::vector<int> find_clusters(const GraphData& graph,
+                               std::span<const int> device_of_node,
+                               std::span<const DeviceAnswers> answers,
+                               std::span<const int> stages = {});
 
-// By node, the index of its cluster; -1: none.
-std::vector<int> cluster_of_nodes(std::span<const Cluster> clusters, size_t nodes);
-// And back. Precondition: the graph's nodes are in topological order.
-std::vector<Cluster> clusters_of(std::span<const int> cluster_of_node,
-                                 std::span<const int> device_of_node);
-
-// The clusters of all devices but the host, as large as one level of changes between devices
-// allows: two nodes of a device are together if the paths that lead to them change devices equally
-// often. `stages`: by node, none below those of the nodes that it takes data from; nodes of
-// different stages are not together, and changes are counted from the first one in a stage. Empty:
-// all nodes are of one.
-std::vector<Cluster> find_clusters(const GraphData& graph,
-                                   std::span<const int> device_of_node,
-                                   std::span<const DeviceAnswers> answers,
-                                   std::span<const int> stages = {});
-
-// Clusters by node, as cluster_of_nodes() has them, without nodes of different stages in one.
-// `stages`: as in find_clusters.
+// The same without nodes of different stages in one cluster. `stages`: as in find_clusters.
 std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<const int> stages);
 
 // A graph whose clusters are one node each (graph/part_node.h).
@@ -96,9 +84,9 @@ struct CutGraph {
     std::vector<std::vector<bool>> streamed_inputs;
 };
 // streamed: by cluster, the constants that it has as inputs, ascending; empty: all are in the
-// bodies.
+// bodies. Precondition: nodes in topological order.
 CutGraph cut_clusters(const GraphData& graph,
-                      std::span<const Cluster> clusters,
+                      std::span<const int> cluster_of_node,
                       std::span<const int> device_of_node,
                       std::span<const std::vector<int32_t>> streamed = {});
 

@@ -231,11 +231,10 @@ class ProblemReader {
 Result<Placement> place_by_cost(const PlacedByCost& question, const GraphWork& work) {
     const GraphProblem own = make_problem(question, work);
     const ProblemReader reader(own);
-    const std::vector<Cluster> listed =
+    const std::vector<int> listed =
         find_clusters(question.graph, question.listed.device_of_node, question.answers);
     const std::vector<ProposedPartition> proposals = {
-        {"list order", reader.partition_of(question.listed.device_of_node,
-                                           cluster_of_nodes(listed, question.graph.nodes.size()))}};
+        {"list order", reader.partition_of(question.listed.device_of_node, listed)}};
     LEAT_ASSIGN_OR_RETURN(StreamingChoice streaming,
                           stream_by_cost(own.problem, proposals, question.requests_in_flight));
     std::optional<KnownPartitions> known;

@@ -35,16 +35,21 @@ Result<PlacedGraph> make_parts(const GraphData& graph,
                                Placement placement,
                                const SavedParts& saved,
                                PluginConstants& constants) {
-    const std::vector<Cluster> clusters =
-        clusters_of(placement.part_of_node, placement.device_of_node);
-    CutGraph cut =
-        cut_clusters(graph, clusters, placement.device_of_node,
-                     placement.streams.values_of_parts(placement.part_of_node, clusters.size()));
+    std::vector<int> device_of_part;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        if (const int part = placement.part_of_node[n]; part >= 0) {
+            device_of_part.resize(std::max(device_of_part.size(), size_t(part) + 1));
+            device_of_part[size_t(part)] = placement.device_of_node[n];
+        }
+    }
+    CutGraph cut = cut_clusters(
+        graph, placement.part_of_node, placement.device_of_node,
+        placement.streams.values_of_parts(placement.part_of_node, device_of_part.size()));
     PlacedGraph placed;
-    placed.parts.reserve(clusters.size());
+    placed.parts.reserve(device_of_part.size());
     const auto start = std::chrono::steady_clock::now();
-    for (size_t i = 0; i < clusters.size(); ++i) {
-        const DevicePlace& place = devices[size_t(clusters[i].device)].place;
+    for (size_t i = 0; i < device_of_part.size(); ++i) {
+        const DevicePlace& place = devices[size_t(device_of_part[i])].place;
         const std::string_view executable =
             i < saved.executables.size() ? std::string_view(saved.executables[i]) : "";
         const std::span<const SavedConstant> packed =

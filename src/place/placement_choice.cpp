@@ -120,9 +120,8 @@ Result<Placement> choose_placement(const CompileOptions& options, AskedGraph& as
     LEAT_RETURN_IF_ERROR(
         judge(graph, placement.device_of_node, asked.answers, asked.pins, options.fallback));
     if (!is_by_cost) {
-        placement.part_of_node = cluster_of_nodes(
-            find_clusters(graph, placement.device_of_node, asked.answers, asked.stages),
-            graph.nodes.size());
+        placement.part_of_node =
+            find_clusters(graph, placement.device_of_node, asked.answers, asked.stages);
         LEAT_RETURN_IF_ERROR(stream_where_short(options, asked, placement));
     }
     placement.forecast.divided = asked.operators;
