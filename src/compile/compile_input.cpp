@@ -1,6 +1,5 @@
 #include "compile/compile_input.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -62,10 +61,6 @@ Status check_options(const CompileOptions& options) {
             .with_needed(fmt::format("{} or more", options.requests_in_flight));
     }
     return {};
-}
-
-int requests_at_a_time(const CompileOptions& options) {
-    return std::max(options.max_requests, options.requests_in_flight);
 }
 
 }  // namespace leat

@@ -26,7 +26,4 @@ Status check_default_inputs(const GraphData& graph);
 // invalid_argument: a number that no compiled graph can have.
 Status check_options(const CompileOptions& options);
 
-// That have memory for their values at a time, on the host and on devices.
-int requests_at_a_time(const CompileOptions& options);
-
 }  // namespace leat

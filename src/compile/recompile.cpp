@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "plan/kernel_answers.h"
 #include "run/compiled_graph_impl.h"
 
@@ -74,6 +75,13 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Impl> again, plan_again(own.ok() ? *own : cost_factors));
     again->opened_ = std::move(opened);
     return again;
+}
+
+Result<CompiledGraph> CompiledGraph::recompile(std::span<const StepTime> times) const {
+    return catch_bad_alloc("compile the graph again", [&]() -> Result<CompiledGraph> {
+        LEAT_ASSIGN_OR_RETURN(std::shared_ptr<Impl> again, impl_->recompile(times));
+        return CompiledGraph(std::move(again));
+    });
 }
 
 }  // namespace leat

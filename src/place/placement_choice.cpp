@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compile/compile_input.h"
 #include "machine/device_answers.h"
 #include "place/annotations/device_annotations.h"
 #include "place/assumed_shapes.h"
 #include "place/cost_placement.h"
 #include "place/placement_judgement.h"
+#include "plan/memory_limit.h"
 
 namespace leat {
 namespace {

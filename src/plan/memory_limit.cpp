@@ -63,6 +63,10 @@ int64_t bytes_needed(const MemoryLimit& limit,
 
 }  // namespace
 
+int requests_at_a_time(const CompileOptions& options) {
+    return std::max(options.max_requests, options.requests_in_flight);
+}
+
 int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides) {
     if (limit.total_bytes <= 0) {
         return std::numeric_limits<int64_t>::max();

@@ -4,11 +4,14 @@
 #include <cstdint>
 
 #include "graph/graph_data.h"
-#include "leat/status.h"
+#include "leat/runtime.h"
 #include "memory/memory_planner.h"
 #include "plan/device_plan.h"
 
 namespace leat {
+
+// How many requests have memory for their values at a time, on the host and on devices.
+int requests_at_a_time(const CompileOptions& options);
 
 // What the memory limit of a compiled graph has to cover.
 struct MemoryLimit {
