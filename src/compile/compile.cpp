@@ -68,8 +68,8 @@ Status check_shape_options(const CompiledGraph::Impl& compiled) {
     for (const auto& [name, shape] : compiled.options.shapes) {
         const DefaultInput* const closed = find_default_input(compiled.graph, name);
         LEAT_RETURN_IF_ERROR(closed == nullptr
-                                 ? compiled.find_input(name).error()
-                                 : compiled.check_declared(name, closed->type, shape));
+                                 ? compiled.signature.find_input(name).error()
+                                 : compiled.signature.check_declared(name, closed->type, shape));
     }
     return {};
 }
@@ -83,13 +83,13 @@ bool has_shape_options(const CompileOptions& options) {
 Status make_first_plan(CompiledGraph::Impl& compiled) {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < compiled.graph.inputs.size(); ++i) {
-        const std::optional<Shape> shape = compiled.assumed_input_shape(int(i));
+        const std::optional<Shape> shape = compiled.signature.assumed_input_shape(int(i));
         if (!shape) {
             return {};
         }
         shapes.push_back(*shape);
     }
-    LEAT_RETURN_IF_ERROR(compiled.check_shapes(shapes));
+    LEAT_RETURN_IF_ERROR(compiled.signature.check_shapes(shapes));
     if (!compiled.deciding_inputs().empty()) {
         return {};
     }

@@ -13,10 +13,10 @@
 #include "machine/runtime_impl.h"
 #include "memory/domains/mapped_weights.h"
 #include "memory/domains/weight_store.h"
-#include "plan/dim_bounds.h"
 #include "plan/placed_graph.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
+#include "run/graph_signature.h"
 
 namespace leat {
 
@@ -26,6 +26,7 @@ struct CompiledGraph::Impl {
           source(std::move(optimized)),
           graph(source.data()),
           options(std::move(given_options)),
+          signature(graph, options),
           files(graph),
           plans(options.plan_cache_bytes, shapes_at_bounds(graph, options)) {}
 
@@ -33,6 +34,7 @@ struct CompiledGraph::Impl {
     Graph source;            // after the passes, nodes in topological order; never changes
     const GraphData& graph;  // of source
     const CompileOptions options;
+    const GraphSignature signature;
     // That constants lie in, and, where it was loaded, the file that it was loaded from.
     ConstantFiles files;
     PlacedGraph placed;
@@ -51,9 +53,6 @@ struct CompiledGraph::Impl {
     // Inputs whose values are part of a plan's key.
     std::span<const int> deciding_inputs() const { return placed.placement.deciding_inputs; }
 
-    // The input's index; not_found with the names that exist. One that has a default and is not
-    // open here is an error, too.
-    Result<int> find_input(std::string_view name) const;
     // Those of the default inputs that have shapes, sorted.
     std::vector<std::string> defaults_among(const InputShapes& shapes) const;
     // What such an input is while nobody binds it.
@@ -67,19 +66,6 @@ struct CompiledGraph::Impl {
     // By the names of their open default inputs.
     using OpenedGraphs = std::map<std::vector<std::string>, std::shared_ptr<Impl>>;
     OpenedGraphs opened_graphs() const;
-    Result<int> find_output(std::string_view name) const;
-
-    std::optional<Shape> fixed_input_shape(int input) const {
-        return leat::fixed_input_shape(graph, options, input);
-    }
-    std::optional<Shape> assumed_input_shape(int input) const {
-        return leat::assumed_input_shape(graph, options, input);
-    }
-    // Checks shapes (by input; those of non-tensors are ignored) against the declaration: rank,
-    // fixed extents, equal extents for equal names, and their bounds.
-    Status check_shapes(std::span<const Shape> shapes) const;
-    // The same of one tensor by itself.
-    Status check_declared(const std::string& name, const TypeInfo& type, const Shape& shape) const;
 
     // An error where shapes of inputs alone do not make a plan.
     Status check_shapes_decide() const;
@@ -101,9 +87,6 @@ struct CompiledGraph::Impl {
     // The same graph planned again with times that a request has measured, whichever default inputs
     // it has open. Graphs that are open here are so there.
     Result<std::shared_ptr<Impl>> recompile(std::span<const StepTime> times) const;
-
-    // Fixed shapes of all inputs under `shapes`; an error names the input that stays open.
-    Result<std::vector<Shape>> complete_shapes(const InputShapes& shapes) const;
 
     // What is known about the inputs; `values` as in plan_for.
     std::vector<ValueFact> input_facts(std::span<const Shape> shapes,

@@ -41,7 +41,7 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
 
 Status RequestState::reserve() {
     if (divides_batches_) {
-        const Result<std::vector<Shape>> shapes = compiled->complete_shapes({});
+        const Result<std::vector<Shape>> shapes = compiled->signature.complete_shapes({});
         return shapes.ok() ? select_instances(*shapes, {}) : Status();
     }
     const int group = compiled->runtime->plan_group(home_);
@@ -192,7 +192,7 @@ InputShapes RequestState::with_bound_shapes(InputShapes shapes) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
         const bool decides = std::count(deciding.begin(), deciding.end(), int(i)) != 0;
         if (bound[i] && inputs[i].is_tensor() &&
-            (decides || !compiled->assumed_input_shape(int(i)))) {
+            (decides || !compiled->signature.assumed_input_shape(int(i)))) {
             shapes.try_emplace(compiled->graph.value(compiled->graph.inputs[i]).name,
                                inputs[i].tensor().shape());
         }
@@ -202,7 +202,7 @@ InputShapes RequestState::with_bound_shapes(InputShapes shapes) const {
 
 Status RequestState::prepare(const InputShapes& shapes) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
-                          compiled->complete_shapes(with_bound_shapes(shapes)));
+                          compiled->signature.complete_shapes(with_bound_shapes(shapes)));
     for (const int input : compiled->deciding_inputs()) {
         const bool is_bound = bound[size_t(input)];
         const Shape& wanted = complete[size_t(input)];
@@ -263,13 +263,13 @@ Result<std::unique_ptr<RequestState>> Request::Impl::with_open(
 template <class Bind>
 Status Request::Impl::bind(std::string_view input, const Bind& bind) {
     if (find_default_input(state->compiled->graph, input) == nullptr) {
-        LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->find_input(input));
+        LEAT_ASSIGN_OR_RETURN(const int index, state->compiled->signature.find_input(input));
         return bind(*state, index);
     }
     std::vector<std::string> names = opened_;
     names.insert(std::lower_bound(names.begin(), names.end(), input), std::string(input));
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(names));
-    LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(input));
+    LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->signature.find_input(input));
     LEAT_RETURN_IF_ERROR(bind(*open, index));
     opened_ = std::move(names);
     state = std::move(open);
@@ -286,7 +286,7 @@ Status Request::Impl::prepare(const InputShapes& shapes) {
                std::back_inserter(names));
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<RequestState> open, with_open(names));
     for (const std::string& name : closed) {
-        LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->find_input(name));
+        LEAT_ASSIGN_OR_RETURN(const int index, open->compiled->signature.find_input(name));
         LEAT_RETURN_IF_ERROR(open->bind(index, Value(made_of->default_value(name))));
     }
     LEAT_RETURN_IF_ERROR(open->prepare(shapes));
@@ -338,7 +338,7 @@ Status Request::bind_memory(std::string_view input,
                             int64_t count) {
     const auto bind = [&](RequestState& state, int index) -> Status {
         if (!shape) {
-            shape = state.compiled->fixed_input_shape(index);
+            shape = state.compiled->signature.fixed_input_shape(index);
         }
         const std::string& file = state.compiled->graph.file;
         if (!shape) {
@@ -362,7 +362,7 @@ Status Request::bind_memory(std::string_view input,
 Status Request::bind_output(std::string_view output, Tensor tensor) {
     return impl_->use_alone("bind the output", [&]() -> Status {
         RequestState& state = *impl_->state;
-        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->find_output(output));
+        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->signature.find_output(output));
         return state.bind_output(index, std::move(tensor));
     });
 }
@@ -382,7 +382,7 @@ Result<Value> Request::output(std::string_view name) const {
             return impl_->busy();
         }
         const RequestState& state = *impl_->state;
-        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->find_output(name));
+        LEAT_ASSIGN_OR_RETURN(const int index, state.compiled->signature.find_output(name));
         if (!state.has_results()) {
             return not_found("the request has no results")
                 .with_file(state.compiled->graph.file)

@@ -118,7 +118,7 @@ Status RequestState::take_over(const RequestState& former) {
         if (former.bound[i]) {
             const std::string& name =
                 former.compiled->graph.value(former.compiled->graph.inputs[i]).name;
-            LEAT_ASSIGN_OR_RETURN(const int same, compiled->find_input(name));
+            LEAT_ASSIGN_OR_RETURN(const int same, compiled->signature.find_input(name));
             const bool is_copied = former.unaligned_[i].defined();
             LEAT_RETURN_IF_ERROR(
                 bind(same, is_copied ? Value(former.unaligned_[i]) : former.inputs[i]));

@@ -77,7 +77,7 @@ Status RequestState::select_instances(std::span<const Shape> override_shapes,
     for (size_t i = 0; i < inputs.size(); ++i) {
         values[i] = &inputs[i].tensor();
     }
-    LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
+    LEAT_RETURN_IF_ERROR(compiled->signature.check_shapes(shapes));
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
                           compiled->plan_for(shapes, values, home_, wait_limit(control)));
     return home.use(std::move(plan));
@@ -101,7 +101,7 @@ Status RequestState::select_division(std::span<const Shape> override_shapes,
         std::rotate(divisions_.begin(), held, held + 1);
     } else {
         std::vector<Shape> shapes = wanted_shapes(override_shapes);
-        LEAT_RETURN_IF_ERROR(compiled->check_shapes(shapes));
+        LEAT_RETURN_IF_ERROR(compiled->signature.check_shapes(shapes));
         LEAT_ASSIGN_OR_RETURN(BatchDivision division,
                               divide_batch(*compiled, std::move(shapes), wait_limit(control)));
         if (divisions_.size() == kMaxDivisions) {
