@@ -11,6 +11,9 @@ OPS = GRAPH | {'ops'}
 SCHEDULER = CORE | {'trace', 'scheduler'}
 MEMORY = SCHEDULER | {'memory'}
 BACKENDS = OPS | MEMORY | {'backends'}
+MACHINE = BACKENDS | {'custom', 'partition', 'backends/plugin', 'machine'}
+PLAN = (MACHINE - {'partition'}) | {'plan'}
+RUN = PLAN | {'run'}
 ALLOWED = {
     'public': {'public'},
     'base': CORE,
@@ -25,10 +28,15 @@ ALLOWED = {
     'partition': OPS | MEMORY | {'partition'},
     'custom': BACKENDS | {'custom'},
     'conformance': OPS | {'onnx', 'conformance'},
+    'machine': MACHINE | {'backends/lowered'},
+    'plan': PLAN,
+    'place': PLAN | {'partition', 'passes', 'place'},
+    'run': RUN,
+    'saved': RUN | {'partition', 'saved'},
+    'calibrate': RUN | {'partition', 'calibrate'},
     'zoo': {'public'},
     'consumers': {'public', 'scheduler'},  # of which only public headers are installed
 }
-ROOMS = {'machine', 'plan', 'place', 'run', 'saved', 'calibrate', 'compile'}
 FORBIDDEN_IN_PUBLIC = re.compile(r'^(tbb|oneapi|hwloc|vulkan)\b')
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -57,7 +65,7 @@ def module_of(path):
     if parts[1] == 'backends':
         # The list of built-in backends may name them all.
         return 'backends/' + parts[2] if len(parts) > 3 else 'backends-list'
-    return None if parts[1] in ROOMS else parts[1]
+    return None if parts[1] == 'compile' else parts[1]
 
 
 def included_module(target, system):
