@@ -4,6 +4,7 @@
 #include "base/out_of_memory.h"
 #include "base/round_up.h"
 #include "memory/domains/page_placement.h"
+#include "plan/plan_report.h"
 #include "run/batch_division.h"
 #include "run/compiled_graph_impl.h"
 #include "run/request_impl.h"
