@@ -14,8 +14,8 @@
 #include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/files/descriptor.h"
 #include "base/monotonic_clock.h"
 #include "interruption.h"
 #include "output.h"

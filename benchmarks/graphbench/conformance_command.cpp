@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 #include "commands.h"
 #include "conformance/layout_test.h"
 #include "device_options.h"

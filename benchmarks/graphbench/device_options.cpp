@@ -10,7 +10,7 @@
 
 #include "backends/backend.h"
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "exit_codes.h"
 #include "leat/graph.h"
 #include "zoo/suggestion.h"

@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/new_file.h"
-#include "base/text_file.h"
+#include "base/files/new_file.h"
+#include "base/files/text_file.h"
 #include "output.h"
 
 namespace leat::bench {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "built_backends.h"
 #include "compile/record_check.h"
 #include "conformance/data_sets.h"

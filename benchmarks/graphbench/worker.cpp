@@ -15,8 +15,8 @@
 #include <span>
 #include <utility>
 
-#include "base/descriptor.h"
-#include "base/new_file.h"
+#include "base/files/descriptor.h"
+#include "base/files/new_file.h"
 #include "commands.h"
 #include "device_options.h"
 #include "exit_codes.h"

@@ -27,7 +27,7 @@
 
 #include "backends/backend.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/round_up.h"
 #include "compile/mapped_copies.h"
 #include "graphbench/statistics.h"

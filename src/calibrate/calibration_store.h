@@ -2,7 +2,7 @@
 //
 // A file is of one key: device, driver, version of leat and whatever else its times depend on. A
 // changed key finds nothing. What cannot be read is a line in the log and is measured again; what
-// cannot be written stays in this process (base/disk_cache.h).
+// cannot be written stays in this process (base/files/disk_cache.h).
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 #include "partition/measured_costs.h"
 
 namespace leat {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
-#include "base/text_file.h"
+#include "base/files/mapped_file.h"
+#include "base/files/text_file.h"
 #include "graph/graph_data.h"
 #include "leat/onnx.h"
 #include "onnx/proto.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "base/trimmed.h"
 
 namespace leat {

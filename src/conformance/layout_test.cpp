@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "base/json.h"
 #include "base/monotonic_clock.h"
-#include "base/text_file.h"
 #include "conformance/data_sets.h"
 #include "conformance/expected_error.h"
 #include "leat/onnx.h"

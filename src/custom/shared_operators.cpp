@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/shared_object.h"
+#include "base/files/shared_object.h"
 #include "custom/guarded_call.h"
 #include "leat/operator_entry.h"
 

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 namespace leat {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "base/mapped_file.h"
+#include "base/files/descriptor.h"
+#include "base/files/mapped_file.h"
 #include "onnx/proto.h"
 
 namespace leat::onnx {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/out_of_memory.h"
 #include "graph/graph_data.h"
 #include "graph/operator_source.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 #include "base/out_of_memory.h"
 #include "graph/constant_files.h"
 #include "leat/onnx.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 
 namespace leat::onnx {
 

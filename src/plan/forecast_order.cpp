@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/part_node.h"
-#include "plan/transfer_step.h"
+#include "plan/devices/transfer_step.h"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include "graph/graph_data.h"
 #include "leat/runtime.h"
 #include "memory/memory_planner.h"
-#include "plan/device_plan.h"
+#include "plan/devices/device_plan.h"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 
 #include "leat/placement_report.h"
 #include "machine/device_costs.h"
-#include "plan/constant_streams.h"
+#include "plan/devices/constant_streams.h"
 #include "plan/forecast_order.h"
 
 namespace leat {

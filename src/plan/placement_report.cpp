@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "plan/moved_values.h"
+#include "plan/devices/moved_values.h"
 
 namespace leat {
 namespace {

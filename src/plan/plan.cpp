@@ -4,8 +4,8 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "plan/devices/plan_devices.h"
 #include "plan/plan_constants.h"
-#include "plan/plan_devices.h"
 #include "plan/plan_memory.h"
 #include "plan/plan_report.h"
 #include "plan/step_preparer.h"

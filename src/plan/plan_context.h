@@ -9,7 +9,7 @@
 #include "graph/inference.h"
 #include "machine/device_part.h"
 #include "memory/domains/weight_store.h"
-#include "plan/constant_streams.h"
+#include "plan/devices/constant_streams.h"
 #include "plan/memory_limit.h"
 
 namespace leat {

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "plan/devices/plan_devices.h"
 #include "plan/kernel_answers.h"
-#include "plan/plan_devices.h"
 #include "plan/replan_seed.h"
 #include "plan/step_program.h"
 

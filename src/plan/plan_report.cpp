@@ -1,6 +1,6 @@
 #include "plan/plan_report.h"
 
-#include "plan/plan_devices.h"
+#include "plan/devices/plan_devices.h"
 
 namespace leat {
 namespace {

@@ -1,7 +1,7 @@
 #include "plan/plan_storage.h"
 
+#include "plan/devices/plan_devices.h"
 #include "plan/plan_constants.h"
-#include "plan/plan_devices.h"
 
 namespace leat {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/id_vector.h"
 #include "graph/graph_data.h"
 #include "machine/device_step.h"
-#include "plan/device_plan.h"
+#include "plan/devices/device_plan.h"
 
 namespace leat {
 

@@ -9,8 +9,8 @@
 
 #include "base/whole_ns.h"
 #include "machine/device_kernel.h"
+#include "plan/devices/plan_devices.h"
 #include "plan/forecast_order.h"
-#include "plan/plan_devices.h"
 #include "run/run_clock.h"
 
 namespace leat {

@@ -19,7 +19,7 @@
 
 #include "leat/scheduler/executor.h"
 #include "leat/scheduler/task_dag.h"
-#include "plan/device_plan.h"
+#include "plan/devices/device_plan.h"
 #include "plan/step_tasks.h"
 
 namespace leat {

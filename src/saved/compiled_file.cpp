@@ -4,7 +4,7 @@
 
 #include "base/byte_archive.h"
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 #include "base/round_up.h"
 #include "memory/content_hash.h"
 

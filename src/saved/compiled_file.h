@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "leat/status.h"
 #include "saved/saved_tensors.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/round_up.h"
 #include "memory/content_hash.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "leat/status.h"
 
 namespace leat {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <memory>
 
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 
 namespace leat {
 namespace {

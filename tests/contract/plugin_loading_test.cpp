@@ -12,7 +12,7 @@
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/find_plugin.h"
 #include "backends/plugin/loaded_plugin.h"
-#include "base/shared_object.h"
+#include "base/files/shared_object.h"
 #include "leat/custom_operator.h"
 #include "leat/plugin_backend.h"
 

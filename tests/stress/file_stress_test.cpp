@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/disk_cache.h"
-#include "base/new_file.h"
+#include "base/files/disk_cache.h"
+#include "base/files/new_file.h"
 #include "graph/graph_data.h"
 #include "leat/leat.h"
 #include "onnx/save.h"

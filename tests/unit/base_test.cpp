@@ -9,13 +9,13 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "base/float_formats.h"
 #include "base/hash_index.h"
 #include "base/id_vector.h"
 #include "base/inline_vector.h"
 #include "base/number_order.h"
 #include "base/out_of_memory.h"
-#include "base/text_file.h"
 #include "graph/graph_data.h"
 #include "leat/leat.h"
 

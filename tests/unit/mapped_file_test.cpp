@@ -1,5 +1,5 @@
 // Files as memory: mapped, or copied so that what happens to the file does not matter.
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "memory/content_hash.h"
 #include "memory/domains/slab.h"
 #include "memory/domains/weight_store.h"

@@ -1,5 +1,5 @@
 // Files that appear as a whole, whoever else writes them, and whatever is there already.
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "support/scratch_folder.h"
 
 namespace leat {

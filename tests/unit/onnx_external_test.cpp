@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "graph/graph_data.h"
 #include "onnx_bytes.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "graph/graph_data.h"
 #include "onnx_bytes.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "leat/leat.h"
-#include "plan/device_layout.h"
+#include "plan/devices/device_layout.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
 

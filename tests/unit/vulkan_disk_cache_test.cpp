@@ -11,7 +11,7 @@
 
 #include "backends/vulkan/shader/glsl_compiler.h"
 #include "backends/vulkan/shader/spirv_reduction.h"
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 #include "support/scratch_folder.h"
 
 namespace leat::vulkan {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/control_groups.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 namespace leat::scheduler {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 namespace leat::scheduler {
 namespace {

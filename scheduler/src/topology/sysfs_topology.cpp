@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "topology/cpu_list.h"
 #include "topology/topology_sources.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "topology/cgroup_quota.h"
 #include "topology/cpu_list.h"
 

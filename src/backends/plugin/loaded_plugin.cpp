@@ -7,7 +7,7 @@
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
 #include "base/caught_exception.h"
-#include "base/shared_object.h"
+#include "base/files/shared_object.h"
 #include "leat/plugin_backend.h"
 
 namespace leat {

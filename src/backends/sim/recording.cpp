@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 #include "memory/content_hash.h"
 
 namespace leat::sim {

@@ -15,8 +15,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "base/mapped_file.h"
+#include "base/files/descriptor.h"
+#include "base/files/mapped_file.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::sim {

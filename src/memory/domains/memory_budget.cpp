@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/control_groups.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 namespace leat {
 namespace {

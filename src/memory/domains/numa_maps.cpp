@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "memory/domains/slab.h"
 
 namespace leat {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 namespace leat {
 namespace {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mapped_file.h"  // drop_source_pages: the counterpart of get_or_pack
+#include "base/files/mapped_file.h"  // drop_source_pages: the counterpart of get_or_pack
 #include "leat/status.h"
 #include "leat/tensor.h"
 #include "memory/domains/mapped_weights.h"

@@ -7,7 +7,7 @@
 
 #include "backends/vulkan/device/device.h"
 #include "backends/vulkan/device/owned.h"
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 
 namespace leat::vulkan {
 

@@ -25,7 +25,7 @@
 #include "backends/vulkan/plugin/vulkan_executable.h"
 #include "backends/vulkan/plugin/vulkan_instance.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 #include "leat/plugin_backend.h"
 
 namespace leat::vulkan {

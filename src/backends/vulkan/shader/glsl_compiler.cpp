@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "backends/vulkan/shader/spirv_reduction.h"
-#include "base/disk_cache.h"
 #include "base/error.h"
+#include "base/files/disk_cache.h"
 
 namespace leat::vulkan {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/vulkan/kernel/kernel.h"
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 
 namespace leat::vulkan {
 

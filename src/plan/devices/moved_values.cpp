@@ -1,4 +1,4 @@
-#include "plan/moved_values.h"
+#include "plan/devices/moved_values.h"
 
 #include <set>
 #include <utility>

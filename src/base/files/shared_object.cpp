@@ -1,4 +1,4 @@
-#include "base/shared_object.h"
+#include "base/files/shared_object.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 namespace leat {
 namespace {

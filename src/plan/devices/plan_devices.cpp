@@ -1,4 +1,4 @@
-#include "plan/plan_devices.h"
+#include "plan/devices/plan_devices.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "machine/device_kernel.h"
-#include "plan/device_layout.h"
+#include "plan/devices/device_layout.h"
 
 namespace leat {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 
 namespace leat {
 

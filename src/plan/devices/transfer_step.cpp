@@ -1,4 +1,4 @@
-#include "plan/transfer_step.h"
+#include "plan/devices/transfer_step.h"
 
 #include <algorithm>
 #include <cstring>

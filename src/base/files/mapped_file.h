@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "leat/status.h"
 #include "leat/tensor.h"
 

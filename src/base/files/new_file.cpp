@@ -1,4 +1,4 @@
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -24,7 +24,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "leat/status.h"
 
 namespace leat {

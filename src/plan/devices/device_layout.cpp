@@ -1,4 +1,4 @@
-#include "plan/device_layout.h"
+#include "plan/devices/device_layout.h"
 
 #include <algorithm>
 #include <utility>

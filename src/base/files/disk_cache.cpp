@@ -1,4 +1,4 @@
-#include "base/disk_cache.h"
+#include "base/files/disk_cache.h"
 
 #include <fmt/core.h>
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/new_file.h"
-#include "base/text_file.h"
+#include "base/files/new_file.h"
+#include "base/files/text_file.h"
 
 namespace leat {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/plan_transfers.h"
+#include "plan/devices/plan_transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -10,11 +10,11 @@
 #include "graph/part_node.h"
 #include "machine/device_kernel.h"
 #include "ops/roofline.h"
-#include "plan/moved_values.h"
-#include "plan/plan_devices.h"
+#include "plan/devices/moved_values.h"
+#include "plan/devices/plan_devices.h"
+#include "plan/devices/transfer_step.h"
 #include "plan/replan_seed.h"
 #include "plan/step_memory.h"
-#include "plan/transfer_step.h"
 
 namespace leat {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/constant_streams.h"
+#include "plan/devices/constant_streams.h"
 
 #include <algorithm>
 #include <tuple>
