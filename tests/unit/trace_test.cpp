@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -125,21 +122,6 @@ TEST(ChromeTrace, WritesCompleteEventsInMicroseconds) {
               R"({"name":"sum","cat":"node","ph":"X","pid":1,"tid":3,"ts":0.000,"dur":1.000,)"
               R"x("args":{"detail":"tiles [0, 2)"}})x"
               "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_events\":\"0\"}}\n");
-}
-
-TEST(ChromeTrace, WritesTheFileOrSaysWhyNot) {
-    const ChromeTrace trace("app");
-    const std::string path =
-        (std::filesystem::path(::testing::TempDir()) / "leat_trace_test.json").string();
-    ASSERT_TRUE(trace.write(path).ok());
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    EXPECT_EQ(text.str(), trace.json());
-    std::filesystem::remove(path);
-
-    const Status status = trace.write("/nowhere/trace.json");
-    EXPECT_EQ(status.code(), StatusCode::kNotFound);
-    EXPECT_THAT(status.message(), HasSubstr("/nowhere/trace.json"));
 }
 
 }  // namespace
