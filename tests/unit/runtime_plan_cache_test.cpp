@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -80,10 +81,8 @@ CustomOperator gated_operator(Gate& gate) {
     gated.infer = [&gate](OperatorInference& inference) {
         const auto& dims = inference.dims(0);
         if (dims && (*dims)[0].is_fixed()) {
-            const Status status = gate.pass((*dims)[0].extent());
-            if (!status.ok()) {
-                return status;
-            }
+            Status status = gate.pass((*dims)[0].extent());
+            return status.ok() ? testing::infer_same(inference) : status;
         }
         return testing::infer_same(inference);
     };
@@ -93,7 +92,7 @@ CustomOperator gated_operator(Gate& gate) {
 //  x [n, 16] -- Gated -- MatMul(w) -- Add(x) -- y     w: 3 on the diagonal
 Graph gated_graph() {
     Graph graph("gated");
-    std::vector<float> w(16 * 16, 0);
+    std::vector<float> w(256, 0);
     for (size_t i = 0; i < 16; ++i) {
         w[i * 17] = 3;
     }
@@ -104,6 +103,28 @@ Graph gated_graph() {
     graph.output("y", graph.add("Add", {product, x}));
     return graph;
 }
+
+// Joined at the latest at its end.
+class Threads {
+  public:
+    ~Threads() { join(); }
+    // Calls body(0) to body(count - 1), each on a thread.
+    void start(int count, const std::function<void(int)>& body) {
+        threads_.reserve(threads_.size() + size_t(count));
+        for (int i = 0; i < count; ++i) {
+            threads_.emplace_back([body, i] { body(i); });
+        }
+    }
+    void join() {
+        for (std::thread& thread : threads_) {
+            thread.join();
+        }
+        threads_.clear();
+    }
+
+  private:
+    std::vector<std::thread> threads_;
+};
 
 class NewShapes : public ::testing::Test {
   protected:
@@ -160,37 +181,34 @@ TEST_F(NewShapes, ArePlannedOnceWhileOthersRunReportAndMakeRequests) {
     ASSERT_GE(calls_of_plan, 1);
 
     std::atomic<int> planners{kThreads};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-        threads.emplace_back([&, t] {
-            Request request = *compiled_->make_request();
-            for (int64_t i = 0; i < kExtents; ++i) {
-                // Two threads each begin with the same shape, and all meet all of them.
-                const int64_t n = 1 + (i + t / 2 * 6) % kExtents;
-                const Status status = run(request, n, float(t));
-                EXPECT_TRUE(status.ok()) << status.message();
-            }
-            --planners;
-        });
-    }
-    for (int t = 0; t < 3; ++t) {
-        threads.emplace_back([&, t] {
-            do {
-                if (t == 0) {
-                    const Status status = run_new(1000, 2);
-                    EXPECT_TRUE(status.ok()) << status.message();
-                } else if (t == 1) {
-                    EXPECT_GE(compiled_->report().plans.size(), 1U);
-                } else {
-                    EXPECT_TRUE(compiled_->make_request().ok());
-                    EXPECT_TRUE(compiled_->prepare({{"x", Shape{1000, 16}}}).ok());
-                }
-            } while (planners > 0);
-        });
-    }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
+    const auto plan_all = [&](int t) {
+        Request request = *compiled_->make_request();
+        for (int64_t i = 0; i < kExtents; ++i) {
+            // Two threads each begin with the same shape, and all meet all of them.
+            const int64_t n = 1 + (i + int64_t{6} * (t / 2)) % kExtents;
+            const Status status = run(request, n, float(t));
+            EXPECT_TRUE(status.ok()) << status.message();
+        }
+        --planners;
+    };
+    const auto run_known = [&] {
+        const Status status = run_new(1000, 2);
+        EXPECT_TRUE(status.ok()) << status.message();
+    };
+    const auto report = [&] { EXPECT_GE(compiled_->report().plans.size(), 1U); };
+    const auto make_requests = [&] {
+        EXPECT_TRUE(compiled_->make_request().ok());
+        EXPECT_TRUE(compiled_->prepare({{"x", Shape{1000, 16}}}).ok());
+    };
+    const std::function<void()> others[] = {run_known, report, make_requests};
+    Threads threads;
+    threads.start(kThreads, plan_all);
+    threads.start(3, [&](int t) {
+        do {
+            others[t]();
+        } while (planners > 0);
+    });
+    threads.join();
     std::multiset<int64_t> expected{1000};
     std::map<int64_t, int> calls = before;
     calls[1000] = calls_of_plan;
@@ -239,11 +257,12 @@ TEST_F(NewShapes, EndAWaitAtItsDeadlineAndByItsStopToken) {
     stopper.join();
     // A queue hands its deadline on, too.
     RequestQueue queue = *RequestQueue::make(*compiled_);
-    ASSERT_TRUE(
+    EXPECT_TRUE(
         queue.next().bind("x", *Tensor::from<float>({kSlow, 16}, std::vector<float>(112, 1))).ok());
     EXPECT_EQ(queue.submit({.deadline = 1ms}).code(), StatusCode::kTimeout);
     EXPECT_TRUE(queue.is_empty());
 
+    std::this_thread::sleep_for(2ms);  // the planner's deadline
     gate_.open();
     planner.join();
     const int calls = gate_.calls().at(kSlow);
@@ -257,19 +276,15 @@ TEST_F(NewShapes, TellAllWhoWaitWhyThereIsNoPlan) {
     for (const StatusCode code : {StatusCode::kInvalidArgument, StatusCode::kCancelled}) {
         gate_.close();
         gate_.answer_slow_ones(Status(code, "not these"));
-        std::vector<std::thread> threads;
-        for (int t = 0; t < 4; ++t) {
-            threads.emplace_back([&] {
-                const Status status = run_new(kSlow, 1);
-                EXPECT_EQ(status.code(), code);
-                EXPECT_THAT(status.message(), HasSubstr("not these"));
-            });
-        }
+        Threads threads;
+        threads.start(4, [&](int /*t*/) {
+            const Status status = run_new(kSlow, 1);
+            EXPECT_EQ(status.code(), code);
+            EXPECT_THAT(status.message(), HasSubstr("not these"));
+        });
         gate_.wait_for_planner();
         gate_.open();
-        for (std::thread& thread : threads) {
-            thread.join();
-        }
+        threads.join();
         EXPECT_TRUE(planned().empty());
         gate_.answer_slow_ones({});
     }
@@ -283,20 +298,16 @@ TEST_F(NewShapes, OverTheMemoryLimitFailForAll) {
     options.memory_limit_bytes = 1 << 19;
     options.max_requests = 8;
     compiled_.emplace(*runtime_.compile(gated_graph(), options));
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t) {
-        threads.emplace_back([&, t] {
-            Request request = *compiled_->make_request();
-            for (int i = 0; i < 4; ++i) {
-                EXPECT_EQ(run(request, 5000, 1).code(), StatusCode::kOutOfMemory);
-                const Status status = run(request, 1 + (t + i) % 4, 2);
-                EXPECT_TRUE(status.ok()) << status.message();
-            }
-        });
-    }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
+    Threads threads;
+    threads.start(8, [&](int t) {
+        Request request = *compiled_->make_request();
+        for (int i = 0; i < 4; ++i) {
+            EXPECT_EQ(run(request, 5000, 1).code(), StatusCode::kOutOfMemory);
+            const Status status = run(request, 1 + (t + i) % 4, 2);
+            EXPECT_TRUE(status.ok()) << status.message();
+        }
+    });
+    threads.join();
     EXPECT_EQ(planned(), (std::multiset<int64_t>{1, 2, 3, 4}));
 }
 
@@ -306,8 +317,7 @@ TEST_F(NewShapes, MayBeWantedByTasksOfTheExecutorThatRunsThem) {
     constexpr int64_t kTiles = 12;
     CustomOperator outer = testing::same_shape_operator("Outer", [this](const KernelCall& call) {
         for (int64_t tile = call.tile_begin; tile < call.tile_end; ++tile) {
-            const Status status = run_new(kSlow, float(tile));
-            if (!status.ok()) {
+            if (Status status = run_new(kSlow, float(tile)); !status.ok()) {
                 return status;
             }
         }
@@ -353,7 +363,7 @@ TEST_F(NewShapes, OfDefaultInputsThatAreBoundHoldUpNobody) {
     //  c -- Free -- Add(x) -- Mul(d) -- y
     Graph graph("defaults");
     const ValueId x = graph.input("x", DType::kFloat32, {2});
-    const auto default_input = [&graph](const char* name, std::vector<float> values) {
+    const auto default_input = [&graph](const char* name, const std::vector<float>& values) {
         graph.data().default_inputs.push_back({name, TypeInfo::tensor(DType::kFloat32, Shape{2})});
         return graph.constant(name, *Tensor::from<float>({2}, values));
     };
@@ -361,7 +371,7 @@ TEST_F(NewShapes, OfDefaultInputsThatAreBoundHoldUpNobody) {
     const ValueId d = default_input("d", {3, 4});
     graph.output("y", graph.add("Mul", {graph.add("Add", {x, c}), d}));
     compiled_.emplace(*runtime_.compile(graph));
-    const auto results = [this](const char* name, std::vector<float> values) {
+    const auto results = [this](const char* name, const std::vector<float>& values) {
         Request request = *compiled_->make_request();
         EXPECT_TRUE(request.bind("x", Shape{2}, std::span<const float>({10, 20})).ok());
         const Status bound = request.bind(name, *Tensor::from<float>({2}, values));
@@ -371,17 +381,13 @@ TEST_F(NewShapes, OfDefaultInputsThatAreBoundHoldUpNobody) {
         return std::vector<float>(y.begin(), y.end());
     };
     gate_.close();
-    std::vector<std::thread> openers;
-    for (int t = 0; t < 4; ++t) {
-        openers.emplace_back([&] { EXPECT_THAT(results("c", {5, 6}), ElementsAre(45, 104)); });
-    }
+    Threads openers;
+    openers.start(4, [&](int /*t*/) { EXPECT_THAT(results("c", {5, 6}), ElementsAre(45, 104)); });
     gate_.wait_for_planner();
     EXPECT_THAT(results("d", {1, 1}), ElementsAre(11, 22));
     EXPECT_EQ(compiled_->report().plans.size(), 2U);
     gate_.open();
-    for (std::thread& opener : openers) {
-        opener.join();
-    }
+    openers.join();
     EXPECT_EQ(compiled_->report().plans.size(), 3U);
 }
 
