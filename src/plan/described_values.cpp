@@ -18,13 +18,13 @@ int64_t planned_bytes(const TensorArg& arg) {
 }  // namespace
 
 DescribedValues::DescribedValues(const PlanContext& context, const PlanFacts& facts)
-    : context_(context), graph_(context.graph), facts_(facts), at_(graph_.values.size(), -1) {
+    : context_(context), graph_(context.graph()), facts_(facts), at_(graph_.values.size(), -1) {
     described_.reserve(graph_.nodes.size() + graph_.inputs.size());
 }
 
 Result<DescribedValues> DescribedValues::make(const PlanContext& context, const PlanFacts& facts) {
     DescribedValues values(context, facts);
-    const GraphData& graph = context.graph;
+    const GraphData& graph = context.graph();
     SizeSum bytes;
     for (const ValueId id : graph.inputs) {
         LEAT_RETURN_IF_ERROR(bytes.add(facts.of(id).type, graph.value(id).name));

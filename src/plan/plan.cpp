@@ -91,7 +91,7 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
                                               PlanKey key,
                                               std::span<const ValueFact> input_facts) {
     const std::optional<SolvedChoice>& solved = context.seed->solved;
-    const bool may_try_again = !solved && !context.streams.empty();
+    const bool may_try_again = !solved && !context.placed.placement.streams.empty();
     Result<std::shared_ptr<Plan>> plan =
         make_plan_with(context, key, input_facts, solved ? solved->copies_ahead : kCopiesAhead[0]);
     for (size_t i = 1; i < std::size(kCopiesAhead) && may_try_again; ++i) {

@@ -21,7 +21,7 @@ int32_t PlanConstants::index_of(ValueId id) {
     if (index < 0) {
         index = int32_t(work_.constants.size());
         const Tensor* before = constant_of_seed(id);
-        work_.constants.push_back(before == nullptr ? facts_.known_value(context_.graph, id)
+        work_.constants.push_back(before == nullptr ? facts_.known_value(context_.graph(), id)
                                                     : *before);
     }
     return index;

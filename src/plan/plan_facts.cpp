@@ -33,10 +33,10 @@ Result<SharedFacts> infer_values(const PlanContext& context,
 
 IdVector<ValueId, bool> find_known_values(const PlanContext& context, const PlanFacts& facts) {
     const PlanFacts& before = context.seed->facts;
-    IdVector<ValueId, bool> known(context.graph.values.size(), false);
+    IdVector<ValueId, bool> known(context.graph().values.size(), false);
     for (ValueId id{0}; size_t(id.index) < known.size(); ++id.index) {
         known[id] = facts.is_as_in(before, id) ? before.known[id]
-                                               : context.graph.value(id).constant.has_value() ||
+                                               : context.graph().value(id).constant.has_value() ||
                                                      facts.of(id).value.has_value();
     }
     return known;
@@ -74,9 +74,9 @@ Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFa
     const PlanFacts& before = context.seed->facts;
     facts.needed = !before.known.empty() && before.known == facts.known
                        ? before.needed
-                       : IdVector<NodeId, bool>(needed_nodes(context.graph, facts.known.list()));
+                       : IdVector<NodeId, bool>(needed_nodes(context.graph(), facts.known.list()));
     if (context.seed->solved) {
-        LEAT_RETURN_IF_ERROR(check_computable(context.graph, facts));
+        LEAT_RETURN_IF_ERROR(check_computable(context.graph(), facts));
     }
     return facts;
 }

@@ -28,7 +28,7 @@ struct PlanFacts {
     }
     // An earlier node that was like this one when twins were looked for; invalid: there is none.
     NodeId twin_of(const PlanContext& context, NodeId node) const {
-        const bool has_twins = twins != nullptr && &context.graph == &context.whole;
+        const bool has_twins = twins != nullptr && context.placed.cut == nullptr;
         return has_twins ? NodeId{(*twins)[size_t(node.index)]} : NodeId{};
     }
 };

@@ -30,7 +30,7 @@ double cost_ns_of(const PlanContext& context, const PlanStep& step) {
     if (context.cost_factors.empty() || step.is_transfer) {
         return step.kernel->cost_ns;
     }
-    const auto node = size_t(id_of(context.graph, *step.node).index);
+    const auto node = size_t(id_of(context.graph(), *step.node).index);
     return std::min(step.kernel->cost_ns * context.cost_factors[node], kMostEstimatedNs);
 }
 
@@ -75,7 +75,7 @@ Result<PlanMemory> place_memory(const PlanContext& context,
     LEAT_ASSIGN_OR_RETURN(PlanMemory memory,
                           seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
     if (memory.layout.plan.height_bytes > wish.limit_bytes) {
-        return limit_error(context.memory_limit, besides, context.graph, work.devices,
+        return limit_error(context.memory_limit, besides, context.graph(), work.devices,
                            *memory.planner, memory.layout);
     }
     LEAT_RETURN_IF_ERROR(place_device_memory(context, memory.layout, work));

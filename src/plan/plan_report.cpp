@@ -63,7 +63,7 @@ std::vector<std::string> reference_kernels(const Plan& plan) {
 
 void report_plan(const PlanContext& context, Plan& plan) {
     PlanReport& report = plan.report;
-    const GraphData& graph = context.graph;
+    const GraphData& graph = context.graph();
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         report.shapes[graph.value(graph.inputs[i]).name] = plan.key.shapes[i];
     }

@@ -12,7 +12,7 @@ class StorageWriter {
                   const PlanFacts& facts,
                   const PlanMemory& memory,
                   PlanWork& work)
-        : graph_(context.graph),
+        : graph_(context.graph()),
           facts_(facts),
           memory_(memory),
           work_(work),

@@ -139,14 +139,14 @@ void describe_memory(const PlanContext& context,
                      const DescribedValues& values,
                      const PlanWork& work,
                      MemoryProblem& problem) {
-    const GraphData& graph = context.graph;
+    const GraphData& graph = context.graph();
     const DevicePlan& devices = work.devices;
     problem.values.reserve(graph.values.size() + devices.values.size());
     for (ValueId id{0}; size_t(id.index) < graph.values.size(); ++id.index) {
         const bool is_off_host = !devices.is_off_host.empty() && devices.is_off_host[id];
         problem.values.push_back(is_off_host ? MemoryValue{.size_bytes = 1, .is_placed = false}
                                              : memory_value_of(id, facts, values));
-        problem.values.back().is_kept = context.is_serial;
+        problem.values.back().is_kept = context.options.runs_serially;
     }
     for (const ValueId id : graph.inputs) {
         problem.values[size_t(id.index)].is_placed = false;
@@ -161,7 +161,8 @@ void describe_memory(const PlanContext& context,
         }
     }
     for (const DeviceValue& value : devices.values) {
-        add_device_value(value, devices.memories[size_t(value.memory)], context.is_serial, problem);
+        add_device_value(value, devices.memories[size_t(value.memory)],
+                         context.options.runs_serially, problem);
     }
     problem.steps.reserve(work.steps.size());
     for (const PlanStep& step : work.steps) {

@@ -31,10 +31,10 @@ Status complete_kernel(const PrepareContext& context, HostKernel& kernel) {
 }
 
 StepsByNode steps_of_seed(const PlanContext& context) {
-    StepsByNode steps(context.graph.nodes.size(), nullptr);
+    StepsByNode steps(context.graph().nodes.size(), nullptr);
     for (const PlanStep& step : context.seed->work.steps) {
         if (!step.is_transfer) {
-            steps[id_of(context.graph, *step.node)] = &step;
+            steps[id_of(context.graph(), *step.node)] = &step;
         }
     }
     return steps;
@@ -48,7 +48,7 @@ class StepPreparer {
                  const StepsByNode& steps_before,
                  PlanWork& work)
         : context_(context),
-          graph_(context.graph),
+          graph_(context.graph()),
           facts_(facts),
           values_(values),
           steps_before_(steps_before),
@@ -260,19 +260,20 @@ class StepPreparer {
 
     Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& prepare, PlanStep& step) {
         if (const int64_t cluster = cluster_of(prepare.node); cluster >= 0) {
-            const DevicePart& device = *context_.parts[size_t(cluster)];
+            const DevicePart& device = *context_.placed.parts[size_t(cluster)];
             LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceStep> part,
                                   device.prepare(prepare, backend_time_ns_));
             step.device = part.get();
             prepare.unaligned_inputs |= device.streamed_inputs_low();
             return std::unique_ptr<HostKernel>(std::move(part));
         }
-        if (!context_.has_host_steps) {
+        if (!context_.placed.placement.has_host_steps) {
             return unsupported(
                 "its result is too large to be computed with the plan, and no device takes it");
         }
         const auto node = size_t(id_of(graph_, prepare.node).index);
-        const Backend& host = context_.hosts.empty() ? context_.backend : *context_.hosts[node];
+        const Backend& host =
+            context_.placed.hosts.empty() ? *context_.placed.host : *context_.placed.hosts[node];
         return host.prepare(prepare);
     }
 
@@ -332,7 +333,7 @@ Result<PreparedSteps> prepare_steps(const PlanContext& context,
     LEAT_RETURN_IF_ERROR(preparer.run());
     prepared.backend_time_ns = preparer.backend_time_ns();
     prepared.problem.views = std::move(preparer.views());
-    if (!context.parts.empty()) {
+    if (!context.placed.parts.empty()) {
         add_transfers(context, facts, values, prepared.problem.views, steps_before, work);
     }
     describe_memory(context, facts, values, work, prepared.problem);

@@ -201,7 +201,7 @@ int64_t virtual_ns_of(const PlanContext& context, const PlanWork& work, const Pl
         return 0;
     }
     const std::optional<double> foreseen =
-        context.order == nullptr ? std::nullopt : context.order->host_ns(step, context.whole);
+        context.order() == nullptr ? std::nullopt : context.order()->host_ns(step, context.whole);
     return int64_t(whole_ns(foreseen.value_or(step.cost_ns / context.workers)));
 }
 
@@ -214,7 +214,7 @@ bool is_submitted(const PlanStep& step) {
 // On a virtual clock transfers that overlap each other take no longer than one: what costs
 // forecast.
 bool overlaps_devices(const PlanContext& context, const PlanWork& work, const StepOrder& order) {
-    return !context.is_serial && (has_clock(work) || overlaps_by_data(work, order));
+    return !context.options.runs_serially && (has_clock(work) || overlaps_by_data(work, order));
 }
 
 Result<PlanProgram> make_program(const PlanContext& context,
@@ -227,21 +227,21 @@ Result<PlanProgram> make_program(const PlanContext& context,
     scheduler::CompileOptions options;
     options.workers = context.workers;
     options.keeps_order = true;
-    options.is_traced = context.is_traced;
+    options.is_traced = context.options.is_traced;
     // Nobody knows when a device ends: whoever is free takes what is ready then.
     const bool waits_beside_others =
-        context.overlaps_requests && !context.is_serial &&
+        context.options.requests_in_flight > 1 && !context.options.runs_serially &&
         std::any_of(work.steps.begin(), work.steps.end(), is_submitted);
     if (work.overlaps_devices || is_virtual || waits_beside_others) {
         options.gear = scheduler::Gear::kDynamic;
     }
-    const bool follows_forecast = context.order != nullptr && !context.is_serial;
+    const bool follows_forecast = context.order() != nullptr && !context.options.runs_serially;
     StepTasks program = step_program(
-        waits, context.is_serial,
-        follows_forecast ? context.order->ranks_of(work, context.whole) : std::vector<int32_t>(),
+        waits, context.options.runs_serially,
+        follows_forecast ? context.order()->ranks_of(work, context.whole) : std::vector<int32_t>(),
         work);
     PlanProgram made;
-    made.is_traced = context.is_traced;
+    made.is_traced = context.options.is_traced;
     LEAT_ASSIGN_OR_RETURN(made.compiled, scheduler::Program::compile(program.dag, options));
     made.tasks = std::move(program.tasks);
     if (is_virtual) {

@@ -42,24 +42,15 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
         has_one_copy ? runtime->weights.default_target() : runtime->weight_target(threads);
     const WeightTargets* others =
         has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
-    return {planned_graph(),
-            graph,
-            *placed.host,
-            placed.hosts,
+    return {graph,
+            placed,
+            options,
             PlacedWeights(runtime->weights, weights, others, mapped.get()),
-            options.runs_serially ? 1 : threads.executor->worker_count(),
-            options.runs_serially,
-            threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
-            domains.places() && !threads.home,
-            cost_factors,
-            options.is_traced,
             {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
-            placed.parts,
-            placed.placement.has_host_steps,
-            placed.placement.forecast.is_by_cost ? &placed.placement.order : nullptr,
-            options.requests_in_flight > 1,
-            placed.placement.streams,
-            placed.placement.part_of_node};
+            cost_factors,
+            options.runs_serially ? 1 : threads.executor->worker_count(),
+            threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
+            domains.places() && !threads.home};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

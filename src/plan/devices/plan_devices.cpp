@@ -112,7 +112,7 @@ Status memory_error(const PlanContext& context,
                                 "plan {}) in each of {} requests, with {}",
                                 packed_bytes, plan.lower_bound_bytes, plan.height_bytes,
                                 context.memory_limit.requests,
-                                largest_values(context.graph, work.devices, plan)))
+                                largest_values(context.graph(), work.devices, plan)))
         .with_needed(fmt::format("at most {} bytes", part.domain().capacity_bytes))
         .with_hint(
             "place fewer nodes there, lower max_requests and requests_in_flight, or use smaller "
@@ -128,7 +128,7 @@ Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(const PlanContext
     if (memory.is_laid_out && memory.layout->moments->waits_of_steps == waits) {
         return memory.layout;
     }
-    DeviceProblem problem = device_problem(index, context.is_serial, work);
+    DeviceProblem problem = device_problem(index, context.options.runs_serially, work);
     const int64_t capacity = memory.part->domain().capacity_bytes;
     if (capacity > 0) {
         problem.limit_bytes = room_of_request(context, *memory.part, packed_bytes_in(index, work));

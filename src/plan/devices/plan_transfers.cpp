@@ -58,15 +58,18 @@ class TransferWriter {
                    std::span<const ValueView> views,
                    const StepsByNode& steps_before,
                    PlanWork& work)
-        : graph_(context.graph),
+        : graph_(context.graph()),
           facts_(facts),
           values_(values),
-          streams_(context.streams, context.part_of_node, context.parts.size(), work.copies_ahead),
+          streams_(context.placed.placement.streams,
+                   context.placed.placement.part_of_node,
+                   context.placed.parts.size(),
+                   work.copies_ahead),
           before_(context.seed->work),
           steps_before_(steps_before),
           work_(work),
           devices_(work.devices),
-          use_of_part_(context.parts.size(), -1) {
+          use_of_part_(context.placed.parts.size(), -1) {
         devices_.first_value = int32_t(graph_.values.size());
         find_memories();
         find_host_needs();
