@@ -16,7 +16,7 @@ struct ReplanSeed;
 
 const ReplanSeed& no_seed();
 
-// What it refers to outlives the plans.
+// Graphs, placement and options outlive the plans; the rest outlives make_plan.
 struct PlanContext {
     // After the passes, in topological order, before parts for devices were cut out of it.
     const GraphData& whole;
@@ -34,7 +34,7 @@ struct PlanContext {
     // sizes between these find an arrangement that suits them.
     std::span<const std::vector<ValueFact>> further_facts = {};
 
-    // What plans have steps for. Values are those of `whole`.
+    // The graph that plans have steps for. Its values are those of `whole`.
     const GraphData& graph() const { return placed.cut == nullptr ? whole : *placed.cut; }
     // Null: there was no forecast.
     const ForecastOrder* order() const {

@@ -1,4 +1,4 @@
-// What a plan tells of itself.
+// Reports about a plan.
 #pragma once
 
 #include <string>

@@ -71,7 +71,7 @@ MemoryStep describe_device_step(const PlanWork& work,
     return described;
 }
 
-// What steps do not touch takes no place.
+// A value that no step touches takes no place.
 MemoryValue memory_value_of(ValueId id, const PlanFacts& facts, const DescribedValues& values) {
     MemoryValue value;
     const TensorArg* arg = values.find(id);

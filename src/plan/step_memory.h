@@ -1,4 +1,4 @@
-// What the steps of a plan do with memory, in the words of MemoryPlanner.
+// Describes to MemoryPlanner what the steps of a plan do with memory.
 #pragma once
 
 #include "memory/memory_problem.h"

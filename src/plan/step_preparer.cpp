@@ -161,7 +161,7 @@ class StepPreparer {
         return step;
     }
 
-    // What a node with equal arguments was given earlier in this plan.
+    // Takes the kernel of an earlier node of this plan, if that has equal arguments.
     bool take_kernel_of_twin(NodeId id) {
         const NodeId twin = facts_.twin_of(context_, id);
         const int32_t at = twin.valid() ? step_of_node_[twin] : -1;
@@ -182,7 +182,7 @@ class StepPreparer {
         return true;
     }
 
-    // The same constants, and values of the same shapes and strides.
+    // Both have the same constants, and their values have the same shapes and strides.
     bool has_arguments_of(const NodeData& node, const NodeData& twin) {
         const auto same_value = [this](ValueId own, ValueId other) {
             return own == other ||
@@ -277,8 +277,8 @@ class StepPreparer {
         return host.prepare(prepare);
     }
 
-    // The node's step in the seed, if it has the same constants: what a plan computes from shapes
-    // may differ from plan to plan.
+    // The node's step in the seed, if it has the same constants: those that plans compute from
+    // shapes may differ.
     FormerStep step_before(NodeId id) const {
         const PlanStep* step = steps_before_[id];
         if (step == nullptr) {
@@ -306,7 +306,7 @@ class StepPreparer {
     IdVector<NodeId, int32_t> step_of_node_;         // -1: none
     IdVector<NodeId, std::optional<bool>> renames_;  // renames_memory(); nothing: nobody has asked
     int64_t backend_time_ns_ = 0;
-    // Of one step; kept for their memory.
+    // For the step that is being prepared. Members, so that each step uses their memory again.
     std::vector<TensorArg> step_args_;
     std::vector<const Tensor*> step_constants_;
 };

@@ -18,7 +18,7 @@ struct PlanProgram {
     scheduler::Program compiled;
     std::vector<StepTask> tasks;  // of the program
     bool is_traced = false;       // runs record what ran where
-    // Of the program; null: no device has a virtual clock.
+    // Null: no device has a virtual clock.
     std::shared_ptr<const TaskReleases> releases = nullptr;
 };
 

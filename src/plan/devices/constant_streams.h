@@ -32,7 +32,7 @@ struct ConstantStreams {
 // placement says, and less and less where that does not fit.
 constexpr int32_t kCopiesAhead[] = {1 << 30, 2, 1, 0};
 
-// The same in terms of parts, as a plan has them.
+// Constant streams in terms of parts, as a plan has them.
 class PartStreams {
   public:
     PartStreams() = default;

@@ -55,7 +55,7 @@ bool has_moments(const DeviceMoments& moments,
            moments.waits_of_steps == waits;
 }
 
-// What nobody has laid out like this before.
+// Lays out values that no earlier layout fits.
 Result<std::shared_ptr<const DeviceLayout>> lay_out_anew(const DeviceProblem& problem,
                                                          const StepWaits& waits) {
     const StepMoments moments(problem.insides);

@@ -23,7 +23,7 @@ struct DeviceProblem {
     int64_t limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// What sizes have no part in.
+// The part of a layout that does not depend on sizes.
 struct DeviceMoments {
     DeviceProblem problem;  // with the sizes of one of those that share it
     StepWaits waits_of_steps;

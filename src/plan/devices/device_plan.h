@@ -26,7 +26,7 @@ namespace leat {
 
 struct DeviceLayout;
 
-// What all parts of a plan share in one domain.
+// The memory that all parts of a plan share in one domain.
 struct DeviceMemory {
     std::shared_ptr<const DevicePart> part;  // one of them: knows domain, backend and queues
     // Parts work in the host's arena, which the backend imports: all below is 0.
@@ -36,8 +36,8 @@ struct DeviceMemory {
     int64_t unplanned_bytes = 0;  // without any reuse
     int64_t streamed_bytes = 0;   // constants that each run copies there
     int64_t window_bytes = 0;     // that these take, one after the other
-    // Of a memory of the device's own, for plans with other sizes; until this plan has its own,
-    // that of an earlier one.
+    // Where values lie in a memory of the device's own; plans with other sizes start from it. It is
+    // an earlier plan's until this plan has its own.
     std::shared_ptr<const DeviceLayout> layout = nullptr;
     bool is_laid_out = false;  // `layout` is this plan's
 };
@@ -53,8 +53,8 @@ struct DeviceValue {
 
 using DeviceValues = InlineVector<int32_t, 4>;
 
-// What a step does there. Values are numbers of DevicePlan, or, in the arena, of the graph; -1: an
-// operand without a place.
+// Describes what a step does there. Values are numbers of DevicePlan, or, in the arena, of the
+// graph; -1: an operand without a place.
 struct DeviceUse {
     int32_t memory = 0;
     DeviceValues reads;
@@ -79,8 +79,8 @@ struct DevicePlan {
     std::vector<DeviceUse> uses;
     // Values of the graph that nobody needs on the host. Empty: there are none.
     IdVector<ValueId, bool> is_off_host;
-    // What transfers are called, in the order in which they were made. Plans for other shapes share
-    // them.
+    // The nodes that transfers are steps of, in the order in which they were made. Plans for other
+    // shapes share them.
     std::vector<std::shared_ptr<const NodeData>> transfer_nodes;
     int64_t transfer_bytes = 0;  // of a run
 
@@ -97,7 +97,7 @@ struct DevicePlan {
         }
         return bytes;
     }
-    // Of a value of the graph or of this.
+    // The name of a value of the graph or of this plan.
     std::string name_of(const GraphData& graph, int32_t value) const;
 };
 

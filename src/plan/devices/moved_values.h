@@ -1,4 +1,4 @@
-// What a run of a graph with parts copies between memories, known before there is a plan.
+// Foresees, before there is a plan, what a run of a graph with parts copies between memories.
 //
 //   value --> its copy in each memory of a device where it is read, once
 //         --> its copy on the host, if it is read or wanted outside of the memory that it is made

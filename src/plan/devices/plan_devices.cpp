@@ -37,7 +37,7 @@ DeviceUse* use_in(int32_t memory, const PlanStep& step, PlanWork& work) {
     return works_in(memory, step, work) ? &work.devices.uses[size_t(step.device_use)] : nullptr;
 }
 
-// What the plan's steps do in a memory that is a device's own.
+// Describes how the steps use a memory that is a device's own.
 DeviceProblem device_problem(int32_t memory, bool is_apart, const PlanWork& work) {
     const DevicePlan& devices = work.devices;
     DeviceProblem problem;
@@ -84,7 +84,7 @@ std::string largest_values(const GraphData& graph,
     return names;
 }
 
-// What constants, which have their place already, leave for each request.
+// Bytes that constants, which have their place already, leave for each request.
 int64_t room_of_request(const PlanContext& context, const DevicePart& part, int64_t packed_bytes) {
     const int64_t left_bytes = part.domain().capacity_bytes - packed_bytes;
     return left_bytes >= 0 ? left_bytes / context.memory_limit.requests : left_bytes;
@@ -138,7 +138,7 @@ Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(const PlanContext
     return memory.layout;
 }
 
-// What streamed constants take of the memory, each byte once.
+// Bytes of the memory that streamed constants take, each counted once.
 int64_t window_bytes(int32_t index, const DevicePlan& devices, const MemoryPlan& layout) {
     std::vector<std::pair<int64_t, int64_t>> places;  // begin and end
     for (size_t value = 0; value < devices.values.size(); ++value) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int32_t kHost = -1;  // in place of a memory's index
 
-// What a part does inside, in terms of values.
+// Says in terms of values what a part does inside.
 class InsideWriter {
   public:
     explicit InsideWriter(const PartInside& part) { inside_.waits = part.waits; }
@@ -241,8 +241,8 @@ class TransferWriter {
     // The number of the value in a memory, or in the arena (kHost); -1: it is not there.
     int32_t& in_memory(int32_t memory, ValueId id) { return in_memory_[size_t(memory + 1)][id]; }
 
-    // Of the value in the memory, where it is brought to if it is not there. The arena is one
-    // memory, whichever backends share it.
+    // The number of the value in the memory, where it is brought to if it is not there. The arena
+    // is one memory, whichever backends share it.
     int32_t value_in(int32_t memory, ValueId id, int32_t index, const DeviceKernel& part) {
         if (is_arena(memory) && !is_foreign_[id]) {
             return id.index;
@@ -263,7 +263,7 @@ class TransferWriter {
         return place;
     }
 
-    // Of the result that is output `output` of the part, or of nobody's.
+    // The number of the result that is output `output` of the part, wanted or not.
     int32_t value_of_result(int32_t memory, const PlanStep& step, size_t output) {
         const ValueId id = step.node->outputs[output];
         const bool is_wanted = work_.outputs_of(step)[output].present() && !facts_.known[id];
@@ -306,7 +306,7 @@ class TransferWriter {
         use.inside = inside.take();
     }
 
-    // What the part does inside in the seed, if it does the same with the same values; else null.
+    // The description of the part's inside in the seed, if it uses the same values; else null.
     std::shared_ptr<const InnerSteps> inside_before(const PlanStep& step,
                                                     const DeviceUse& use) const {
         const PlanStep* found = steps_before_[id_of(graph_, *step.node)];

@@ -1,6 +1,6 @@
 // TransferStep: a copy of one value between the host and memory of a device, as a step of the plan.
-// What is short and within the host's reach the host copies itself; the rest goes by a queue that
-// only copies, where the device has one.
+// The host itself copies what is short and within its reach; the rest goes by a queue that only
+// copies, where the device has one.
 #pragma once
 
 #include <memory>
