@@ -88,7 +88,7 @@ int64_t Plan::own_bytes() const {
 }
 
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
-                                              PlanKey key,
+                                              const PlanKey& key,
                                               std::span<const ValueFact> input_facts) {
     const std::optional<SolvedChoice>& solved = context.seed->solved;
     const bool may_try_again = !solved && !context.placed.placement.streams.empty();

@@ -43,7 +43,7 @@ struct Plan : ReplanSeed {
 // Makes the plan for these inputs: a fact for each graph input, of fixed shape, with the elements
 // of the shape-deciding ones.
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context,
-                                              PlanKey key,
+                                              const PlanKey& key,
                                               std::span<const ValueFact> input_facts);
 
 // The plans that make_plan may choose from, from the most parallel one on.

@@ -239,7 +239,9 @@ class TransferWriter {
     }
 
     // The number of the value in a memory, or in the arena (kHost); -1: it is not there.
-    int32_t& in_memory(int32_t memory, ValueId id) { return in_memory_[size_t(memory + 1)][id]; }
+    int32_t& in_memory(int32_t memory, ValueId id) {
+        return in_memory_[size_t(memory + int64_t{1})][id];
+    }
 
     // The number of the value in the memory, where it is brought to if it is not there. The arena
     // is one memory, whichever backends share it.
