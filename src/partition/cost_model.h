@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,8 +30,6 @@ class NodeCosts {
         : device_count_(device_count), cost_ns_(std::move(cost_ns)) {}
 
     double at(size_t node, size_t device) const { return cost_ns_[node * device_count_ + device]; }
-    // [node][device], row-major: as scheduler::PlacementProblem has it.
-    std::span<const double> table() const { return cost_ns_; }
 
   private:
     size_t device_count_;
