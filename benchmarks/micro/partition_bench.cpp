@@ -23,7 +23,7 @@
 #include "partition/partition.h"
 #include "partition/split/operator_split.h"
 #include "passes/pipeline.h"
-#include "place/assumed_shapes.h"
+#include "place/assumed_work.h"
 #include "place/cost_placement.h"
 #include "place/division/operator_division.h"
 
@@ -170,8 +170,7 @@ Result<Placement> place_divided(const DivisionQuestion& question,
             places[n] = division.device_of_shard[size_t(piece.split)][size_t(piece.shard)];
         }
     }
-    const AssumedShapes shapes = assume_shapes(split.graph, {});
-    const GraphWork work = work_of_graph(split.graph, shapes.facts);
+    const GraphWork work = assumed_work(split.graph, {});
     const Placement listed = listed_placement(split.graph, std::move(assumed), answers, places);
     const KnownPlacement known = placement_before(question, division, split);
     return place_by_cost({split.graph, listed, answers, places, 0, in_flight, 1, &known}, work);
@@ -186,8 +185,7 @@ Result<Phases> place_once(const GraphData& graph, const Machine& machine, int in
         const double now_ms = processor_ms();
         return now_ms - std::exchange(begin_ms, now_ms);
     };
-    const AssumedShapes shapes = assume_shapes(graph, {});
-    const GraphWork work = work_of_graph(graph, shapes.facts);
+    const GraphWork work = assumed_work(graph, {});
     phases.shapes_ms = lap();
     const Placement listed = listed_placement(graph, devices_of(machine), answers, pins);
     LEAT_ASSIGN_OR_RETURN(Placement placed,

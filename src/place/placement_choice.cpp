@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "machine/device_answers.h"
 #include "place/annotations/device_annotations.h"
-#include "place/assumed_shapes.h"
+#include "place/assumed_work.h"
 #include "place/cost_placement.h"
 #include "place/placement_judgement.h"
 #include "plan/memory_limit.h"
@@ -71,7 +71,7 @@ Status stream_where_short(const CompileOptions& options,
         return {};
     }
     const GraphData& graph = *asked.graph;
-    const GraphWork work = work_of_graph(graph, assume_shapes(graph, options).facts);
+    const GraphWork work = assumed_work(graph, options);
     LEAT_ASSIGN_OR_RETURN(
         std::optional<Placement> streamed,
         stream_as_listed({graph, placement, asked.answers, asked.places, 0,
@@ -97,9 +97,7 @@ Result<AskedGraph> ask_about(const GraphData& graph, PlacedList list, const Plac
     asked.assumed = assume_devices(devices, terms.threads);
     take_reported_costs(graph, asked.answers, asked.assumed);
     if (terms.options.placement_policy == PlacementPolicy::kCost) {
-        const AssumedShapes shapes = assume_shapes(graph, terms.options);
-        asked.work = work_of_graph(graph, shapes.facts);
-        asked.work.has_open_extents = asked.work.has_open_extents || shapes.has_assumed_extents;
+        asked.work = assumed_work(graph, terms.options);
     }
     return asked;
 }

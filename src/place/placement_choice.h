@@ -40,7 +40,7 @@ struct AskedGraph {
     std::vector<int> places;  // the same, and the devices of shards
     std::vector<int> stages;
     AssumedDevices assumed;
-    GraphWork work;  // by cost only; open extents are those that options leave open, too
+    GraphWork work;  // assumed_work(), by cost only
     // Of a graph with divided operators.
     std::unique_ptr<GraphData> divided = nullptr;  // that is `graph`
     std::vector<DividedOperator> operators = {};

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "place/annotations/device_annotations.h"
-#include "place/assumed_shapes.h"
+#include "place/assumed_work.h"
 #include "place/division/annotated_division.h"
 #include "place/division/operator_division.h"
 
@@ -132,7 +132,7 @@ Result<std::optional<AskedGraph>> divide_as_annotated(const AskedGraph& asked,
     if (annotated.division.splits.empty()) {
         return std::optional<AskedGraph>();
     }
-    const GraphWork work = work_of_graph(graph, assume_shapes(graph, terms.options).facts);
+    const GraphWork work = assumed_work(graph, terms.options);
     const DivisionQuestion question{graph, asked.answers, asked.pins, asked.assumed, work, {}, {},
                                     0,     changes_bits};
     LEAT_ASSIGN_OR_RETURN(AskedGraph divided, divide_graph(question, annotated.division,

@@ -1,8 +1,11 @@
-#include "place/assumed_shapes.h"
+#include "place/assumed_work.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "graph/inference.h"
 #include "plan/dim_bounds.h"
 
 namespace leat {
@@ -27,8 +30,8 @@ std::optional<std::vector<DimSpec>> fixed_dims(const TypeInfo& type,
 
 }  // namespace
 
-AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& options) {
-    AssumedShapes shapes;
+GraphWork assumed_work(const GraphData& graph, const CompileOptions& options) {
+    bool has_assumed_extents = false;
     std::vector<ValueFact> inputs;
     for (const ValueId id : graph.inputs) {
         const ValueData& value = graph.value(id);
@@ -36,21 +39,22 @@ AssumedShapes assume_shapes(const GraphData& graph, const CompileOptions& option
         fact.type = value.type;
         const auto given = options.shapes.find(value.name);
         if (value.type.is_tensor()) {
-            fact.type =
-                given != options.shapes.end()
-                    ? TypeInfo::tensor(value.type.dtype, given->second)
-                    : TypeInfo::tensor(value.type.dtype,
-                                       fixed_dims(value.type, options, shapes.has_assumed_extents));
+            fact.type = given != options.shapes.end()
+                            ? TypeInfo::tensor(value.type.dtype, given->second)
+                            : TypeInfo::tensor(value.type.dtype, fixed_dims(value.type, options,
+                                                                            has_assumed_extents));
         }
     }
-    Result<std::vector<ValueFact>> facts = infer_graph(graph, inputs, {});
-    if (facts.ok()) {
-        shapes.facts.reserve(facts->size());
-        for (ValueFact& fact : *facts) {
-            shapes.facts.push_back(std::make_shared<const ValueFact>(std::move(fact)));
+    std::vector<std::shared_ptr<const ValueFact>> facts;  // empty: inputs do not fit together
+    if (Result<std::vector<ValueFact>> inferred = infer_graph(graph, inputs, {}); inferred.ok()) {
+        facts.reserve(inferred->size());
+        for (ValueFact& fact : *inferred) {
+            facts.push_back(std::make_shared<const ValueFact>(std::move(fact)));
         }
     }
-    return shapes;
+    GraphWork work = work_of_graph(graph, facts);
+    work.has_open_extents = work.has_open_extents || has_assumed_extents;
+    return work;
 }
 
 }  // namespace leat
