@@ -30,10 +30,6 @@ namespace leat {
 struct RequestQueueOptions {
     int depth = 0;  // requests in flight at most; 0: CompileOptions::requests_in_flight
     RequestOptions request = {};
-    // Where devices keep virtual time: from the first submit() until take() has left the queue
-    // empty no time passes but inside of take(), so that runs take what forecasts say. The thread
-    // may not wait for anything else on such a device meanwhile: it would wait in vain.
-    bool holds_virtual_time = false;
 };
 
 class LEAT_API RequestQueue {

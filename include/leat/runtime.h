@@ -402,10 +402,6 @@ struct RunReport {
     // Of a run: copies between the host and devices.
     int64_t transfers = 0;
     int64_t transfer_bytes = 0;
-    // On the virtual clock of the first device that has one: when the last run began, and when the
-    // last of its work had ended. Both 0: time passes by itself on all devices.
-    int64_t virtual_begin_ns = 0;
-    int64_t virtual_end_ns = 0;
 };
 
 // Where the pages of some of leat's memory really are.
@@ -616,6 +612,7 @@ class LEAT_API Runtime {
     struct Impl;
 
   private:
+    friend struct RuntimeInternals;  // of tests and benchmarks, which observe runs
     std::shared_ptr<Impl> impl_;
 };
 

@@ -17,7 +17,6 @@
 #include "base/at_fork.h"
 #include "leat/plugin_clock.h"
 #include "machine/device_operators.h"
-#include "machine/host_lane.h"
 #include "memory/domains/slab.h"
 
 namespace leat {
@@ -76,8 +75,6 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     const std::string& file() const { return plugin_->file(); }
     // Null where time passes by itself.
     const LeatVirtualClock* virtual_clock() const { return virtual_clock_; }
-    // On that clock.
-    HostLane& host_lane() { return host_lane_; }
     // As those of LoadedPlugin: kDeviceLost in a child of fork(), which may not call api().
     Status check_process() const { return plugin_->check_process(); }
     bool is_inherited() const { return plugin_->is_inherited(); }
@@ -146,7 +143,6 @@ class DeviceBackend : public std::enable_shared_from_this<DeviceBackend> {
     HostServices services_;  // outlives the plugin
     std::unique_ptr<LoadedPlugin> plugin_;
     const LeatVirtualClock* virtual_clock_ = nullptr;  // of the plugin
-    HostLane host_lane_;
     DeviceOperators operators_;
     std::mutex imports_mutex_;
     std::map<std::pair<int, int32_t>, bool> imports_;  // by device and domain, where tried

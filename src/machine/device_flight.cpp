@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/monotonic_clock.h"
-#include "run/run_clock.h"
 
 namespace leat {
 namespace {
@@ -69,12 +68,8 @@ void DeviceFlight::end_one() {
         return;
     }
     end_ns_ = monotonic_ns();
-    if (end_.program != nullptr) {
-        // First, so that no time passes between the event and the task that it makes ready.
-        if (end_.clock != nullptr) {
-            end_.clock->point_reached(end_.task);
-        }
-        end_.program->signal(end_.point, 1);
+    if (end_.tell != nullptr) {
+        end_.tell(end_.user, end_.waiter, end_.point);
     }
     // Under the lock to the end: who waits may destroy this as soon as it has the lock.
     const std::lock_guard lock(mutex_);

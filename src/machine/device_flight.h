@@ -1,7 +1,7 @@
 // DeviceFlight: what one step of an instance has submitted to a device, until it has ended there.
 //
 //   fly --> submit ...                              by the host's thread that submits
-//             \--> callbacks of the backend --> end: a point of the run is signalled
+//             \--> callbacks of the backend --> end: the run is told
 //   status --> wait_for_end --> release             by the host's threads that go on
 //
 // No thread sleeps for it but in wait_for_end, which drains a run that ends early.
@@ -16,19 +16,17 @@
 #include <vector>
 
 #include "leat/plugin_backend.h"
-#include "leat/scheduler/executor.h"
+#include "leat/scheduler/task_dag.h"
 #include "machine/device_backend.h"
 
 namespace leat {
 
-class RunClock;
-
-// Where the end of a flight is told; `program` null: nowhere.
+// Whom the thread that sees the end of a flight tells, and of what; `tell` null: nobody.
 struct EndSignal {
-    scheduler::ProgramState* program = nullptr;
+    void (*tell)(void* user, scheduler::TaskId waiter, scheduler::PointId point) = nullptr;
+    void* user = nullptr;
+    scheduler::TaskId waiter{};
     scheduler::PointId point{};
-    scheduler::TaskId task{};   // that waits for the point
-    RunClock* clock = nullptr;  // of the run; null: time passes by itself
 };
 
 // Used by one thread at a time, but for the callbacks.

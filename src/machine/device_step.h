@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/host_kernel.h"
+#include "leat/scheduler/executor.h"
 #include "machine/device_flight.h"
 
 namespace leat {

@@ -16,6 +16,7 @@
 namespace leat {
 
 class CalibrationStore;
+class PlanObserver;
 
 // Where a request is.
 struct RequestPlace {
@@ -37,7 +38,8 @@ struct Runtime::Impl {
     WeightStore weights;
     std::unique_ptr<LoadedBackends> backends;        // set by the constructor
     std::unique_ptr<CalibrationStore> calibrations;  // the same
-    WeightMachine weight_machine;  // without budgets; set where there are several groups
+    WeightMachine weight_machine;            // without budgets; set where there are several groups
+    std::shared_ptr<PlanObserver> observer;  // null: nobody looks on; see plan/plan_observer.h
 
     int threads() const;  // of a run on one group, at most
     // With the threads that there are: a child of fork() may have fewer.

@@ -12,6 +12,7 @@
 
 namespace leat {
 
+class PlanObserver;
 struct ReplanSeed;
 
 const ReplanSeed& no_seed();
@@ -29,6 +30,7 @@ struct PlanContext {
     int workers;                          // that a run may have
     int numa_node;                        // whose threads they are; -1: any
     bool is_shared;                       // they are those of several nodes
+    PlanObserver* observer;               // null: nobody observes runs
     const ReplanSeed* seed = &no_seed();  // of this graph
     // Facts of other inputs, by their shapes, for whose sizes memory is arranged as well: plans for
     // sizes between these find an arrangement that suits them.

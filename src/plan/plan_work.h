@@ -25,7 +25,6 @@ struct PlanStep {
     int32_t device_use = -1;   // of DevicePlan::uses, if it has a device
     bool is_transfer = false;  // its node is one of DevicePlan::transfer_nodes
     double cost_ns = 0;        // of the whole step on one worker, as the program was made with
-    int64_t virtual_ns = 0;    // on the host's lane of a virtual clock; 0 elsewhere
 };
 
 struct PlanWork {

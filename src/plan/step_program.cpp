@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <utility>
 
-#include "base/whole_ns.h"
 #include "machine/device_kernel.h"
 #include "plan/devices/plan_devices.h"
 #include "plan/forecast_order.h"
-#include "run/run_clock.h"
 
 namespace leat {
 namespace {
@@ -62,9 +59,6 @@ std::vector<int32_t> sequence_of(size_t steps, std::span<const int32_t> ranks) {
 using QueueKey = std::pair<const DeviceBackend*, int32_t>;
 
 QueueKey queue_of(const PlanWork& work, const PlanStep& step) {
-    if (!is_submitted(step)) {
-        return {nullptr, 0};
-    }
     return {backend_of(work, step), step.is_transfer ? memory_part_of(work, step).copy_queue()
                                                      : part_of(step).part()->queue()};
 }
@@ -85,21 +79,16 @@ std::vector<scheduler::Priority> priorities_of(const PlanWork& work, const StepW
     return priorities;
 }
 
-std::pair<TaskId, TaskId> add_host_tasks(int32_t index,
-                                         const PlanStep& step,
-                                         scheduler::Priority priority,
-                                         StepTasks& program) {
-    const scheduler::Task task{
-        .cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count, .priority = priority};
-    if (step.virtual_ns > 0) {
-        return add_elapsing_tasks(index, task, step.virtual_ns, program);
-    }
-    const TaskId only = program.dag.add(task);
+TaskId add_host_task(int32_t index,
+                     const PlanStep& step,
+                     scheduler::Priority priority,
+                     StepTasks& program) {
     program.tasks.push_back({index});
-    return {only, only};
+    return program.dag.add(
+        {.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count, .priority = priority});
 }
 
-// Each behind the one before it on its queue; the host's lane of virtual time is one, too.
+// Each behind the one before it on its queue.
 void order_submissions(const PlanWork& work,
                        std::span<const int32_t> sequence,
                        std::span<const std::pair<TaskId, TaskId>> tasks_of,
@@ -107,7 +96,7 @@ void order_submissions(const PlanWork& work,
     std::map<QueueKey, TaskId> last;
     for (const int32_t s : sequence) {
         const PlanStep& step = work.steps[size_t(s)];
-        if (!is_submitted(step) && step.virtual_ns == 0) {
+        if (!is_submitted(step)) {
             continue;
         }
         const TaskId submit = tasks_of[size_t(s)].first;
@@ -166,7 +155,8 @@ StepTasks step_program(const StepWaits& waits,
             work.devices.uses[size_t(step.device_use)].follows.clear();
             tasks_of[size_t(s)] = add_device_tasks(s, program);
         } else {
-            tasks_of[size_t(s)] = add_host_tasks(s, step, priorities[size_t(s)], program);
+            const TaskId only = add_host_task(s, step, priorities[size_t(s)], program);
+            tasks_of[size_t(s)] = {only, only};
         }
         const auto [first, last] = tasks_of[size_t(s)];
         for (const int32_t wait : waits[size_t(s)]) {
@@ -187,43 +177,21 @@ StepTasks step_program(const StepWaits& waits,
     return program;
 }
 
-// Some backend keeps virtual time.
-bool has_clock(const PlanWork& work) {
-    return !backends_with_clock(work.devices).empty();
-}
-
-// All workers divide a step; a copy into the arena is one's work.
-int64_t virtual_ns_of(const PlanContext& context, const PlanWork& work, const PlanStep& step) {
-    if (step.is_transfer && work.devices.memory_of(work.use_of(step)).is_arena) {
-        return int64_t(whole_ns(step.cost_ns));
-    }
-    if (step.device != nullptr) {
-        return 0;
-    }
-    const std::optional<double> foreseen =
-        context.order() == nullptr ? std::nullopt : context.order()->host_ns(step, context.whole);
-    return int64_t(whole_ns(foreseen.value_or(step.cost_ns / context.workers)));
-}
-
 }  // namespace
 
 bool is_submitted(const PlanStep& step) {
     return step.device != nullptr && step.device->is_submitted;
 }
 
-// On a virtual clock transfers that overlap each other take no longer than one: what costs
-// forecast.
+// For an observer all that may overlap is worth its bytes: forecasts let transfers overlap, too.
 bool overlaps_devices(const PlanContext& context, const PlanWork& work, const StepOrder& order) {
-    return !context.options.runs_serially && (has_clock(work) || overlaps_by_data(work, order));
+    return !context.options.runs_serially &&
+           (context.observer != nullptr || overlaps_by_data(work, order));
 }
 
 Result<PlanProgram> make_program(const PlanContext& context,
                                  const StepWaits& waits,
                                  PlanWork& work) {
-    const bool is_virtual = has_clock(work);
-    for (PlanStep& step : work.steps) {
-        step.virtual_ns = is_virtual ? virtual_ns_of(context, work, step) : 0;
-    }
     scheduler::CompileOptions options;
     options.workers = context.workers;
     options.keeps_order = true;
@@ -232,7 +200,7 @@ Result<PlanProgram> make_program(const PlanContext& context,
     const bool waits_beside_others =
         context.options.requests_in_flight > 1 && !context.options.runs_serially &&
         std::any_of(work.steps.begin(), work.steps.end(), is_submitted);
-    if (work.overlaps_devices || is_virtual || waits_beside_others) {
+    if (work.overlaps_devices || context.observer != nullptr || waits_beside_others) {
         options.gear = scheduler::Gear::kDynamic;
     }
     const bool follows_forecast = context.order() != nullptr && !context.options.runs_serially;
@@ -242,11 +210,11 @@ Result<PlanProgram> make_program(const PlanContext& context,
         work);
     PlanProgram made;
     made.is_traced = context.options.is_traced;
+    if (context.observer != nullptr) {
+        made.make_observer = context.observer->observe(context, work, program);
+    }
     LEAT_ASSIGN_OR_RETURN(made.compiled, scheduler::Program::compile(program.dag, options));
     made.tasks = std::move(program.tasks);
-    if (is_virtual) {
-        made.releases = std::make_shared<const TaskReleases>(program.dag, made.tasks);
-    }
     return made;
 }
 

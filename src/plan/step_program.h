@@ -1,32 +1,29 @@
 // The program of a plan: what runs in which order, and on which queue.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "leat/scheduler/program.h"
 #include "memory/order/step_order.h"
 #include "plan/plan_context.h"
+#include "plan/plan_observer.h"
 #include "plan/plan_work.h"
 #include "plan/step_tasks.h"
 
 namespace leat {
 
-class TaskReleases;
-
 struct PlanProgram {
     scheduler::Program compiled;
-    std::vector<StepTask> tasks;  // of the program
-    bool is_traced = false;       // runs record what ran where
-    // Null: no device has a virtual clock.
-    std::shared_ptr<const TaskReleases> releases = nullptr;
+    std::vector<StepTask> tasks;          // of the program
+    bool is_traced = false;               // runs record what ran where
+    RunObserverMaker make_observer = {};  // empty: nobody observes runs
 };
 
 // A device carries it out while the host goes on.
 bool is_submitted(const PlanStep& step);
 
 // True if some step may run while a device carries out another, as far as data is concerned, which
-// `order` is by. Transfers that overlap each other do not count.
+// `order` is by. Transfers that overlap each other do not count, unless somebody observes the runs.
 bool overlaps_devices(const PlanContext& context, const PlanWork& work, const StepOrder& order);
 
 // The steps wait for those that `waits` names, by step. Parts are submitted before what they follow

@@ -25,19 +25,4 @@ std::pair<TaskId, TaskId> add_device_tasks(int32_t step, StepTasks& program) {
     return {submit, finish};
 }
 
-std::pair<TaskId, TaskId> add_elapsing_tasks(int32_t step,
-                                             const scheduler::Task& task,
-                                             int64_t virtual_ns,
-                                             StepTasks& program) {
-    const TaskId host = program.dag.add(task);
-    const TaskId elapsed = program.dag.add({.cost_ns = 0});
-    const scheduler::PointId point = program.dag.add_point();
-    program.dag.precede(host, elapsed);
-    program.dag.wait_for(elapsed, point, 1);
-    program.tasks.push_back(
-        {.step = step, .point = point, .finish = elapsed, .virtual_ns = virtual_ns});
-    program.tasks.push_back({.step = step, .kind = StepTask::Kind::kElapsed, .point = point});
-    return {host, elapsed};
-}
-
 }  // namespace leat

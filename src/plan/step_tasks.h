@@ -13,16 +13,14 @@ namespace leat {
 // What a task of the program does.
 struct StepTask {
     enum class Kind : uint8_t {
-        kHost,     // all tiles of the step, which are the task's
-        kSubmit,   // submits the step to its device
-        kFinish,   // what is left to do for it once the device has ended
-        kElapsed,  // nothing: others wait for it, as the step takes virtual time on the host
+        kHost,    // all tiles of the step, which are the task's
+        kSubmit,  // submits the step to its device
+        kFinish,  // what is left to do for it once the point is reached; for the host's, nothing
     };
     int32_t step = 0;
     Kind kind = Kind::kHost;
     scheduler::PointId point{-1};  // of the program: reached when the device has ended
     scheduler::TaskId finish{-1};  // the task that waits for the point
-    int64_t virtual_ns = 0;        // of kHost: until the point is reached; 0: nobody waits for it
 };
 
 struct StepTasks {
@@ -33,11 +31,5 @@ struct StepTasks {
 // Adds the two tasks that stand for a step on a device, the second of which waits for the first and
 // for the device, and says what they do. Returns their ids.
 std::pair<scheduler::TaskId, scheduler::TaskId> add_device_tasks(int32_t step, StepTasks& program);
-
-// The same for a step of the host that takes virtual time.
-std::pair<scheduler::TaskId, scheduler::TaskId> add_elapsing_tasks(int32_t step,
-                                                                   const scheduler::Task& task,
-                                                                   int64_t virtual_ns,
-                                                                   StepTasks& program);
 
 }  // namespace leat

@@ -50,7 +50,8 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
             cost_factors,
             options.runs_serially ? 1 : threads.executor->worker_count(),
             threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
-            domains.places() && !threads.home};
+            domains.places() && !threads.home,
+            runtime->observer.get()};
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

@@ -28,15 +28,14 @@ Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
             args_[i].data = reinterpret_cast<std::byte*>(strings_[size_t(storage.index)].data());
         }
     }
-    if (plan_->program.releases != nullptr) {
-        clock_ = std::make_shared<RunClock>(backends_with_clock(plan_->work.devices),
-                                            plan_->program.releases);
+    if (plan_->program.make_observer) {
+        observer_ = plan_->program.make_observer();
     }
 }
 
 Instance::~Instance() {
-    if (clock_ != nullptr) {
-        clock_->end();
+    if (observer_ != nullptr) {
+        observer_->end();
     }
 }
 
@@ -154,20 +153,16 @@ Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, in
 }
 
 Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) {
-    switch (task.kind) {
-        case StepTask::Kind::kHost:
-            return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
-        case StepTask::Kind::kElapsed:
-            return {};
-        case StepTask::Kind::kSubmit:
-        case StepTask::Kind::kFinish:
-            break;
-    }
-    return run_device_task(task, scope.worker());
+    return task.kind == StepTask::Kind::kHost
+               ? run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker())
+               : run_device_task(task, scope.worker());
 }
 
 Status Instance::run_device_task(const StepTask& task, int worker) {
     const PlanStep& step = plan_->work.steps[size_t(task.step)];
+    if (step.device == nullptr) {
+        return {};  // the host's step has ended: an observer has signalled its point
+    }
     const KernelArgs args = args_of(task.step, worker);
     Status status;
     if (task.kind == StepTask::Kind::kFinish) {
@@ -178,9 +173,18 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
         for (const int32_t before : plan_->work.use_of(step).follows) {
             waits.push_back(DeviceStep::state_of(*states_[size_t(before)]).flight.point());
         }
-        status = step.device->submit(args, {&state_, task.point, task.finish, clock_.get()});
+        status = step.device->submit(args, {end_flight, this, task.finish, task.point});
     }
     return status.ok() ? Status() : std::move(status).with_node(step.node->label());
+}
+
+// The observer first: it knows of the task that becomes ready before anybody runs it.
+void Instance::end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point) {
+    auto& instance = *static_cast<Instance*>(self);
+    if (instance.observer_ != nullptr) {
+        instance.observer_->point_reached(waiter);
+    }
+    instance.state_.signal(point, 1);
 }
 
 Status Instance::check_devices() const {
@@ -194,25 +198,27 @@ scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
     }
-    if (!check_devices().ok()) {  // the clocks are backends', too: the first task tells
+    if (!check_devices().ok()) {  // an observer may call the backends, too: the first task tells
         return {[](void* self, scheduler::TaskId /*id*/, scheduler::TaskScope& scope) {
                     return scope.fail(static_cast<Instance*>(self)->check_devices());
                 },
                 this};
     }
-    if (clock_ != nullptr) {
-        clock_->begin(state_);
+    if (observer_ == nullptr) {
+        return {run_tiles<false>, this};
     }
-    return {[](void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
-                auto& instance = *static_cast<Instance*>(self);
-                const StepTask& task = instance.plan_->program.tasks[size_t(id)];
-                Status status = instance.run_task(task, scope);
-                if (instance.clock_ != nullptr) {
-                    instance.clock_->tiles_ended(id, scope.tile_end() - scope.tile_begin());
-                }
-                return status.ok() || scope.fail(std::move(status));
-            },
-            this};
+    observer_->begin(state_);
+    return {run_tiles<true>, this};
+}
+
+template <bool kIsObserved>
+bool Instance::run_tiles(void* self, scheduler::TaskId id, scheduler::TaskScope& scope) {
+    auto& instance = *static_cast<Instance*>(self);
+    Status status = instance.run_task(instance.plan_->program.tasks[size_t(id)], scope);
+    if constexpr (kIsObserved) {
+        instance.observer_->tiles_ended(id, scope.tile_end() - scope.tile_begin());
+    }
+    return status.ok() || scope.fail(std::move(status));
 }
 
 Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl& control) {
@@ -221,10 +227,10 @@ Status Instance::run(scheduler::Executor& executor, const scheduler::RunControl&
 
 // Memory of the run may be used again when nothing of it flies any more.
 Status Instance::end_run(Status status) {
-    if (clock_ != nullptr) {
-        clock_->end();
+    if (observer_ != nullptr) {
+        observer_->end();
     }
-    if (device_steps_.empty() && clock_ == nullptr) {
+    if (device_steps_.empty() && observer_ == nullptr) {
         return status;
     }
     for (const int32_t step : device_steps_) {
@@ -278,8 +284,6 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
             name = "submit ";
         } else if (task.kind == StepTask::Kind::kFinish) {
             name = "finish ";
-        } else if (task.kind == StepTask::Kind::kElapsed) {
-            name = "end ";
         }
         name += trace_name(*plan_->work.steps[size_t(task.step)].node);
     }

@@ -14,14 +14,14 @@
 #include "plan/plan.h"
 #include "run/device_trace.h"
 #include "run/request_memory.h"
-#include "run/run_clock.h"
+#include "run/run_observer.h"
 
 namespace leat {
 
 class Instance {
   public:
     Instance(std::shared_ptr<const Plan> plan, int worker_count);
-    // Time may pass: what is still on a device comes to its end.
+    // What is still on a device comes to its end.
     ~Instance();
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -56,10 +56,8 @@ class Instance {
     // Workers that ran a tile since the last call of run().
     int workers_used() const;
     scheduler::RunStats run_stats() const { return state_.run_stats(); }
-    // Null where time passes by itself.
-    const RunClock* clock() const { return clock_.get(); }
-    // Shared: a caller's hold of it may outlive the instance.
-    const std::shared_ptr<RunClock>& clock() { return clock_; }
+    // Null: nobody observes the runs.
+    RunObserver* observer() const { return observer_.get(); }
     // Of the last run, with the names of the nodes.
     std::string trace_json(std::span<const scheduler::TraceCounters> counters,
                            const PlacementForecast& forecast) const;
@@ -68,6 +66,12 @@ class Instance {
     // kDeviceLost in a child of fork() that inherited a device of the plan.
     Status check_devices() const;
     scheduler::TaskFunction begin_run();
+    // The body of every task; of two kinds, so that a run which nobody observes looks for no
+    // observer.
+    template <bool kIsObserved>
+    static bool run_tiles(void* self, scheduler::TaskId id, scheduler::TaskScope& scope);
+    // As EndSignal::tell.
+    static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
     KernelArgs args_of(int32_t step, int worker) const;
     using StepStates = std::vector<std::unique_ptr<KernelState>>;
     // Of the steps that work in one of these memories, by DeviceMemory.
@@ -93,7 +97,7 @@ class Instance {
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;
-    std::shared_ptr<RunClock> clock_;  // null: no device of the plan has one
+    std::shared_ptr<RunObserver> observer_;
     // By step; null where it has none. The first to go: what is on a device signals to the others.
     StepStates states_;
 };

@@ -97,16 +97,12 @@ Status RequestState::run(const RunOptions& options) {
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
-Status RequestState::prepare_start(const scheduler::RunControl& control, bool takes_hold) {
+Status RequestState::prepare_start(const scheduler::RunControl& control) {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     started_ = 0;
     LEAT_RETURN_IF_ERROR(select_instances({}, control));
-    LEAT_RETURN_IF_ERROR(bind_addresses());
-    if (takes_hold && clock() != nullptr) {
-        clock()->hold_for_caller();
-    }
-    return {};
+    return bind_addresses();
 }
 
 void RequestState::start(const scheduler::RunControl& control) {
@@ -122,14 +118,6 @@ bool RequestState::work() {
         has_ended = parts_[size_t(part)].work() && has_ended;
     }
     return has_ended;
-}
-
-void RequestState::abandon_clocks() {
-    for (const int part : active_) {
-        if (const auto& own = parts_[size_t(part)].current()->clock()) {
-            own->abandon();
-        }
-    }
 }
 
 void RequestState::cancel() {
@@ -295,12 +283,12 @@ Status Request::Impl::prepare(const InputShapes& shapes) {
     return {};
 }
 
-Status Request::Impl::start(const scheduler::RunControl& control, bool takes_hold) {
+Status Request::Impl::start(const scheduler::RunControl& control) {
     Use use(users);
     if (!use.has_begun()) {
         return busy();
     }
-    LEAT_RETURN_IF_ERROR(state->prepare_start(control, takes_hold));
+    LEAT_RETURN_IF_ERROR(state->prepare_start(control));
     is_started_.store(true, std::memory_order_relaxed);
     use.keep();  // until finish()
     state->start(control);

@@ -42,20 +42,14 @@ struct RequestState {
     Status run(const RunOptions& options);
     // The same in steps, for who keeps several runs going: what may fail comes in prepare_start(),
     // start() lets helpers begin, work() is as RunHandle::work() says, and finish() takes part
-    // until the end. `takes_hold`: a hold of the clock for the caller is taken before anything
-    // begins.
-    Status prepare_start(const scheduler::RunControl& control, bool takes_hold);
+    // until the end.
+    Status prepare_start(const scheduler::RunControl& control);
     void start(const scheduler::RunControl& control);
     bool work();
     Status finish();
-    // After work() has told the end: a run that failed lets time pass for the others.
-    void abandon_clocks();
     void cancel();
     // False: nothing ran, or the last run failed.
     bool has_results() const { return has_results_; }
-    const std::shared_ptr<RunClock>& clock() {
-        return parts_[size_t(active_[0])].current()->clock();
-    }
     Result<std::vector<StepTime>> profile();
     PlacementReport placement_report() const;
     void trim();
@@ -142,7 +136,7 @@ struct Request::Impl {
     Status prepare(const InputShapes& shapes);
     // As RequestState's; from start() to finish(), which comes once after each start() that was a
     // success, the request is in use.
-    Status start(const scheduler::RunControl& control, bool takes_hold);
+    Status start(const scheduler::RunControl& control);
     Status finish();
     bool is_started() const { return is_started_.load(std::memory_order_relaxed); }
 

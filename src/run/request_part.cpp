@@ -70,6 +70,9 @@ bool RequestPart::work() {
         (void)binding_->bind();
     }
     const bool has_ended = handle_.work();
+    if (RunObserver* observer = current_->observer(); has_ended && observer != nullptr) {
+        observer->stop();
+    }
     leave();
     return has_ended;
 }

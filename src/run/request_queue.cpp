@@ -28,10 +28,9 @@ Status busy_queue() {
 struct RequestQueue::Impl {
     // Of what flies nothing is left afterwards: neither its memory nor the bell is used any more.
     ~Impl() {
-        give_up_hold();
         for (int i = 0; i < in_flight; ++i) {
             at(i).state->cancel();
-            work(at(i));
+            at(i).state->work();
         }
         for (int i = 0; i < in_flight; ++i) {
             (void)at(i).finish();
@@ -47,80 +46,33 @@ struct RequestQueue::Impl {
         Request::Impl& request = at(in_flight);
         scheduler::RunControl control = control_of(options);
         control.bell = &bell;
-        LEAT_RETURN_IF_ERROR(request.start(control, holds_virtual_time && holder == nullptr));
-        if (holds_virtual_time && holder == nullptr) {
-            holder = request.state->clock();
-        }
-        // The order in which requests come to devices is that in which they are submitted.
-        const std::shared_ptr<RunClock> clock =
-            holder == nullptr ? nullptr : request.state->clock();
-        while (!work(request) && clock != nullptr && !clock->is_idle_within(kLongestSleep)) {
+        LEAT_RETURN_IF_ERROR(request.start(control));
+        RunObserver* const observer = request.state->current()->observer();
+        while (!request.state->work() && observer != nullptr && observer->keeps_submitter()) {
         }
         return {};
-    }
-
-    // Does what can be done of it now. True: it has ended.
-    static bool work(Request::Impl& request) {
-        const bool has_ended = request.state->work();
-        if (has_ended) {
-            request.state->abandon_clocks();
-        }
-        return has_ended;
     }
 
     // The calling thread does what is ready of any request until the oldest has ended.
     void work_until_oldest_ended() {
         for (;;) {
             const uint32_t seen = bell.events();
-            if (work(at(0))) {
+            if (at(0).state->work()) {
                 return;
             }
             for (int i = 1; i < in_flight; ++i) {
-                (void)work(at(i));
+                (void)at(i).state->work();
             }
             bell.wait(seen, kLongestSleep);
         }
     }
 
-    // The hold that the caller has goes on in the oldest request and comes back with its end.
     Status finish_oldest() {
-        Request::Impl& request = at(0);
-        const std::shared_ptr<RunClock> clock =
-            holder == nullptr ? nullptr : request.state->clock();
-        if (clock != nullptr) {
-            clock->lend_until_end();
-        }
         work_until_oldest_ended();
-        Status status = request.finish();
-        if (clock != nullptr) {
-            holder = clock;
-            if (!clock->has_returned_hold()) {
-                clock->hold_for_caller();
-            }
-        }
+        Status status = at(0).finish();
         oldest = (oldest + 1) % depth();
-        if (--in_flight == 0) {
-            give_up_hold();
-        }
+        --in_flight;
         return status;
-    }
-
-    // Memory ran out while it began.
-    void give_up(Request::Impl& request) {
-        const std::shared_ptr<RunClock> clock = request.state->clock();
-        if (holds_virtual_time && holder == nullptr && clock != nullptr) {
-            holder = clock;  // start() had taken it
-        }
-        if (in_flight == 0) {
-            give_up_hold();
-        }
-        (void)request.finish();
-    }
-
-    void give_up_hold() {
-        if (holder != nullptr) {
-            std::exchange(holder, nullptr)->release_for_caller();
-        }
     }
 
     scheduler::RunBell bell;  // the last to go
@@ -129,10 +81,6 @@ struct RequestQueue::Impl {
     // Also read beside these calls.
     std::atomic<int> oldest{0};
     std::atomic<int> in_flight{0};
-    bool holds_virtual_time = false;
-    // Of a request, that the caller has a hold of, also when the request has another one by then;
-    // null: none.
-    std::shared_ptr<RunClock> holder;
 };
 
 RequestQueue::RequestQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -148,7 +96,6 @@ Result<RequestQueue> RequestQueue::make(const CompiledGraph& graph,
                 .with_needed("at least 1, or 0 for CompileOptions::requests_in_flight");
         }
         auto impl = std::make_unique<Impl>();
-        impl->holds_virtual_time = options.holds_virtual_time;
         do {
             LEAT_ASSIGN_OR_RETURN(Request request, graph.make_request(options.request));
             impl->requests.push_back(std::move(request));
@@ -187,7 +134,7 @@ Status RequestQueue::submit(const RunOptions& options) {
     if (status.ok()) {
         ++impl_->in_flight;
     } else if (request.is_started()) {
-        impl_->give_up(request);
+        (void)request.finish();  // memory ran out while it began
     }
     return status;
 }

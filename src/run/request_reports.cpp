@@ -132,10 +132,6 @@ RunReport Request::run_report() const {
                         stats.adopted_across_domains};
     report.transfers = impl_->state->current()->plan().report.transfer_count;
     report.transfer_bytes = impl_->state->current()->plan().report.transfer_bytes;
-    if (const RunClock* clock = impl_->state->current()->clock()) {
-        report.virtual_begin_ns = clock->begin_ns();
-        report.virtual_end_ns = clock->end_ns();
-    }
     return report;
 }
 

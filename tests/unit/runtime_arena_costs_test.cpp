@@ -12,10 +12,12 @@
 #include "support/device_runs.h"
 #include "support/forecast_graphs.h"
 #include "support/random_tensor.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
 
+using testing_support::clocked_runtime;
 using testing_support::forecast_graph;
 using testing_support::Pins;
 using testing_support::random_tensor;
@@ -58,8 +60,7 @@ Request bound_request(const CompiledGraph& compiled) {
 double virtual_ns(Request& request) {
     const Status status = request.run();
     EXPECT_TRUE(status.ok()) << status.message();
-    const RunReport report = request.run_report();
-    return double(report.virtual_end_ns - report.virtual_begin_ns);
+    return double(testing_support::take_virtual_run().ns());
 }
 
 // The report's moves are the transfers of the plan.
@@ -112,7 +113,7 @@ void expect_forecast(const Runtime& runtime, const Graph& graph, const std::stri
 
 TEST(ArenaCosts, ForecastIsWhatRunsOfDevicesTake) {
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, sharing_devices()));
+        const Runtime runtime = clocked_runtime(sim_options(threads, sharing_devices()));
         for (int seed = 0; seed < 25; ++seed) {
             SCOPED_TRACE("seed " + std::to_string(threads * 1000 + seed));
             expect_forecast(runtime, forecast_graph(uint64_t(threads) * 1000 + uint64_t(seed)),
@@ -122,7 +123,7 @@ TEST(ArenaCosts, ForecastIsWhatRunsOfDevicesTake) {
 }
 
 TEST(ArenaCosts, ForecastIsWhatRunsBesideTheHostTake) {
-    const Runtime runtime(sim_options(2, sharing_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(2, sharing_devices()));
     for (const char* host : {"reference", "cpu"}) {
         for (int seed = 0; seed < 25; ++seed) {
             SCOPED_TRACE(std::string(host) + ", seed " + std::to_string(seed));
@@ -136,8 +137,8 @@ TEST(ArenaCosts, ForecastIsWhatRunsBesideTheHostTake) {
 TEST(ArenaCosts, RandomPlacementsMoveWhatTheReportSays) {
     Settings apart = sharing_devices();
     apart["host_memory"] = "0";
-    const Runtime sharing(sim_options(2, sharing_devices()));
-    const Runtime with_links(sim_options(2, apart));
+    const Runtime sharing = clocked_runtime(sim_options(2, sharing_devices()));
+    const Runtime with_links = clocked_runtime(sim_options(2, apart));
     const std::vector<std::string> devices = {"sim:0", "sim:1", "reference"};
     for (uint64_t seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -170,7 +171,7 @@ TEST(ArenaCosts, OfValuesThatTheHostMakesAreNone) {
     const ValueId neg = graph.add("Neg", {a}, {}, "neg");
     const ValueId tanh = graph.add("Tanh", {neg}, {}, "tanh");
     graph.output("y", graph.add("Exp", {tanh}, {}, "exp"));
-    const Runtime runtime(sim_options(1, sharing_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(1, sharing_devices()));
     const Pins pins = {{"neg", "reference"}, {"tanh", "sim:0"}, {"exp", "reference"}};
     const CompiledGraph compiled =
         *runtime.compile(graph, over("sim:0,reference", PlacementPolicy::kCost, pins));
@@ -197,7 +198,7 @@ TEST(ArenaCosts, OfAViewOfTheCallersMemoryAreThoseOfOneCopy) {
     const ValueId flat = graph.add("Reshape", {a, shape}, {}, "flat");
     graph.output("y", graph.add("Neg", {flat}, {}, "neg"));
     graph.output("z", graph.add("Tanh", {flat}, {}, "tanh"));
-    const Runtime runtime(sim_options(1, sharing_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(1, sharing_devices()));
     const Pins pins = {{"flat", "reference"}, {"neg", "sim:0"}, {"tanh", "sim:1"}};
     const CompiledGraph compiled =
         *runtime.compile(graph, over("sim:0,sim:1,reference", PlacementPolicy::kCost, pins));
@@ -218,7 +219,7 @@ TEST(ArenaCosts, OfAViewOfTheCallersMemoryAreThoseOfOneCopy) {
 TEST(ArenaCosts, AreThoseOfALinkWhereTheBackendCannotImport) {
     Settings settings = sharing_devices();
     settings["fail_call"] = "import_slab:0";
-    const Runtime runtime(sim_options(1, settings));
+    const Runtime runtime = clocked_runtime(sim_options(1, settings));
     Graph graph("chain");
     const ValueId a = graph.input("a", DType::kFloat32, {kRows, kCols});
     graph.output("y", graph.add("Tanh", {graph.add("Neg", {a}, {}, "neg")}, {}, "tanh"));

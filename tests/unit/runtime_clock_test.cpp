@@ -9,14 +9,17 @@
 #include "leat/leat.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
 
+using testing_support::clocked_runtime;
 using testing_support::Pins;
 using testing_support::random_tensor;
 using testing_support::Settings;
 using testing_support::sim_options;
+using testing_support::take_virtual_run;
 
 constexpr int64_t kRows = 64;
 constexpr int64_t kCols = 160;
@@ -37,11 +40,6 @@ CompileOptions pinned(const std::string& devices, Pins pins) {
     return options;
 }
 
-int64_t virtual_ns(const Request& request) {
-    const RunReport report = request.run_report();
-    return report.virtual_end_ns - report.virtual_begin_ns;
-}
-
 // Every one of a few runs takes that long.
 void expect_runs_of(int64_t expected_ns, const CompiledGraph& compiled) {
     Request request = *compiled.make_request();
@@ -49,7 +47,7 @@ void expect_runs_of(int64_t expected_ns, const CompiledGraph& compiled) {
     for (int run = 0; run < 5; ++run) {
         const Status status = request.run();
         ASSERT_TRUE(status.ok()) << status.message();
-        ASSERT_EQ(virtual_ns(request), expected_ns) << "run " << run;
+        ASSERT_EQ(take_virtual_run().ns(), expected_ns) << "run " << run;
     }
 }
 
@@ -73,7 +71,7 @@ Graph branches() {
 
 TEST(RunClock, CountsUploadStepsAndDownload) {
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, virtual_devices("1")));
+        const Runtime runtime = clocked_runtime(sim_options(threads, virtual_devices("1")));
         const auto compiled = runtime.compile(chain(), pinned("sim", {}));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
         expect_runs_of(kMoveNs + 2 * kStepNs + kMoveNs, *compiled);
@@ -82,7 +80,7 @@ TEST(RunClock, CountsUploadStepsAndDownload) {
 
 TEST(RunClock, CountsTheWayFromDeviceToDevice) {
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, virtual_devices("2")));
+        const Runtime runtime = clocked_runtime(sim_options(threads, virtual_devices("2")));
         const auto compiled =
             runtime.compile(chain(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
@@ -92,7 +90,7 @@ TEST(RunClock, CountsTheWayFromDeviceToDevice) {
 
 TEST(RunClock, OverlapsWhatDevicesDoAtOnce) {
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, virtual_devices("2")));
+        const Runtime runtime = clocked_runtime(sim_options(threads, virtual_devices("2")));
         const auto compiled = runtime.compile(
             branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
@@ -101,7 +99,7 @@ TEST(RunClock, OverlapsWhatDevicesDoAtOnce) {
 }
 
 TEST(RunClock, AddsUpWhereTheRunIsSerial) {
-    const Runtime runtime(sim_options(3, virtual_devices("2")));
+    const Runtime runtime = clocked_runtime(sim_options(3, virtual_devices("2")));
     CompileOptions options = pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}});
     options.runs_serially = true;
     const auto compiled = runtime.compile(branches(), options);
@@ -110,18 +108,19 @@ TEST(RunClock, AddsUpWhereTheRunIsSerial) {
 }
 
 TEST(RunClock, SaysNothingOfDevicesWhoseTimePassesByItself) {
-    const Runtime runtime(sim_options(1));
+    const Runtime runtime = clocked_runtime(sim_options(1));
     Request request = *runtime.compile(chain(), pinned("sim", {}))->make_request();
     ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
     ASSERT_TRUE(request.run().ok());
-    EXPECT_EQ(request.run_report().virtual_begin_ns, 0);
-    EXPECT_EQ(request.run_report().virtual_end_ns, 0);
+    const testing_support::VirtualRun run = take_virtual_run();
+    EXPECT_EQ(run.begin_ns, 0);
+    EXPECT_EQ(run.end_ns, 0);
 }
 
 // None of them begins or ends while time passes for another that has something to do.
 TEST(RunClock, IsSharedByRequestsInFlight) {
     constexpr int kRuns = 20;
-    const Runtime runtime(sim_options(2, virtual_devices("2")));
+    const Runtime runtime = clocked_runtime(sim_options(2, virtual_devices("2")));
     const auto compiled =
         runtime.compile(branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
@@ -130,9 +129,10 @@ TEST(RunClock, IsSharedByRequestsInFlight) {
         ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
         for (int run = 0; run < kRuns; ++run) {
             ASSERT_TRUE(request.run().ok());
-            ASSERT_GE(virtual_ns(request), kMoveNs + kStepNs + kMoveNs);
+            const int64_t run_ns = take_virtual_run().ns();
+            ASSERT_GE(run_ns, kMoveNs + kStepNs + kMoveNs);
             // Three at a time, one link each way and one queue.
-            ASSERT_LE(virtual_ns(request), 3 * (kMoveNs + kStepNs + kMoveNs));
+            ASSERT_LE(run_ns, 3 * (kMoveNs + kStepNs + kMoveNs));
         }
     };
     std::vector<std::thread> threads;
@@ -152,7 +152,7 @@ TEST(RunClock, IsGivenBackByRunsThatFail) {
         SCOPED_TRACE("submission " + std::to_string(lost_at));
         Settings settings = virtual_devices("2");
         settings["lose_device_at"] = std::to_string(lost_at);
-        const Runtime runtime(sim_options(2, settings));
+        const Runtime runtime = clocked_runtime(sim_options(2, settings));
         const auto compiled = runtime.compile(
             branches(), pinned("sim:0,sim:1", {{"relu", "sim:0"}, {"tanh", "sim:1"}}));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();

@@ -14,6 +14,7 @@
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
@@ -24,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using testing_support::clocked_runtime;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
 using testing_support::random_tensor;
@@ -84,8 +86,7 @@ double run_ns(const CompiledGraph& compiled, const NamedTensors& inputs) {
         const Status status = request.run();
         EXPECT_TRUE(status.ok()) << status.message();
     }
-    const RunReport report = request.run_report();
-    return double(report.virtual_end_ns - report.virtual_begin_ns);
+    return double(testing_support::take_virtual_run().ns());
 }
 
 // Bits are those of plain loops, which the simulated device has, too.
@@ -118,7 +119,7 @@ void expect_near(double found_ns, double ideal_ns) {
 TEST(Division, TakesTheTimeOfAllDevicesTogether) {
     const Product product;
     const Graph graph = product.graph();
-    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast()));
     const double ideal_ns = product.flops() / 4e9 * 1e9;
     for (const char* devices : {"sim:0,sim:1", "sim:1,sim:0"}) {
         const CompiledGraph compiled = compiled_by(runtime, graph, by_cost(devices));
@@ -136,7 +137,7 @@ TEST(Division, TakesTheTimeOfAllDevicesTogether) {
 TEST(Division, CountsWhatMoves) {
     const Product product;
     constexpr double kLinkBytesPerS = 1e9;
-    const Runtime runtime(sim_options(1, slow_and_fast("1e9")));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast("1e9")));
     const CompiledGraph compiled = compiled_by(runtime, product.graph(), by_cost("sim:0,sim:1"));
     ASSERT_THAT(divided_names(compiled), ElementsAre("product"));
     const double moving_ns = product.moved_bytes() / kLinkBytesPerS * 1e9;
@@ -149,7 +150,7 @@ TEST(Division, CountsWhatMoves) {
 
 TEST(Division, SaysWhatWasDivided) {
     const Product product;
-    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast()));
     const CompiledGraph compiled = compiled_by(runtime, product.graph(), by_cost("sim:0,sim:1"));
     const GraphPlacement placement = compiled.report().placement;
     ASSERT_THAT(placement.forecast.divided, SizeIs(1));
@@ -187,10 +188,10 @@ TEST(Division, IsNotDoneWhereItDoesNotPay) {
     };
     {
         // What the slow device would take over takes longer to get there.
-        const Runtime runtime(sim_options(1, slow_and_fast("1e6,1e10")));
+        const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast("1e6,1e10")));
         expect_whole(runtime, graph, by_cost("sim:0,sim:1"));
     }
-    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast()));
     expect_whole(runtime, graph, by_cost("sim:0,sim:1", DivideOperators::kNever));
     expect_whole(runtime, graph, by_cost("sim:1"));
     CompileOptions pinned = by_cost("sim:0,sim:1");
@@ -206,7 +207,7 @@ TEST(Division, LeavesOpenExtentsAlone) {
     const ValueId x = graph.input("x", DType::kFloat32, {"n", 128});
     const ValueId w = graph.constant("w", random_tensor({128, 128}, 2));
     graph.output("y", graph.add("MatMul", {x, w}, {}, "product"));
-    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast()));
     CompileOptions options = by_cost("sim:0,sim:1");
     options.shapes = {{"x", {512, 128}}};
     EXPECT_THAT(divided_names(compiled_by(runtime, graph, options)), IsEmpty());
@@ -216,7 +217,7 @@ TEST(Division, LeavesOpenExtentsAlone) {
 TEST(Division, LeavesSmallOperatorsWhole) {
     Settings settings = slow_and_fast();
     settings["link_latency_us"] = "100";
-    const Runtime runtime(sim_options(1, settings));
+    const Runtime runtime = clocked_runtime(sim_options(1, settings));
     const Product small{16, 16, 16};
     EXPECT_THAT(divided_names(compiled_by(runtime, small.graph(), by_cost("sim:0,sim:1"))),
                 IsEmpty());
@@ -238,7 +239,7 @@ TEST(Division, KeepsWhatFollowsOnItsDevice) {
     constexpr int64_t kRows = 256;
     const Graph graph = two_layers(kRows);
     const NamedTensors inputs = {{"x", random_tensor({kRows, 128}, 1)}};
-    const Runtime runtime(sim_options(2, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(2, slow_and_fast()));
     const CompiledGraph compiled = compiled_by(runtime, graph, by_cost("sim:0,sim:1"));
     EXPECT_THAT(divided_names(compiled), ElementsAre("first", "relu", "second"));
     ASSERT_THAT(compiled.report().plans, SizeIs(1));
@@ -268,7 +269,7 @@ Graph product_before(int small_operators) {
 TEST(Division, OfALargeGraphStartsFromItsPlacement) {
     const Graph graph = product_before(600);
     const NamedTensors inputs = {{"x", random_tensor({512, 128}, 1)}};
-    const Runtime runtime(sim_options(1, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast()));
     const std::string devices = "sim:0,sim:1";
     const CompiledGraph whole =
         compiled_by(runtime, graph, by_cost(devices, DivideOperators::kNever));
@@ -296,7 +297,7 @@ TEST(Division, DividesChannelsOfOneImage) {
     const ValueId bias = graph.constant("bias", random_tensor({128}, 3));
     graph.output("y", graph.add("Conv", {x, w, bias}, {}, "conv"));
     const NamedTensors inputs = {{"x", random_tensor({1, 16, 20, 20}, 1)}};
-    const Runtime runtime(sim_options(2, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(2, slow_and_fast()));
     const CompiledGraph compiled = compiled_by(runtime, graph, by_cost("sim:0,sim:1"));
     ASSERT_THAT(divided_names(compiled), ElementsAre("conv"));
     EXPECT_EQ(compiled.report().placement.forecast.divided[0].axis, "channels");
@@ -310,7 +311,7 @@ TEST(Division, MovesNothingInTheHostsMemory) {
     const Graph graph = product.graph();
     Settings settings = slow_and_fast();
     settings["host_memory"] = "1";
-    const Runtime runtime(sim_options(2, settings));
+    const Runtime runtime = clocked_runtime(sim_options(2, settings));
     const CompiledGraph compiled = compiled_by(runtime, graph, by_cost("sim:0,sim:1"));
     ASSERT_THAT(divided_names(compiled), ElementsAre("product"));
     ASSERT_THAT(compiled.report().plans, SizeIs(1));
@@ -335,7 +336,7 @@ std::vector<float> elements_of(const std::string& bytes) {
 
 TEST(Division, DividesTheReducedAxisIfAskedTo) {
     const InnerProduct inner;
-    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast(kFastLinks)));
     const CompiledGraph compiled =
         compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
     const PlacementForecast forecast = compiled.report().placement.forecast;
@@ -351,7 +352,7 @@ TEST(Division, DividesTheReducedAxisIfAskedTo) {
 
 TEST(Division, KeepsTheBitsUnlessAskedTo) {
     const InnerProduct inner;
-    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast(kFastLinks)));
     const CompiledGraph compiled = compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1"));
     EXPECT_THAT(divided_names(compiled), IsEmpty());
     expect_reference_bits(runtime, inner.graph, compiled, inner.inputs);
@@ -360,14 +361,14 @@ TEST(Division, KeepsTheBitsUnlessAskedTo) {
 // Summands are added in the order of the shards, whichever is there first.
 TEST(Division, SumsAlikeInEveryRun) {
     const InnerProduct inner;
-    const Runtime reference(sim_options(1));
+    const Runtime reference = clocked_runtime(sim_options(1));
     CompileOptions options;
     options.devices = "reference";
     const std::vector<float> whole = elements_of(
         output_bytes(compiled_by(reference, inner.graph, options), inner.inputs)->at("y"));
     std::set<std::string> found;
     for (int threads = 1; threads <= 4; ++threads) {
-        const Runtime runtime(sim_options(threads, slow_and_fast(kFastLinks)));
+        const Runtime runtime = clocked_runtime(sim_options(threads, slow_and_fast(kFastLinks)));
         const CompiledGraph compiled = compiled_by(
             runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
         ASSERT_THAT(divided_names(compiled), ElementsAre("product"));
@@ -396,7 +397,7 @@ TEST(Division, SumsBehindColumns) {
     const ValueId first = graph.add("MatMul", {x, w}, {}, "first");
     graph.output("y", graph.add("MatMul", {first, v}, {}, "second"));
     const NamedTensors inputs = {{"x", random_tensor({1, 64}, 1)}};
-    const Runtime runtime(sim_options(2, slow_and_fast("1e9")));
+    const Runtime runtime = clocked_runtime(sim_options(2, slow_and_fast("1e9")));
     const CompiledGraph compiled =
         compiled_by(runtime, graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
     const PlacementForecast forecast = compiled.report().placement.forecast;
@@ -414,7 +415,8 @@ TEST(Division, SumsBehindColumns) {
 TEST(Division, DividesBetweenTheHostAndADevice) {
     const Product product;
     const Graph graph = product.graph();
-    const Runtime runtime(sim_options(2, {{"flops_per_s", "1e9"}, {"link_bytes_per_s", "1e10"}}));
+    const Runtime runtime =
+        clocked_runtime(sim_options(2, {{"flops_per_s", "1e9"}, {"link_bytes_per_s", "1e10"}}));
     const CompiledGraph compiled = compiled_by(runtime, graph, by_cost("sim,reference"));
     ASSERT_THAT(divided_names(compiled), ElementsAre("product"));
     const DividedOperator divided = compiled.report().placement.forecast.divided[0];
@@ -458,7 +460,7 @@ void expect_same_division(const Runtime& runtime,
 }
 
 TEST(Division, IsWrittenAsAnnotations) {
-    const Runtime runtime(sim_options(2, slow_and_fast()));
+    const Runtime runtime = clocked_runtime(sim_options(2, slow_and_fast()));
     const CompileOptions keeping = by_cost("sim:0,sim:1");
     expect_same_division(runtime, Product().graph(), keeping);
     expect_same_division(runtime, two_layers(256), keeping);
@@ -470,7 +472,7 @@ TEST(Division, IsWrittenAsAnnotations) {
 }
 
 TEST(Division, OfReducedAxesIsWrittenAsAnnotations) {
-    const Runtime runtime(sim_options(2, slow_and_fast(kFastLinks)));
+    const Runtime runtime = clocked_runtime(sim_options(2, slow_and_fast(kFastLinks)));
     const CompileOptions changing = by_cost("sim:0,sim:1", DivideOperators::kChangingBits);
     expect_same_division(runtime, Product{1, 16'384, 2}.graph(), changing);
 }
@@ -479,12 +481,12 @@ TEST(Division, IsSavedAndLoaded) {
     const InnerProduct inner;
     const ScratchFolder folder;
     const auto file = folder.path() / "divided.leat";
-    const Runtime runtime(sim_options(1, slow_and_fast(kFastLinks)));
+    const Runtime runtime = clocked_runtime(sim_options(1, slow_and_fast(kFastLinks)));
     const CompiledGraph compiled =
         compiled_by(runtime, inner.graph, by_cost("sim:0,sim:1", DivideOperators::kChangingBits));
     const Status saved = compiled.save(file);
     ASSERT_TRUE(saved.ok()) << saved.message();
-    const Runtime again(sim_options(1, slow_and_fast(kFastLinks)));
+    const Runtime again = clocked_runtime(sim_options(1, slow_and_fast(kFastLinks)));
     const auto loaded = again.load(file);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_THAT(divided_names(*loaded), ElementsAre("product"));

@@ -12,12 +12,14 @@
 #include "support/device_runs.h"
 #include "support/forecast_graphs.h"
 #include "support/random_inputs.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
 
 using testing_support::bind_random_inputs;
 using testing_support::by_cost;
+using testing_support::clocked_runtime;
 using testing_support::forecast_graph;
 using testing_support::sim_options;
 using testing_support::unequal_devices;
@@ -58,8 +60,7 @@ Confirmed confirmed(const Runtime& runtime,
     for (int run = 0; run < 2; ++run) {
         const Status status = request.run();
         EXPECT_TRUE(status.ok()) << status.message();
-        const RunReport report = request.run_report();
-        const auto run_ns = double(report.virtual_end_ns - report.virtual_begin_ns);
+        const auto run_ns = double(testing_support::take_virtual_run().ns());
         EXPECT_TRUE(run == 0 || run_ns == result.run_ns) << run_ns << " after " << result.run_ns;
         result.run_ns = run_ns;
     }
@@ -76,7 +77,7 @@ TEST(Forecast, IsWhatRunsOfRandomGraphsTake) {
     constexpr int kGraphs = 100;
     int divided = 0;
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, unequal_devices()));
+        const Runtime runtime = clocked_runtime(sim_options(threads, unequal_devices()));
         for (int seed = 0; seed < kGraphs / 2; ++seed) {
             SCOPED_TRACE("seed " + std::to_string(threads * 1000 + seed));
             const Confirmed result = confirmed(runtime, forecast_graph(threads * 1000 + seed));
@@ -93,7 +94,7 @@ TEST(Forecast, IsWhatRunsTakeBesideTheHost) {
     constexpr int kGraphs = 40;
     int divided = 0;
     for (const int threads : {1, 3}) {
-        const Runtime runtime(sim_options(threads, unequal_devices()));
+        const Runtime runtime = clocked_runtime(sim_options(threads, unequal_devices()));
         for (int seed = 0; seed < kGraphs / 2; ++seed) {
             SCOPED_TRACE("seed " + std::to_string(threads * 1000 + seed));
             const Confirmed result = confirmed(runtime, forecast_graph(threads * 1000 + seed),
@@ -120,7 +121,7 @@ TEST_P(ForecastOfNetwork, IsWhatARunTakes) {
         std::filesystem::path(folder) / "models" / "random" / GetParam() / "model.onnx";
     const auto graph = load_onnx(file);
     ASSERT_TRUE(graph.ok()) << graph.error().message();
-    const Runtime runtime(sim_options(2, unequal_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(2, unequal_devices()));
     expect_confirmed(confirmed(runtime, *graph));
 }
 

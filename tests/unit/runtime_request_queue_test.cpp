@@ -9,12 +9,16 @@
 #include "leat/leat.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
+#include "support/virtual_clock/virtual_clock.h"
+#include "support/virtual_clock/virtual_queue.h"
 
 namespace leat {
 namespace {
 
+using testing_support::clocked_runtime;
 using testing_support::random_tensor;
 using testing_support::sim_options;
+using testing_support::VirtualQueue;
 
 // y = tanh(a) + b; the first node on `device`, if there is one.
 //
@@ -90,7 +94,7 @@ TEST(RequestQueue, GivesResultsInOrderWithADevice) {
 
 TEST(RequestQueue, GivesResultsInOrderInVirtualTime) {
     for (const int threads : {1, 2}) {
-        const Runtime runtime(sim_options(threads, {{"mode", "virtual"}}));
+        const Runtime runtime = clocked_runtime(sim_options(threads, {{"mode", "virtual"}}));
         expect_results_in_order(*compiled_sum(runtime, "sim"));
     }
 }
@@ -140,11 +144,11 @@ TEST(RequestQueue, HasToFitTheMemoryLimit) {
 }
 
 // The second of three is late before it begins.
-void expect_error_of_one(const Runtime& runtime, bool holds_virtual_time) {
+template <class Queue>
+void expect_error_of_one(const Runtime& runtime) {
     const CompiledGraph compiled = *compiled_sum(runtime, "sim");
     const std::vector<std::vector<float>> expected = expected_results(compiled, 3);
-    RequestQueue queue =
-        *RequestQueue::make(compiled, {.depth = 3, .holds_virtual_time = holds_virtual_time});
+    Queue queue = *Queue::make(compiled, {.depth = 3});
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 3; ++i) {
             bind(queue.next(), uint64_t(i));
@@ -166,8 +170,9 @@ void expect_error_of_one(const Runtime& runtime, bool holds_virtual_time) {
 
 TEST(RequestQueue, LeavesTheOthersWhenOneFails) {
     for (const int threads : {1, 3}) {
-        expect_error_of_one(Runtime(sim_options(threads, {{"delay_us", "500"}})), false);
-        expect_error_of_one(Runtime(sim_options(threads, {{"mode", "virtual"}})), true);
+        expect_error_of_one<RequestQueue>(Runtime(sim_options(threads, {{"delay_us", "500"}})));
+        const Runtime clocked = clocked_runtime(sim_options(threads, {{"mode", "virtual"}}));
+        expect_error_of_one<VirtualQueue>(clocked);
     }
 }
 
@@ -190,28 +195,31 @@ TEST(RequestQueue, LeavesTheOthersWhenADeviceFailsOne) {
     EXPECT_TRUE(queue.take().ok());
 }
 
-TEST(RequestQueue, EndsWithRequestsInFlight) {
-    for (const bool is_virtual : {false, true}) {
-        const Runtime runtime(sim_options(
-            2, {is_virtual ? std::pair("mode", "virtual") : std::pair("delay_us", "20000")}));
-        {
-            const CompiledGraph compiled = *compiled_sum(runtime, "sim");
-            RequestQueue queue = *RequestQueue::make(compiled, {.holds_virtual_time = is_virtual});
-            for (int i = 0; i < 3; ++i) {
-                bind(queue.next(), uint64_t(i));
-                ASSERT_TRUE(queue.submit().ok());
-            }
-            EXPECT_EQ(queue.in_flight(), 3);
+template <class Queue>
+void expect_end_in_flight(const Runtime& runtime) {
+    {
+        const CompiledGraph compiled = *compiled_sum(runtime, "sim");
+        Queue queue = *Queue::make(compiled, {});
+        for (int i = 0; i < 3; ++i) {
+            bind(queue.next(), uint64_t(i));
+            ASSERT_TRUE(queue.submit().ok());
         }
-        // Nothing of the backend is left.
-        const Status status = runtime.unload_backend("sim");
-        EXPECT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(queue.in_flight(), 3);
     }
+    // Nothing of the backend is left.
+    const Status status = runtime.unload_backend("sim");
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(RequestQueue, EndsWithRequestsInFlight) {
+    expect_end_in_flight<RequestQueue>(Runtime(sim_options(2, {{"delay_us", "20000"}})));
+    const Runtime clocked = clocked_runtime(sim_options(2, {{"mode", "virtual"}}));
+    expect_end_in_flight<VirtualQueue>(clocked);
 }
 
 // The caller's hold of virtual time is that of a request which has other instances by then.
 TEST(RequestQueue, HoldsTimeAlsoWhenThePlanOfTheHoldIsGone) {
-    const Runtime runtime(sim_options(2, {{"mode", "virtual"}}));
+    const Runtime runtime = clocked_runtime(sim_options(2, {{"mode", "virtual"}}));
     Graph graph("tanh");
     graph.output("y", graph.add("Tanh", {graph.input("a", DType::kFloat32, {"n", 3})}, {}, "tanh"));
     CompileOptions options;
@@ -219,8 +227,7 @@ TEST(RequestQueue, HoldsTimeAlsoWhenThePlanOfTheHoldIsGone) {
     options.plan_cache_bytes = 1;
     const CompiledGraph compiled = *runtime.compile(graph, options);
     {
-        RequestQueue queue =
-            *RequestQueue::make(compiled, {.depth = 2, .holds_virtual_time = true});
+        VirtualQueue queue = *VirtualQueue::make(compiled, {.depth = 2});
         for (int i = 0; i < queue.depth(); ++i) {
             ASSERT_TRUE(queue.next().bind("a", random_tensor({2, 3}, 1)).ok());
             ASSERT_TRUE(queue.submit().ok());

@@ -9,11 +9,13 @@
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
 
 using ::testing::HasSubstr;
+using testing_support::clocked_runtime;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
 using testing_support::random_tensor;
@@ -144,14 +146,13 @@ int64_t run_ns(const CompiledGraph& compiled) {
     }
     const Status status = request.run();
     EXPECT_TRUE(status.ok()) << status.message();
-    const RunReport report = request.run_report();
-    return report.virtual_end_ns - report.virtual_begin_ns;
+    return testing_support::take_virtual_run().ns();
 }
 
 TEST(SavedDevices, RunInTheOrderOfTheForecast) {
     const ScratchFolder folder;
     const std::filesystem::path file = folder.path() / "graph.leat";
-    const Runtime runtime(
+    const Runtime runtime = clocked_runtime(
         sim_options(1, {{"mode", "virtual"}, {"devices", "2"}, {"flops_per_s", "4e8,1e9"}}));
     CompileOptions options;
     options.devices = "sim:0,sim:1";

@@ -10,16 +10,20 @@
 #include "support/device_runs.h"
 #include "support/forecast_graphs.h"
 #include "support/random_tensor.h"
+#include "support/virtual_clock/virtual_clock.h"
+#include "support/virtual_clock/virtual_queue.h"
 
 namespace leat {
 namespace {
 
 using testing_support::by_cost;
+using testing_support::clocked_runtime;
 using testing_support::forecast_graph;
 using testing_support::random_tensor;
 using testing_support::Settings;
 using testing_support::sim_options;
 using testing_support::unequal_devices;
+using testing_support::VirtualQueue;
 
 // For streams of so many requests.
 CompiledGraph compiled_for(const Runtime& runtime,
@@ -49,7 +53,7 @@ void bind_all(const CompiledGraph& compiled, Request& request) {
 class RunningStream {
   public:
     RunningStream(const CompiledGraph& compiled, int in_flight)
-        : compiled_(compiled), queue_(*RequestQueue::make(compiled, options_for(in_flight))) {}
+        : compiled_(compiled), queue_(*VirtualQueue::make(compiled, {.depth = in_flight})) {}
     ~RunningStream() {
         while (!queue_.is_empty()) {
             EXPECT_TRUE(queue_.take().ok());
@@ -68,21 +72,14 @@ class RunningStream {
             }
             const Result<Request*> taken = queue_.take();
             EXPECT_TRUE(taken.ok()) << taken.error().message();
-            ends_ns_.push_back(double((*taken)->run_report().virtual_end_ns));
+            ends_ns_.push_back(double(testing_support::take_virtual_run().end_ns));
         }
         return ends_ns_;
     }
 
   private:
-    static RequestQueueOptions options_for(int in_flight) {
-        RequestQueueOptions options;
-        options.depth = in_flight;
-        options.holds_virtual_time = true;
-        return options;
-    }
-
     const CompiledGraph& compiled_;
-    RequestQueue queue_;
+    VirtualQueue queue_;
     std::vector<double> ends_ns_;
 };
 
@@ -174,7 +171,8 @@ TEST(StreamForecast, IsWhatStreamsOfRandomGraphsTake) {
     int divided = 0;
     int faster = 0;
     for (const int in_flight : {2, 3, 4}) {
-        const Runtime runtime(sim_options(1 + in_flight % 2 * 2, unequal_devices()));
+        const Runtime runtime =
+            clocked_runtime(sim_options(1 + in_flight % 2 * 2, unequal_devices()));
         for (int seed = 0; seed < kGraphs; ++seed) {
             SCOPED_TRACE(std::to_string(in_flight) + " in flight, seed " + std::to_string(seed));
             const std::string devices = seed % 2 == 0 ? "sim:1,sim:2" : "sim:0,sim:1,sim:2";
@@ -195,7 +193,7 @@ TEST(StreamForecast, IsWhatStreamsOfSmallGraphsTakeToTheNanosecond) {
     constexpr int kMostNodes = 6;
     int divided = 0;
     int exact = 0;
-    const Runtime runtime(sim_options(2, unequal_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(2, unequal_devices()));
     for (int seed = 0; seed < kGraphs; ++seed) {
         const int in_flight = 2 + seed % 3;
         SCOPED_TRACE(std::to_string(in_flight) + " in flight, seed " + std::to_string(seed));
@@ -216,7 +214,7 @@ TEST(StreamForecast, IsWhatStreamsOfSmallGraphsTakeToTheNanosecond) {
 TEST(StreamForecast, IsWhatStreamsTakeBesideTheHost) {
     constexpr int kGraphs = 12;
     int beside = 0;
-    const Runtime runtime(sim_options(1, unequal_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(1, unequal_devices()));
     for (int seed = 0; seed < kGraphs; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const Graph graph = forecast_graph(7000 + seed);
@@ -241,7 +239,7 @@ Settings equal_devices() {
 
 TEST(StreamForecast, OfAChainOverTwoDevicesIsNearlyTwiceAsFast) {
     constexpr int kRequests = 120;
-    const Runtime runtime(sim_options(2, equal_devices()));
+    const Runtime runtime = clocked_runtime(sim_options(2, equal_devices()));
     const Graph graph = testing_support::product_chain(8, 32, 64);
     const auto whole = DivideOperators::kNever;
     const CompiledGraph for_one = compiled_for(runtime, graph, "sim:0,sim:1", 1, whole);
@@ -259,7 +257,7 @@ TEST(StreamForecast, OfAChainOverTwoDevicesIsNearlyTwiceAsFast) {
 // The device takes as long for its operator as the link for the operand.
 TEST(StreamForecast, HidesCopiesThatTakeAsLongAsTheOperator) {
     constexpr double kStepNs = 1e6;
-    const Runtime runtime(
+    const Runtime runtime = clocked_runtime(
         sim_options(1, {{"mode", "virtual"},
                         {"flops_per_s", std::to_string(2.0 * 64 * 256 * 4 / kStepNs * 1e9)},
                         {"bytes_per_s", "1e12"},

@@ -15,10 +15,12 @@
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
 #include "support/scratch_folder.h"
+#include "support/virtual_clock/virtual_clock.h"
 
 namespace leat {
 namespace {
 
+using testing_support::clocked_runtime;
 using testing_support::random_tensor;
 using testing_support::Settings;
 using testing_support::sim_options;
@@ -281,8 +283,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
 double virtual_ns(Request& request) {
     const Status status = request.run();
     EXPECT_TRUE(status.ok()) << status.message();
-    const RunReport report = request.run_report();
-    return double(report.virtual_end_ns - report.virtual_begin_ns);
+    return double(testing_support::take_virtual_run().ns());
 }
 
 // What the forecast says, within 1 %, and each run the same.
@@ -308,7 +309,8 @@ Settings link_as_slow_as_products() {
 
 TEST(StreamedTime, IsThatOfTheSlowerOfProductsAndCopies) {
     const Graph graph = chain_of_products(kLayers);
-    const Runtime runtime(sim_options(1, limited_to(kSmallBytes, link_as_slow_as_products())));
+    const Runtime runtime =
+        clocked_runtime(sim_options(1, limited_to(kSmallBytes, link_as_slow_as_products())));
     const auto compiled = runtime.compile(graph, on_sim(PlacementPolicy::kCost));
     ASSERT_TRUE(compiled.ok()) << compiled.error().message();
     const double run_ns = confirmed_ns(*compiled);
@@ -325,7 +327,7 @@ TEST(StreamedTime, IsForecastBesideTheHost) {
         const int64_t limit_bytes = kLayers * kLayerBytes * tenths / 10;
         Settings settings = limited_to(limit_bytes, link_as_slow_as_products());
         settings["flops_per_s"] = "1e10";
-        const Runtime runtime(sim_options(2, settings));
+        const Runtime runtime = clocked_runtime(sim_options(2, settings));
         const auto compiled =
             runtime.compile(graph, on_sim(PlacementPolicy::kCost, "sim,reference"));
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace leat {
+namespace leat::testing_support {
 
 class HostLane {
   public:
@@ -24,4 +24,4 @@ class HostLane {
     int64_t end_ns_ = 0;
 };
 
-}  // namespace leat
+}  // namespace leat::testing_support

@@ -1,34 +1,32 @@
-#include "run/run_clock.h"
+#include "support/virtual_clock/run_clock.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "support/virtual_clock/virtual_queue.h"
 
-namespace leat {
+namespace leat::testing_support {
 
-std::vector<std::shared_ptr<DeviceBackend>> backends_with_clock(const DevicePlan& devices) {
-    std::vector<std::shared_ptr<DeviceBackend>> backends;
-    for (const DeviceMemory& memory : devices.memories) {
-        const std::shared_ptr<DeviceBackend>& backend = memory.part->place().backend;
-        if (backend->virtual_clock() != nullptr &&
-            std::find(backends.begin(), backends.end(), backend) == backends.end()) {
-            backends.push_back(backend);
-        }
-    }
-    return backends;
+namespace {
+
+// Deadlines and stop tokens end a run without a word to its clock: how late that may be seen.
+constexpr std::chrono::milliseconds kLongestSleep{1};
+
+thread_local VirtualRun last_run;
+
+}  // namespace
+
+VirtualRun take_virtual_run() {
+    return std::exchange(last_run, {});
 }
 
-TaskReleases::TaskReleases(const scheduler::TaskDag& dag, std::span<const StepTask> tasks)
-    : waits_(size_t(dag.task_count())),
+TaskReleases::TaskReleases(TimedTasks timed)
+    : waits_(timed.elapses.size()),
       tiles_(waits_.size(), 1),
-      elapses_(waits_.size()),
+      elapses_(std::move(timed.elapses)),
       begin_(waits_.size() + 1) {
-    for (size_t task = 0; task < tasks.size(); ++task) {
-        if (tasks[task].virtual_ns > 0) {
-            elapses_[task] = {tasks[task].virtual_ns, tasks[task].finish, tasks[task].point};
-        }
-    }
+    const scheduler::TaskDag& dag = timed.program.dag;
     for (const auto& [task, special] : dag.special_tasks()) {
         tiles_[size_t(task)] = special.tile_count;
     }
@@ -50,8 +48,9 @@ TaskReleases::TaskReleases(const scheduler::TaskDag& dag, std::span<const StepTa
 }
 
 RunClock::RunClock(std::vector<std::shared_ptr<DeviceBackend>> backends,
+                   std::shared_ptr<HostLane> lane,
                    std::shared_ptr<const TaskReleases> releases)
-    : backends_(std::move(backends)), releases_(std::move(releases)) {
+    : backends_(std::move(backends)), lane_(std::move(lane)), releases_(std::move(releases)) {
     waits_.resize(size_t(releases_->task_count()));
     tiles_.resize(waits_.size());
     for (int32_t task = 0; task < releases_->task_count(); ++task) {
@@ -67,7 +66,7 @@ void RunClock::hold() {
 }
 
 void RunClock::release() {
-    end_ns_ = now_ns();  // while it stands
+    run_.end_ns = now_ns();  // while it stands
     changed_.notify_all();
     if (open_ == 0 && std::exchange(is_lent_, false)) {
         return;  // it is the caller's again
@@ -82,13 +81,17 @@ void RunClock::release_backends() {
 }
 
 void RunClock::begin(scheduler::ProgramState& program) {
+    if (VirtualQueue* const queue = VirtualQueue::submitting()) {
+        queue->run_begins(shared_from_this());
+    }
     const std::lock_guard lock(mutex_);
     program_ = &program;
     LEAT_CHECK(!is_running_, "a run that begins within another, with {} tasks", waits_.size());
     hold();
-    begin_ns_ = now_ns();
-    end_ns_ = begin_ns_;
+    run_.begin_ns = now_ns();
+    run_.end_ns = run_.begin_ns;
     is_running_ = true;
+    has_begun_ = true;
     busy_ = 0;
     is_lent_ = false;
     open_ = releases_->task_count();
@@ -129,6 +132,10 @@ void RunClock::point_reached(scheduler::TaskId task) {
     }
 }
 
+bool RunClock::keeps_submitter() {
+    return VirtualQueue::submitting() != nullptr && !is_idle_within(kLongestSleep);
+}
+
 void RunClock::lend_until_end() {
     const std::lock_guard lock(mutex_);
     if (open_ > 0) {
@@ -142,17 +149,20 @@ bool RunClock::is_idle_within(std::chrono::nanoseconds most) {
     return changed_.wait_for(lock, most, [this] { return !is_running_ || busy_ == 0; });
 }
 
-void RunClock::abandon() {
+void RunClock::stop() {
     const std::lock_guard lock(mutex_);
     if (open_ > 0 && std::exchange(is_running_, false) && busy_ > 0) {
         release();
     }
 }
 
-void RunClock::end() {
+void RunClock::finish() {
     std::unique_lock lock(mutex_);
     if (std::exchange(is_running_, false) && busy_ > 0) {
         release();
+    }
+    if (std::exchange(has_begun_, false)) {
+        last_run = run_;
     }
     changed_.wait(lock, [this] { return elapsing_ == 0; });
 }
@@ -165,7 +175,7 @@ void RunClock::elapse(int32_t task) {
     }
     ++elapsing_;
     DeviceBackend& backend = *backends_[0];
-    const int64_t end_ns = backend.host_lane().occupy(now_ns(), ns);
+    const int64_t end_ns = lane_->occupy(now_ns(), ns);
     const LeatCode code = backend.virtual_clock()->call_at(backend.handle(), end_ns, elapsed,
                                                            &elapsings_[size_t(task)]);
     if (code != kLeatOk) {  // as hold()
@@ -178,7 +188,7 @@ void RunClock::elapse(int32_t task) {
 void RunClock::elapsed(void* user, LeatCode /*code*/) {
     const Elapsing& own = *static_cast<Elapsing*>(user);
     RunClock& clock = *own.clock;
-    const TaskReleases::Elapse& elapse = clock.releases_->elapse(own.task);
+    const Elapse& elapse = clock.releases_->elapse(own.task);
     clock.point_reached(elapse.waiter);
     clock.program_->signal(elapse.point, 1);
     // Under the lock to the end: who waits may destroy this as soon as it has the lock.
@@ -187,4 +197,4 @@ void RunClock::elapsed(void* user, LeatCode /*code*/) {
     clock.changed_.notify_all();
 }
 
-}  // namespace leat
+}  // namespace leat::testing_support

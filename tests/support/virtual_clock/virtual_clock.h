@@ -1,0 +1,20 @@
+// Virtual time for the runs of a Runtime: on devices of the simulated backend in mode `virtual`
+// they take what forecasts say, to the nanosecond, whatever the threads of the host do.
+//
+//   const Runtime runtime = clocked_runtime(sim_options(1, {{"mode", "virtual"}}));
+//   ...
+//   request.run();
+//   take_virtual_run().ns();
+//
+// Requests in flight hold the clock each for themselves; VirtualQueue is for streams of them.
+#pragma once
+
+#include "leat/runtime.h"
+#include "support/virtual_clock/run_clock.h"
+
+namespace leat::testing_support {
+
+// Plans without such a device run as they always do.
+Runtime clocked_runtime(RuntimeOptions options);
+
+}  // namespace leat::testing_support
