@@ -2,11 +2,16 @@
 // do.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "leat/leat.h"
+#include "plan/plan_observer.h"
+#include "plan/plan_work.h"
+#include "run/run_observer.h"
 #include "support/device_runs.h"
 #include "support/random_tensor.h"
 #include "support/virtual_clock/virtual_clock.h"
@@ -15,6 +20,7 @@ namespace leat {
 namespace {
 
 using testing_support::clocked_runtime;
+using testing_support::observed_runtime;
 using testing_support::Pins;
 using testing_support::random_tensor;
 using testing_support::Settings;
@@ -144,6 +150,71 @@ TEST(RunClock, IsSharedByRequestsInFlight) {
         thread.join();
     }
     expect_runs_of(kMoveNs + kStepNs + kMoveNs, *compiled);
+}
+
+// Counts what it hears, and signals nothing.
+class Listener final : public PlanObserver,
+                       public RunObserver,
+                       public std::enable_shared_from_this<Listener> {
+  public:
+    std::atomic<int64_t> tiles{0};
+    std::atomic<int> points{0};
+    std::atomic<int> stops{0};
+    std::atomic<int> submissions{0};
+    int begins = 0;
+    int ends = 0;
+    int plans = 0;
+    int64_t tiles_of_plan = 0;
+
+    RunObserverMaker observe(const PlanContext& /*context*/,
+                             const PlanWork& work,
+                             StepTasks& /*program*/) override {
+        ++plans;
+        for (const PlanStep& step : work.steps) {
+            tiles_of_plan += step.device == nullptr ? step.kernel->tile_count : 2;
+        }
+        return [this] { return shared_from_this(); };
+    }
+    void begin(scheduler::ProgramState& /*state*/) override { ++begins; }
+    void tiles_ended(scheduler::TaskId /*task*/, int64_t count) override { tiles += count; }
+    void point_reached(scheduler::TaskId /*task*/) override { ++points; }
+    bool keeps_submitter() override {
+        ++submissions;
+        return false;
+    }
+    void stop() override { ++stops; }
+    void end() override { ++ends; }
+};
+
+// Submission and end of a step on a device are a tile each.
+TEST(RunObserver, HearsEveryTileAndTheEndsOfDevices) {
+    const auto listener = std::make_shared<Listener>();
+    {
+        const Runtime runtime = observed_runtime(sim_options(2), listener);
+        const auto compiled = runtime.compile(
+            branches(), pinned("sim,reference", {{"relu", "sim"}, {"tanh", "reference"}}));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        Request request = *compiled->make_request();
+        ASSERT_EQ(listener->plans, 1);
+        ASSERT_TRUE(request.bind("x", random_tensor({kRows, kCols}, 1)).ok());
+        for (int run = 1; run <= 2; ++run) {
+            ASSERT_TRUE(request.run().ok());
+            EXPECT_EQ(listener->begins, run);
+            EXPECT_EQ(listener->ends, run);
+            EXPECT_EQ(listener->tiles, run * listener->tiles_of_plan);
+            EXPECT_EQ(listener->points, run * 3) << "an upload, a part and a download";
+        }
+        EXPECT_EQ(listener->stops, 0);
+        EXPECT_EQ(listener->submissions, 0);
+        RequestQueue queue = *RequestQueue::make(*compiled, {.depth = 1});
+        ASSERT_TRUE(queue.next().bind("x", random_tensor({kRows, kCols}, 1)).ok());
+        ASSERT_TRUE(queue.submit().ok());
+        ASSERT_TRUE(queue.take().ok());
+        EXPECT_GE(listener->stops, 1);
+        EXPECT_LE(listener->submissions, 1) << "none where the run has ended at once";
+        EXPECT_EQ(listener->begins, 3);
+        EXPECT_EQ(listener->ends, 3);
+    }
 }
 
 // Time that stands still for ever would hang here.

@@ -87,8 +87,12 @@ class VirtualClock final : public PlanObserver {
 }  // namespace
 
 Runtime clocked_runtime(RuntimeOptions options) {
+    return observed_runtime(std::move(options), std::make_shared<VirtualClock>());
+}
+
+Runtime observed_runtime(RuntimeOptions options, std::shared_ptr<PlanObserver> observer) {
     Runtime runtime(std::move(options));
-    RuntimeInternals::of(runtime).observer = std::make_shared<VirtualClock>();
+    RuntimeInternals::of(runtime).observer = std::move(observer);
     return runtime;
 }
 

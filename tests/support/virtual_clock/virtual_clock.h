@@ -9,12 +9,18 @@
 // Requests in flight hold the clock each for themselves; VirtualQueue is for streams of them.
 #pragma once
 
+#include <memory>
+
 #include "leat/runtime.h"
+#include "plan/plan_observer.h"
 #include "support/virtual_clock/run_clock.h"
 
 namespace leat::testing_support {
 
-// Plans without such a device run as they always do.
+// Runs of plans without such a device keep no time.
 Runtime clocked_runtime(RuntimeOptions options);
+
+// One whose plans and runs the observer sees.
+Runtime observed_runtime(RuntimeOptions options, std::shared_ptr<PlanObserver> observer);
 
 }  // namespace leat::testing_support
