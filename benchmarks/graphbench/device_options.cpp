@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "backends/backend.h"

@@ -1,7 +1,6 @@
 #include "inputs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <system_error>

@@ -2,7 +2,6 @@
 // input.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // The JSON object of one measured target (schema 1), and what is read back from one.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // --shape NAME=1x3x{224,320}x224: every combination of the alternatives is a case.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

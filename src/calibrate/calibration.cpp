@@ -1,7 +1,6 @@
 #include "calibrate/calibration.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>

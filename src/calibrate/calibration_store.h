@@ -5,7 +5,6 @@
 // cannot be written stays in this process (base/files/disk_cache.h).
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,7 +1,6 @@
 #include "calibrate/timed_operator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "backends/plugin/plugin_answers.h"

@@ -1,6 +1,5 @@
 // What CompiledGraph tells about compilation and placement.
 #include <span>
-#include <utility>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"

@@ -14,7 +14,6 @@
 #include "compile/mapped_copies.h"
 #include "compile/record_check.h"
 #include "compile/weight_targets.h"
-#include "partition/partition.h"
 #include "place/cut_parts.h"
 #include "run/compiled_graph_impl.h"
 #include "saved/compiled_file.h"

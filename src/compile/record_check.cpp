@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "compile/compile_input.h"
-#include "graph/default_input.h"
 #include "partition/partition.h"
 
 namespace leat {

@@ -1,7 +1,6 @@
 #include "leat/conformance.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "base/out_of_memory.h"

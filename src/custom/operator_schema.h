@@ -1,8 +1,6 @@
 // What a CustomOperator must be.
 #pragma once
 
-#include <string>
-
 #include "base/error.h"
 #include "leat/custom_operator.h"
 

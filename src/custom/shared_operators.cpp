@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cstddef>
 #include <utility>
 
 #include "base/files/shared_object.h"

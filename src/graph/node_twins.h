@@ -1,9 +1,6 @@
 // Nodes that are like an earlier one, as those of a network's layers are.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "graph/inference.h"
 
 namespace leat {

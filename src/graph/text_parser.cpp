@@ -1,6 +1,5 @@
 // Recursive descent over the grammar that text.h shows.
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <unordered_map>
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "backends/plugin/device_name.h"
 #include "backends/plugin/loaded_plugin.h"

@@ -1,7 +1,6 @@
 #include "machine/device_costs.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/error.h"

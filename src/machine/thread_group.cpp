@@ -1,7 +1,6 @@
 #include "machine/thread_group.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace leat {
 namespace {

@@ -1,7 +1,6 @@
 // FunctionCall: one call of a model-local function, whose body takes the place of the node.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 

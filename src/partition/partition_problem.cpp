@@ -1,6 +1,5 @@
 #include "partition/partition_problem.h"
 
-#include <limits>
 #include <utility>
 
 #include "base/sort_unique.h"

@@ -3,7 +3,6 @@
 // else.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "run/instance.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace leat {

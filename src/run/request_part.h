@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "leat/scheduler/thread_binding.h"

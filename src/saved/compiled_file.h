@@ -4,10 +4,7 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/files/mapped_file.h"
 #include "leat/status.h"

@@ -3,9 +3,6 @@
 #include <fmt/core.h>
 
 #include <iterator>
-#include <memory>
-
-#include "base/files/new_file.h"
 
 namespace leat {
 namespace {

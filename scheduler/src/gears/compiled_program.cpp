@@ -1,7 +1,6 @@
 #include "gears/compiled_program.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "gears/known_progress.h"
 #include "gears/wait_reduction.h"

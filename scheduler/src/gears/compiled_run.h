@@ -6,8 +6,6 @@
 // Lists and tiles of a domain are for its own threads while one of them is here.
 #pragma once
 
-#include <chrono>
-
 #include "gears/active_run.h"
 #include "gears/list_counters.h"
 #include "gears/point_counters.h"

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/error.h"
 #include "gears/active_run.h"
 #include "task_graph/task_graph_instance.h"
 

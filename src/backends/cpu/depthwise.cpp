@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "backends/cpu/depthwise_micro.h"
 #include "backends/cpu/former_kernel.h"

@@ -6,7 +6,6 @@
 // thread with its own scratch.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,8 +13,6 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/gemm_micro.h"
-#include "base/parts.h"
-#include "base/round_up.h"
 
 namespace leat::cpu {
 

@@ -10,6 +10,8 @@
 #ifdef __linux__
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
+
+#include <vector>
 #endif
 
 namespace leat {

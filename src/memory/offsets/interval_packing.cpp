@@ -1,7 +1,6 @@
 #include "memory/offsets/interval_packing.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "memory/offsets/interval_problem.h"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 namespace leat {
 namespace {

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "base/round_up.h"
 #include "memory/offsets/plan_problem.h"
 
 namespace leat {

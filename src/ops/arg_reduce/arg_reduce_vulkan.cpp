@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "base/error.h"
 #include "ops/arg_reduce/arg_reduce.h"

@@ -1,5 +1,4 @@
 // Plain loops between the common types.
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "base/float_formats.h"
 #include "ops/constant/constant.h"

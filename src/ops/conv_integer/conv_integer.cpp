@@ -1,7 +1,5 @@
 #include "ops/conv_integer/conv_integer.h"
 
-#include <vector>
-
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 

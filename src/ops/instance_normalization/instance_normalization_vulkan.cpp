@@ -1,4 +1,3 @@
-#include "base/error.h"
 #include "ops/instance_normalization/instance_normalization.h"
 #include "ops/layer_normalization/row_normalization_vulkan.h"
 #include "ops/reduce/row_kernel_vulkan.h"

@@ -1,7 +1,6 @@
 #include "ops/matmul/matmul.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "ops/shard_rules.h"

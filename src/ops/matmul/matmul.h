@@ -9,7 +9,6 @@
 // accumulates in double, or modulo 2^64, over increasing k.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>

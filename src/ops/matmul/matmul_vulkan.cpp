@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "base/error.h"
 #include "ops/elementwise/element_access.h"

@@ -2,7 +2,6 @@
 // convolutions share.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>

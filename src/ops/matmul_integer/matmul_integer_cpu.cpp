@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/integer_gemm.h"

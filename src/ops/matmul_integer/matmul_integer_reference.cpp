@@ -1,6 +1,4 @@
-#include <vector>
 
-#include "base/error.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/matmul_integer/matmul_integer.h"
 #include "ops/matmul_integer/requantize.h"

@@ -1,6 +1,5 @@
 #include "ops/matmul_integer/requantize_vulkan.h"
 
-#include "base/error.h"
 #include "ops/movement/movement_vulkan.h"
 
 namespace leat::vulkan {

@@ -2,7 +2,6 @@
 // where some map leaves x. The shader axis_map. Pad, Tile, Resize to the nearest element.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "backends/vulkan/kernel/kernel.h"

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstring>
 
-#include "base/float_formats.h"
 #include "ops/movement/movement.h"
 #include "ops/reshape/reshape.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <vector>
 
 #include "ops/elementwise/element_access.h"

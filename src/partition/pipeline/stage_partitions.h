@@ -1,7 +1,6 @@
 // Pipelines: partitions in which each unit has one stage of the graph, for streams of requests.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "partition/cost_partition.h"

@@ -14,7 +14,6 @@
 // that places may be shared. Pure functions; every search is bounded by steps.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

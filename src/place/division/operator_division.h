@@ -6,7 +6,6 @@
 // alone: whether the graph gains is for the forecast of the divided graph to say. Pure.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -8,7 +8,6 @@
 // both together on random placements.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>

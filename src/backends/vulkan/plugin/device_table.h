@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
-#include <string>
 
 #include "backends/vulkan/plugin/lazy_device.h"
 #include "leat/plugin_backend.h"

@@ -1,7 +1,6 @@
 #include "backends/vulkan/plugin/index_reports.h"
 
 #include <cstring>
-#include <optional>
 
 #include "backends/vulkan/plugin/failure.h"
 #include "ops/gather/gather.h"

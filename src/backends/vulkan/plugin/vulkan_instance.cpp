@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
 #include "backends/vulkan/plugin/failure.h"
 #include "backends/vulkan/record/hazard_check.h"

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "backends/vulkan/plugin/index_reports.h"

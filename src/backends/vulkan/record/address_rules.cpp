@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "backends/vulkan/record/recording.h"
 #include "base/error.h"
-#include "base/round_up.h"
 
 namespace leat::vulkan {
 namespace {

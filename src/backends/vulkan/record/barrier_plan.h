@@ -3,7 +3,6 @@
 // and one memory barrier for all memory stands between two levels.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "backends/vulkan/record/recording.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 

@@ -2,7 +2,6 @@
 // given to the device.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "backends/vulkan/plugin/custom_operators.h"

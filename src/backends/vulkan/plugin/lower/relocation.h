@@ -2,7 +2,6 @@
 // become ranges of one buffer, so that the barrier planner sees what lies over what.
 #pragma once
 
-#include <map>
 #include <utility>
 #include <vector>
 

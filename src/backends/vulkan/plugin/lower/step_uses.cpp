@@ -1,7 +1,5 @@
 #include "backends/vulkan/plugin/lower/step_uses.h"
 
-#include <algorithm>
-
 namespace leat::vulkan {
 
 using lowered::Place;
