@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -182,8 +183,8 @@ class Worker {
         expect(!kept || is_whole(*kept), "an entry of the small cache");
     }
     void trace(int version) {
-        ChromeTrace trace(text_of(version));
-        expect_saved(trace.write(at("trace.json")));
+        const std::string text = ChromeTrace(text_of(version)).json();
+        expect_saved(write_whole_file(at("trace.json"), std::as_bytes(std::span(text))));
         const std::string loaded = contents_of(at("trace.json"));
         bool is_one = false;
         for (int one = 0; one < kVersions; ++one) {

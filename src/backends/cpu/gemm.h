@@ -13,6 +13,8 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/gemm_micro.h"
+#include "base/parts.h"
+#include "base/round_up.h"
 
 namespace leat::cpu {
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/round_up.h"
 #include "memory/offsets/plan_problem.h"
 
 namespace leat {
