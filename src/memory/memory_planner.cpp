@@ -345,76 +345,49 @@ StepWaits MemoryPlanner::waits_in_window(int32_t distance) const {
     return waits;
 }
 
-Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead) const {
-    return lay_out(run_ahead, PlanWish{});
-}
-
-Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_up_to(RunAhead run_ahead,
-                                                                 int64_t most_bytes) const {
-    PlanWish wish;
-    wish.most_bytes = most_bytes;
-    return lay_out_or_none(run_ahead, wish);
-}
-
-Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const MemoryLayout& former) const {
-    PlanWish wish;
-    wish.former = &former;
-    return lay_out(run_ahead, wish);
-}
-
-Result<MemoryLayout> MemoryPlanner::lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const {
-    PlanWish wish;
-    wish.limit_bytes = limit_bytes;
-    return lay_out(run_ahead, wish);
-}
-
-Result<MemoryLayout> MemoryPlanner::lay_out(RunAhead run_ahead, const PlanWish& wish) const {
-    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout, lay_out_or_none(run_ahead, wish));
+Result<MemoryLayout> MemoryPlanner::lay_out(const LayoutRequest& request) const {
+    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout, lay_out_if_small(request));
     return *std::move(layout);
 }
 
-Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_or_none(RunAhead run_ahead,
-                                                                   const PlanWish& wish) const {
+Result<std::optional<MemoryLayout>> MemoryPlanner::lay_out_if_small(
+    const LayoutRequest& request) const {
+    const MemoryLayout* const former = request.former;
     LEAT_ASSIGN_OR_RETURN(
         std::optional<MemoryLayout> layout,
-        place(wish.former == nullptr ? proved_order(run_ahead) : wish.former->proved, wish));
+        place(former == nullptr ? proved_order(request.run_ahead) : former->proved, request));
     if (!layout) {
         return layout;
     }
-    if (run_ahead == RunAhead::kUnlimited || run_ahead == RunAhead::kOneWorker) {
+    if (request.run_ahead == RunAhead::kUnlimited || request.run_ahead == RunAhead::kOneWorker) {
         layout->waits = {layout->proved, &layout->proved->waits};
     } else {
-        add_waits(wish.former, *layout);
+        add_waits(former, *layout);
     }
     return layout;
 }
 
-Result<MemoryLayout> MemoryPlanner::restore(RunAhead run_ahead, const SolvedLayout& solved) const {
-    PlanWish wish;
-    wish.solved = &solved;
-    return lay_out(run_ahead, wish);
-}
-
-// Everything but the waits. Nothing, if the wish allows for that.
+// Everything but the waits. Nothing, if the request allows for that.
 Result<std::optional<MemoryLayout>> MemoryPlanner::place(std::shared_ptr<const ProvedOrder> proved,
-                                                         const PlanWish& wish) const {
+                                                         const LayoutRequest& request) const {
     ValueGroups groups = groups_;  // gets the values that are written over others
     join_in_place(groups, proved->order);
     MemoryLayout layout;
-    layout.moments = wish.former == nullptr ? by_moment(proved) : wish.former->moments;
+    layout.moments = request.former == nullptr ? by_moment(proved) : request.former->moments;
     layout.proved = std::move(proved);
-    if (wish.former == nullptr || !place_values_as(*wish.former, groups, layout)) {
+    if (request.former == nullptr || !place_values_as(*request.former, groups, layout)) {
         place_values(groups, layout);
     }
-    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryPlan> plan, plan_buffers(layout, wish));
+    LEAT_ASSIGN_OR_RETURN(std::optional<MemoryPlan> plan, plan_buffers(layout, request));
     if (!plan) {
         return std::optional<MemoryLayout>();
     }
     layout.plan = *std::move(plan);
     const std::shared_ptr<const StepWaits> waits(layout.moments, &layout.moments->waits);
-    Result<std::shared_ptr<const PlanProof>> proof = prove_plan(
-        layout.buffers, waits, layout.plan, wish.former == nullptr ? nullptr : wish.former->proof);
-    if (!proof.ok() && wish.solved != nullptr) {
+    Result<std::shared_ptr<const PlanProof>> proof =
+        prove_plan(layout.buffers, waits, layout.plan,
+                   request.former == nullptr ? nullptr : request.former->proof);
+    if (!proof.ok() && request.solved != nullptr) {
         return parse_error("the saved places are wrong: {}", proof.error().text());
     }
     LEAT_ASSIGN_OR_RETURN(layout.proof, std::move(proof));
@@ -422,20 +395,21 @@ Result<std::optional<MemoryLayout>> MemoryPlanner::place(std::shared_ptr<const P
 }
 
 Result<std::optional<MemoryPlan>> MemoryPlanner::plan_buffers(const MemoryLayout& layout,
-                                                              const PlanWish& wish) const {
+                                                              const LayoutRequest& request) const {
     const StepOrder& order = layout.moments->order;
     std::optional<MemoryPlan> plan;
-    if (wish.solved != nullptr) {
-        LEAT_ASSIGN_OR_RETURN(plan, solved_plan(layout, *wish.solved));
-    } else if (wish.limit_bytes) {
+    if (request.solved != nullptr) {
+        LEAT_ASSIGN_OR_RETURN(plan, solved_plan(layout, *request.solved));
+    } else if (request.limit_bytes) {
         LEAT_ASSIGN_OR_RETURN(LimitAnswer answer,
-                              plan_within(layout.buffers, order, *wish.limit_bytes));
+                              plan_within(layout.buffers, order, *request.limit_bytes));
         plan = std::move(answer.plan);
-    } else if (wish.former != nullptr &&
-               wish.former->plan.offsets.size() == layout.buffers.size()) {
-        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_again(layout.buffers, order, wish.former->plan));
+    } else if (request.former != nullptr &&
+               request.former->plan.offsets.size() == layout.buffers.size()) {
+        LEAT_ASSIGN_OR_RETURN(plan,
+                              plan_offsets_again(layout.buffers, order, request.former->plan));
     } else {
-        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_up_to(layout.buffers, order, wish.most_bytes));
+        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_up_to(layout.buffers, order, request.most_bytes));
     }
     return plan;
 }

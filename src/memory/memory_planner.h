@@ -75,6 +75,18 @@ struct MemoryLayout {
     std::vector<std::shared_ptr<const WaitsOfEnds>> known_waits;
 };
 
+// At most one of the last four members is set.
+struct LayoutRequest {
+    RunAhead run_ahead = RunAhead::kUnlimited;
+    // Its arrangement is taken over. A planner with the same order made it for the same run_ahead.
+    const MemoryLayout* former = nullptr;
+    // A longer search, where the first plan has more bytes and some plan may be within.
+    std::optional<int64_t> limit_bytes = {};
+    int64_t most_bytes = std::numeric_limits<int64_t>::max();
+    // What was found before is taken without a search, and is not trusted.
+    const SolvedLayout* solved = nullptr;
+};
+
 class MemoryPlanner {
   public:
     explicit MemoryPlanner(MemoryProblem problem);
@@ -103,20 +115,14 @@ class MemoryPlanner {
     // Which values are views of which, before any is written over another.
     const ValueGroups& groups() const { return groups_; }
 
-    // Errors: as plan_offsets.
-    Result<MemoryLayout> lay_out(RunAhead run_ahead) const;
-    // Nothing, with much less work, where a bound says that the layout has more bytes.
-    Result<std::optional<MemoryLayout>> lay_out_up_to(RunAhead run_ahead, int64_t most_bytes) const;
-    // With a longer search where the first plan is above the limit, and some plan may be within.
-    Result<MemoryLayout> lay_out_within(RunAhead run_ahead, int64_t limit_bytes) const;
-    // With the arrangement of a layout that a planner with the same order made for the
-    // same `run_ahead`.
-    Result<MemoryLayout> lay_out(RunAhead run_ahead, const MemoryLayout& former) const;
+    // Errors: as plan_offsets; kParse where the offsets of `solved` are not proved.
+    Result<MemoryLayout> lay_out(const LayoutRequest& request) const;
+    // The same, or nothing, with much less work, where a bound says that the layout has more bytes
+    // than the request's most_bytes.
+    Result<std::optional<MemoryLayout>> lay_out_if_small(const LayoutRequest& request) const;
 
-    // What was found for one of its layouts, and the layout again from that, which is not trusted:
-    // kParse where its offsets are not proved.
+    // What was found for one of its layouts, as LayoutRequest::solved takes it.
     SolvedLayout solution_of(const MemoryLayout& layout) const;
-    Result<MemoryLayout> restore(RunAhead run_ahead, const SolvedLayout& solved) const;
 
   private:
     struct Unordered {};
@@ -144,20 +150,10 @@ class MemoryPlanner {
     }
     int64_t bound_with_parts() const;
     int64_t bytes_of_step(const MemoryStep& step) const;
-    // What a plan is made from besides the buffers.
-    struct PlanWish {
-        const MemoryLayout* former = nullptr;  // null: none
-        std::optional<int64_t> limit_bytes;
-        int64_t most_bytes = std::numeric_limits<int64_t>::max();  // else none, without the others
-        const SolvedLayout* solved = nullptr;                      // null: none
-    };
-    Result<MemoryLayout> lay_out(RunAhead run_ahead, const PlanWish& wish) const;
-    Result<std::optional<MemoryLayout>> lay_out_or_none(RunAhead run_ahead,
-                                                        const PlanWish& wish) const;
     Result<std::optional<MemoryPlan>> plan_buffers(const MemoryLayout& layout,
-                                                   const PlanWish& wish) const;
+                                                   const LayoutRequest& request) const;
     Result<std::optional<MemoryLayout>> place(std::shared_ptr<const ProvedOrder> proved,
-                                              const PlanWish& wish) const;
+                                              const LayoutRequest& request) const;
     std::shared_ptr<const ProvedOrder> proved_order(RunAhead run_ahead) const;
     std::shared_ptr<const ProvedOrder> by_moment(
         const std::shared_ptr<const ProvedOrder>& proved) const;

@@ -39,8 +39,9 @@ Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
     };
     if (wish.former != nullptr && planner_->has_order_of(*wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
-        LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
-                              planner_->lay_out(run_ahead, wish.former->layout));
+        LEAT_ASSIGN_OR_RETURN(
+            MemoryLayout layout,
+            planner_->lay_out({.run_ahead = run_ahead, .former = &wish.former->layout}));
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(layout));
         if (is_taken) {
             return PlanMemory{planner_, std::move(layout), run_ahead};
@@ -52,8 +53,9 @@ Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
         if (run_ahead == candidates.back()) {
             LEAT_ASSIGN_OR_RETURN(choice, with(run_ahead));
         } else {
-            LEAT_ASSIGN_OR_RETURN(std::optional<MemoryLayout> layout,
-                                  planner_->lay_out_up_to(run_ahead, wanted_bytes));
+            LEAT_ASSIGN_OR_RETURN(
+                std::optional<MemoryLayout> layout,
+                planner_->lay_out_if_small({.run_ahead = run_ahead, .most_bytes = wanted_bytes}));
             if (!layout) {
                 continue;
             }
@@ -70,8 +72,8 @@ Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
     }
     const MemoryPlan& plan = choice.layout.plan;
     if (plan.height_bytes > wish.limit_bytes && plan.proved_bytes <= wish.limit_bytes) {
-        LEAT_ASSIGN_OR_RETURN(choice.layout,
-                              planner_->lay_out_within(choice.run_ahead, wish.limit_bytes));
+        LEAT_ASSIGN_OR_RETURN(choice.layout, planner_->lay_out({.run_ahead = choice.run_ahead,
+                                                                .limit_bytes = wish.limit_bytes}));
     }
     return choice;
 }
@@ -93,12 +95,13 @@ Result<PlanMemory> LayoutChooser::restore(const SolvedChoice& solved) const {
     if (!is_known) {
         return parse_error("no plan has run_ahead {}", solved.run_ahead);
     }
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_->restore(run_ahead, solved.layout));
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
+                          planner_->lay_out({.run_ahead = run_ahead, .solved = &solved.layout}));
     return PlanMemory{planner_, std::move(layout), run_ahead};
 }
 
 Result<PlanMemory> LayoutChooser::with(RunAhead run_ahead) const {
-    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_->lay_out(run_ahead));
+    LEAT_ASSIGN_OR_RETURN(MemoryLayout layout, planner_->lay_out({.run_ahead = run_ahead}));
     return PlanMemory{planner_, std::move(layout), run_ahead};
 }
 

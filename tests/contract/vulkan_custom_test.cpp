@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "../unit/custom_operators.h"
-#include "../unit/onnx_bytes.h"
 #include "leat/leat.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

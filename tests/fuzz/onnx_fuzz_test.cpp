@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "unit/onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "graph/graph_data.h"
 #include "leat/leat.h"
-#include "unit/onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat::testing {
 

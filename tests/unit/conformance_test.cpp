@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/expected_error.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

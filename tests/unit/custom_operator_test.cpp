@@ -4,7 +4,7 @@
 
 #include "custom_operators.h"
 #include "leat/leat.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

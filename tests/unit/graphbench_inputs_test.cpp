@@ -9,7 +9,7 @@
 #include "graphbench/inputs.h"
 #include "graphbench/target.h"
 #include "graphbench/target_names.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 #include "support/saved_graphs.h"
 
 namespace leat::bench {

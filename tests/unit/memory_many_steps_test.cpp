@@ -248,7 +248,7 @@ TEST(PlannerWithoutMatrix, MakesLayoutsThatHoldUnderTheWholeOrder) {
                 const OrderLimitForTests limit(kNoMatrix);
                 const MemoryPlanner planner(problem);
                 ASSERT_EQ(planner.order(), whole.order());
-                Result<MemoryLayout> made = planner.lay_out(run_ahead);
+                Result<MemoryLayout> made = planner.lay_out({.run_ahead = run_ahead});
                 ASSERT_TRUE(made.ok()) << made.error().message();
                 layout = std::move(made).value();
             }
@@ -257,7 +257,7 @@ TEST(PlannerWithoutMatrix, MakesLayoutsThatHoldUnderTheWholeOrder) {
             // The waits make the same of what lies there.
             const Status waits = check_plan(layout.buffers, *layout.waits, layout.plan);
             ASSERT_TRUE(waits.ok()) << seed << ": " << waits.message();
-            const Result<MemoryLayout> best = whole.lay_out(run_ahead);
+            const Result<MemoryLayout> best = whole.lay_out({.run_ahead = run_ahead});
             ASSERT_TRUE(best.ok()) << best.error().message();
             EXPECT_GE(layout.added_waits, 0);
             EXPECT_GE(layout.plan.height_bytes, best->plan.proved_bytes) << seed;
@@ -340,7 +340,7 @@ TEST(MemoryPlanner, WritesOverPartsOfALargeValue) {
     const MemoryPlanner planner(problem);
     for (const RunAhead run_ahead :
          {RunAhead::kUnlimited, RunAhead::kSerial, RunAhead::kOneWorker}) {
-        const Result<MemoryLayout> layout = planner.lay_out(run_ahead);
+        const Result<MemoryLayout> layout = planner.lay_out({.run_ahead = run_ahead});
         ASSERT_TRUE(layout.ok()) << layout.error().message();
         for (int32_t part = 1; part <= kParts; ++part) {
             const ValuePlace& place = layout->places[size_t(kParts) + size_t(part)];

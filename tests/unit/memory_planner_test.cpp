@@ -18,7 +18,7 @@ constexpr RunAhead kAll[] = {RunAhead::kUnlimited, RunAhead{3}, RunAhead{2}, Run
                              RunAhead::kOneWorker};
 
 MemoryLayout laid_out(const MemoryPlanner& planner, RunAhead run_ahead) {
-    Result<MemoryLayout> layout = planner.lay_out(run_ahead);
+    Result<MemoryLayout> layout = planner.lay_out({.run_ahead = run_ahead});
     EXPECT_TRUE(layout.ok()) << layout.error().message();
     return layout.ok() ? std::move(layout).value() : MemoryLayout();
 }
@@ -436,8 +436,7 @@ TEST(MemoryPlanner, ALimitIsSearchedForAndChangesNothingElse) {
         const MemoryLayout layout = laid_out(planner, RunAhead::kUnlimited);
         const MemoryPlan& plan = layout.plan;
         above_bound += int64_t(!plan.is_optimal());
-        const Result<MemoryLayout> within =
-            planner.lay_out_within(RunAhead::kUnlimited, plan.height_bytes - 1);
+        const Result<MemoryLayout> within = planner.lay_out({.limit_bytes = plan.height_bytes - 1});
         ASSERT_TRUE(within.ok());
         EXPECT_LE(within->plan.height_bytes, plan.height_bytes) << "seed " << seed;
         EXPECT_TRUE(!plan.is_optimal() || within->plan.height_bytes == plan.height_bytes);
@@ -469,8 +468,9 @@ void expect_same_with_all_of(const MemoryLayout& former,
     arrangement.known_waits.clear();
     arrangement.proof = nullptr;
     arrangement.places[0].root = -1;
-    const Result<MemoryLayout> again = planner.lay_out(run_ahead, former);
-    const Result<MemoryLayout> expected = planner.lay_out(run_ahead, arrangement);
+    const Result<MemoryLayout> again = planner.lay_out({.run_ahead = run_ahead, .former = &former});
+    const Result<MemoryLayout> expected =
+        planner.lay_out({.run_ahead = run_ahead, .former = &arrangement});
     ASSERT_TRUE(again.ok() && expected.ok());
     EXPECT_EQ(again->plan.offsets, expected->plan.offsets);
     EXPECT_EQ(*again->waits, *expected->waits);
@@ -507,7 +507,7 @@ void lay_out_batches(const MemoryProblem& problem,
             return;
         }
         expect_same_with_all_of(former, *again, run_ahead);
-        MemoryLayout layout = *again->lay_out(run_ahead, former);
+        MemoryLayout layout = *again->lay_out({.run_ahead = run_ahead, .former = &former});
         EXPECT_TRUE(ByteMachine(next, *again, layout).run(random.next()));
         taken.same += int64_t(layout.waits == former.waits);
         taken.other += int64_t(*layout.waits != *former.waits);

@@ -9,7 +9,7 @@
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "onnx/upgrade.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

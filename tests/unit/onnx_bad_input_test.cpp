@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

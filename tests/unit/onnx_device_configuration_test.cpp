@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "graph/graph_data.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/files/descriptor.h"
 #include "graph/graph_data.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

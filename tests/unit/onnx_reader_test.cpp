@@ -4,7 +4,7 @@
 
 #include "base/files/mapped_file.h"
 #include "graph/graph_data.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

@@ -5,7 +5,7 @@
 #include "graph/graph_data.h"
 #include "graph/inference.h"
 #include "onnx/exporter.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 
 namespace leat {
 namespace {

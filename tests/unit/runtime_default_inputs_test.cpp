@@ -7,7 +7,7 @@
 #include "conformance/layout_test.h"
 #include "leat/leat.h"
 #include "leat/request_queue.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "leat/leat.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 #include "support/saved_graphs.h"
 
 namespace leat {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "leat/leat.h"
-#include "onnx_bytes.h"
+#include "support/onnx_bytes.h"
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"

@@ -11,8 +11,8 @@
 
 #include "graph/graph_data.h"
 #include "leat/leat.h"
-#include "onnx_bytes.h"
 #include "support/device_runs.h"
+#include "support/onnx_bytes.h"
 #include "support/random_tensor.h"
 #include "support/saved_graphs.h"
 
