@@ -1,5 +1,4 @@
-// Backend: what compile() asks a device. Built-in backends answer here; plugins will through a C
-// ABI.
+// Backend: what compile() asks a device. Built-in backends answer here; plugins through a C ABI.
 //
 // Immutable and thread-safe. Layers: backends may use graph, ops, scheduler, memory, trace.
 #pragma once

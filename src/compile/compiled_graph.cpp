@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "place/annotations/placement_annotations.h"
-#include "plan/placement_report.h"
+#include "plan/placement/placement_report.h"
 #include "plan/plan_report.h"
 #include "run/compiled_graph_impl.h"
 

@@ -9,7 +9,7 @@
 #include "machine/device_costs.h"
 #include "partition/cost_partition.h"
 #include "partition/partition.h"
-#include "plan/placement.h"
+#include "plan/placement/placement.h"
 
 namespace leat {
 

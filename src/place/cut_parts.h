@@ -9,7 +9,7 @@
 #include "graph/graph_data.h"
 #include "machine/device_list.h"
 #include "memory/domains/mapped_weights.h"
-#include "plan/placed_graph.h"
+#include "plan/placement/placed_graph.h"
 
 namespace leat {
 

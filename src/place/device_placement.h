@@ -9,7 +9,7 @@
 #include "graph/graph_data.h"
 #include "machine/device_list.h"
 #include "passes/node_history.h"
-#include "plan/placed_graph.h"
+#include "plan/placement/placed_graph.h"
 
 namespace leat {
 

@@ -13,7 +13,7 @@
 #include "partition/split/operator_split.h"
 #include "passes/node_history.h"
 #include "place/cost_placement.h"
-#include "plan/placement.h"
+#include "plan/placement/placement.h"
 
 namespace leat {
 

@@ -8,7 +8,7 @@
 #include "leat/runtime.h"
 #include "memory/domains/weight_store.h"
 #include "plan/memory_limit.h"
-#include "plan/placed_graph.h"
+#include "plan/placement/placed_graph.h"
 
 namespace leat {
 

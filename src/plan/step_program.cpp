@@ -8,7 +8,7 @@
 
 #include "machine/device_kernel.h"
 #include "plan/devices/plan_devices.h"
-#include "plan/forecast_order.h"
+#include "plan/placement/forecast_order.h"
 
 namespace leat {
 namespace {

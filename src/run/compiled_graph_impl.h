@@ -13,7 +13,7 @@
 #include "machine/runtime_impl.h"
 #include "memory/domains/mapped_weights.h"
 #include "memory/domains/weight_store.h"
-#include "plan/placed_graph.h"
+#include "plan/placement/placed_graph.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 #include "run/graph_signature.h"

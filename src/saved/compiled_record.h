@@ -9,7 +9,7 @@
 
 #include "graph/graph_data.h"
 #include "leat/runtime.h"
-#include "plan/placement.h"
+#include "plan/placement/placement.h"
 #include "plan/plan.h"
 #include "saved/saved_tensors.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "graph/graph_data.h"
-#include "plan/placement.h"
+#include "plan/placement/placement.h"
 
 namespace leat {
 

@@ -8,7 +8,7 @@
 
 #include "base/whole_ns.h"
 #include "machine/runtime_impl.h"
-#include "plan/forecast_order.h"
+#include "plan/placement/forecast_order.h"
 #include "plan/plan_context.h"
 #include "plan/plan_observer.h"
 #include "plan/plan_work.h"

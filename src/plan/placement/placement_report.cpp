@@ -1,4 +1,4 @@
-#include "plan/placement_report.h"
+#include "plan/placement/placement_report.h"
 
 #include <algorithm>
 #include <set>

@@ -7,7 +7,7 @@
 
 #include "backends/backend.h"
 #include "machine/device_part.h"
-#include "plan/placement.h"
+#include "plan/placement/placement.h"
 
 namespace leat {
 

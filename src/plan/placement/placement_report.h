@@ -5,7 +5,7 @@
 #include <span>
 
 #include "graph/inference.h"
-#include "plan/placed_graph.h"
+#include "plan/placement/placed_graph.h"
 
 namespace leat {
 

@@ -6,7 +6,7 @@
 #include "leat/placement_report.h"
 #include "machine/device_costs.h"
 #include "plan/devices/constant_streams.h"
-#include "plan/forecast_order.h"
+#include "plan/placement/forecast_order.h"
 
 namespace leat {
 

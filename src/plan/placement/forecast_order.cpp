@@ -1,4 +1,4 @@
-#include "plan/forecast_order.h"
+#include "plan/placement/forecast_order.h"
 
 #include <algorithm>
 
