@@ -21,6 +21,16 @@ struct WaitLimit {
     std::stop_token stop = {};
 };
 
+// Of the calling thread, by all objects.
+inline thread_local int values_in_making = 0;
+
+struct InMaking {
+    InMaking() { ++values_in_making; }
+    InMaking(const InMaking&) = delete;
+    InMaking& operator=(const InMaking&) = delete;
+    ~InMaking() { --values_in_making; }
+};
+
 // Where the values are kept is the owner's business: `find` and `keep` look there, under the mutex
 // of this object. A Value is a pointer that many share.
 //
@@ -37,6 +47,8 @@ class SingleFlight {
     // keep(value): called before others can ask again. An error, also std::bad_alloc, goes to all
     // who wait, and the next who asks makes the value anew. kTimeout and kCancelled: the limit has
     // ended a wait; whoever makes the value goes on. kBusy: make() has asked for its own value.
+    // A thread that makes another value meanwhile never waits, or two could wait for each other: it
+    // makes this one, too.
     template <class Find, class Make, class Keep>
     Result<Value> get(const Key& key,
                       const WaitLimit& limit,
@@ -47,19 +59,33 @@ class SingleFlight {
         if (Value found = find(); found != nullptr) {
             return found;
         }
-        const auto same = std::find_if(flights_.begin(), flights_.end(),
-                                       [&key](const auto& flight) { return *flight->key == key; });
-        if (same != flights_.end()) {
-            const std::shared_ptr<Flight> flight = *same;
-            return wait(lock, *flight, limit);
+        std::shared_ptr<Flight> same;
+        for (const std::shared_ptr<Flight>& flight : flights_) {
+            if (*flight->key == key) {
+                if (flight->maker == std::this_thread::get_id()) {
+                    return make_error(StatusCode::kBusy, "{} is asked for by what makes it", what_);
+                }
+                same = flight;
+            }
+        }
+        if (same != nullptr && values_in_making == 0) {
+            return wait(lock, *same, limit);
         }
         const auto flight = std::make_shared<Flight>(&key);
+        if (same != nullptr) {
+            same->has_double = flight->has_double = true;
+        }
         flights_.push_back(flight);
         const Landing landing{*this, lock, *flight};
         lock.unlock();
-        Result<Value> made = make();
+        Result<Value> made = [&make] {
+            const InMaking in_making;
+            return make();
+        }();
         lock.lock();
-        if (made.ok()) {
+        if (Value other = flight->has_double && made.ok() ? find() : nullptr; other != nullptr) {
+            made = other;  // the other thread was sooner
+        } else if (made.ok()) {
             keep(*made);
         }
         flight->result = made;
@@ -72,6 +98,7 @@ class SingleFlight {
 
         const Key* key;  // of the maker, while the flight is in the list
         const std::thread::id maker = std::this_thread::get_id();
+        bool has_double = false;  // guarded by the mutex: two threads make the value
         std::condition_variable_any has_landed;
         std::optional<Result<Value>> result;  // guarded by the mutex
     };
@@ -95,9 +122,6 @@ class SingleFlight {
     };
 
     Result<Value> wait(std::unique_lock<std::mutex>& lock, Flight& flight, const WaitLimit& limit) {
-        if (flight.maker == std::this_thread::get_id()) {
-            return make_error(StatusCode::kBusy, "{} is asked for by what makes it", what_);
-        }
         const auto has_result = [&flight] { return flight.result.has_value(); };
         const bool is_there = limit.deadline ? flight.has_landed.wait_until(
                                                    lock, limit.stop, *limit.deadline, has_result)

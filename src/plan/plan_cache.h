@@ -22,7 +22,8 @@ struct RequestRoom {
 // Thread-safe. Plans are made without its lock: while a thread plans, others find plans, plan for
 // other shapes, and ask what there is. Who asks for a plan that is being made waits for it, and can
 // block nothing that makes it, also as a worker of the executor: a plan is made by the thread that
-// asked first, and loops that this thread runs on an executor end without any helper.
+// asked first, and loops that this thread runs on an executor end without any helper. A thread that
+// makes another plan waits for nobody.
 class PlanCache {
   public:
     // Holds the plans used last that fit into `most_bytes`, and always the last one. `bounds`:

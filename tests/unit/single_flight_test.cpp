@@ -181,6 +181,59 @@ class SlowMaker {
     std::thread thread_;
 };
 
+// Each makes a value and asks for that of the other meanwhile: none may wait.
+TEST(SingleFlight, LetsNoMakerWaitForAnother) {
+    Texts texts;
+    std::atomic<int> begun{0};
+    const auto both_begin = [&begun] {
+        ++begun;
+        while (begun < 2) {
+            std::this_thread::yield();
+        }
+    };
+    const auto make_asking = [&](int other) -> Result<Value> {
+        both_begin();
+        LEAT_ASSIGN_OR_RETURN(const Value inner, texts.get(other, [] { return text("inner"); }));
+        return text(("outer of " + *inner).c_str());
+    };
+    std::vector<Result<Value>> results(2, Status(StatusCode::kInternal, "nothing yet"));
+    std::thread first([&] { results[0] = texts.get(1, [&] { return make_asking(2); }); });
+    std::thread second([&] { results[1] = texts.get(2, [&] { return make_asking(1); }); });
+    first.join();
+    second.join();
+    ASSERT_TRUE(results[0].ok()) << results[0].error().message();
+    ASSERT_TRUE(results[1].ok()) << results[1].error().message();
+    // Who came later took what was kept by then.
+    EXPECT_EQ(texts.kept(), 2U);
+    EXPECT_EQ(*texts.get(1, [] { return text("again"); }), *results[0]);
+    EXPECT_EQ(*texts.get(2, [] { return text("again"); }), *results[1]);
+}
+
+// A value that a maker makes beside another thread is no reason to go round in circles.
+TEST(SingleFlight, RefusesAMakerThatAsksForAValueItMakesBesideAnother) {
+    Texts texts;
+    std::atomic<bool> is_begun{false};
+    std::atomic<bool> may_end{false};
+    std::thread other([&] {
+        (void)texts.get(2, [&] {
+            is_begun = true;
+            while (!may_end) {
+                std::this_thread::yield();
+            }
+            return text("two");
+        });
+    });
+    while (!is_begun) {
+        std::this_thread::yield();
+    }
+    const Result<Value> refused = texts.get(1, [&] {
+        return texts.get(2, [&] { return texts.get(2, [] { return text("never"); }); });
+    });
+    may_end = true;
+    other.join();
+    EXPECT_EQ(refused.error().code(), StatusCode::kBusy);
+}
+
 TEST(SingleFlight, EndsAWaitAtItsDeadlineAndLetsTheMakerGoOn) {
     Texts texts;
     SlowMaker maker(texts);
