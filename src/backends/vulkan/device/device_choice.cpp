@@ -11,16 +11,17 @@ std::vector<DefaultUse> default_use(std::span<const DeviceInfo> devices) {
     bool is_taken = false;
     for (const DeviceInfo& info : devices) {
         const Tier tier = tier_of(info);
+        DefaultUse& use = uses.emplace_back();
         if (tier.level == kNoTier) {
-            uses.push_back({false, fmt::format("lacks {}", tier.missing)});
+            use.reason = fmt::format("lacks {}", tier.missing);
         } else if (info.kind == DeviceKind::kCpu || info.kind == DeviceKind::kOther) {
-            uses.push_back({false, fmt::format("a device of kind '{}' is used only when named",
-                                               name_of(info.kind))});
+            use.reason =
+                fmt::format("a device of kind '{}' is used only when named", name_of(info.kind));
         } else if (is_taken) {
-            uses.push_back({false, "a preferred one comes before it; used when named"});
+            use.reason = "a preferred one comes before it; used when named";
         } else {
+            use = {true, "the first of the preferred kind"};
             is_taken = true;
-            uses.push_back({true, "the first of the preferred kind"});
         }
     }
     return uses;
