@@ -64,7 +64,8 @@ class VirtualClock final : public PlanObserver {
         }
         TimedTasks timed = timed_tasks(program, ns);
         program = timed.program;
-        return [lane = lane_of(backends[0]), backends = std::move(backends),
+        auto lane = lane_of(backends[0]);
+        return [lane = std::move(lane), backends = std::move(backends),
                 releases = std::make_shared<const TaskReleases>(std::move(timed))] {
             return std::make_shared<RunClock>(backends, lane, releases);
         };
