@@ -78,7 +78,7 @@ MemoryValue memory_value_of(ValueId id, const PlanFacts& facts, const DescribedV
     if (arg == nullptr || !value.is_placed) {
         value.size_bytes = value.is_placed ? 0 : 1;
     } else {
-        value.size_bytes = storage_bytes(arg->dtype, arg->shape.element_count()).value_or(0);
+        value.size_bytes = arg->byte_count();
     }
     return value;
 }
