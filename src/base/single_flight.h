@@ -44,8 +44,9 @@ class SingleFlight {
     std::mutex& mutex() const { return mutex_; }
 
     // find(): the value that there is, or null. make(): a Result<Value>, called without the mutex.
-    // keep(value): called before others can ask again. An error, also std::bad_alloc, goes to all
-    // who wait, and the next who asks makes the value anew. kTimeout and kCancelled: the limit has
+    // keep(value): called before others can ask again; gives the value that is kept, which is
+    // another one where two threads made it. An error, also std::bad_alloc, goes to all who wait,
+    // and the next who asks makes the value anew. kTimeout and kCancelled: the limit has
     // ended a wait; whoever makes the value goes on. kBusy: make() has asked for its own value.
     // A thread that makes another value meanwhile never waits, or two could wait for each other: it
     // makes this one, too.
@@ -72,9 +73,6 @@ class SingleFlight {
             return wait(lock, *same, limit);
         }
         const auto flight = std::make_shared<Flight>(&key);
-        if (same != nullptr) {
-            same->has_double = flight->has_double = true;
-        }
         flights_.push_back(flight);
         const Landing landing{*this, lock, *flight};
         lock.unlock();
@@ -83,10 +81,8 @@ class SingleFlight {
             return make();
         }();
         lock.lock();
-        if (Value other = flight->has_double && made.ok() ? find() : nullptr; other != nullptr) {
-            made = other;  // the other thread was sooner
-        } else if (made.ok()) {
-            keep(*made);
+        if (made.ok()) {
+            made = keep(*made);
         }
         flight->result = made;
         return made;
@@ -98,7 +94,6 @@ class SingleFlight {
 
         const Key* key;  // of the maker, while the flight is in the list
         const std::thread::id maker = std::this_thread::get_id();
-        bool has_double = false;  // guarded by the mutex: two threads make the value
         std::condition_variable_any has_landed;
         std::optional<Result<Value>> result;  // guarded by the mutex
     };

@@ -76,7 +76,9 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::open_defaults(
             return at == opened_.end() ? nullptr : at->second;
         },
         [&] { return compile_graph(runtime, with_open_inputs(*given, names), options); },
-        [&](const std::shared_ptr<Impl>& opened) { opened_.emplace(names, opened); });
+        [&](const std::shared_ptr<Impl>& opened) {
+            return opened_.emplace(names, opened).first->second;
+        });
 }
 
 Result<CompiledGraph::Impl*> CompiledGraph::Impl::opened_for(const InputShapes& shapes) {

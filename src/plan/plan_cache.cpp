@@ -58,7 +58,14 @@ Result<PlanCache::PlanPtr> PlanCache::find_or_make(const PlanKey& key,
             former = found == nullptr ? find_newest(key.group) : nullptr;
             return found;
         },
-        [&] { return make(former); }, [&](const PlanPtr& plan) { evicted = keep(plan); });
+        [&] { return make(former); },
+        [&](const PlanPtr& plan) {
+            if (PlanPtr other = use(key); other != nullptr) {
+                return other;
+            }
+            evicted = keep(plan);
+            return plan;
+        });
 }
 
 void PlanCache::add(const PlanPtr& plan) {

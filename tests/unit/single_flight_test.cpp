@@ -38,7 +38,7 @@ class Texts {
                 ++made_;
                 return make();
             },
-            [&](const Value& value) { kept_.emplace(key, value); });
+            [&](const Value& value) { return kept_.emplace(key, value).first->second; });
     }
     // All but the maker wait once the mutex is free again: asking and waiting are under one lock.
     void wait_for_callers(int count) {
