@@ -2,6 +2,7 @@
 #include "base/files/new_file.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -250,6 +252,51 @@ TEST_F(LinkedFiles, ThatLeadInACircleAreErrors) {
     fs::create_symlink("circle", folder_.path() / "circle");
     EXPECT_THAT(write(folder_.path() / "circle", "text").message(), HasSubstr("symbolic links"));
     EXPECT_TRUE(fs::is_symlink(folder_.path() / "circle"));
+}
+
+// Nobody could read it afterwards.
+TEST_F(LinkedFiles, ThatLeadToAFileOfOthersWithoutANameAreErrors) {
+    const fs::path log = folder_.path() / "log";
+    ASSERT_TRUE(write(log, "old").ok());
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t other = ::fork();
+    if (other == 0) {
+        const int open = ::open(log.c_str(), O_WRONLY);
+        (void)!::write(ready[1], &open, sizeof open);
+        ::pause();
+        ::_exit(0);
+    }
+    int number = -1;
+    ASSERT_EQ(::read(ready[0], &number, sizeof number), ssize_t(sizeof number));
+    fs::remove(log);
+    const auto before = file_count_in(folder_.path());
+    const Status status = write(fmt::format("/proc/{}/fd/{}", other, number), "new");
+    EXPECT_THAT(status.message(), HasSubstr("it has no name any more"));
+    EXPECT_EQ(file_count_in(folder_.path()), before);
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
+// As where several processes share a folder of a cache that makes room.
+TEST_F(NewFiles, AreMadeWhileOthersRemoveTheOldOne) {
+    std::atomic<bool> is_done{false};
+    std::thread other([&] {
+        while (!is_done) {
+            ::unlink(file_.c_str());
+        }
+    });
+    for (int i = 0; i < 20'000; ++i) {
+        const Status status = write(file_, "text");
+        EXPECT_TRUE(status.ok()) << status.message();
+        if (!status.ok()) {
+            break;
+        }
+    }
+    is_done = true;
+    other.join();
 }
 
 TEST_F(NewFiles, HaveThePermissionsOfTheOldOne) {

@@ -127,9 +127,10 @@ std::optional<std::string> DiskCache::load(std::string_view kind, std::string_vi
         report_unusable(kind, key, error ? error.message() : "it is larger than the cache");
         return std::nullopt;
     }
-    std::optional<std::string> file = OpenTextFile(path).read_all();
+    const OpenTextFile open(path);
+    std::optional<std::string> file = open.read_all();
     if (!file) {
-        if (fs::exists(path, error)) {  // else another process has just made room
+        if (!open.is_missing()) {  // else another process has just made room
             report_unusable(kind, key, "it cannot be read");
         }
         return std::nullopt;

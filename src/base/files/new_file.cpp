@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -41,6 +43,14 @@ uint64_t next_number() {
     return mixed(mixed(uint64_t(now)) + (uint64_t(::getpid()) << 32) + count.fetch_add(1));
 }
 
+// The system's files about processes: links there lead to open files, whatever their names are now.
+bool is_in_proc(const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    struct statfs system = {};
+    return ::statfs(folder.empty() ? "." : folder.c_str(), &system) == 0 &&
+           system.f_type == PROC_SUPER_MAGIC;
+}
+
 // Where symbolic links lead from here, there or not. Those of folders are the system's to follow.
 Result<fs::path> end_of_links(fs::path path) {
     for (int links = 0; links < kMostLinks; ++links) {
@@ -48,6 +58,13 @@ Result<fs::path> end_of_links(fs::path path) {
         const fs::path next = fs::read_symlink(path, is_no_link);
         if (is_no_link) {
             return path;
+        }
+        struct stat named = {};
+        if (is_in_proc(path) && ::stat(path.c_str(), &named) == 0 &&
+            ::lstat(next.c_str(), &named) != 0) {
+            return invalid_argument("cannot replace the file: it has no name any more")
+                .with_found(next.string())
+                .with_needed("a file in a folder");
         }
         path = path.parent_path() / next;  // or `next`, if it is absolute
     }
@@ -156,18 +173,10 @@ Status NewFile::open(const fs::path& target, uint64_t number) {
         return descriptor_.is_open() ? Status() : cannot("write into it");
     }
     struct stat found = {};
-    const bool is_there = ::stat(target.c_str(), &found) == 0;
-    if (is_there && !S_ISREG(found.st_mode)) {
+    if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
         return open_in_place(target, found.st_mode);
     }
     LEAT_ASSIGN_OR_RETURN(const fs::path file, end_of_links(target));
-    // Links of /proc lead to open files of others, and only say what their names were.
-    struct stat named = {};
-    if (is_there && ::lstat(file.c_str(), &named) != 0) {
-        return invalid_argument("cannot replace the file: it has no name any more")
-            .with_found(file.string())
-            .with_needed("a file in a folder");
-    }
     name_ = file.filename().string();
     if (name_.empty()) {
         return invalid_argument("cannot create the file: its path ends without a name");

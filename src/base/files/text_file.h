@@ -21,7 +21,11 @@ namespace leat {
 class OpenTextFile {
   public:
     explicit OpenTextFile(const std::string& path)
-        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+          is_missing_(!descriptor_.is_open() && errno == ENOENT) {}
+
+    // There was no such file.
+    bool is_missing() const { return is_missing_; }
 
     // Nothing if it cannot be read.
     std::optional<std::string> read_all() const {
@@ -42,6 +46,7 @@ class OpenTextFile {
 
   private:
     Descriptor descriptor_;
+    bool is_missing_;
 };
 
 // The parts between separators; nothing after a separator at the end.
