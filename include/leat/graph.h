@@ -59,13 +59,16 @@ class LEAT_API DimSpec {
     std::shared_ptr<const DimSymbol> symbol_;  // shared: inference copies extents all the time
 };
 
+class Graph;
+// A Graph is the body of an If, a Loop or a Scan: the node has a copy of its own.
 using AttributeValue = std::variant<int64_t,
                                     float,
                                     std::string,
                                     Tensor,
                                     std::vector<int64_t>,
                                     std::vector<float>,
-                                    std::vector<std::string>>;
+                                    std::vector<std::string>,
+                                    Graph>;
 using Attributes = std::map<std::string, AttributeValue, std::less<>>;
 
 // Description of a graph input or output.
@@ -103,6 +106,35 @@ class LEAT_API Graph {
                                    Attributes attributes = {},
                                    std::string_view name = {});
     void output(std::string_view name, ValueId value);
+
+    // ---- bodies (ONNX: If, Loop, Scan) ----
+    // A value of the graph around, for this graph as a body of one of its nodes; constants are
+    // shared. A body in a body captures what the body around it has captured. `outer` has to be
+    // the graph that takes this one.
+    ValueId capture(const Graph& outer, ValueId value);
+    // The outputs of one of the branches, which have no inputs and equally many outputs.
+    // `condition`: a bool of one element.
+    std::vector<ValueId> if_(ValueId condition,
+                             Graph then_branch,
+                             Graph else_branch,
+                             std::string_view name = {});
+    // The body's inputs are the number of the iteration (i64[]), the condition (bool[]) and one for
+    // each of `initial`; its outputs are the next condition, the carried values, and what is
+    // stacked along a new first axis. Returns the last carried values and the stacks. Without
+    // `trip_count` or `condition` that one does not end the loop.
+    std::vector<ValueId> loop(ValueId trip_count,
+                              ValueId condition,
+                              const std::vector<ValueId>& initial,
+                              Graph body,
+                              std::string_view name = {});
+    // The body's inputs are one for each of `initial` and a slice of each of `scanned`; its outputs
+    // are the carried values and what is stacked. `attributes`: scan_input_axes and so on, as of
+    // ONNX; num_scan_inputs is set here.
+    std::vector<ValueId> scan(const std::vector<ValueId>& initial,
+                              const std::vector<ValueId>& scanned,
+                              Graph body,
+                              Attributes attributes = {},
+                              std::string_view name = {});
 
     // ---- reading ----
     const std::string& name() const;

@@ -71,6 +71,9 @@ class [[nodiscard]] LEAT_API Status {
     // on success. A file or node that is already set stays: the innermost context is the exact one.
     Status&& with_file(std::string_view file) &&;
     Status&& with_node(std::string_view node) &&;
+    // What the node is in: "node 'l' (Loop), body, iteration 3, node 'y' (Add)". The innermost one
+    // comes last.
+    Status&& within(std::string_view around) &&;
     Status&& with_found(std::string found) &&;
     Status&& with_needed(std::string needed) &&;
     Status&& with_hint(std::string hint) &&;

@@ -1,5 +1,7 @@
 #include "leat/status.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -155,6 +157,13 @@ Status&& Status::with_file(std::string_view file) && {
 Status&& Status::with_node(std::string_view node) && {
     if (takes_parts() && detail_->node.empty()) {
         detail_->node = node;
+    }
+    return std::move(*this);
+}
+Status&& Status::within(std::string_view around) && {
+    if (takes_parts()) {
+        detail_->node =
+            fmt::format("{}{}{}", around, detail_->node.empty() ? "" : ", ", detail_->node);
     }
     return std::move(*this);
 }

@@ -254,7 +254,7 @@ Tensor TurnMemory::output(DType dtype, const Shape& shape, int64_t& used_bytes) 
 }
 
 std::string reason_not_to_isolate(const NodeData& node, const NodeOperands& operands) {
-    if (!node.subgraphs.empty()) {
+    if (node.has_bodies()) {
         return "control flow: its time depends on its bodies";
     }
     if (custom::find_custom(node.def) != nullptr) {
@@ -267,7 +267,7 @@ std::string reason_not_to_isolate(const NodeData& node, const NodeOperands& oper
             continue;
         }
         has_input = true;
-        if ((node.def->shape_inputs >> std::min<size_t>(i, 31) & 1U) != 0) {
+        if ((shape_inputs_of(node) >> std::min<size_t>(i, 31) & 1U) != 0) {
             return fmt::format("values of input {} decide shapes", i);
         }
         if (!can_fill(arg.dtype)) {

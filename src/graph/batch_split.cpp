@@ -255,7 +255,7 @@ bool Splitter::gives_rows(const NodeData& node) const {
 }
 
 Status Splitter::visit(const NodeData& node) {
-    if (node.def->nondeterministic || !node.subgraphs.empty()) {
+    if (node.def->nondeterministic || node.has_bodies()) {
         return unsupported("{} may give other results for a part of the batch", node.label());
     }
     const bool is_whole = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {

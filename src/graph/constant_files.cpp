@@ -38,9 +38,8 @@ void ConstantFiles::add_all(const GraphData& graph) {
                 add(tensor->owner());
             }
         }
-        for (const auto& [name, body] : node.subgraphs) {
-            add_all(*body);
-        }
+        node.for_each_body(
+            [this](const std::string& /*key*/, const GraphData& body) { add_all(body); });
     }
 }
 

@@ -1,6 +1,8 @@
 // The public face of GraphData: building and reading.
 #include "leat/graph.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "base/tensor_check.h"
@@ -22,6 +24,11 @@ ValueInfo describe(const std::string& name, const TypeInfo& type) {
         info.dims = *type.dims;
     }
     return info;
+}
+
+// Outputs of a graph, as many as a node's that has it as a body; a node has one at least.
+int output_count_of(const Graph& body, int fewer = 0) {
+    return std::max(int(body.data().outputs.size()) - fewer, 1);
 }
 
 }  // namespace
@@ -112,7 +119,69 @@ std::vector<ValueId> Graph::add_multi(std::string_view op_type,
         data_->add_node(std::string(has_domain ? op_type.substr(0, dot) : std::string_view()),
                         std::string(has_domain ? op_type.substr(dot + 1) : op_type),
                         std::move(inputs), output_count, std::move(attributes), std::string(name));
+    if (data_->node(node).has_bodies()) {
+        data_->close_bodies(data_->node(node));
+    }
     return data_->node(node).outputs;
+}
+
+ValueId Graph::capture(const Graph& outer, ValueId value) {
+    if (!value.valid() || value.index >= outer.data().value_count()) {
+        data_->build_errors.push_back(
+            invalid_argument("a captured value is not one of graph '{}'", outer.name())
+                .with_found(fmt::format("value id {}", value.index))
+                .with_needed(fmt::format("an id below {}", outer.data().value_count())));
+        return data_->add_value(data_->fresh_name("captured"), {});
+    }
+    for (const Capture& capture : data_->captures) {
+        if (capture.outside == value) {
+            return capture.inside;
+        }
+    }
+    const ValueData& outside = outer.data().value(value);
+    if (outside.constant) {
+        return data_->add_constant(data_->fresh_name(outside.name), *outside.constant);
+    }
+    const ValueId inside = data_->add_value(data_->fresh_name(outside.name), outside.type);
+    data_->captures.push_back({inside, value});
+    return inside;
+}
+
+std::vector<ValueId> Graph::if_(ValueId condition,
+                                Graph then_branch,
+                                Graph else_branch,
+                                std::string_view name) {
+    const int outputs = output_count_of(then_branch);
+    Attributes branches;
+    branches.emplace("then_branch", std::move(then_branch));
+    branches.emplace("else_branch", std::move(else_branch));
+    return add_multi("If", {condition}, outputs, std::move(branches), name);
+}
+
+std::vector<ValueId> Graph::loop(ValueId trip_count,
+                                 ValueId condition,
+                                 const std::vector<ValueId>& initial,
+                                 Graph body,
+                                 std::string_view name) {
+    std::vector<ValueId> inputs = {trip_count, condition};
+    inputs.insert(inputs.end(), initial.begin(), initial.end());
+    const int outputs = output_count_of(body, 1);
+    Attributes attributes;
+    attributes.emplace("body", std::move(body));
+    return add_multi("Loop", std::move(inputs), outputs, std::move(attributes), name);
+}
+
+std::vector<ValueId> Graph::scan(const std::vector<ValueId>& initial,
+                                 const std::vector<ValueId>& scanned,
+                                 Graph body,
+                                 Attributes attributes,
+                                 std::string_view name) {
+    std::vector<ValueId> inputs = initial;
+    inputs.insert(inputs.end(), scanned.begin(), scanned.end());
+    const int outputs = output_count_of(body);
+    attributes.insert_or_assign("num_scan_inputs", int64_t(scanned.size()));
+    attributes.insert_or_assign("body", std::move(body));
+    return add_multi("Scan", std::move(inputs), outputs, std::move(attributes), name);
 }
 
 void Graph::output(std::string_view name, ValueId value) {

@@ -17,68 +17,11 @@ const T* find_attribute(const Attributes& attributes, std::string_view key) {
     return found == attributes.end() ? nullptr : std::get_if<T>(&found->second);
 }
 
-// Names that a body takes from the graph around it.
-void collect_captured_names(const GraphData& body, std::vector<std::string>& names) {
-    std::vector<bool> is_input(body.values.size());
-    for (ValueId id : body.inputs) {
-        is_input[size_t(id.index)] = true;
-    }
-    for (size_t i = 0; i < body.values.size(); ++i) {
-        const ValueData& value = body.values[i];
-        if (!value.producer.valid() && !value.constant && !is_input[i]) {
-            names.push_back(value.name);
-        }
-    }
-    for (const NodeData& node : body.nodes) {
-        for (const auto& [key, inner] : node.subgraphs) {
-            collect_captured_names(*inner, names);
-        }
-    }
-}
-
-// What bodies of nodes capture by name: these nodes read it as they read their inputs.
-class CapturedValues {
-  public:
-    explicit CapturedValues(const GraphData& graph) {
-        std::map<std::string_view, ValueId> by_name;
-        for (size_t n = 0; n < graph.nodes.size(); ++n) {
-            std::vector<std::string> names;
-            for (const auto& [key, body] : graph.nodes[n].subgraphs) {
-                collect_captured_names(*body, names);
-            }
-            if (!names.empty() && by_name.empty()) {
-                for (size_t v = 0; v < graph.values.size(); ++v) {
-                    by_name.emplace(graph.values[v].name, ValueId{int32_t(v)});
-                }
-            }
-            for (const std::string& name : names) {
-                if (const auto found = by_name.find(name); found != by_name.end()) {
-                    of_node_[n].push_back(found->second);
-                }
-            }
-        }
-    }
-
-    const std::vector<ValueId>& of(size_t node) const {
-        if (of_node_.empty()) {
-            return none_;
-        }
-        const auto found = of_node_.find(node);
-        return found == of_node_.end() ? none_ : found->second;
-    }
-
-  private:
-    std::map<size_t, std::vector<ValueId>> of_node_;  // few have bodies
-    std::vector<ValueId> none_;
-};
-
 template <class OnValue>
-void for_each_read(const NodeData& node, const std::vector<ValueId>& captured, OnValue on_value) {
-    for (const auto* list : {&node.inputs, &captured}) {
-        for (ValueId id : *list) {
-            if (id.valid()) {
-                on_value(id);
-            }
+void for_each_read(const NodeData& node, OnValue on_value) {
+    for (ValueId id : node.inputs) {
+        if (id.valid()) {
+            on_value(id);
         }
     }
 }
@@ -87,8 +30,7 @@ void for_each_read(const NodeData& node, const std::vector<ValueId>& captured, O
 // the end comes right before its first reader.
 class TopologicalSort {
   public:
-    explicit TopologicalSort(const GraphData& graph)
-        : graph_(graph), captured_(graph), state_(graph.nodes.size()) {}
+    explicit TopologicalSort(const GraphData& graph) : graph_(graph), state_(graph.nodes.size()) {}
 
     Result<std::vector<NodeId>> sort() {
         order_.reserve(graph_.nodes.size());
@@ -110,15 +52,13 @@ class TopologicalSort {
         while (!stack_.empty()) {
             Frame& top = stack_.back();
             const std::vector<ValueId>& inputs = graph_.nodes[size_t(top.node)].inputs;
-            const std::vector<ValueId>& captured = captured_.of(size_t(top.node));
-            if (top.next_input == inputs.size() + captured.size()) {
+            if (top.next_input == inputs.size()) {
                 state_[size_t(top.node)] = State::kDone;
                 order_.push_back({top.node});
                 stack_.pop_back();
                 continue;
             }
-            const size_t i = top.next_input++;
-            const ValueId id = i < inputs.size() ? inputs[i] : captured[i - inputs.size()];
+            const ValueId id = inputs[top.next_input++];
             const NodeId producer = id.valid() ? graph_.value(id).producer : NodeId{};
             if (!producer.valid()) {
                 continue;
@@ -154,7 +94,6 @@ class TopologicalSort {
     }
 
     const GraphData& graph_;
-    CapturedValues captured_;
     std::vector<State> state_;
     std::vector<Frame> stack_;
     std::vector<NodeId> order_;
@@ -218,6 +157,15 @@ const std::vector<std::string>* NodeData::strings(std::string_view key) const {
 }
 const Tensor* NodeData::tensor(std::string_view key) const {
     return find_attribute<Tensor>(attributes, key);
+}
+bool NodeData::has_bodies() const {
+    return std::any_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+        return std::holds_alternative<Graph>(attribute.second);
+    });
+}
+const GraphData* NodeData::body(std::string_view key) const {
+    const auto* found = find_attribute<Graph>(attributes, key);
+    return found == nullptr ? nullptr : &found->data();
 }
 
 ValueId GraphData::add_value(std::string value_name, TypeInfo type) {
@@ -302,16 +250,40 @@ std::string GraphData::fresh_name(std::string_view stem) {
     return candidate;
 }
 
+void GraphData::close_bodies(NodeData& node) {
+    node.own_input_count = int32_t(node.inputs.size());
+    std::map<int32_t, size_t> position;  // of what is captured, behind the node's own inputs
+    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+        for (const Capture& capture : body.captures) {
+            if (position.emplace(capture.outside.index, position.size()).second) {
+                node.inputs.push_back(capture.outside);
+            }
+        }
+    });
+    node.for_each_body([&](const std::string& /*key*/, GraphData& body) {
+        std::vector<ValueId> inside(position.size());
+        for (const Capture& capture : body.captures) {
+            inside[position.at(capture.outside.index)] = capture.inside;
+        }
+        for (size_t k = 0; k < inside.size(); ++k) {
+            const ValueData& outside = value(node.inputs[node.own_inputs() + k]);
+            body.inputs.push_back(
+                inside[k].valid() ? inside[k]
+                                  : body.add_value(body.fresh_name(outside.name), outside.type));
+        }
+        body.captures.clear();
+    });
+}
+
 GraphData::Uses GraphData::uses() const {
     Uses result;
     result.readers.resize(values.size());
     result.output_uses.resize(values.size());
-    const CapturedValues captured(*this);
     for (size_t n = 0; n < nodes.size(); ++n) {
         if (nodes[n].dead) {
             continue;
         }
-        for_each_read(nodes[n], captured.of(n), [&](ValueId id) {
+        for_each_read(nodes[n], [&](ValueId id) {
             result.readers[size_t(id.index)].push_back({int32_t(n)});
         });
     }
@@ -330,7 +302,6 @@ bool GraphData::compact() {
     if (!order.ok()) {
         return false;  // verify() reports the cycle
     }
-    const CapturedValues captured(*this);
     std::vector<bool> needed(values.size(), false);
     std::vector<bool> keep(nodes.size(), false);
     for (ValueId id : outputs) {
@@ -345,8 +316,7 @@ bool GraphData::compact() {
         if (!keep[size_t(id.index)]) {
             continue;
         }
-        for_each_read(candidate, captured.of(size_t(id.index)),
-                      [&](ValueId input) { needed[size_t(input.index)] = true; });
+        for_each_read(candidate, [&](ValueId input) { needed[size_t(input.index)] = true; });
     }
     return renumber(*order, keep, needed);
 }

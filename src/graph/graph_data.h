@@ -103,9 +103,9 @@ struct NodeData {
     std::vector<ValueId> inputs;  // ValueId{} where an optional input is absent
     std::vector<ValueId> outputs;
     Attributes attributes;
-    std::map<std::string, std::shared_ptr<GraphData>> subgraphs;  // If, Loop, Scan bodies
     std::vector<EpilogueStep> epilogue;
-    // Inputs of the operator itself, without the epilogue's operands: see own_inputs().
+    // Inputs of the operator itself, without the epilogue's operands and without what bodies
+    // capture: see own_inputs(). A node has one of these at most.
     int32_t own_input_count = -1;  // -1: all
     bool dead = false;
     int32_t opset = 0;  // opset of the file it came from (0: canonical already); for messages
@@ -132,6 +132,36 @@ struct NodeData {
     const std::vector<std::string>* strings(std::string_view key) const;
     const Tensor* tensor(std::string_view key) const;
     bool has_attr(std::string_view key) const { return attributes.find(key) != attributes.end(); }
+    // Attributes that are graphs. Each of them ends its inputs with one for each captured value,
+    // whether it reads that or not: the k-th of these is inputs[own_inputs() + k] of the node.
+    bool has_bodies() const;
+    // nullptr when absent or of another type.
+    const GraphData* body(std::string_view key) const;
+    size_t captured_count() const { return has_bodies() ? inputs.size() - own_inputs() : 0; }
+    // Inputs that a kernel of the operator reads: all but the epilogue's operands.
+    size_t operand_count() const { return has_bodies() ? inputs.size() : own_inputs(); }
+    template <class OnBody>  // (name, graph)
+    void for_each_body(OnBody on_body) const {
+        for (const auto& [key, value] : attributes) {
+            if (const auto* body = std::get_if<Graph>(&value)) {
+                on_body(key, body->data());
+            }
+        }
+    }
+    template <class OnBody>
+    void for_each_body(OnBody on_body) {
+        for (auto& [key, value] : attributes) {
+            if (auto* body = std::get_if<Graph>(&value)) {
+                on_body(key, body->data());
+            }
+        }
+    }
+};
+
+// A value of the graph around that a graph reads which is to become a body there.
+struct Capture {
+    ValueId inside;  // has no producer, and is no input before the node has the body
+    ValueId outside;
 };
 
 // A constant of this name that a request may bind another value to, of this type. The passes treat
@@ -159,6 +189,7 @@ class GraphData {
     std::vector<DeviceConfiguration> device_configurations;
     std::vector<std::string> warnings;
     std::vector<Status> build_errors;  // collected by the building calls, reported by verify()
+    std::vector<Capture> captures;     // of a body to be; empty once a node has it
 
     GraphData();
     GraphData(const GraphData&);
@@ -188,6 +219,9 @@ class GraphData {
     void settle_outputs();
     // A name that no value has yet, beginning with `stem`.
     std::string fresh_name(std::string_view stem);
+    // What the node's bodies capture from this graph becomes operands of the node and inputs of all
+    // its bodies.
+    void close_bodies(NodeData& node);
 
     // Nodes that read each value (an entry per use), and whether it is a graph output.
     struct Uses {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "graph/bodies.h"
 #include "graph/dim_symbol.h"
 
 namespace leat {
@@ -149,6 +150,9 @@ Status Inference::set_constants() {
 
 // Whether a given type fits what the graph declares for the input.
 bool fits(const TypeInfo& given, const TypeInfo& declared, bool checks_extents) {
+    if (declared.is_tensor() && declared.dtype == DType::kUndefined) {
+        return true;  // the input of a body, which need not say more
+    }
     if (given.kind != declared.kind || given.dtype != declared.dtype) {
         return false;
     }
@@ -212,14 +216,16 @@ const Tensor* Inference::known_value(ValueId id) const {
 bool Inference::may_evaluate(const NodeData& node) const {
     // Known values are row-major; a Layout node is there to have another order.
     const bool reorders = node.domain == "leat" && !options_.fold_everything;
-    if (node.def->nondeterministic || reorders ||
-        (node.def->reference == nullptr && !node.def->is_view)) {
+    if (reorders || !may_be_evaluated(node)) {
         return false;
     }
     for (ValueId id : node.inputs) {
         if (id.valid() && known_value(id) == nullptr) {
             return false;
         }
+    }
+    if (!options_.fold_everything && !is_short(node, inputs_)) {
+        return false;
     }
     return std::all_of(outputs_.begin(), outputs_.end(), [&](const ValueFact& output) {
         const std::optional<Shape> shape = output.type.fixed_shape();
@@ -285,7 +291,7 @@ bool Inference::infer_alike(const NodeData& node, const NodeData& twin) const {
         has_elements |= !is_constant && (facts_[own]->value || facts_[own]->extents);
         if (facts_[own] != facts_[other]) {
             // Of the same type, as they are twins'.
-            const bool is_shape_input = i >= 32 || ((node.def->shape_inputs >> i) & 1U) != 0;
+            const bool is_shape_input = i >= 32 || ((shape_inputs_of(node) >> i) & 1U) != 0;
             if (is_shape_input || !is_constant || !graph_.values[other].constant) {
                 return false;
             }
@@ -448,11 +454,20 @@ std::vector<int> shape_deciding_inputs(const GraphData& graph) {
         if (node.dead || node.def == nullptr) {
             continue;
         }
+        const uint32_t own = shape_inputs_of(node);
         for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
-            if ((node.def->shape_inputs >> i & 1U) != 0) {
+            if ((own >> i & 1U) != 0) {
                 mark(node.inputs[i]);
             }
         }
+        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+            const size_t first = body.inputs.size() - node.captured_count();
+            for (const int input : shape_deciding_inputs(body)) {
+                if (size_t(input) >= first) {
+                    mark(node.inputs[node.own_inputs() + size_t(input) - first]);
+                }
+            }
+        });
         const bool only_shape_of_input =
             node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
         const bool feeds = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {

@@ -25,6 +25,7 @@ struct SameAttribute {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(), *this);
     }
     bool operator()(const Tensor& /*a*/, const Tensor& /*b*/) const { return false; }
+    bool operator()(const Graph& /*a*/, const Graph& /*b*/) const { return false; }
     template <class T, class U>
     bool operator()(const T& /*a*/, const U& /*b*/) const {
         return false;
@@ -57,7 +58,7 @@ class TwinSearch {
         NodeTwins twins(graph_.nodes.size(), -1);
         for (size_t n = 0; n < graph_.nodes.size(); ++n) {
             const NodeData& node = graph_.nodes[n];
-            if (node.dead || node.def->nondeterministic || !node.subgraphs.empty()) {
+            if (node.dead || node.def->nondeterministic || node.has_bodies()) {
                 continue;
             }
             std::vector<int32_t>& earlier = earlier_[node.def];

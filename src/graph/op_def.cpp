@@ -141,12 +141,12 @@ Status check_outputs(std::span<const ValueFact> outputs) {
 Status infer_checked(const NodeData& node,
                      std::span<const ValueFact* const> inputs,
                      std::span<ValueFact> outputs) {
-    if (node.def == nullptr || node.def->infer == nullptr || !node.subgraphs.empty()) {
+    if (node.def == nullptr || node.def->infer == nullptr) {
         return unsupported("the operator is not implemented")
             .with_hint("compile with another backend, or rewrite the model without it");
     }
     LEAT_RETURN_IF_ERROR(check_operands(node, inputs));
-    InferContext context(node, inputs.first(node.own_inputs()), outputs);
+    InferContext context(node, inputs.first(node.operand_count()), outputs);
     LEAT_RETURN_IF_ERROR(node.def->infer(context));
     if (!node.epilogue.empty()) {
         LEAT_RETURN_IF_ERROR(check_epilogue(node, inputs, outputs[0]));
@@ -231,8 +231,7 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
     if (node.def->is_view && results.size() == 1) {
         return results;
     }
-    const size_t own = node.own_inputs();
-    const std::vector<TensorArg> arguments = args_of(std::span(given).first(own));
+    const std::vector<TensorArg> arguments = args_of(std::span(given).first(node.operand_count()));
     const std::vector<TensorArg> result_args = args_of(results);
     LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args}));
     for (const EpilogueStep& step : node.epilogue) {
@@ -383,6 +382,11 @@ bool broadcasts_to_rows(const TensorArg& operand, ShardPart part, const Shape& r
         return has_axis_0 && operand.shape[0] == result[0];
     }
     return part == ShardPart::kWhole && (!has_axis_0 || operand.shape[0] == 1);
+}
+
+uint32_t shape_inputs_of(const NodeData& node) {
+    const bool has_some = node.def->has_shape_inputs == nullptr || node.def->has_shape_inputs(node);
+    return has_some ? node.def->shape_inputs : 0;
 }
 
 bool needs_name(const OpDef& def, int output) {

@@ -1,6 +1,7 @@
 // OpDef: what leat knows about an operator apart from its kernels; one record for each, in a table.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +42,11 @@ class InferContext {
         : node_(node), inputs_(inputs), outputs_(outputs) {}
 
     const NodeData& node() const { return node_; }
-    int input_count() const { return int(inputs_.size()); }
+    int input_count() const { return int(std::min(node_.own_inputs(), inputs_.size())); }
+    // What the node's bodies capture.
+    std::span<const ValueFact* const> captured() const {
+        return inputs_.subspan(size_t(input_count()));
+    }
     int output_count() const { return int(outputs_.size()); }
     bool has_input(int i) const { return i < input_count() && inputs_[size_t(i)] != nullptr; }
     // True if the node lists output i, be it without a name.
@@ -62,6 +67,7 @@ class InferContext {
     void set_output(int i, DType dtype, std::optional<std::vector<DimSpec>> dims) {
         set_output(i, TypeInfo::tensor(dtype, std::move(dims)));
     }
+    void set_fact(int i, ValueFact fact) { outputs_[size_t(i)] = std::move(fact); }
     // Symbolic elements of output i, for shape arithmetic.
     void set_extents(int i, std::vector<DimSpec> extents) {
         outputs_[size_t(i)].extents = std::move(extents);
@@ -125,7 +131,8 @@ inline const TensorArg* find_arg(std::span<const TensorArg> args, int i) {
 // infer gave.
 struct ReferenceArgs {
     const NodeData& node;
-    std::span<const TensorArg> inputs;   // absent ones have present() == false
+    // Absent ones have present() == false. What bodies capture stands at the end.
+    std::span<const TensorArg> inputs;
     std::span<const TensorArg> outputs;  // outputs never overlap inputs
 };
 // Plain loops, double accumulation: the oracle. Errors are about values (an index out of range).
@@ -198,8 +205,11 @@ struct OpDef {
                  std::span<const TensorArg> inputs,
                  std::span<const TensorArg> outputs) =
         nullptr;  // null: bytes moved, a flop an element
-    // Bit i: the values (not only the shape) of input i decide output shapes.
+    // Bit i: the values (not only the shape) of input i decide output shapes. See
+    // shape_inputs_of().
     uint32_t shape_inputs = 0;
+    // Set where that is so for some nodes only.
+    bool (*has_shape_inputs)(const NodeData& node) = nullptr;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
     // Set where the operator only copies: its boxes, which cover all outputs that are present; none
@@ -222,10 +232,17 @@ struct OpDef {
     bool fusible_epilogue = false;
     // Depends on more than its inputs (random numbers): never folded.
     bool nondeterministic = false;
+    // Set for operators with bodies: how often these run, nullopt where that is not known. Folding
+    // computes no node whose bodies run often.
+    std::optional<int64_t> (*iterations)(const InferContext& context) = nullptr;
 };
 
 // True if a node of the operator has to give output i a name.
 bool needs_name(const OpDef& def, int output);
+
+// Bit i: the values of the node's own input i decide shapes of its outputs. Its bodies may read
+// others for that: see shape_deciding_inputs().
+uint32_t shape_inputs_of(const NodeData& node);
 
 // The operator, or null. Domains "ai.onnx" and "" are the same. Defined by the generated table of
 // src/ops.

@@ -21,6 +21,7 @@ class RowWriter {
         row_.kind = kLeatAttributeTensor;
         row_.count = 1;
     }
+    void operator()(const Graph& /*body*/) const {}  // has another list
     void operator()(const std::vector<int64_t>& numbers) const {
         row_.is_list = 1;
         set_ints(numbers.data(), numbers.size());

@@ -8,6 +8,11 @@
 //     prob = Identity(y)
 //   }
 //
+// A body of If, Loop or Scan is an attribute: a whole graph. It ends its inputs with one for each
+// value that the node's bodies capture; these stand in brackets behind the node's own operands:
+//
+//     a = If(c)[x, w] {else_branch=graph "e" (x: f32[2], w: f32[2]) -> (y: f32[2]) {...}, ...}
+//
 // An absent input or output is "_". "+Op(...)" is an epilogue step; "+Sub(z, .)" has the node's
 // result on the right. The text after "#" is the node's name where it is not that of its first
 // result; "p = y: f32[2]" in the list of outputs names a value's output otherwise than the value.

@@ -17,6 +17,8 @@ using text::Lexer;
 
 // Sequences of sequences of ...: deeper ones are no types of ONNX.
 constexpr int kMaxNesting = 8;
+// Bodies of nodes in bodies of nodes.
+constexpr int kMaxBodyNesting = 100;
 constexpr int64_t kMaxElementBytes = 32;
 
 template <class T>
@@ -40,11 +42,15 @@ bool parse_number(std::string_view word, T& value) {
 
 class Parser {
   public:
-    explicit Parser(std::string_view text) : lexer_(text), graph_(std::make_unique<GraphData>()) {}
+    explicit Parser(const Lexer& lexer, int depth = 0)
+        : lexer_(lexer), depth_(depth), graph_(std::make_unique<GraphData>()) {}
 
+    // All of the text.
     Result<Graph> parse();
 
   private:
+    Result<Graph> parse_whole();
+    Result<Graph> parse_body();
     Status parse_header();
     Status parse_input();
     Status parse_output();
@@ -52,7 +58,7 @@ class Parser {
     Status parse_node();
     Status parse_layouts(const std::vector<ValueId>& outputs);
     Status parse_step(NodeData& node);
-    Result<std::vector<ValueId>> parse_arguments();
+    Status parse_arguments(NodeData& node);
     Result<TypeInfo> parse_type(int depth = 0);
     Result<std::vector<DimSpec>> parse_dims();
     Result<Attributes> parse_attributes();
@@ -69,6 +75,7 @@ class Parser {
     ValueId value_of(const std::string& name);
 
     Lexer lexer_;
+    int depth_;  // of the bodies around
     std::unique_ptr<GraphData> graph_;
     std::unordered_map<std::string, ValueId> values_;
 };
@@ -96,13 +103,28 @@ ValueId Parser::value_of(const std::string& name) {
 }
 
 Result<Graph> Parser::parse() {
+    LEAT_ASSIGN_OR_RETURN(Graph graph, parse_whole());
+    if (!lexer_.at_end()) {
+        return lexer_.error("the end of the text");
+    }
+    return graph;
+}
+
+Result<Graph> Parser::parse_body() {
+    if (depth_ >= kMaxBodyNesting) {
+        return lexer_.error("a body that is not nested so deeply");
+    }
+    Parser inner(lexer_, depth_ + 1);
+    LEAT_ASSIGN_OR_RETURN(Graph body, inner.parse_whole());
+    lexer_ = inner.lexer_;
+    return body;
+}
+
+Result<Graph> Parser::parse_whole() {
     LEAT_RETURN_IF_ERROR(parse_header());
     LEAT_RETURN_IF_ERROR(lexer_.expect("{"));
     while (!lexer_.take("}")) {
         LEAT_RETURN_IF_ERROR(lexer_.take("const ") ? parse_constant() : parse_node());
-    }
-    if (!lexer_.at_end()) {
-        return lexer_.error("the end of the text");
     }
     return Graph(std::move(graph_));
 }
@@ -187,8 +209,11 @@ Status Parser::parse_node() {
     node.domain = dot == std::string::npos ? "" : op.substr(0, dot);
     node.op_type = dot == std::string::npos ? op : op.substr(dot + 1);
     node.def = find_op(node.domain, node.op_type);
-    LEAT_ASSIGN_OR_RETURN(node.inputs, parse_arguments());
+    LEAT_RETURN_IF_ERROR(parse_arguments(node));
     LEAT_ASSIGN_OR_RETURN(node.attributes, parse_attributes());
+    if (node.own_input_count < 0 && node.has_bodies()) {
+        node.own_input_count = int32_t(node.inputs.size());
+    }
     LEAT_RETURN_IF_ERROR(parse_layouts(node.outputs));
     while (lexer_.peek() == '+') {
         LEAT_RETURN_IF_ERROR(parse_step(node));
@@ -251,18 +276,23 @@ Status Parser::parse_step(NodeData& node) {
     return {};
 }
 
-Result<std::vector<ValueId>> Parser::parse_arguments() {
-    std::vector<ValueId> arguments;
-    LEAT_RETURN_IF_ERROR(parse_sequence("(", ")", [&]() -> Status {
+// "(a, b)", and "(a, b)[c]" where bodies capture c.
+Status Parser::parse_arguments(NodeData& node) {
+    const auto parse_argument = [&]() -> Status {
         if (lexer_.take_absent()) {
-            arguments.emplace_back();
+            node.inputs.emplace_back();
             return {};
         }
         LEAT_ASSIGN_OR_RETURN(const std::string name, lexer_.name());
-        arguments.push_back(value_of(name));
+        node.inputs.push_back(value_of(name));
         return {};
-    }));
-    return arguments;
+    };
+    LEAT_RETURN_IF_ERROR(parse_sequence("(", ")", parse_argument));
+    if (lexer_.peek() != '[') {
+        return {};
+    }
+    node.own_input_count = int32_t(node.inputs.size());
+    return parse_sequence("[", "]", parse_argument);
 }
 
 Result<TypeInfo> Parser::parse_type(int depth) {
@@ -357,6 +387,10 @@ Result<AttributeValue> Parser::parse_attribute() {
     const Lexer start = lexer_;
     const std::string_view word = lexer_.scalar();
     lexer_ = start;
+    if (word == "graph") {
+        LEAT_ASSIGN_OR_RETURN(Graph body, parse_body());
+        return AttributeValue(std::move(body));
+    }
     if (dtype_from_name(word)) {
         LEAT_ASSIGN_OR_RETURN(const TypeInfo type, parse_type());
         LEAT_ASSIGN_OR_RETURN(Tensor tensor, parse_elements(type));
@@ -535,7 +569,7 @@ Status Parser::parse_bytes(Tensor& tensor) {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text) {
-    return catch_bad_alloc("parse the graph", [&] { return Parser(text).parse(); });
+    return catch_bad_alloc("parse the graph", [&] { return Parser(Lexer(text)).parse(); });
 }
 
 }  // namespace leat

@@ -200,7 +200,22 @@ std::string print_list(const std::vector<T>& elements, const char* empty, F prin
     return out + ']';
 }
 
+// The lines of the text one level further in, without the last one's end.
+std::string further_in(std::string_view text) {
+    std::string out;
+    for (const char c : text.substr(0, text.size() - 1)) {
+        out += c;
+        out += c == '\n' ? "  " : "";
+    }
+    return out;
+}
+
 struct AttributePrinter {
+    int64_t max_printed_elements = kMaxPrintedElements;  // of constants of bodies
+
+    std::string operator()(const Graph& body) const {
+        return further_in(graph_to_text(body.data(), max_printed_elements));
+    }
     std::string operator()(int64_t value) const { return std::to_string(value); }
     std::string operator()(float value) const { return print_float_attribute(value); }
     std::string operator()(const std::string& value) const { return in_quotes(value); }
@@ -217,6 +232,15 @@ struct AttributePrinter {
         return print_list(list, "strings[]", in_quotes);
     }
 };
+
+std::string print_attributes(const Attributes& attributes, const AttributePrinter& printer) {
+    std::string out;
+    for (const auto& [key, value] : attributes) {
+        out.append(out.empty() ? " {" : ", ").append(as_name(key)).append("=");
+        out.append(std::visit(printer, value));
+    }
+    return out.empty() ? out : out + '}';
+}
 
 class Printer {
   public:
@@ -258,10 +282,10 @@ class Printer {
   private:
     std::string name(ValueId id) const { return id.valid() ? as_name(graph_.value(id).name) : "_"; }
 
-    std::string names(const std::vector<ValueId>& ids, size_t count) const {
+    std::string names(std::span<const ValueId> ids) const {
         std::string out;
-        for (size_t i = 0; i < count; ++i) {
-            out += (i == 0 ? "" : ", ") + name(ids[i]);
+        for (const ValueId& id : ids) {
+            out += (&id == ids.data() ? "" : ", ") + name(id);
         }
         return out;
     }
@@ -311,13 +335,14 @@ class Printer {
 
     std::string print_node(const NodeData& node) const {
         const size_t own = node.own_inputs();
-        std::string out = "  " + names(node.outputs, node.outputs.size()) + " = ";
+        const std::span<const ValueId> inputs(node.inputs);
+        std::string out = "  " + names(node.outputs) + " = ";
         out += as_name(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type);
-        out.append("(").append(names(node.inputs, own)).append(")");
-        out += attributes_to_text(node.attributes);
-        for (const auto& [key, body] : node.subgraphs) {
-            out += fmt::format(" {}=<graph of {} nodes>", key, body->nodes.size());
+        out.append("(").append(names(inputs.first(own))).append(")");
+        if (node.captured_count() > 0) {
+            out.append("[").append(names(inputs.subspan(own))).append("]");
         }
+        out += print_attributes(node.attributes, {max_printed_elements_});
         out += print_layouts(node);
         for (const EpilogueStep& step : node.epilogue) {
             out += print_step(node, step);
@@ -334,12 +359,7 @@ class Printer {
 }  // namespace
 
 std::string attributes_to_text(const Attributes& attributes) {
-    std::string out;
-    for (const auto& [key, value] : attributes) {
-        out.append(out.empty() ? " {" : ", ").append(as_name(key)).append("=");
-        out.append(std::visit(AttributePrinter(), value));
-    }
-    return out.empty() ? out : out + '}';
+    return print_attributes(attributes, {});
 }
 
 std::string elements_to_text(const Tensor& tensor) {

@@ -56,10 +56,31 @@ void check_node_ids(const GraphData& graph, const NodeData& node, Problems& prob
     }
 }
 
+// Every body has an input for each value that the node captures.
+void check_captures(const NodeData& node, Problems& problems) {
+    node.for_each_body([&](const std::string& key, const GraphData& body) {
+        if (body.inputs.size() < node.captured_count()) {
+            problems.push_back(
+                invalid_argument("attribute '{}' has too few inputs", key)
+                    .with_node(node.label())
+                    .with_found(std::to_string(body.inputs.size()))
+                    .with_needed(fmt::format("{} or more: one for each captured value",
+                                             node.captured_count())));
+        }
+    });
+    for (size_t i = node.own_inputs(); i < node.inputs.size() && node.has_bodies(); ++i) {
+        if (!node.inputs[i].valid()) {
+            problems.push_back(
+                invalid_argument("a captured value is absent").with_node(node.label()));
+        }
+    }
+}
+
 void check_ids(const GraphData& graph, Problems& problems) {
     for (const NodeData& node : graph.nodes) {
         if (!node.dead) {
             check_node_ids(graph, node, problems);
+            check_captures(node, problems);
         }
     }
     for (const auto* list : {&graph.inputs, &graph.outputs}) {
@@ -107,6 +128,9 @@ void check_sources(const GraphData& graph, Problems& problems) {
     std::vector<int> sources(graph.values.size(), 0);
     for (ValueId id : graph.inputs) {
         ++sources[size_t(id.index)];
+    }
+    for (const Capture& capture : graph.captures) {  // check_interface() reports them
+        ++sources[size_t(capture.inside.index)];
     }
     for (size_t v = 0; v < graph.values.size(); ++v) {
         sources[v] += graph.values[v].constant ? 1 : 0;
@@ -162,6 +186,7 @@ void check_input(const std::string& name, const TypeInfo& type, Problems& proble
     }
 }
 
+// Of a graph that is no body: types of bodies' inputs come from the nodes that have them.
 void check_interface(const GraphData& graph, Problems& problems) {
     std::unordered_set<std::string_view> names;
     for (ValueId id : graph.inputs) {
@@ -175,6 +200,12 @@ void check_interface(const GraphData& graph, Problems& problems) {
             problems.push_back(invalid_argument("two inputs have the same name '{}'", input.name));
         }
     }
+    for (const Capture& capture : graph.captures) {
+        problems.push_back(
+            invalid_argument("'{}' is captured from a graph around, and there is none",
+                             graph.value(capture.inside).name)
+                .with_needed("a node that has this graph as a body"));
+    }
     if (graph.outputs.empty()) {
         problems.push_back(invalid_argument("the graph has no outputs"));
     }
@@ -187,13 +218,13 @@ struct MissingOperator {
     int count = 0;
 };
 
-// Subgraphs count too: what If and Loop need is missing with or without them.
+// Those of bodies, too.
 void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>& missing) {
     for (const NodeData& node : graph.nodes) {
         if (node.dead) {
             continue;
         }
-        if (node.def == nullptr || !node.subgraphs.empty()) {
+        if (node.def == nullptr) {
             const std::string op =
                 node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
             auto found = std::find_if(missing.begin(), missing.end(),
@@ -204,9 +235,9 @@ void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>
             }
             ++found->count;
         }
-        for (const auto& [name, body] : node.subgraphs) {
-            find_missing_operators(*body, missing);
-        }
+        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+            find_missing_operators(body, missing);
+        });
     }
 }
 
@@ -264,6 +295,9 @@ void check_attributes(const GraphData& graph, Problems& problems) {
         if (!status.ok()) {
             problems.push_back(std::move(status).with_node(node.label()));
         }
+        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+            check_attributes(body, problems);
+        });
     }
 }
 
@@ -294,9 +328,8 @@ Status check_types(const GraphData& graph, const std::vector<NodeId>& order) {
     return {};
 }
 
-}  // namespace
-
-Status verify_graph(const GraphData& graph) {
+// What a graph has to be in itself, as a body or not.
+Status check_structure(const GraphData& graph, bool is_body) {
     Problems problems = graph.build_errors;
     check_ids(graph, problems);
     if (!problems.empty()) {
@@ -304,16 +337,35 @@ Status verify_graph(const GraphData& graph) {
     }
     check_names(graph, problems);
     check_sources(graph, problems);
-    check_interface(graph, problems);
+    if (!is_body) {
+        check_interface(graph, problems);
+    }
     if (!problems.empty()) {
         return join(std::move(problems), graph);
     }
-    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
+    LEAT_RETURN_IF_ERROR(graph.topological_order().error());
+    for (const NodeData& node : graph.nodes) {
+        Status status;
+        node.for_each_body([&](const std::string& key, const GraphData& body) {
+            status = status.ok() ? check_structure(body, true) : std::move(status);
+            status = std::move(status).within(fmt::format("{}, {}", node.label(), key));
+        });
+        LEAT_RETURN_IF_ERROR(status);
+    }
+    return {};
+}
+
+}  // namespace
+
+Status verify_graph(const GraphData& graph) {
+    LEAT_RETURN_IF_ERROR(check_structure(graph, false));
     LEAT_RETURN_IF_ERROR(check_operators(graph));
+    Problems problems;
     check_attributes(graph, problems);
     if (!problems.empty()) {
         return join(std::move(problems), graph);
     }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
     return check_types(graph, order);
 }
 

@@ -2,6 +2,7 @@
 #include "onnx/exporter.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -92,19 +93,41 @@ class GraphExporter {
     Result<WireWriter> run();
 
   private:
+    // Of the body of a node of `around`.
+    GraphExporter(const GraphData& body, const GraphExporter& around, const NodeData& node);
     void choose_names();
+    // In this graph, or in one around it: files do not let a body hide a name.
+    bool is_taken(const std::string& value_name) const;
+    std::span<const ValueId> own_inputs() const {
+        return std::span(graph_.inputs).first(graph_.inputs.size() - captured_.size());
+    }
     const std::string& name(ValueId id) const { return names_[size_t(id.index)]; }
     const TypeInfo& type_of(ValueId id) const;
     Result<WireWriter> write_node(const NodeData& node);
-    Result<WireWriter> write_attribute(const std::string& key, const AttributeValue& value);
+    Result<WireWriter> write_attribute(const NodeData& node,
+                                       const std::string& key,
+                                       const AttributeValue& value);
+    std::string name_of_output(size_t i);
     Status write_outputs(WireWriter& out, std::vector<WireWriter>& copies);
     WireWriter write_value_info(const std::string& value_name, const TypeInfo& type) const;
 
     const GraphData& graph_;
     ConstantSink& sink_;
+    const GraphExporter* around_ = nullptr;
+    std::vector<std::string> captured_;  // names around, of the last inputs
+    std::unordered_set<std::string> taken_;
     std::vector<std::string> names_;  // by value index
     std::vector<ValueFact> facts_;    // by value index; empty where inference is not possible
 };
+
+GraphExporter::GraphExporter(const GraphData& body,
+                             const GraphExporter& around,
+                             const NodeData& node)
+    : graph_(body), sink_(around.sink_), around_(&around) {
+    for (const ValueId id : std::span(node.inputs).last(node.captured_count())) {
+        captured_.push_back(around.name(id));
+    }
+}
 
 // Graph outputs need a type in the file; the graph may not have it.
 Status GraphExporter::infer_types() {
@@ -116,7 +139,7 @@ Status GraphExporter::infer_types() {
     }
     bool all_known = true;
     for (const NodeData& node : graph_.nodes) {
-        all_known = all_known && (node.dead || (node.def != nullptr && node.subgraphs.empty()));
+        all_known = all_known && (node.dead || node.def != nullptr);
     }
     if (complete || !all_known) {
         return {};
@@ -133,32 +156,41 @@ const TypeInfo& GraphExporter::type_of(ValueId id) const {
     return facts_[size_t(id.index)].type;
 }
 
+bool GraphExporter::is_taken(const std::string& value_name) const {
+    return taken_.count(value_name) != 0 || (around_ != nullptr && around_->is_taken(value_name));
+}
+
 // Every value needs a name; outputs go by the name that the interface gives them, if it is free.
 void GraphExporter::choose_names() {
-    std::unordered_set<std::string> taken;
     names_.assign(graph_.values.size(), {});
-    for (size_t v = 0; v < names_.size(); ++v) {
-        names_[v] = graph_.values[v].name;
-        if (!names_[v].empty()) {
-            taken.insert(names_[v]);
+    const auto take = [this](size_t value, const std::string& wanted) {
+        const bool is_free = names_[value].empty() && !wanted.empty() && !is_taken(wanted);
+        if (is_free) {
+            names_[value] = wanted;
+            taken_.insert(wanted);
         }
+        return is_free;
+    };
+    for (size_t k = 0; k < captured_.size(); ++k) {
+        names_[size_t(graph_.inputs[own_inputs().size() + k].index)] = captured_[k];
     }
-    // Subgraphs know values by their names in the graph, so those stay.
-    const bool may_rename =
-        std::all_of(graph_.nodes.begin(), graph_.nodes.end(),
-                    [](const NodeData& node) { return node.subgraphs.empty(); });
-    for (size_t i = 0; may_rename && i < graph_.outputs.size(); ++i) {
+    // Others may have the name of an output already.
+    std::unordered_map<std::string_view, int> uses;
+    for (const ValueData& value : graph_.values) {
+        ++uses[value.name];
+    }
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
         const ValueId id = graph_.outputs[i];
-        if (graph_.value(id).producer.valid() && taken.insert(graph_.output_names[i]).second) {
-            names_[size_t(id.index)] = graph_.output_names[i];
+        const bool is_named_so = graph_.value(id).name == graph_.output_names[i];
+        if (graph_.value(id).producer.valid() && uses[graph_.output_names[i]] == int(is_named_so)) {
+            take(size_t(id.index), graph_.output_names[i]);
         }
     }
     for (size_t v = 0; v < names_.size(); ++v) {
+        take(v, graph_.values[v].name);
+        const std::string stem = graph_.values[v].name.empty() ? "value" : graph_.values[v].name;
         for (size_t number = v; names_[v].empty(); ++number) {
-            std::string candidate = fmt::format("value_{}", number);
-            if (taken.insert(candidate).second) {
-                names_[v] = std::move(candidate);
-            }
+            take(v, fmt::format("{}_{}", stem, number));
         }
     }
 }
@@ -173,7 +205,8 @@ WireWriter GraphExporter::write_value_info(const std::string& value_name,
     return info;
 }
 
-Result<WireWriter> GraphExporter::write_attribute(const std::string& key,
+Result<WireWriter> GraphExporter::write_attribute(const NodeData& node,
+                                                  const std::string& key,
                                                   const AttributeValue& value) {
     using Type = AttributeProto::Type;
     WireWriter out;
@@ -202,6 +235,10 @@ Result<WireWriter> GraphExporter::write_attribute(const std::string& key,
         for (const std::string& text : *strings) {
             out.text(9, text);
         }
+    } else if (const auto* body = std::get_if<Graph>(&value)) {
+        type = Type::kGraph;
+        LEAT_ASSIGN_OR_RETURN(WireWriter graph, GraphExporter(body->data(), *this, node).run());
+        out.message(6, std::move(graph));
     }
     out.integer(20, int64_t(type));
     return out;
@@ -233,7 +270,7 @@ Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
             .with_node(node.label());
     }
     WireWriter out;
-    for (const ValueId id : node.inputs) {
+    for (const ValueId id : std::span(node.inputs).first(node.own_inputs())) {
         out.text(1, id.valid() ? std::string_view(name(id)) : std::string_view());
     }
     for (const ValueId id : node.outputs) {
@@ -247,15 +284,7 @@ Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
     out.text(3, node.name);
     out.text(4, node.op_type);
     for (const auto& [key, value] : node.attributes) {
-        LEAT_ASSIGN_OR_RETURN(WireWriter attribute, write_attribute(key, value));
-        out.message(5, std::move(attribute));
-    }
-    for (const auto& [key, body] : node.subgraphs) {
-        LEAT_ASSIGN_OR_RETURN(WireWriter graph, GraphExporter(*body, sink_).run());
-        WireWriter attribute;
-        attribute.text(1, key);
-        attribute.message(6, std::move(graph));
-        attribute.integer(20, int64_t(AttributeProto::Type::kGraph));
+        LEAT_ASSIGN_OR_RETURN(WireWriter attribute, write_attribute(node, key, value));
         out.message(5, std::move(attribute));
     }
     if (!node.domain.empty()) {
@@ -267,12 +296,32 @@ Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
     return out;
 }
 
+// The nodes around name a body's results by their places, so each may have its value's name, once.
+std::string GraphExporter::name_of_output(size_t i) {
+    const ValueId id = graph_.outputs[i];
+    const auto captured = std::span(graph_.inputs).last(captured_.size());
+    const auto end = graph_.outputs.begin() + std::ptrdiff_t(i);
+    if (around_ == nullptr) {
+        return graph_.output_names[i];
+    }
+    if (std::find(graph_.outputs.begin(), end, id) == end &&
+        std::find(captured.begin(), captured.end(), id) == captured.end()) {
+        return name(id);
+    }
+    std::string fresh = graph_.output_names[i];
+    for (int number = 1; is_taken(fresh); ++number) {
+        fresh = fmt::format("{}_{}", graph_.output_names[i], number);
+    }
+    return fresh;
+}
+
 // An output whose value goes by another name (it is an input, a constant or another output too) is
 // a copy.
 Status GraphExporter::write_outputs(WireWriter& out, std::vector<WireWriter>& copies) {
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
         const ValueId id = graph_.outputs[i];
-        const std::string& output_name = graph_.output_names[i];
+        const std::string output_name = name_of_output(i);
+        taken_.insert(output_name);
         const TypeInfo& type = type_of(id);
         if (type.is_tensor() && type.dtype == DType::kUndefined && !facts_.empty()) {
             return invalid_argument("output '{}' has no known type", output_name);
@@ -310,7 +359,7 @@ Result<WireWriter> GraphExporter::run() {
             out.message(5, export_tensor(*graph_.values[v].constant, names_[v], &sink_));
         }
     }
-    for (const ValueId id : graph_.inputs) {
+    for (const ValueId id : own_inputs()) {
         out.message(11, write_value_info(name(id), graph_.value(id).type));
     }
     for (const DefaultInput& input : graph_.default_inputs) {
@@ -387,9 +436,8 @@ void add_opsets(const GraphData& graph, std::map<std::string, int64_t>& opsets) 
         } else {
             opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
         }
-        for (const auto& [key, body] : node.subgraphs) {
-            add_opsets(*body, opsets);
-        }
+        node.for_each_body(
+            [&](const std::string& /*key*/, const GraphData& body) { add_opsets(body, opsets); });
     }
 }
 

@@ -20,7 +20,7 @@ std::optional<Tensor> known_elements(const Tensor& constant) {
 }  // namespace
 
 GraphBuilder::GraphBuilder(GraphBuilder* outer, bool track_types, const OperatorSource* operators)
-    : graph_(std::make_shared<GraphData>()),
+    : graph_(std::make_unique<GraphData>()),
       outer_(outer),
       operators_(outer == nullptr ? operators : outer->operators_),
       track_types_(track_types) {}
@@ -80,19 +80,30 @@ ValueId GraphBuilder::add_constant(std::string_view name, Tensor tensor) {
     return id;
 }
 
-ValueId GraphBuilder::add_captured(const ValueData& outside) {
-    ValueData value;
-    value.name = outside.name;
-    value.type = outside.type;
+ValueId GraphBuilder::capture(GraphBuilder& from, ValueId value) {
+    if (this == &from) {
+        return value;
+    }
+    const ValueId outside = outer_->capture(from, value);
+    const auto [found, is_new] = captured_.try_emplace(outside.index);
+    if (!is_new) {
+        return found->second;
+    }
+    const ValueId id{int32_t(graph_->values.size())};
+    const ValueData& original = outer_->graph_->value(outside);
+    ValueData& inside = graph_->values.emplace_back();
+    inside.name = original.name;
+    inside.type = original.type;
     if (track_types_) {
-        facts_.emplace_back().type = outside.type;
+        facts_.emplace_back().type = outer_->type_of(outside);
     }
-    graph_->values.push_back(std::move(value));
     add_name();
-    const ValueId id{int32_t(graph_->values.size() - 1)};
-    if (outside.constant) {
-        set_constant(id, *outside.constant);
+    if (original.constant && outer_->open_constants_.count(outside.index) == 0) {
+        set_constant(id, *original.constant);
+    } else {
+        graph_->captures.push_back({id, outside});
     }
+    found->second = id;
     return id;
 }
 
@@ -107,6 +118,7 @@ void GraphBuilder::set_constant(ValueId id, Tensor tensor) {
 }
 
 void GraphBuilder::open_constant(ValueId id, const TypeInfo& type) {
+    open_constants_.insert(id.index);
     if (track_types_) {
         facts_[size_t(id.index)] = {};
         facts_[size_t(id.index)].type = type;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/hash_index.h"
@@ -23,7 +24,7 @@ class GraphBuilder {
     GraphBuilder(GraphBuilder* outer, bool track_types, const OperatorSource* operators = nullptr);
 
     GraphData& graph() { return *graph_; }
-    std::shared_ptr<GraphData> take() { return std::move(graph_); }
+    Graph take() { return Graph(std::move(graph_)); }
 
     // `name` or, if it is taken, the name with a number; empty names become "value".
     std::string unique_name(std::string_view name);
@@ -32,8 +33,9 @@ class GraphBuilder {
     void reserve(size_t values, size_t nodes);
     ValueId add_value(std::string_view name, TypeInfo type);
     ValueId add_constant(std::string_view name, Tensor tensor);
-    // A stand-in, of the same name, for a value of the graph around; a constant is shared.
-    ValueId add_captured(const ValueData& outside);
+    // A stand-in, of the same name, for a value of `from`, a graph around; always the same one. A
+    // constant that no run replaces is shared. GraphData::close_bodies makes inputs of the others.
+    ValueId capture(GraphBuilder& from, ValueId value);
     // Gives a value that add_value made its elements.
     void set_constant(ValueId id, Tensor tensor);
     // A run may have another value of that type in its place: nothing more is inferred from it.
@@ -51,13 +53,15 @@ class GraphBuilder {
     const OpDef* known_operator(const NodeData& node) const;
     void infer(NodeData& node);
 
-    std::shared_ptr<GraphData> graph_;
+    std::unique_ptr<GraphData> graph_;
     GraphBuilder* outer_;
     const OperatorSource* operators_;
     bool track_types_;
     HashIndex names_;                               // of values, by index
     std::unordered_map<std::string, int> numbers_;  // the last one tried behind a name
     std::vector<ValueFact> facts_;  // by value index; empty unless types are tracked
+    std::unordered_map<int32_t, ValueId> captured_;  // by value of the graph around
+    std::unordered_set<int32_t> open_constants_;
 };
 
 }  // namespace leat::onnx

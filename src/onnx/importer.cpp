@@ -69,8 +69,10 @@ class Importer {
     // Counts what functions add to the graph.
     Status count_inlined(size_t count);
     Result<BoundAttributes> bind_attributes(Scope& scope, const NodeProto& proto);
-    Status set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound);
-    Result<std::shared_ptr<GraphData>> import_subgraph(Scope& outer, const GraphProto& graph);
+    Result<std::optional<AttributeValue>> attribute_value(Scope& scope,
+                                                          const BoundAttribute& bound);
+    // `around`: of the node that has the body. `outer`: where the body's names are looked up.
+    Result<Graph> import_body(Scope& around, Scope& outer, const GraphProto& graph);
     Result<int64_t> opset_of(const Scope& scope, std::string_view domain) const;
 
     const ModelProto& model_;
@@ -348,7 +350,13 @@ Status Importer::import_operator(Scope& scope,
     node.op_type = proto.op_type;
     LEAT_ASSIGN_OR_RETURN(node.inputs, scope.resolve_inputs(proto));
     for (const auto& [name, bound] : attributes) {
-        LEAT_RETURN_IF_ERROR(set_attribute(node, name, bound));
+        LEAT_ASSIGN_OR_RETURN(std::optional<AttributeValue> value, attribute_value(scope, bound));
+        if (value) {
+            node.attributes.insert_or_assign(std::string(name), std::move(*value));
+        }
+    }
+    if (node.has_bodies()) {
+        scope.builder.graph().close_bodies(node);
     }
     for (const std::string_view name : proto.output) {
         node.outputs.push_back(name.empty() ? ValueId{} : *scope.values.find(name));
@@ -374,24 +382,20 @@ Status Importer::import_constant(Scope& scope,
     return {};
 }
 
-Status Importer::set_attribute(NodeData& node, std::string_view name, const BoundAttribute& bound) {
+Result<std::optional<AttributeValue>> Importer::attribute_value(Scope& scope,
+                                                                const BoundAttribute& bound) {
     const AttributeProto& proto = *bound.proto;
-    if (proto.type == AttributeProto::Type::kGraph) {
-        const GraphProto empty;
-        LEAT_ASSIGN_OR_RETURN(node.subgraphs[std::string(name)],
-                              import_subgraph(*bound.scope, proto.g == nullptr ? empty : *proto.g));
-        return {};
+    if (proto.type != AttributeProto::Type::kGraph) {
+        return read_attribute(proto, source_);
     }
-    LEAT_ASSIGN_OR_RETURN(std::optional<AttributeValue> value, read_attribute(proto, source_));
-    if (value) {
-        node.attributes[std::string(name)] = std::move(*value);
-    }
-    return {};
+    const GraphProto empty;
+    LEAT_ASSIGN_OR_RETURN(Graph body,
+                          import_body(scope, *bound.scope, proto.g == nullptr ? empty : *proto.g));
+    return std::optional<AttributeValue>(std::move(body));
 }
 
-Result<std::shared_ptr<GraphData>> Importer::import_subgraph(Scope& outer,
-                                                             const GraphProto& graph) {
-    GraphBuilder builder(&outer.builder, needs_types(*outer.opsets));
+Result<Graph> Importer::import_body(Scope& around, Scope& outer, const GraphProto& graph) {
+    GraphBuilder builder(&around.builder, needs_types(*outer.opsets));
     Scope scope{
         .builder = builder, .outer = &outer, .opsets = outer.opsets, .arguments = outer.arguments};
     LEAT_RETURN_IF_ERROR(check_nesting());

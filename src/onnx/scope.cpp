@@ -34,9 +34,7 @@ std::optional<ValueId> Scope::find(std::string_view name) {
     if (!outside || !outside->valid()) {
         return outside;
     }
-    // A name of the graph around: the stand-in has no producer, so its name says what it is.
-    const ValueData value = outer->builder.graph().value(*outside);
-    const ValueId id = builder.add_captured(value);
+    const ValueId id = builder.capture(outer->builder, *outside);
     values.set(name, id);
     return id;
 }

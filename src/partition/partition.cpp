@@ -85,7 +85,7 @@ class NodePlacer {
     // Of the first device that takes the node.
     uint32_t host_inputs_of(size_t n) const {
         const OpDef* def = graph_.nodes[n].def;
-        const uint32_t own = def == nullptr ? 0 : def->shape_inputs;
+        const uint32_t own = def == nullptr ? 0 : shape_inputs_of(graph_.nodes[n]);
         for (size_t d = 0; d < answers_.size(); ++d) {
             if (may_go_to(d, n) && answers_[d].nodes[n].refusal.empty()) {
                 return own | answers_[d].nodes[n].host_inputs;
@@ -133,7 +133,7 @@ class NodePlacer {
     }
 
     bool may_be_known(const NodeData& node) const {
-        if (node.def == nullptr || node.def->nondeterministic || !node.subgraphs.empty()) {
+        if (node.def == nullptr || node.def->nondeterministic || node.has_bodies()) {
             return false;
         }
         const bool is_computable = node.def->reference != nullptr || node.def->is_view;

@@ -48,6 +48,7 @@ struct AttributeKey {
     bool operator()(float value) const { return append_number(key, value), true; }
     bool operator()(const std::string& value) const { return append(key, value), true; }
     bool operator()(const Tensor& value) const { return append_tensor(key, value); }
+    bool operator()(const Graph& /*body*/) const { return false; }
     bool operator()(const std::vector<std::string>& list) const {
         append_number(key, list.size());
         for (const std::string& value : list) {
@@ -64,7 +65,7 @@ struct AttributeKey {
 
 // False if the node is unlike every other one.
 bool append_node(std::string& key, const NodeData& node) {
-    if (node.dead || node.def == nullptr || node.def->nondeterministic || !node.subgraphs.empty() ||
+    if (node.dead || node.def == nullptr || node.def->nondeterministic || node.has_bodies() ||
         !node.epilogue.empty()) {
         return false;
     }

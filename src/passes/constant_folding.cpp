@@ -2,6 +2,7 @@
 // graph.
 #include <fmt/core.h>
 
+#include "graph/bodies.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -27,8 +28,7 @@ class ConstantFolder {
 
   private:
     bool may_fold(const NodeData& node) const {
-        if (node.dead || node.def == nullptr || node.def->nondeterministic ||
-            !node.subgraphs.empty() || (node.def->reference == nullptr && !node.def->is_view)) {
+        if (node.dead || !may_be_evaluated(node)) {
             return false;
         }
         for (ValueId id : node.inputs) {
@@ -52,6 +52,9 @@ class ConstantFolder {
                 inputs[i] = &facts[i];
                 values[i] = &*facts[i].value;
             }
+        }
+        if (!is_short(node, inputs)) {
+            return {};
         }
         std::vector<ValueFact> outputs(node.outputs.size());
         LEAT_RETURN_IF_ERROR(infer_node(node, inputs, outputs));

@@ -14,8 +14,7 @@ namespace {
 constexpr size_t kMaxSteps = 4;
 
 bool takes_epilogue(const NodeData& node) {
-    return !node.dead && node.domain.empty() && node.subgraphs.empty() &&
-           node.outputs.size() == 1 &&
+    return !node.dead && node.domain.empty() && !node.has_bodies() && node.outputs.size() == 1 &&
            (node.op_type == "Conv" || node.op_type == "Gemm" || node.op_type == "MatMul");
 }
 

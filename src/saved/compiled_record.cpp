@@ -143,7 +143,7 @@ void alternative(Archive& archive, AttributeValue& value) {
 }
 template <class Archive>
 void fields(Archive& archive, AttributeValue& value) {
-    static_assert(std::variant_size_v<AttributeValue> == 7);
+    static_assert(std::variant_size_v<AttributeValue> == 8);
     uint32_t index = uint32_t(value.index());
     archive(index);
     switch (index) {
@@ -161,6 +161,8 @@ void fields(Archive& archive, AttributeValue& value) {
             return alternative<5>(archive, value);
         case 6:
             return alternative<6>(archive, value);
+        case 7:
+            return alternative<7>(archive, value);
         default:
             archive.fail();
     }
@@ -178,11 +180,11 @@ void fields(Archive& archive, EpilogueStep& step) {
         }
     }
 }
-// Without bodies: no graph that has any compiles. Annotations have become a placement.
+// Annotations have become a placement.
 template <class Archive>
 void fields(Archive& archive, NodeData& node) {
-    auto& [name, domain, op_type, def, inputs, outputs, attributes, subgraphs, epilogue,
-           own_input_count, dead, opset, device_configurations] = node;
+    auto& [name, domain, op_type, def, inputs, outputs, attributes, epilogue, own_input_count, dead,
+           opset, device_configurations] = node;
     archive(name, domain, op_type, inputs, outputs, attributes, epilogue, own_input_count, dead,
             opset);
     if constexpr (Archive::kReads) {
@@ -199,6 +201,10 @@ template <class Archive>
 void fields(Archive& archive, GraphData& graph) {
     archive(graph.name, graph.file, graph.nodes, graph.values, graph.inputs, graph.default_inputs,
             graph.outputs, graph.output_names, graph.opset_imports, graph.warnings);
+}
+template <class Archive>
+void fields(Archive& archive, Graph& body) {
+    fields(archive, body.data());
 }
 
 // ---- options and reports ----

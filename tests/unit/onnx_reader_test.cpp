@@ -315,12 +315,19 @@ TEST(OnnxReader, SubgraphsKeepNamesOfTheGraphAround) {
     ASSERT_TRUE(graph.ok()) << graph.error().message();
     // Sorted behind what its bodies read.
     const NodeData& node = graph->data().nodes[1];
-    ASSERT_EQ(node.subgraphs.size(), 2U);
-    const GraphData& inner = *node.subgraphs.at("then_branch");
+    ASSERT_TRUE(node.has_bodies());
+    const GraphData& inner = *node.body("then_branch");
     ASSERT_EQ(inner.node_count(), 1);
     EXPECT_EQ(inner.value(inner.nodes[0].inputs[1]).name, "h");
-    EXPECT_FALSE(inner.value(inner.nodes[0].inputs[1]).producer.valid());
-    EXPECT_THAT(graph->verify().message(), HasSubstr("If"));
+    // Both captured values are operands of the node and inputs of the body.
+    EXPECT_EQ(node.own_inputs(), 1U);
+    ASSERT_EQ(node.captured_count(), 2U);
+    ASSERT_EQ(inner.inputs.size(), 2U);
+    for (size_t k = 0; k < 2; ++k) {
+        EXPECT_EQ(inner.nodes[0].inputs[k], inner.inputs[k]);
+        EXPECT_EQ(inner.value(inner.inputs[k]).name, graph->data().value(node.inputs[1 + k]).name);
+    }
+    EXPECT_TRUE(graph->verify().ok()) << graph->verify().message();
 }
 
 TEST(OnnxReader, TypesOfSequencesAndOptionals) {

@@ -93,7 +93,7 @@ uint32_t check_node(const LeatGraphView& graph,
     if (std::string reason = kernels.refusal(node); !reason.empty()) {
         refuse(std::move(reason));
     }
-    return node.def->shape_inputs;
+    return shape_inputs_of(node);
 }
 
 uint64_t check_graph(const LeatGraphView& graph,

@@ -24,15 +24,19 @@ auto* add_row(Table& table) {
 Result<std::unique_ptr<PluginGraph>> PluginGraph::make(const GraphData& graph,
                                                        PluginConstants& constants) {
     std::unique_ptr<PluginGraph> made(new PluginGraph(graph, constants));
-    LEAT_RETURN_IF_ERROR(made->build(nullptr));
+    LEAT_RETURN_IF_ERROR(made->build({}));
     return made;
 }
 
-// outer: the graph whose node has this one as a body; null: none.
-Status PluginGraph::build(const PluginGraph* outer) {
+// captured: what the last inputs of a body are in the graph around.
+Status PluginGraph::build(std::span<const ValueId> captured) {
+    const auto inputs = std::span(graph_.inputs).first(graph_.inputs.size() - captured.size());
     add_symbols();
     for (const ValueData& value : graph_.values) {
-        LEAT_RETURN_IF_ERROR(add_value(value, outer));
+        LEAT_RETURN_IF_ERROR(add_value(value));
+    }
+    for (size_t k = 0; k < captured.size(); ++k) {
+        values_[size_t(graph_.inputs[inputs.size() + k].index)].outer_value = captured[k].index;
     }
     for (const NodeData& node : graph_.nodes) {
         LEAT_RETURN_IF_ERROR(add_node(node));
@@ -45,8 +49,8 @@ Status PluginGraph::build(const PluginGraph* outer) {
     view_.values = value_rows_.data();
     view_.node_count = int32_t(node_rows_.size());
     view_.nodes = node_rows_.data();
-    view_.input_count = int32_t(graph_.inputs.size());
-    view_.inputs = ids_of(graph_.inputs);
+    view_.input_count = int32_t(inputs.size());
+    view_.inputs = ids_of(inputs);
     view_.output_count = int32_t(graph_.outputs.size());
     view_.outputs = ids_of(graph_.outputs);
     return {};
@@ -92,7 +96,7 @@ LeatDim PluginGraph::dim_of(const DimSpec& dim) const {
     return {-1, found == symbol_of_key_.end() ? -1 : found->second};
 }
 
-Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) {
+Status PluginGraph::add_value(const ValueData& value) {
     LeatValueView* row = add_row(values_);
     value_rows_.push_back(row);
     row->name = value.name.c_str();
@@ -122,12 +126,6 @@ Status PluginGraph::add_value(const ValueData& value, const PluginGraph* outer) 
         constant->tensor = tensor_of(*value.constant, *entry);
         constant->content_hash = entry->content_hash;
         row->constant = constant;
-    } else if (outer != nullptr && !value.constant && !value.producer.valid()) {
-        const std::vector<ValueData>& values = outer->graph_.values;
-        const auto found = std::find_if(values.begin(), values.end(), [&](const ValueData& other) {
-            return other.name == value.name;
-        });
-        row->outer_value = found == values.end() ? -1 : int32_t(found - values.begin());
     }
     return {};
 }
@@ -158,32 +156,41 @@ Status PluginGraph::add_node(const NodeData& node) {
     row->name = node.name.c_str();
     row->domain = node.domain.c_str();
     row->op_type = node.op_type.c_str();
-    row->input_count = int32_t(node.inputs.size());
-    row->inputs = ids_of(node.inputs);
+    const std::span<const ValueId> captured = std::span(node.inputs).last(node.captured_count());
+    row->input_count = int32_t(node.inputs.size() - captured.size());
+    row->inputs = ids_of(std::span(node.inputs).first(size_t(row->input_count)));
     row->output_count = int32_t(node.outputs.size());
     row->outputs = ids_of(node.outputs);
     std::vector<const LeatAttributeView*>& attributes = attribute_lists_.emplace_back();
     attributes.reserve(node.attributes.size());
+    std::vector<const LeatSubgraphView*>& bodies = subgraph_lists_.emplace_back();
     for (const auto& [name, value] : node.attributes) {
+        if (const auto* body = std::get_if<Graph>(&value)) {
+            LEAT_ASSIGN_OR_RETURN(const LeatSubgraphView* view,
+                                  body_of(name, body->data(), captured));
+            bodies.push_back(view);
+            continue;
+        }
         LEAT_ASSIGN_OR_RETURN(const LeatAttributeView* attribute, attribute_of(name, value));
         attributes.push_back(attribute);
     }
     row->attribute_count = int32_t(attributes.size());
     row->attributes = attributes.data();
-    std::vector<const LeatSubgraphView*>& bodies = subgraph_lists_.emplace_back();
-    bodies.reserve(node.subgraphs.size());
-    for (const auto& [name, body] : node.subgraphs) {
-        std::unique_ptr<PluginGraph> inner(new PluginGraph(*body, constant_memory_));
-        LEAT_RETURN_IF_ERROR(inner->build(this));
-        LeatSubgraphView* subgraph = add_row(subgraphs_);
-        subgraph->name = name.c_str();
-        subgraph->graph = &inner->view_;
-        bodies.push_back(subgraph);
-        bodies_.push_back(std::move(inner));
-    }
     row->subgraph_count = int32_t(bodies.size());
     row->subgraphs = bodies.data();
     return {};
+}
+
+Result<const LeatSubgraphView*> PluginGraph::body_of(const std::string& name,
+                                                     const GraphData& body,
+                                                     std::span<const ValueId> captured) {
+    std::unique_ptr<PluginGraph> inner(new PluginGraph(body, constant_memory_));
+    LEAT_RETURN_IF_ERROR(inner->build(captured));
+    LeatSubgraphView* view = add_row(subgraphs_);
+    view->name = name.c_str();
+    view->graph = &inner->view_;
+    bodies_.push_back(std::move(inner));
+    return view;
 }
 
 Result<const LeatAttributeView*> PluginGraph::attribute_of(const std::string& name,

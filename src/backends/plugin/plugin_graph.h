@@ -38,14 +38,17 @@ class PluginGraph {
   private:
     PluginGraph(const GraphData& graph, PluginConstants& constants)
         : graph_(graph), constant_memory_(constants) {}
-    Status build(const PluginGraph* outer);
+    Status build(std::span<const ValueId> captured);
     void add_symbols();
     std::string symbol_name(const std::string& text) const;
     LeatDim dim_of(const DimSpec& dim) const;
-    Status add_value(const ValueData& value, const PluginGraph* outer);
+    Status add_value(const ValueData& value);
     Status add_node(const NodeData& node);
     Result<const LeatAttributeView*> attribute_of(const std::string& name,
                                                   const AttributeValue& value);
+    Result<const LeatSubgraphView*> body_of(const std::string& name,
+                                            const GraphData& body,
+                                            std::span<const ValueId> captured);
     const LeatTensorView* tensor_of(const Tensor& tensor, const PluginConstants::Entry& memory);
     const int32_t* ids_of(std::span<const ValueId> ids);
 

@@ -59,7 +59,7 @@ struct StepNode {
 class ReferenceHostKernel final : public HostKernel {
   public:
     explicit ReferenceHostKernel(const PrepareContext& context)
-        : node_(context.node), own_inputs_(context.node.own_inputs()) {
+        : node_(context.node), own_inputs_(context.node.operand_count()) {
         kernel_name = "reference";
         is_reference = true;
         names_node = true;
@@ -183,7 +183,16 @@ std::string reference_refusal(const NodeData& node) {
     if (node.def->reference == nullptr && !node.def->is_view) {
         return "no kernel";
     }
-    return node.subgraphs.empty() ? "" : "operators with subgraphs are not executed yet";
+    std::string refusal;
+    node.for_each_body([&](const std::string& key, const GraphData& body) {
+        for (const NodeData& inner : body.nodes) {
+            const std::string reason = reference_refusal(inner);
+            if (refusal.empty() && !reason.empty()) {
+                refusal = fmt::format("{} of its {}: {}", inner.label(), key, reason);
+            }
+        }
+    });
+    return refusal;
 }
 
 Result<std::unique_ptr<HostKernel>> make_reference_kernel(PrepareContext& context) {

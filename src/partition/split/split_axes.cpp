@@ -25,7 +25,7 @@ bool may_be_divided(const GraphData& graph, const NodeData& node) {
         return !id.valid() || (fixed_shape(graph, id) && has_whole_bytes(graph, id));
     };
     return !node.dead && node.def != nullptr && !node.def->nondeterministic && !node.def->is_view &&
-           node.epilogue.empty() && node.subgraphs.empty() && node.outputs.size() == 1 &&
+           node.epilogue.empty() && !node.has_bodies() && node.outputs.size() == 1 &&
            node.outputs[0].valid() &&
            std::all_of(node.inputs.begin(), node.inputs.end(), is_fixed) &&
            is_fixed(node.outputs[0]);

@@ -1,0 +1,168 @@
+#include "graph/bodies.h"
+
+#include <algorithm>
+
+#include "graph/inference.h"
+
+namespace leat {
+namespace {
+
+// Elements of shapes and indices.
+constexpr int64_t kMaxFoldedElements = 1024;
+
+bool has_dim(const ValueFact& fact, const DimSpec& dim) {
+    return fact.type.dims && std::any_of(fact.type.dims->begin(), fact.type.dims->end(),
+                                         [&](const DimSpec& own) { return same_dim(own, dim); });
+}
+
+// Without extents whose names come from within the body.
+ValueFact seen_from_around(const ValueFact& fact, std::span<const ValueFact> given) {
+    ValueFact seen(fact.type, fact.value);
+    for (size_t axis = 0; seen.type.dims && axis < seen.type.dims->size(); ++axis) {
+        DimSpec& dim = (*seen.type.dims)[axis];
+        const bool is_known =
+            dim.is_fixed() || std::any_of(given.begin(), given.end(), [&](const ValueFact& input) {
+                return has_dim(input, dim);
+            });
+        dim = is_known ? dim : DimSpec::unknown();
+    }
+    return seen;
+}
+
+Status check_declared(const GraphData& body, size_t output, const TypeInfo& found) {
+    const TypeInfo& declared = body.value(body.outputs[output]).type;
+    if (declared.dtype == DType::kUndefined ||
+        (declared.kind == found.kind && declared.dtype == found.dtype)) {
+        return {};
+    }
+    return invalid_argument("output '{}' has another type than declared", body.output_names[output])
+        .with_found(found.to_string())
+        .with_needed(declared.to_string());
+}
+
+Result<std::vector<ValueFact>> infer_outputs(const GraphData& body,
+                                             std::span<const ValueFact> given) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
+                          infer_graph(body, given, {kMaxFoldedElements}));
+    std::vector<ValueFact> outputs;
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+        const ValueFact& found = facts[size_t(body.outputs[i].index)];
+        LEAT_RETURN_IF_ERROR(check_declared(body, i, found.type));
+        outputs.push_back(seen_from_around(found, given));
+    }
+    return outputs;
+}
+
+Result<std::vector<Tensor>> evaluate_outputs(const GraphData& body,
+                                             std::span<const ValueFact> given) {
+    LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
+                          infer_graph(body, given, {.fold_everything = true}));
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+        const std::optional<Tensor>& value = facts[size_t(body.outputs[i].index)].value;
+        if (!value) {
+            return unsupported("output '{}' cannot be computed by reference kernels",
+                               body.output_names[i]);
+        }
+        outputs.push_back(*value);
+    }
+    return outputs;
+}
+
+constexpr int64_t kMostFoldedIterations = 1000;
+
+bool is_within(const NodeData& node, std::span<const ValueFact* const> inputs, int64_t most);
+
+// Of a body nothing is known but its constants and what it declares.
+bool are_within(const GraphData& body, int64_t most) {
+    return std::all_of(body.nodes.begin(), body.nodes.end(), [&](const NodeData& node) {
+        if (!node.has_bodies()) {
+            return true;
+        }
+        std::vector<ValueFact> facts;
+        for (const ValueId id : node.inputs) {
+            facts.push_back(id.valid() ? ValueFact(body.value(id).type, body.value(id).constant)
+                                       : ValueFact());
+        }
+        std::vector<const ValueFact*> inputs;
+        for (size_t i = 0; i < facts.size(); ++i) {
+            inputs.push_back(node.inputs[i].valid() ? &facts[i] : nullptr);
+        }
+        return is_within(node, inputs, most);
+    });
+}
+
+bool is_within(const NodeData& node, std::span<const ValueFact* const> inputs, int64_t most) {
+    if (!node.has_bodies()) {
+        return true;
+    }
+    if (node.def == nullptr || node.def->iterations == nullptr) {
+        return false;
+    }
+    const InferContext context(node, inputs.first(node.operand_count()), {});
+    const std::optional<int64_t> iterations = node.def->iterations(context);
+    if (!iterations || *iterations > most) {
+        return false;
+    }
+    bool is_short = true;
+    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+        is_short = is_short && are_within(body, most / std::max<int64_t>(*iterations, 1));
+    });
+    return is_short;
+}
+
+}  // namespace
+
+bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs) {
+    return is_within(node, inputs, kMostFoldedIterations);
+}
+
+bool may_be_evaluated(const NodeData& node) {
+    if (node.def == nullptr || node.def->nondeterministic ||
+        (node.def->reference == nullptr && !node.def->is_view)) {
+        return false;
+    }
+    bool may_be = true;
+    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+        may_be = may_be && std::all_of(body.nodes.begin(), body.nodes.end(), may_be_evaluated);
+    });
+    return may_be;
+}
+
+Result<std::vector<ValueFact>> infer_body(const InferContext& context,
+                                          std::string_view key,
+                                          std::span<const ValueFact> given) {
+    const GraphData& body = *context.node().body(key);
+    const std::span<const ValueFact* const> captured = context.captured();
+    const size_t own_inputs = body.inputs.size() - captured.size();
+    if (own_inputs != given.size()) {
+        return invalid_argument("the body '{}' has a wrong number of inputs", key)
+            .with_found(std::to_string(own_inputs))
+            .with_needed(std::to_string(given.size()));
+    }
+    std::vector<ValueFact> facts(given.begin(), given.end());
+    for (const ValueFact* fact : captured) {
+        facts.push_back(*fact);
+    }
+    Result<std::vector<ValueFact>> outputs = infer_outputs(body, facts);
+    if (!outputs.ok()) {
+        return std::move(outputs).error().within(key);
+    }
+    return outputs;
+}
+
+Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
+                                          std::string_view key,
+                                          std::span<const Tensor> inputs) {
+    std::vector<ValueFact> given;
+    for (const Tensor& input : inputs) {
+        given.emplace_back(TypeInfo::tensor(input.dtype(), input.shape()), input);
+    }
+    Result<std::vector<Tensor>> outputs = evaluate_outputs(*node.body(key), given);
+    if (!outputs.ok()) {
+        return std::move(outputs).error().within(key);
+    }
+    return outputs;
+}
+
+}  // namespace leat

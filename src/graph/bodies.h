@@ -1,0 +1,33 @@
+// Bodies of If, Loop and Scan: what is known of their results, and running them one node at a time.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace leat {
+
+// True if the node's results can be computed now from its operands' elements alone: there is a
+// reference kernel for it and for all nodes in its bodies, and none of them is random.
+bool may_be_evaluated(const NodeData& node);
+
+// True if the node's bodies run seldom enough to compute its results while a graph is compiled: at
+// most 1,000 times, bodies in bodies included, as far as that is known beforehand.
+bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs);
+
+// Facts of a body's outputs where its own inputs have the facts `given` and the captured ones those
+// of the node. An extent that no given fact has is unknown: names from within mean nothing around.
+// Errors name the node within the body.
+Result<std::vector<ValueFact>> infer_body(const InferContext& context,
+                                          std::string_view key,
+                                          std::span<const ValueFact> given);
+
+// The outputs of a body for these inputs, its own and behind them the captured ones, by reference
+// kernels. Shapes may differ from call to call.
+Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
+                                          std::string_view key,
+                                          std::span<const Tensor> inputs);
+
+}  // namespace leat

@@ -1,0 +1,230 @@
+// Bodies by reference kernels, one node at a time.
+#include <cstring>
+#include <limits>
+
+#include "graph/bodies.h"
+#include "ops/control_flow/control_flow.h"
+
+namespace leat {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+Tensor view_of(const TensorArg& arg) {
+    return Tensor::view(arg.dtype, arg.shape, arg.data, nullptr);
+}
+
+// Of all operands from `first` on.
+Tensors views_of(std::span<const TensorArg> args) {
+    Tensors views;
+    for (const TensorArg& arg : args) {
+        views.push_back(view_of(arg));
+    }
+    return views;
+}
+
+Status check_shape(const Tensor& result, const TensorArg& output, size_t i) {
+    if (result.shape() == output.shape && result.dtype() == output.dtype) {
+        return {};
+    }
+    return unsupported("output {} has another shape than inference found", i)
+        .with_found(result.shape().to_string())
+        .with_needed(output.shape.to_string());
+}
+
+void copy_elements(const Tensor& from, const TensorArg& to) {
+    if (from.dtype() == DType::kString) {
+        const auto elements = from.data<std::string>();
+        std::copy(elements.begin(), elements.end(), to.as<std::string>());
+    } else if (from.byte_count() > 0) {
+        std::memmove(to.data, from.bytes(), size_t(from.byte_count()));
+    }
+}
+
+Status store(const Tensor& result, const TensorArg& output, size_t i) {
+    if (!output.present()) {
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(check_shape(result, output, i));
+    copy_elements(result, output);
+    return {};
+}
+
+Status in_iteration(Status status, int64_t iteration) {
+    return std::move(status).within(fmt::format("iteration {}", iteration));
+}
+
+// A tensor as outer x length x inner around an axis, one of which `slice` is.
+struct AxisView {
+    int64_t outer = 1;
+    int64_t length = 1;
+    int64_t inner = 1;
+};
+AxisView around(const Shape& shape, int axis) {
+    return {shape.element_count(0, axis), shape[axis], shape.element_count(axis + 1, shape.rank())};
+}
+
+// Copies one index of an axis between a whole tensor and a slice of it.
+void copy_slice(DType dtype,
+                const AxisView& view,
+                int64_t index,
+                std::byte* whole,
+                std::byte* slice,
+                bool is_into_whole) {
+    const auto bytes = size_t(*storage_bytes(dtype, view.inner));
+    for (int64_t o = 0; o < view.outer; ++o) {
+        std::byte* const in_whole = whole + size_t(o * view.length + index) * bytes;
+        std::byte* const in_slice = slice + size_t(o) * bytes;
+        std::memcpy(is_into_whole ? in_whole : in_slice, is_into_whole ? in_slice : in_whole,
+                    bytes);
+    }
+}
+
+Status check_whole_bytes(DType dtype) {
+    if (dtype != DType::kString && bits_of(dtype) % 8 == 0) {
+        return {};
+    }
+    return unsupported("slices of {} are not implemented", name_of(dtype));
+}
+
+Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index, size_t output) {
+    if (!whole.present()) {
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
+    const AxisView view = around(whole.shape, axis);
+    const bool fits = part.dtype() == whole.dtype && index < view.length &&
+                      part.shape().rank() + 1 == whole.shape.rank() &&
+                      part.element_count() == view.outer * view.inner;
+    Shape needed = whole.shape;
+    if (!fits) {
+        return unsupported("output {} has another shape than in other iterations", output)
+            .with_found(part.shape().to_string())
+            .with_needed(fmt::format("a slice of {}", needed.to_string()));
+    }
+    copy_slice(whole.dtype, view, index, whole.data, const_cast<std::byte*>(part.bytes()), true);
+    return {};
+}
+
+Result<Tensor> one_element(DType dtype, const GraphData& body, size_t input, int64_t number) {
+    const bool is_vector = body.value(body.inputs[input]).type.rank() == 1;
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, is_vector ? Shape{1} : Shape{}));
+    if (dtype == DType::kBool) {
+        tensor.mutable_bytes()[0] = std::byte(number);
+    } else {
+        tensor.mutable_data<int64_t>()[0] = number;
+    }
+    return tensor;
+}
+
+}  // namespace
+
+Status if_reference(const ReferenceArgs& args) {
+    const char* branch = condition_of(args.inputs[0]) ? "then_branch" : "else_branch";
+    LEAT_ASSIGN_OR_RETURN(
+        const Tensors results,
+        evaluate_body(args.node, branch, views_of(args.inputs.subspan(args.node.own_inputs()))));
+    for (size_t i = 0; i < args.outputs.size(); ++i) {
+        LEAT_RETURN_IF_ERROR(store(results[i], args.outputs[i], i));
+    }
+    return {};
+}
+
+Status loop_reference(const ReferenceArgs& args) {
+    const GraphData& body = *args.node.body("body");
+    const size_t own = args.node.own_inputs();
+    const TensorArg* const count = find_arg(args.inputs.first(own), 0);
+    const TensorArg* const condition = find_arg(args.inputs.first(own), 1);
+    const int64_t most =
+        count != nullptr ? trip_count_of(*count) : std::numeric_limits<int64_t>::max();
+    const size_t carried = own < 2 ? 0 : own - 2;
+    const Tensors captured = views_of(args.inputs.subspan(own));
+    Tensors values = views_of(args.inputs.subspan(std::min<size_t>(2, own), carried));
+    bool goes_on = condition == nullptr || condition_of(*condition);
+    bool given_condition = true;
+    int64_t iteration = 0;
+    for (; iteration < most && goes_on; ++iteration) {
+        Tensors given;
+        LEAT_ASSIGN_OR_RETURN(given.emplace_back(), one_element(DType::kInt64, body, 0, iteration));
+        LEAT_ASSIGN_OR_RETURN(given.emplace_back(),
+                              one_element(DType::kBool, body, 1, int64_t(given_condition)));
+        given.insert(given.end(), values.begin(), values.end());
+        given.insert(given.end(), captured.begin(), captured.end());
+        Result<Tensors> results = evaluate_body(args.node, "body", given);
+        if (!results.ok()) {
+            return in_iteration(std::move(results).error(), iteration);
+        }
+        given_condition = condition_of(arg_of((*results)[0]));
+        goes_on = condition == nullptr || given_condition;
+        values.assign(results->begin() + 1, results->begin() + 1 + std::ptrdiff_t(carried));
+        for (size_t i = carried; i < args.outputs.size(); ++i) {
+            Status status = stack((*results)[1 + i], args.outputs[i], 0, iteration, i);
+            if (!status.ok()) {
+                return in_iteration(std::move(status), iteration);
+            }
+        }
+    }
+    for (size_t i = 0; i < args.outputs.size(); ++i) {
+        if (i < carried) {
+            LEAT_RETURN_IF_ERROR(store(values[i], args.outputs[i], i));
+        } else if (args.outputs[i].present() && args.outputs[i].shape[0] != iteration) {
+            return unsupported("output {} has a part for each iteration", i)
+                .with_found(fmt::format("{} iterations", iteration))
+                .with_needed(fmt::format("{}, as inference found", args.outputs[i].shape[0]));
+        }
+    }
+    return {};
+}
+
+Status scan_reference(const ReferenceArgs& args) {
+    LEAT_ASSIGN_OR_RETURN(const ScanForm form, scan_form(args.node));
+    const size_t own = args.node.own_inputs();
+    const Tensors captured = views_of(args.inputs.subspan(own));
+    Tensors states = views_of(args.inputs.first(form.states));
+    LEAT_ASSIGN_OR_RETURN(
+        const int first_axis,
+        normalize_axis(form.input_axes[0], args.inputs[form.states].shape.rank()));
+    const int64_t length = args.inputs[form.states].shape[first_axis];
+    for (int64_t iteration = 0; iteration < length; ++iteration) {
+        Tensors given = states;
+        for (size_t s = 0; s < form.sequences; ++s) {
+            const TensorArg& whole = args.inputs[form.states + s];
+            LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
+            LEAT_ASSIGN_OR_RETURN(const int axis,
+                                  normalize_axis(form.input_axes[s], whole.shape.rank()));
+            const AxisView view = around(whole.shape, axis);
+            if (view.length != length) {
+                return invalid_argument("the sequences have different lengths")
+                    .with_found(fmt::format("{} and {}", length, view.length));
+            }
+            std::vector<int64_t> extents(whole.shape.begin(), whole.shape.end());
+            extents.erase(extents.begin() + axis);
+            LEAT_ASSIGN_OR_RETURN(Tensor slice, Tensor::allocate(whole.dtype, Shape(extents)));
+            const int64_t index = form.input_is_reversed[s] ? length - 1 - iteration : iteration;
+            copy_slice(whole.dtype, view, index, whole.data, slice.mutable_bytes(), false);
+            given.push_back(std::move(slice));
+        }
+        given.insert(given.end(), captured.begin(), captured.end());
+        Result<Tensors> results = evaluate_body(args.node, "body", given);
+        if (!results.ok()) {
+            return in_iteration(std::move(results).error(), iteration);
+        }
+        states.assign(results->begin(), results->begin() + std::ptrdiff_t(form.states));
+        for (size_t i = form.states; i < args.outputs.size(); ++i) {
+            const size_t k = i - form.states;
+            const int64_t index = form.output_is_reversed[k] ? length - 1 - iteration : iteration;
+            const int rank = (*results)[i].shape().rank() + 1;
+            LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(form.output_axes[k], rank));
+            Status status = stack((*results)[i], args.outputs[i], axis, index, i);
+            if (!status.ok()) {
+                return in_iteration(std::move(status), iteration);
+            }
+        }
+    }
+    for (size_t c = 0; c < std::min(form.states, args.outputs.size()); ++c) {
+        LEAT_RETURN_IF_ERROR(store(states[c], args.outputs[c], c));
+    }
+    return {};
+}
+
+}  // namespace leat
