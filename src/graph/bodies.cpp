@@ -29,6 +29,21 @@ ValueFact seen_from_around(const ValueFact& fact, std::span<const ValueFact> giv
     return seen;
 }
 
+// An extent that does not follow from the inputs is the one that the body declares: runs check it.
+void add_declared(const TypeInfo& declared, TypeInfo& found) {
+    if (!declared.dims || (found.dims && found.dims->size() != declared.dims->size())) {
+        return;
+    }
+    if (!found.dims) {
+        found.dims.emplace(declared.dims->size(), DimSpec::unknown());
+    }
+    for (size_t axis = 0; axis < declared.dims->size(); ++axis) {
+        const DimSpec& dim = (*declared.dims)[axis];
+        DimSpec& own = (*found.dims)[axis];
+        own = !own.is_fixed() && own.name().empty() && dim.is_fixed() ? dim : own;
+    }
+}
+
 Status check_declared(const GraphData& body, size_t output, const TypeInfo& found) {
     const TypeInfo& declared = body.value(body.outputs[output]).type;
     if (declared.dtype == DType::kUndefined ||
@@ -49,6 +64,7 @@ Result<std::vector<ValueFact>> infer_outputs(const GraphData& body,
         const ValueFact& found = facts[size_t(body.outputs[i].index)];
         LEAT_RETURN_IF_ERROR(check_declared(body, i, found.type));
         outputs.push_back(seen_from_around(found, given));
+        add_declared(body.value(body.outputs[i]).type, outputs.back().type);
     }
     return outputs;
 }
@@ -148,7 +164,16 @@ Result<std::vector<ValueFact>> infer_body(const InferContext& context,
     if (!outputs.ok()) {
         return std::move(outputs).error().within(key);
     }
+    context.keep_body_inputs(key, std::move(facts));
     return outputs;
+}
+
+Result<BodyInputs> infer_body_inputs(const NodeData& node,
+                                     std::span<const ValueFact* const> inputs) {
+    BodyInputs kept;
+    std::vector<ValueFact> outputs(node.outputs.size());
+    LEAT_RETURN_IF_ERROR(infer_node(node, inputs, outputs, &kept));
+    return kept;
 }
 
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,

@@ -24,6 +24,11 @@ Result<std::vector<ValueFact>> infer_body(const InferContext& context,
                                           std::string_view key,
                                           std::span<const ValueFact> given);
 
+// What all runs of the node's bodies have in common of their inputs, the captured ones included, as
+// far as the node's inputs tell. A branch that never runs has none.
+Result<BodyInputs> infer_body_inputs(const NodeData& node,
+                                     std::span<const ValueFact* const> inputs);
+
 // The outputs of a body for these inputs, its own and behind them the captured ones, by reference
 // kernels. Shapes may differ from call to call.
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,

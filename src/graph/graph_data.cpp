@@ -298,6 +298,9 @@ Result<std::vector<NodeId>> GraphData::topological_order() const {
 }
 
 bool GraphData::compact() {
+    for (NodeData& node : nodes) {
+        node.for_each_body([](const std::string& /*key*/, GraphData& body) { body.compact(); });
+    }
     Result<std::vector<NodeId>> order = topological_order();
     if (!order.ok()) {
         return false;  // verify() reports the cycle

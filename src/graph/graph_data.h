@@ -233,7 +233,8 @@ class GraphData {
     // Live nodes in topological order; an error names the nodes of a cycle.
     Result<std::vector<NodeId>> topological_order() const;
     // Removes dead nodes, nodes whose results nobody uses, and unused values (inputs and outputs
-    // stay); sorts nodes topologically. Returns true if anything was removed.
+    // stay); sorts nodes topologically; first in bodies. Returns true if anything was removed from
+    // the graph itself.
     bool compact();
 
     int64_t parameter_bytes() const;

@@ -140,13 +140,14 @@ Status check_outputs(std::span<const ValueFact> outputs) {
 
 Status infer_checked(const NodeData& node,
                      std::span<const ValueFact* const> inputs,
-                     std::span<ValueFact> outputs) {
+                     std::span<ValueFact> outputs,
+                     BodyInputs* body_inputs) {
     if (node.def == nullptr || node.def->infer == nullptr) {
         return unsupported("the operator is not implemented")
             .with_hint("compile with another backend, or rewrite the model without it");
     }
     LEAT_RETURN_IF_ERROR(check_operands(node, inputs));
-    InferContext context(node, inputs.first(node.operand_count()), outputs);
+    InferContext context(node, inputs.first(node.operand_count()), outputs, body_inputs);
     LEAT_RETURN_IF_ERROR(node.def->infer(context));
     if (!node.epilogue.empty()) {
         LEAT_RETURN_IF_ERROR(check_epilogue(node, inputs, outputs[0]));
@@ -395,8 +396,9 @@ bool needs_name(const OpDef& def, int output) {
 
 Status infer_node(const NodeData& node,
                   std::span<const ValueFact* const> inputs,
-                  std::span<ValueFact> outputs) {
-    Status status = infer_checked(node, inputs, outputs);
+                  std::span<ValueFact> outputs,
+                  BodyInputs* body_inputs) {
+    Status status = infer_checked(node, inputs, outputs, body_inputs);
     return status.ok() ? Status() : std::move(status).with_node(node.label());
 }
 

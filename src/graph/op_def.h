@@ -5,8 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,13 +35,18 @@ struct ValueFact {
     ~ValueFact();
 };
 
+// Facts of the inputs of a node's bodies, by attribute.
+using BodyInputs = std::map<std::string, std::vector<ValueFact>, std::less<>>;
+
 // Input and output of OpDef::infer for one node.
 class InferContext {
   public:
+    // body_inputs: where the last ones with which a body was inferred are kept; null: nowhere.
     InferContext(const NodeData& node,
                  std::span<const ValueFact* const> inputs,
-                 std::span<ValueFact> outputs)
-        : node_(node), inputs_(inputs), outputs_(outputs) {}
+                 std::span<ValueFact> outputs,
+                 BodyInputs* body_inputs = nullptr)
+        : node_(node), inputs_(inputs), outputs_(outputs), body_inputs_(body_inputs) {}
 
     const NodeData& node() const { return node_; }
     int input_count() const { return int(std::min(node_.own_inputs(), inputs_.size())); }
@@ -68,6 +75,11 @@ class InferContext {
         set_output(i, TypeInfo::tensor(dtype, std::move(dims)));
     }
     void set_fact(int i, ValueFact fact) { outputs_[size_t(i)] = std::move(fact); }
+    void keep_body_inputs(std::string_view key, std::vector<ValueFact> inputs) const {
+        if (body_inputs_ != nullptr) {
+            body_inputs_->insert_or_assign(std::string(key), std::move(inputs));
+        }
+    }
     // Symbolic elements of output i, for shape arithmetic.
     void set_extents(int i, std::vector<DimSpec> extents) {
         outputs_[size_t(i)].extents = std::move(extents);
@@ -77,6 +89,7 @@ class InferContext {
     const NodeData& node_;
     std::span<const ValueFact* const> inputs_;
     std::span<ValueFact> outputs_;
+    BodyInputs* body_inputs_;
 };
 
 // Arithmetic on extents; unknown operands give unknown results, names combine ("past+seq").
@@ -251,9 +264,11 @@ const OpDef* find_op(std::string_view domain, std::string_view name);
 std::span<const OpDef* const> all_ops();
 
 // Infers one node: checks input count and calls def->infer. Errors carry the node's label.
+// body_inputs: as of InferContext.
 Status infer_node(const NodeData& node,
                   std::span<const ValueFact* const> inputs,
-                  std::span<ValueFact> outputs);
+                  std::span<ValueFact> outputs,
+                  BodyInputs* body_inputs = nullptr);
 
 // Runs the reference kernel of the node's operator. Of results of packed types the bits behind the
 // last element become zero.

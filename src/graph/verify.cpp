@@ -303,8 +303,10 @@ void check_attributes(const GraphData& graph, Problems& problems) {
 
 // Inference of the graph as it is declared; its nodes may be in any order.
 Status check_types(const GraphData& graph, const std::vector<NodeId>& order) {
-    const bool sorted = std::is_sorted(order.begin(), order.end(),
-                                       [](NodeId a, NodeId b) { return a.index < b.index; });
+    const auto comes_first = [](NodeId a, NodeId b) { return a.index < b.index; };
+    const bool is_simple = std::none_of(graph.nodes.begin(), graph.nodes.end(),
+                                        [](const NodeData& node) { return node.has_bodies(); });
+    const bool sorted = is_simple && std::is_sorted(order.begin(), order.end(), comes_first);
     GraphData copy;
     if (!sorted) {
         copy = graph;

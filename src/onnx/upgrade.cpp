@@ -78,8 +78,8 @@ using RuleTable = std::unordered_map<std::string_view, std::vector<const Upgrade
 const RuleTable& rule_table() {
     static const RuleTable kTable = [] {
         RuleTable rules;
-        for (const auto list :
-             {broadcast_rules(), attribute_rules(), normalization_rules(), resize_rules()}) {
+        for (const auto list : {broadcast_rules(), attribute_rules(), normalization_rules(),
+                                resize_rules(), scan_rules()}) {
             for (const UpgradeRule& rule : list) {
                 rules[rule.op_type].push_back(&rule);
             }

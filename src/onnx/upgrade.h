@@ -88,6 +88,7 @@ std::span<const UpgradeRule> broadcast_rules();
 std::span<const UpgradeRule> attribute_rules();
 std::span<const UpgradeRule> normalization_rules();
 std::span<const UpgradeRule> resize_rules();
+std::span<const UpgradeRule> scan_rules();
 
 inline constexpr int kAnyOpset = 1 << 30;
 

@@ -41,6 +41,7 @@ using Pass = Result<bool> (*)(GraphData& graph, PassContext& context);
 Result<bool> fold_constants(GraphData& graph, PassContext& context);
 Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context);
 Result<bool> remove_identities(GraphData& graph, PassContext& context);
+Result<bool> simplify_captures(GraphData& graph, PassContext& context);
 Result<bool> eliminate_common_subexpressions(GraphData& graph, PassContext& context);
 Result<bool> fuse_decomposed_operators(GraphData& graph, PassContext& context);
 Result<bool> fold_batch_norm(GraphData& graph, PassContext& context);

@@ -1,7 +1,11 @@
 #include "passes/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
+
+#include "graph/bodies.h"
 
 namespace leat {
 namespace {
@@ -17,6 +21,7 @@ constexpr Step kSimplify[] = {
     {"shape_arithmetic", simplify_shape_arithmetic},
     {"identity", remove_identities},
     {"common_subexpressions", eliminate_common_subexpressions},
+    {"captures", simplify_captures},
 };
 // Each sees what is left by the ones before it.
 constexpr Step kFuse[] = {
@@ -29,8 +34,12 @@ constexpr int kMaxRounds = 4;
 
 class PassPipeline {
   public:
-    PassPipeline(GraphData& graph, const PassOptions& options, std::vector<PassReport>& reports)
-        : graph_(graph), reports_(reports) {
+    // given: what is known of a body's inputs; null: the graph is none.
+    PassPipeline(GraphData& graph,
+                 const PassOptions& options,
+                 std::vector<PassReport>& reports,
+                 const std::vector<ValueFact>* given = nullptr)
+        : graph_(graph), reports_(reports), given_(given) {
         context_.options = options;
     }
 
@@ -41,6 +50,7 @@ class PassPipeline {
         LEAT_RETURN_IF_ERROR(infer());
         if (context_.options.optimize) {
             LEAT_RETURN_IF_ERROR(simplify());
+            LEAT_RETURN_IF_ERROR(rewrite_bodies());
             for (const Step& step : kFuse) {
                 LEAT_RETURN_IF_ERROR(run_step(step).error());
             }
@@ -51,14 +61,69 @@ class PassPipeline {
         if (context_.options.channels_last) {
             LEAT_RETURN_IF_ERROR(run_step({"layout", assign_layouts}).error());
         }
-        annotate();
+        if (given_ == nullptr) {
+            annotate();
+        }
         return {};
     }
 
   private:
     Status infer() {
-        LEAT_ASSIGN_OR_RETURN(context_.facts, infer_graph(graph_, {}, {kMaxKeptElements}));
+        const std::span<const ValueFact> given =
+            given_ == nullptr ? std::span<const ValueFact>() : std::span(*given_);
+        LEAT_ASSIGN_OR_RETURN(context_.facts, infer_graph(graph_, given, {kMaxKeptElements}));
         return {};
+    }
+
+    // Each as a graph of its own. Layouts stay: a body's results lie as its node's do. What no body
+    // reads any more goes from the graph around.
+    Status rewrite_bodies() {
+        bool has_bodies = false;
+        for (NodeData& node : graph_.nodes) {
+            if (!node.has_bodies()) {
+                continue;
+            }
+            has_bodies = true;
+            std::vector<const ValueFact*> inputs;
+            for (const ValueId id : node.inputs) {
+                inputs.push_back(id.valid() ? &context_.facts[size_t(id.index)] : nullptr);
+            }
+            LEAT_ASSIGN_OR_RETURN(BodyInputs given, infer_body_inputs(node, inputs));
+            for (auto& [key, facts] : given) {
+                GraphData& body = std::get<Graph>(node.attributes.find(key)->second).data();
+                Status status = rewrite_body(body, facts);
+                if (!status.ok()) {
+                    return std::move(status).within(key).within(node.label());
+                }
+            }
+        }
+        return has_bodies ? run_step({"captures", simplify_captures}).error() : Status();
+    }
+
+    Status rewrite_body(GraphData& body, const std::vector<ValueFact>& given) {
+        PassOptions options = context_.options;
+        options.channels_last = false;
+        std::vector<PassReport> reports;
+        LEAT_RETURN_IF_ERROR(PassPipeline(body, options, reports, &given).run());
+        for (const PassReport& report : reports) {
+            add_report(report);
+        }
+        return {};
+    }
+
+    // A pass of bodies has one row, whatever their number.
+    void add_report(const PassReport& report) {
+        const std::string name =
+            report.name.starts_with("bodies/") ? report.name : "bodies/" + report.name;
+        const auto found =
+            std::find_if(reports_.begin(), reports_.end(),
+                         [&](const PassReport& other) { return other.name == name; });
+        if (found == reports_.end()) {
+            reports_.push_back({name, report.changed, report.time_ns, ""});
+        } else {
+            found->changed = found->changed || report.changed;
+            found->time_ns += report.time_ns;
+        }
     }
 
     Status simplify() {
@@ -91,7 +156,8 @@ class PassPipeline {
     }
 
     // Values carry what inference found, for the text form and for whoever reads the compiled
-    // graph. Types of graph inputs are declarations and stay.
+    // graph. Types of graph inputs are declarations and stay, and so do those of bodies: a Loop
+    // without an iteration has the results that they declare.
     void annotate() {
         for (size_t v = 0; v < graph_.values.size(); ++v) {
             if (graph_.values[v].producer.valid()) {
@@ -102,6 +168,7 @@ class PassPipeline {
 
     GraphData& graph_;
     std::vector<PassReport>& reports_;
+    const std::vector<ValueFact>* given_;
     PassContext context_;
 };
 
