@@ -1,5 +1,7 @@
 #include "graph/bodies.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "graph/inference.h"
@@ -162,7 +164,8 @@ Result<std::vector<ValueFact>> infer_body(const InferContext& context,
     }
     Result<std::vector<ValueFact>> outputs = infer_outputs(body, facts);
     if (!outputs.ok()) {
-        return std::move(outputs).error().within(key);
+        return std::move(outputs).error().within(
+            fmt::format("{}, {}", context.node().label(), key));
     }
     context.keep_body_inputs(key, std::move(facts));
     return outputs;
@@ -178,14 +181,18 @@ Result<BodyInputs> infer_body_inputs(const NodeData& node,
 
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
                                           std::string_view key,
-                                          std::span<const Tensor> inputs) {
+                                          std::span<const Tensor> inputs,
+                                          int64_t iteration) {
     std::vector<ValueFact> given;
     for (const Tensor& input : inputs) {
         given.emplace_back(TypeInfo::tensor(input.dtype(), input.shape()), input);
     }
     Result<std::vector<Tensor>> outputs = evaluate_outputs(*node.body(key), given);
     if (!outputs.ok()) {
-        return std::move(outputs).error().within(key);
+        const std::string number =
+            iteration < 0 ? std::string() : fmt::format(", iteration {}", iteration);
+        return std::move(outputs).error().within(
+            fmt::format("{}, {}{}", node.label(), key, number));
     }
     return outputs;
 }

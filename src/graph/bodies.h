@@ -30,9 +30,11 @@ Result<BodyInputs> infer_body_inputs(const NodeData& node,
                                      std::span<const ValueFact* const> inputs);
 
 // The outputs of a body for these inputs, its own and behind them the captured ones, by reference
-// kernels. Shapes may differ from call to call.
+// kernels. Shapes may differ from call to call. Errors name the node, the iteration if it is one,
+// and the node within the body.
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
                                           std::string_view key,
-                                          std::span<const Tensor> inputs);
+                                          std::span<const Tensor> inputs,
+                                          int64_t iteration = -1);
 
 }  // namespace leat

@@ -1,5 +1,7 @@
 #include "passes/pipeline.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -48,6 +50,11 @@ class PassPipeline {
     Status run() {
         graph_.compact();
         LEAT_RETURN_IF_ERROR(infer());
+        const bool has_bodies = std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                                            [](const NodeData& node) { return node.has_bodies(); });
+        if (has_bodies) {  // results that nobody reads need no shape
+            LEAT_RETURN_IF_ERROR(run_step({"captures", simplify_captures}).error());
+        }
         if (context_.options.optimize) {
             LEAT_RETURN_IF_ERROR(simplify());
             LEAT_RETURN_IF_ERROR(rewrite_bodies());
@@ -93,7 +100,7 @@ class PassPipeline {
                 GraphData& body = std::get<Graph>(node.attributes.find(key)->second).data();
                 Status status = rewrite_body(body, facts);
                 if (!status.ok()) {
-                    return std::move(status).within(key).within(node.label());
+                    return std::move(status).within(fmt::format("{}, {}", node.label(), key));
                 }
             }
         }

@@ -50,8 +50,8 @@ Status store(const Tensor& result, const TensorArg& output, size_t i) {
     return {};
 }
 
-Status in_iteration(Status status, int64_t iteration) {
-    return std::move(status).within(fmt::format("iteration {}", iteration));
+Status in_iteration(Status status, const NodeData& node, int64_t iteration) {
+    return std::move(status).within(fmt::format("{}, iteration {}", node.label(), iteration));
 }
 
 // A tensor as outer x length x inner around an axis, one of which `slice` is.
@@ -150,17 +150,15 @@ Status loop_reference(const ReferenceArgs& args) {
                               one_element(DType::kBool, body, 1, int64_t(given_condition)));
         given.insert(given.end(), values.begin(), values.end());
         given.insert(given.end(), captured.begin(), captured.end());
-        Result<Tensors> results = evaluate_body(args.node, "body", given);
-        if (!results.ok()) {
-            return in_iteration(std::move(results).error(), iteration);
-        }
-        given_condition = condition_of(arg_of((*results)[0]));
+        LEAT_ASSIGN_OR_RETURN(const Tensors results,
+                              evaluate_body(args.node, "body", given, iteration));
+        given_condition = condition_of(arg_of(results[0]));
         goes_on = condition == nullptr || given_condition;
-        values.assign(results->begin() + 1, results->begin() + 1 + std::ptrdiff_t(carried));
+        values.assign(results.begin() + 1, results.begin() + 1 + std::ptrdiff_t(carried));
         for (size_t i = carried; i < args.outputs.size(); ++i) {
-            Status status = stack((*results)[1 + i], args.outputs[i], 0, iteration, i);
+            Status status = stack(results[1 + i], args.outputs[i], 0, iteration, i);
             if (!status.ok()) {
-                return in_iteration(std::move(status), iteration);
+                return in_iteration(std::move(status), args.node, iteration);
             }
         }
     }
@@ -205,19 +203,17 @@ Status scan_reference(const ReferenceArgs& args) {
             given.push_back(std::move(slice));
         }
         given.insert(given.end(), captured.begin(), captured.end());
-        Result<Tensors> results = evaluate_body(args.node, "body", given);
-        if (!results.ok()) {
-            return in_iteration(std::move(results).error(), iteration);
-        }
-        states.assign(results->begin(), results->begin() + std::ptrdiff_t(form.states));
+        LEAT_ASSIGN_OR_RETURN(const Tensors results,
+                              evaluate_body(args.node, "body", given, iteration));
+        states.assign(results.begin(), results.begin() + std::ptrdiff_t(form.states));
         for (size_t i = form.states; i < args.outputs.size(); ++i) {
             const size_t k = i - form.states;
             const int64_t index = form.output_is_reversed[k] ? length - 1 - iteration : iteration;
-            const int rank = (*results)[i].shape().rank() + 1;
+            const int rank = results[i].shape().rank() + 1;
             LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(form.output_axes[k], rank));
-            Status status = stack((*results)[i], args.outputs[i], axis, index, i);
+            Status status = stack(results[i], args.outputs[i], axis, index, i);
             if (!status.ok()) {
-                return in_iteration(std::move(status), iteration);
+                return in_iteration(std::move(status), args.node, iteration);
             }
         }
     }

@@ -1,0 +1,483 @@
+// If, Loop and Scan: graphs made through the public API, with results that are worked out by hand.
+// Each runs on both host backends, with passes and without, from text and from a saved file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "graph/graph_data.h"
+#include "graph/text.h"
+#include "leat/leat.h"
+#include "passes/pipeline.h"
+#include "support/saved_graphs.h"
+#include "support/scratch_folder.h"
+
+namespace leat {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Floats = std::vector<float>;
+using Results = std::vector<Floats>;  // by output
+using testing_support::NamedTensors;
+
+Tensor floats(const Shape& shape, const Floats& elements) {
+    return *Tensor::from<float>(shape, elements);
+}
+Tensor scalar(float element) {
+    return floats({}, {element});
+}
+Tensor number(int64_t element) {
+    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
+}
+Tensor truth(bool element) {
+    Tensor tensor = *Tensor::allocate(DType::kBool, {});
+    tensor.mutable_bytes()[0] = std::byte(element);
+    return tensor;
+}
+
+Results results_of(const CompiledGraph& compiled, const NamedTensors& inputs) {
+    Result<Request> request = compiled.make_request();
+    EXPECT_TRUE(request.ok()) << request.error().message();
+    for (const auto& [name, tensor] : inputs) {
+        const Status bound = request->bind(name, tensor);
+        EXPECT_TRUE(bound.ok()) << bound.message();
+    }
+    const Status status = request->run();
+    EXPECT_TRUE(status.ok()) << status.message();
+    Results results;
+    for (const ValueInfo& output : compiled.outputs()) {
+        const Result<Value> value = request->output(output.name);
+        if (!status.ok() || !value.ok()) {
+            return {};
+        }
+        const auto elements = value->tensor().data<float>();
+        results.emplace_back(elements.begin(), elements.end());
+    }
+    return results;
+}
+
+// The results of all ways to run the graph, which have to be one.
+Results run(const Graph& graph, const NamedTensors& inputs) {
+    const Runtime runtime(testing_support::without_numa(2));
+    const ScratchFolder folder;
+    const Result<Graph> parsed = parse_graph(graph_to_text(graph.data(), -1));
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message();
+    std::vector<Results> all;
+    for (const char* device : {"reference", "cpu"}) {
+        for (const bool optimize : {false, true}) {
+            CompileOptions options;
+            options.devices = device;
+            options.optimize = optimize;
+            for (const Graph* source : {&graph, &*parsed}) {
+                const Result<CompiledGraph> compiled = runtime.compile(*source, options);
+                if (!compiled.ok()) {
+                    ADD_FAILURE() << compiled.error().message();
+                    return {};
+                }
+                all.push_back(results_of(*compiled, inputs));
+            }
+            const std::string file = folder.path() / "graph.leat";
+            const Result<CompiledGraph> compiled = runtime.compile(graph, options);
+            EXPECT_TRUE(compiled->save(file).ok());
+            const Result<CompiledGraph> loaded = runtime.load(file);
+            if (!loaded.ok()) {
+                ADD_FAILURE() << loaded.error().message();
+                return {};
+            }
+            all.push_back(results_of(*loaded, inputs));
+        }
+    }
+    for (const Results& results : all) {
+        EXPECT_EQ(results, all.front());
+    }
+    return all.front();
+}
+
+// ---- If ----
+
+//  c --> If (then: x + w | else: x * x, both capture x) --> y
+Graph choice() {
+    Graph graph("choice");
+    const ValueId condition = graph.input("c", DType::kBool, {});
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    const ValueId w = graph.constant("w", floats({2}, {10, 20}));
+    Graph then_branch("then");
+    then_branch.output("sum", then_branch.add("Add", {then_branch.capture(graph, x),
+                                                      then_branch.capture(graph, w)}));
+    Graph else_branch("else");
+    const ValueId own = else_branch.capture(graph, x);
+    else_branch.output("square", else_branch.add("Mul", {own, else_branch.capture(graph, x)}));
+    graph.output("y", graph.if_(condition, std::move(then_branch), std::move(else_branch))[0]);
+    return graph;
+}
+
+TEST(If, RunsTheBranchThatTheConditionNames) {
+    const Tensor x = floats({2}, {3, 4});
+    EXPECT_THAT(run(choice(), {{"c", truth(true)}, {"x", x}}), ElementsAre(Floats{13, 24}));
+    EXPECT_THAT(run(choice(), {{"c", truth(false)}, {"x", x}}), ElementsAre(Floats{9, 16}));
+}
+
+TEST(If, CapturesAreOperandsAndConstantsStayConstants) {
+    const Graph graph = choice();
+    const NodeData& node = graph.data().nodes[0];
+    EXPECT_EQ(node.own_inputs(), 1U);
+    EXPECT_EQ(node.captured_count(), 1U);  // x, once
+    const GraphData& branch = *node.body("then_branch");
+    EXPECT_EQ(branch.inputs.size(), 1U);
+    const ValueId w = branch.nodes[0].inputs[1];
+    ASSERT_TRUE(branch.value(w).constant.has_value());
+    EXPECT_EQ(branch.value(w).constant->bytes(), graph.data().values[2].constant->bytes());
+}
+
+TEST(If, CopiesOfAGraphAreIndependent) {
+    Graph graph = choice();
+    const std::string text = graph.to_text();
+    Graph copy = graph;
+    NodeData& node = copy.data().nodes[0];
+    std::get<Graph>(node.attributes.find("then_branch")->second).data().nodes[0].op_type = "Sub";
+    EXPECT_NE(copy.to_text(), text);
+    EXPECT_EQ(graph.to_text(), text);
+    const Runtime runtime(testing_support::without_numa(1));
+    ASSERT_TRUE(runtime.compile(graph).ok());  // passes rewrite bodies
+    EXPECT_EQ(graph.to_text(), text);
+}
+
+// ---- Loop ----
+
+enum class Carried : uint8_t { kSwap, kRotate, kUnchanged, kCaptured, kConstant, kTwice };
+
+//  Loop of n iterations over a, b, c; d is read by the body and again behind the loop
+Graph carrying(Carried kind) {
+    Graph graph("carrying");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    std::vector<ValueId> initial;
+    for (const char* name : {"a", "b", "c"}) {
+        initial.push_back(graph.input(name, DType::kFloat32, {}));
+    }
+    const ValueId d = graph.input("d", DType::kFloat32, {});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId a = body.input("a_in", DType::kFloat32, {});
+    const ValueId b = body.input("b_in", DType::kFloat32, {});
+    const ValueId c = body.input("c_in", DType::kFloat32, {});
+    const ValueId captured = body.capture(graph, d);
+    body.output("goes_on_out", goes_on);
+    std::vector<ValueId> next;
+    switch (kind) {
+        case Carried::kSwap:
+            next = {b, a, c};
+            break;
+        case Carried::kRotate:
+            next = {b, c, a};
+            break;
+        case Carried::kUnchanged:
+            next = {a, b, body.add("Add", {c, captured})};
+            break;
+        case Carried::kCaptured:
+            next = {captured, a, b};
+            break;
+        case Carried::kConstant:
+            next = {body.constant("seven", scalar(7)), a, c};
+            break;
+        case Carried::kTwice: {
+            const ValueId sum = body.add("Add", {a, b});  // Fibonacci
+            next = {b, sum, sum};
+            break;
+        }
+    }
+    for (size_t i = 0; i < 3; ++i) {
+        body.output("next" + std::to_string(i), next[i]);
+    }
+    const std::vector<ValueId> last = graph.loop(n, ValueId{}, initial, std::move(body));
+    for (size_t i = 0; i < 3; ++i) {
+        graph.output("y" + std::to_string(i), last[i]);
+    }
+    graph.output("again", graph.add("Add", {initial[0], d}));
+    return graph;
+}
+
+Results carried(Carried kind, int64_t iterations) {
+    return run(carrying(kind), {{"n", number(iterations)},
+                                {"a", scalar(1)},
+                                {"b", scalar(2)},
+                                {"c", scalar(3)},
+                                {"d", scalar(50)}});
+}
+
+Results four(float a, float b, float c) {
+    return {{a}, {b}, {c}, {51}};
+}
+
+TEST(Loop, CarriedValuesMayChangePlaces) {
+    EXPECT_EQ(carried(Carried::kSwap, 0), four(1, 2, 3));
+    EXPECT_EQ(carried(Carried::kSwap, 1), four(2, 1, 3));
+    EXPECT_EQ(carried(Carried::kSwap, 2), four(1, 2, 3));
+    EXPECT_EQ(carried(Carried::kSwap, 3), four(2, 1, 3));
+    EXPECT_EQ(carried(Carried::kRotate, 1), four(2, 3, 1));
+    EXPECT_EQ(carried(Carried::kRotate, 2), four(3, 1, 2));
+    EXPECT_EQ(carried(Carried::kRotate, 3), four(1, 2, 3));
+}
+
+TEST(Loop, CarriedValuesMayBeInputsCapturesConstantsAndOneValueTwice) {
+    EXPECT_EQ(carried(Carried::kUnchanged, 3), four(1, 2, 153));
+    EXPECT_EQ(carried(Carried::kCaptured, 0), four(1, 2, 3));
+    EXPECT_EQ(carried(Carried::kCaptured, 1), four(50, 1, 2));
+    EXPECT_EQ(carried(Carried::kCaptured, 3), four(50, 50, 50));
+    EXPECT_EQ(carried(Carried::kConstant, 1), four(7, 1, 3));
+    EXPECT_EQ(carried(Carried::kConstant, 2), four(7, 7, 3));
+    EXPECT_EQ(carried(Carried::kTwice, 3), four(5, 8, 8));
+    EXPECT_EQ(carried(Carried::kTwice, 0), four(1, 2, 3));
+}
+
+// The condition is false once the sum has reached a limit; each iteration's number is stacked.
+Graph until_limit(bool has_count, bool has_condition) {
+    Graph graph("until_limit");
+    const ValueId n = graph.constant("n", number(6));
+    const ValueId condition = graph.constant("condition", truth(true));
+    const ValueId x = graph.input("x", DType::kFloat32, {});
+    Graph body("body");
+    const ValueId i = body.input("i", DType::kInt64, {});
+    (void)body.input("goes_on", DType::kBool, {});
+    const ValueId sum =
+        body.add("Add", {body.input("sum", DType::kFloat32, {}), body.capture(graph, x)});
+    body.output("goes_on_out", body.add("Less", {sum, body.constant("limit", scalar(10))}));
+    body.output("sum_out", sum);
+    body.output("numbers", body.add("Cast", {i}, {{"to", int64_t(DType::kFloat32)}}));
+    const std::vector<ValueId> last = graph.loop(
+        has_count ? n : ValueId{}, has_condition ? condition : ValueId{}, {x}, std::move(body));
+    graph.output("sum", last[0]);
+    if (!has_condition) {
+        graph.output("numbers", last[1]);
+    }
+    return graph;
+}
+
+TEST(Loop, EndsByItsTripCountOrItsCondition) {
+    EXPECT_THAT(run(until_limit(true, true), {{"x", scalar(4)}}), ElementsAre(Floats{12}));
+    EXPECT_THAT(run(until_limit(true, true), {{"x", scalar(1)}}), ElementsAre(Floats{7}));
+    EXPECT_THAT(run(until_limit(false, true), {{"x", scalar(1)}}), ElementsAre(Floats{10}));
+}
+
+// ONNX Loop: "input (trip_count, "") // for loop ... cond = ...; // ignored".
+TEST(Loop, WithoutAConditionIgnoresThatOfItsBody) {
+    EXPECT_THAT(run(until_limit(true, false), {{"x", scalar(4)}}),
+                ElementsAre(Floats{28}, Floats{0, 1, 2, 3, 4, 5}));
+}
+
+// A stack whose length only the condition decides has no planned shape.
+TEST(Loop, StacksOfUnknownLengthAreRefusedByName) {
+    Graph graph = until_limit(true, true);
+    graph.output("numbers", graph.data().nodes[0].outputs[1]);
+    const Runtime runtime(testing_support::without_numa(1));
+    EXPECT_THAT(runtime.compile(graph).error().message(),
+                AllOf(HasSubstr("unsupported"), HasSubstr("Loop")));
+}
+
+//  for i < n: s += (x > 0 ? inner loop of 2: s + x : -x), bodies three deep; both capture through
+Graph nested() {
+    Graph graph("nested");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId s = body.input("s", DType::kFloat32, {2});
+    const ValueId in_body = body.capture(graph, x);
+    const ValueId total = body.add("ReduceSum", {in_body}, {{"keepdims", int64_t{0}}});
+    const ValueId is_positive = body.add("Greater", {total, body.constant("zero", scalar(0))});
+    Graph then_branch("then");
+    const ValueId s_then = then_branch.capture(body, s);
+    const ValueId x_then = then_branch.capture(body, in_body);
+    Graph inner("inner");
+    (void)inner.input("j", DType::kInt64, {});
+    const ValueId inner_goes_on = inner.input("inner_goes_on", DType::kBool, {});
+    const ValueId carried_in = inner.input("carried", DType::kFloat32, {2});
+    inner.output("inner_goes_on_out", inner_goes_on);
+    inner.output("carried_out", inner.add("Add", {carried_in, inner.capture(then_branch, x_then)}));
+    const ValueId two = then_branch.constant("two", number(2));
+    then_branch.output("sum",
+                       then_branch.loop(two, ValueId{}, {s_then}, std::move(inner), "deep")[0]);
+    Graph else_branch("else");
+    else_branch.output("negative", else_branch.add("Neg", {else_branch.capture(body, in_body)}));
+    body.output("goes_on_out", goes_on);
+    body.output("s_out", body.if_(is_positive, std::move(then_branch), std::move(else_branch))[0]);
+    graph.output("y", graph.loop(n, ValueId{}, {x}, std::move(body))[0]);
+    return graph;
+}
+
+TEST(Loop, BodiesCaptureWhatBodiesAroundThemCapture) {
+    const auto with = [](int64_t n, const Floats& x) {
+        return run(nested(), {{"n", number(n)}, {"x", floats({2}, x)}});
+    };
+    EXPECT_THAT(with(0, {1, 2}), ElementsAre(Floats{1, 2}));
+    EXPECT_THAT(with(1, {1, 2}), ElementsAre(Floats{3, 6}));
+    EXPECT_THAT(with(3, {1, 2}), ElementsAre(Floats{7, 14}));
+    EXPECT_THAT(with(3, {-1, -2}), ElementsAre(Floats{1, 2}));
+}
+
+TEST(Loop, ErrorsNameNodeIterationAndInnerNode) {
+    Graph graph("bad_index");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId x = graph.input("x", DType::kFloat32, {3});
+    Graph body("body");
+    const ValueId i = body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId s = body.input("s", DType::kFloat32, {});
+    const ValueId element =
+        body.add("Gather", {body.capture(graph, x), i}, {{"axis", int64_t{0}}}, "pick");
+    body.output("goes_on_out", goes_on);
+    body.output("s_out", body.add("Add", {s, element}));
+    const ValueId zero = graph.constant("zero", scalar(0));
+    graph.output("y", graph.loop(n, ValueId{}, {zero}, std::move(body), "sum")[0]);
+    EXPECT_THAT(run(graph, {{"n", number(3)}, {"x", floats({3}, {1, 2, 4})}}),
+                ElementsAre(Floats{7}));
+    const Runtime runtime(testing_support::without_numa(1));
+    Request request = *runtime.compile(graph)->make_request();
+    ASSERT_TRUE(request.bind("x", floats({3}, {1, 2, 4})).ok());
+    ASSERT_TRUE(request.bind("n", number(5)).ok());
+    EXPECT_THAT(request.run().message(),
+                AllOf(HasSubstr("node 'sum' (Loop)"), HasSubstr("iteration 3"),
+                      HasSubstr("node 'pick' (Gather)")));
+    // The next run is right.
+    ASSERT_TRUE(request.bind("n", number(2)).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_EQ(request.output("y")->tensor().data<float>()[0], 3);
+}
+
+// ---- Scan ----
+
+//  running sums of columns of x: Scan along axis 1, forwards or backwards; stacked along `axis`
+Graph running_sums(bool is_reversed, int64_t axis) {
+    Graph graph("running_sums");
+    const ValueId x = graph.input("x", DType::kFloat32, {2, 3});
+    const ValueId zero = graph.constant("zero", floats({2}, {0, 0}));
+    Graph body("body");
+    const ValueId state = body.input("state", DType::kFloat32, {2});
+    const ValueId sum = body.add("Add", {state, body.input("column", DType::kFloat32, {2})});
+    body.output("next", sum);
+    body.output("sums", sum);
+    const int64_t direction = is_reversed ? 1 : 0;
+    const std::vector<ValueId> results =
+        graph.scan({zero}, {x}, std::move(body),
+                   {{"scan_input_axes", std::vector<int64_t>{-1}},
+                    {"scan_output_axes", std::vector<int64_t>{axis}},
+                    {"scan_input_directions", std::vector<int64_t>{direction}},
+                    {"scan_output_directions", std::vector<int64_t>{direction}}});
+    graph.output("total", results[0]);
+    graph.output("sums", results[1]);
+    return graph;
+}
+
+TEST(Scan, RunsAlongAxesInBothDirections) {
+    const NamedTensors inputs = {{"x", floats({2, 3}, {1, 2, 3, 10, 20, 30})}};
+    EXPECT_THAT(run(running_sums(false, 1), inputs),
+                ElementsAre(Floats{6, 60}, Floats{1, 3, 6, 10, 30, 60}));
+    EXPECT_THAT(run(running_sums(false, 0), inputs),
+                ElementsAre(Floats{6, 60}, Floats{1, 10, 3, 30, 6, 60}));
+    EXPECT_THAT(run(running_sums(true, -1), inputs),
+                ElementsAre(Floats{6, 60}, Floats{6, 5, 3, 60, 50, 30}));
+}
+
+// ---- passes ----
+
+const NodeData& only_node(const GraphData& graph, std::string_view op_type) {
+    for (const NodeData& node : graph.nodes) {
+        if (node.op_type == op_type) {
+            return node;
+        }
+    }
+    static const NodeData kNone;
+    ADD_FAILURE() << "no " << op_type;
+    return kNone;
+}
+
+// A body loses what it captures and does not need; the node loses results that nobody reads.
+TEST(BodyPasses, DropCapturesAndResults) {
+    Graph graph("passes");
+    const ValueId c = graph.input("c", DType::kBool, {});
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    // Folded in the graph around: constants of the body from then on.
+    const ValueId folded = graph.add("Neg", {graph.constant("w", floats({2}, {1, 2}))});
+    Graph branches[2] = {Graph("then"), Graph("else")};
+    for (Graph& branch : branches) {
+        const ValueId own = branch.capture(graph, x);
+        const ValueId unread = branch.capture(graph, graph.add("Relu", {x}));
+        branch.output("y", branch.add("Add", {own, branch.capture(graph, folded)}));
+        branch.output("dead", branch.add("Exp", {unread}));
+    }
+    graph.output("y", graph.add_multi("If", {c}, 2,
+                                      {{"then_branch", std::move(branches[0])},
+                                       {"else_branch", std::move(branches[1])}})[0]);
+    const Tensor values = floats({2}, {5, 6});
+    EXPECT_THAT(run(graph, {{"c", truth(true)}, {"x", values}}), ElementsAre(Floats{4, 4}));
+    std::vector<PassReport> reports;
+    ASSERT_TRUE(run_passes(graph.data(), {}, reports).ok());
+    const NodeData& node = only_node(graph.data(), "If");
+    EXPECT_EQ(node.outputs.size(), 1U);
+    EXPECT_EQ(node.captured_count(), 1U);
+    EXPECT_EQ(graph.data().node_count(), 1);
+    EXPECT_EQ(node.body("then_branch")->node_count(), 1);
+}
+
+// n iterations of s = s * 2 over a constant.
+int nodes_after_folding(int64_t iterations) {
+    Graph graph("folds");
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    body.output("goes_on_out", goes_on);
+    body.output("s_out", body.add("Neg", {body.input("s", DType::kFloat32, {})}));
+    const ValueId n = graph.constant("n", number(iterations));
+    const ValueId one = graph.constant("one", scalar(1));
+    const ValueId last = graph.loop(n, ValueId{}, {one}, std::move(body))[0];
+    graph.output("y", graph.add("Add", {last, graph.input("x", DType::kFloat32, {})}));
+    std::vector<PassReport> reports;
+    EXPECT_TRUE(run_passes(graph.data(), {}, reports).ok());
+    return graph.data().node_count();
+}
+
+TEST(BodyPasses, FoldOnlyShortLoops) {
+    EXPECT_EQ(nodes_after_folding(1000), 1);
+    EXPECT_EQ(nodes_after_folding(1001), 2);
+}
+
+// ---- errors ----
+
+TEST(BodyErrors, ABodyWithoutANodeIsNoGraph) {
+    Graph graph("around");
+    const ValueId x = graph.add("Relu", {graph.input("x", DType::kFloat32, {2})});
+    Graph body("body");
+    body.output("y", body.add("Neg", {body.capture(graph, x)}));
+    EXPECT_THAT(body.verify().message(), HasSubstr("captured from a graph around"));
+    Graph other("other");
+    (void)other.capture(graph, ValueId{1000});
+    EXPECT_THAT(other.verify().message(), HasSubstr("is not one of graph 'around'"));
+}
+
+TEST(BodyErrors, NameTheBodyThatDoesNotFit) {
+    Graph graph("few_inputs");
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    Graph body("body");
+    body.output("goes_on", body.constant("c", truth(true)));
+    graph.output("y", graph.loop(ValueId{}, ValueId{}, {x}, std::move(body), "bad")[0]);
+    EXPECT_THAT(graph.verify().message(),
+                AllOf(HasSubstr("node 'bad' (Loop)"), HasSubstr("found 0 inputs, 1 outputs"),
+                      HasSubstr("needed 3 inputs, 2 outputs or more")));
+    Graph mixed("mixed");
+    const ValueId c = mixed.input("c", DType::kBool, {});
+    Graph then_branch("then");
+    then_branch.output("y", then_branch.constant("f", scalar(1)));
+    Graph else_branch("else");
+    else_branch.output("y", else_branch.constant("i", number(1)));
+    mixed.output("y", mixed.if_(c, std::move(then_branch), std::move(else_branch), "pick")[0]);
+    EXPECT_THAT(mixed.verify().message(),
+                AllOf(HasSubstr("node 'pick' (If)"), HasSubstr("another element type")));
+}
+
+}  // namespace
+}  // namespace leat
