@@ -190,13 +190,11 @@ int check_names_of_all(const Options& options) {
 }
 
 // Every target in every case of the sweep; in turns, or one after the other.
-int measure_targets(BenchState& state,
-                    const Options& options,
-                    const MeasureOptions& how,
-                    const std::vector<SweepCase>& sweep) {
+int measure_targets(BenchState& state, const Options& options, const OptionValues& values) {
+    const MeasureOptions& how = values.measure;
     bool interleave = options.text("interleave") == "on";
     for (const std::string& spec : options.positional()) {
-        for (const SweepCase& one : sweep) {
+        for (const SweepCase& one : values.sweep) {
             if (!interleave && !state.results.empty()) {
                 const Activity activity("cooling down");
                 sleep_until_ns(now_ns() + how.cool_down_ns);
@@ -260,20 +258,13 @@ void print_results(const BenchState& state, const Options& options) {
 
 }  // namespace
 
-int bench_command(const Options& options) {
+int bench_command(const Options& options, const OptionValues& values) {
     if (options.positional().empty()) {
         return usage_error(
             options,
             "needs a TARGET: model.onnx, a folder with one, a compiled graph, or gen:NAME");
     }
-    Result<MeasureOptions> how = measure_options(options);
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    Result<std::vector<SweepCase>> sweep = sweep_cases(options.list("shape"));
-    if (!how.ok() || !wanted.ok() || !sweep.ok()) {
-        Status error = !how.ok() ? how.error() : !wanted.ok() ? wanted.error() : sweep.error();
-        return usage_error(options, error);
-    }
-    Result<std::optional<std::vector<Json>>> baseline = read_baseline(options, *sweep);
+    Result<std::optional<std::vector<Json>>> baseline = read_baseline(options, values.sweep);
     if (!baseline.ok()) {
         return baseline.error().code() == StatusCode::kInvalidArgument
                    ? usage_error(options, baseline.error())
@@ -287,18 +278,18 @@ int bench_command(const Options& options) {
     }
     BenchState state;
     state.baseline = *std::move(baseline);
-    state.runtime = std::make_unique<Runtime>(*wanted);
+    state.runtime = std::make_unique<Runtime>(values.runtime);
     if (const int code = report_backends(*state.runtime, backends_of(options)); code != kExitOk) {
         return code;
     }
     if (const int code = check_names_of_all(options); code != kExitOk) {
         return code;
     }
-    if (int code = measure_targets(state, options, *how, *sweep); code != kExitOk) {
+    if (int code = measure_targets(state, options, values); code != kExitOk) {
         return code;
     }
     if (options.given("trace") && interruption() == Interruption::kNone) {
-        if (int code = write_traces(state, options, *sweep); code != kExitOk) {
+        if (int code = write_traces(state, options, values.sweep); code != kExitOk) {
             return code;
         }
     }
@@ -348,19 +339,12 @@ int print_calibration(Session& session, const Options& options, int64_t runs) {
 
 }  // namespace
 
-int profile_command(const Options& options) {
-    if (options.positional().size() != 1) {
-        return usage_error(options, "needs one TARGET");
-    }
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error());
-    }
+int profile_command(const Options& options, const OptionValues& values) {
     if (options.flag("calibrate") && options.given("trace")) {
         return usage_error(options, "times operators alone with --calibrate: not with --trace");
     }
     BenchState state;
-    state.runtime = std::make_unique<Runtime>(*wanted);
+    state.runtime = std::make_unique<Runtime>(values.runtime);
     if (const int code = report_backends(*state.runtime, backends_of(options)); code != kExitOk) {
         return code;
     }

@@ -39,10 +39,6 @@ int usage_error(const CommandInfo& command, const std::string& text) {
     return kExitUsage;
 }
 
-int usage_error(const Options& options, const std::string& text) {
-    return usage_error(options.command(), text);
-}
-
 // The exit code says what the status' own code would.
 int usage_error(const CommandInfo& command, const Status& status) {
     const std::string message = status.message();
@@ -50,18 +46,16 @@ int usage_error(const CommandInfo& command, const Status& status) {
     return usage_error(command, message.substr(std::min(message.size(), code_and_colon)));
 }
 
-int usage_error(const Options& options, const Status& status) {
-    return usage_error(options.command(), status);
-}
-
-Status check_values(const Options& options) {
-    LEAT_RETURN_IF_ERROR(runtime_options(options).error());
+Result<OptionValues> read_values(const Options& options) {
+    OptionValues values;
+    LEAT_ASSIGN_OR_RETURN(values.runtime, runtime_options(options));
     if (options.takes("optimize")) {
         LEAT_RETURN_IF_ERROR(check_device_options(options));
-        LEAT_RETURN_IF_ERROR(compile_options(options).error());
+        LEAT_ASSIGN_OR_RETURN(values.compile, compile_options(options));
+        LEAT_ASSIGN_OR_RETURN(values.sweep, sweep_cases(options.list("shape")));
     }
     if (options.takes("percentiles")) {
-        LEAT_RETURN_IF_ERROR(measure_options(options).error());
+        LEAT_ASSIGN_OR_RETURN(values.measure, measure_options(options));
         LEAT_RETURN_IF_ERROR(parse_percentiles(options.text("percentiles")).error());
     }
     for (const std::string& label : options.list("label")) {
@@ -69,7 +63,7 @@ Status check_values(const Options& options) {
             return invalid_argument("--label is '{}'; needed: KEY=VALUE", label);
         }
     }
-    return {};
+    return values;
 }
 
 int check_outputs(const Options& options) {
@@ -146,7 +140,7 @@ bool write_json(const Options& options, const Json& json, int* exit_code) {
     return to_stdout;
 }
 
-int gen_command(const Options& options) {
+int gen_command(const Options& options, const OptionValues& /*values*/) {
     if (options.positional().empty() && !options.given("save")) {
         Table table({"network", "parameters", "what"});
         for (const zoo::NetworkInfo& network : zoo::networks()) {
@@ -182,12 +176,8 @@ int gen_command(const Options& options) {
     return kExitOk;
 }
 
-int doctor_command(const Options& options) {
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error());
-    }
-    Runtime runtime(*wanted);
+int doctor_command(const Options& options, const OptionValues& values) {
+    Runtime runtime(values.runtime);
     const HostInfo& host = runtime.host();
     CpuUsage before = cpu_usage();
     double capacity = host.threads > 1 ? parallel_capacity(host.threads) : 1;

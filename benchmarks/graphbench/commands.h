@@ -1,24 +1,36 @@
 // The subcommands. Each returns graphbench's exit code and prints its own results and errors.
 #pragma once
 
+#include <vector>
+
 #include "leat/runtime.h"
 #include "leat/status.h"
+#include "measure.h"
 #include "options.h"
+#include "sweep.h"
 
 namespace leat::bench {
 
-int bench_command(const Options& options);
-int profile_command(const Options& options);
-int run_command(const Options& options);
-int check_command(const Options& options);
-int conformance_command(const Options& options);
-int inspect_command(const Options& options);
-int compile_command(const Options& options);
-int gen_command(const Options& options);
-int devices_command(const Options& options);
-int plan_command(const Options& options);
-int compare_command(const Options& options);
-int doctor_command(const Options& options);
+// What the options of a command say.
+struct OptionValues {
+    RuntimeOptions runtime;
+    CompileOptions compile;        // of the commands that compile, as the next
+    std::vector<SweepCase> sweep;  // at least one
+    MeasureOptions measure;        // of bench
+};
+
+int bench_command(const Options& options, const OptionValues& values);
+int profile_command(const Options& options, const OptionValues& values);
+int run_command(const Options& options, const OptionValues& values);
+int check_command(const Options& options, const OptionValues& values);
+int conformance_command(const Options& options, const OptionValues& values);
+int inspect_command(const Options& options, const OptionValues& values);
+int compile_command(const Options& options, const OptionValues& values);
+int gen_command(const Options& options, const OptionValues& values);
+int devices_command(const Options& options, const OptionValues& values);
+int plan_command(const Options& options, const OptionValues& values);
+int compare_command(const Options& options, const OptionValues& values);
+int doctor_command(const Options& options, const OptionValues& values);
 
 // Prints "graphbench: <message>" on stderr and returns the exit code that suits.
 int report_error(const Status& status, bool at_run = false);
@@ -26,12 +38,15 @@ int report_error(const Status& status, bool at_run = false);
 int report_error(const Status& status, int exit_code);
 // A usage error: prints and returns 2.
 int usage_error(const CommandInfo& command, const std::string& text);
-int usage_error(const Options& options, const std::string& text);
 int usage_error(const CommandInfo& command, const Status& status);
-int usage_error(const Options& options, const Status& status);
+// What is wrong is a text or a Status.
+template <class Problem>
+int usage_error(const Options& options, const Problem& problem) {
+    return usage_error(options.command(), problem);
+}
 // An error of the command line that needs no target to be seen: values that are not what the option
 // takes, or do not fit each other.
-Status check_values(const Options& options);
+Result<OptionValues> read_values(const Options& options);
 // Whether what the options name can be written, before there is something to write. An exit code.
 int check_outputs(const Options& options);
 // Prints what is wrong with the devices of a list; 0, or exit code 6.

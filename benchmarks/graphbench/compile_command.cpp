@@ -79,20 +79,13 @@ Json to_json(const Target& target, const CompileOutcome& outcome) {
 
 }  // namespace
 
-int compile_command(const Options& options) {
-    if (options.positional().size() != 1) {
-        return usage_error(options, "needs one TARGET");
-    }
+int compile_command(const Options& options, const OptionValues& values) {
     if (!options.given("save")) {
         return usage_error(options, "needs --save FILE");
     }
-    Result<RuntimeOptions> runtime_opts = runtime_options(options);
-    Result<CompileOptions> compile = compile_options(options);
-    if (!runtime_opts.ok() || !compile.ok()) {
-        return usage_error(options, runtime_opts.ok() ? compile.error() : runtime_opts.error());
-    }
-    const Runtime runtime(std::move(runtime_opts).value());
-    if (const int code = report_backends(runtime, compile->devices); code != kExitOk) {
+    const Runtime runtime(values.runtime);
+    const std::string& devices = values.compile.devices;
+    if (const int code = report_backends(runtime, devices); code != kExitOk) {
         return code;
     }
     const Result<Target> target = load_target(options.positional()[0]);
@@ -106,11 +99,11 @@ int compile_command(const Options& options) {
         return usage_error(options, status);
     }
     const Result<CompileOutcome> outcome = compile_and_load(
-        runtime, *target, *compile, {.refers_to_model = options.text("weights") == "refer"},
+        runtime, *target, values.compile, {.refers_to_model = options.text("weights") == "refer"},
         options.text("save"));
     if (!outcome.ok()) {
         return report_error(outcome.error(),
-                            exit_code_for_devices(runtime, compile->devices, outcome.error()));
+                            exit_code_for_devices(runtime, devices, outcome.error()));
     }
     int exit_code = kExitOk;
     if (!write_json(options, to_json(*target, *outcome), &exit_code)) {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files/new_file.h"
+#include "base/files/text_file.h"
 #include "commands.h"
 #include "conformance/layout_test.h"
 #include "device_options.h"
@@ -189,14 +189,9 @@ Status Results::finish(const std::vector<std::string>& without_data, bool is_who
 
 // Names in the file of --expected, one a line; '#' begins a comment.
 Result<std::vector<std::string>> read_names(const std::string& file) {
-    Result<std::string> text = read_text_file(file);
-    if (!text.ok()) {
-        return text.error();
-    }
+    LEAT_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
     std::vector<std::string> names;
-    std::istringstream lines(*text);
-    std::string line;
-    while (std::getline(lines, line)) {
+    for (std::string line : split(text, '\n')) {
         line = line.substr(0, line.find('#'));
         line = line.substr(0, line.find_last_not_of(" \r\t") + 1);
         if (!line.empty()) {
@@ -323,18 +318,13 @@ int run_suite(const Suite& suite,
 
 }  // namespace
 
-int conformance_command(const Options& options) {
+int conformance_command(const Options& options, const OptionValues& values) {
     if (options.positional().empty()) {
         return usage_error(options,
                            "needs a DIR with folders that hold model.onnx and test_data_set_*");
     }
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    Result<CompileOptions> compile = compile_options(options);
-    if (!wanted.ok() || !compile.ok()) {
-        return usage_error(options, wanted.ok() ? compile.error() : wanted.error());
-    }
     ConformanceOptions conformance;
-    conformance.compile = *std::move(compile);
+    conformance.compile = values.compile;
     if (options.given("rtol")) {
         conformance.relative_tolerance = options.number("rtol", 0);
     }
@@ -359,7 +349,7 @@ int conformance_command(const Options& options) {
     }
     const InterruptGuard guard;
     Results results(options);
-    int exit_code = run_suite(*suite, conformance, *wanted, options, results);
+    int exit_code = run_suite(*suite, conformance, values.runtime, options, results);
     const bool is_whole = exit_code == kExitOk;
     if (Status status = results.finish(suite->without_data, is_whole); !status.ok()) {
         return report_error(status);

@@ -86,13 +86,9 @@ int exit_code_for_devices(const Runtime& runtime,
 }
 
 Status check_backends(const Runtime& runtime, const std::string& backends) {
-    std::string_view rest = backends;
-    while (!rest.empty()) {
-        size_t comma = rest.find(',');
-        std::string_view wanted = rest.substr(0, comma);
-        const bool is_numbered = wanted.find(':') != std::string_view::npos;
-        wanted = backend_of_device(wanted);
-        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    for (const std::string& device : split(backends, ',')) {
+        const std::string_view wanted = backend_of_device(device);
+        const bool is_numbered = wanted.size() < device.size();
         // The built-in ones need no look at shared objects.
         if (const Result<const Backend*> own = find_backend(wanted);
             own.ok() && (*own)->unavailable_reason().empty()) {

@@ -105,12 +105,8 @@ std::string host_text(const HostInfo& host, const Json& machine) {
 
 }  // namespace
 
-int devices_command(const Options& options) {
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error());
-    }
-    Runtime runtime(*wanted);
+int devices_command(const Options& options, const OptionValues& values) {
+    Runtime runtime(values.runtime);
     const HostInfo& host = runtime.host();
     Json json = Json::object();
     json.set("schema", 1);
@@ -126,7 +122,7 @@ int devices_command(const Options& options) {
         table.add({name, reason.empty() ? "yes" : "no: " + reason});
     }
     json.set("backends", std::move(backends));
-    VulkanReport vulkan = vulkan_report(wanted->backend_path, built_backends());
+    VulkanReport vulkan = vulkan_report(values.runtime.backend_path, built_backends());
     json.set("vulkan", std::move(vulkan.json));
     std::string text = host_text(host, json["host"]);
     text.append(table.to_string()).append(nodes_text(host)).append(vulkan.text);

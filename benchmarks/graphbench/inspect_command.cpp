@@ -195,13 +195,10 @@ Status add_memory_dial(const CompiledGraph& compiled,
                        const InputShapes& shapes,
                        std::string& text,
                        Json& json) {
-    Result<std::vector<MemoryTradeOff>> dial = compiled.memory_dial(shapes);
-    if (!dial.ok()) {
-        return dial.error();
-    }
+    LEAT_ASSIGN_OR_RETURN(const std::vector<MemoryTradeOff> dial, compiled.memory_dial(shapes));
     Table table({"steps run", "planned", "bytes", "lower bound", "waits added", "estimated ms"});
     Json rows = Json::array();
-    for (const MemoryTradeOff& row : *dial) {
+    for (const MemoryTradeOff& row : dial) {
         table.add({run_ahead_text(row.run_ahead), format_bytes(double(row.arena_bytes)),
                    std::to_string(row.arena_bytes), format_bytes(double(row.lower_bound_bytes)),
                    std::to_string(row.added_waits),
@@ -279,75 +276,62 @@ Status add_placement(const Target& target,
 Status add_compiled_view(const Runtime& runtime,
                          const Target& target,
                          const Options& options,
+                         CompileOptions compile,
                          std::string& text,
                          Json& json) {
-    Result<CompileOptions> compile = compile_options(options);
-    if (!compile.ok()) {
-        return compile.error();
-    }
     if (wants_memory(options) || wants_placement(options)) {
-        Result<std::vector<NamedValue>> inputs = make_inputs(target, options, *compile);
+        Result<std::vector<NamedValue>> inputs = make_inputs(target, options, compile);
         // Placement does without shapes; its report says so.
         if (!inputs.ok() && wants_memory(options)) {
             return inputs.error();
         }
         if (inputs.ok()) {
-            compile->shapes = shapes_of(*inputs);
+            compile.shapes = shapes_of(*inputs);
         }
     }
-    Result<CompiledGraph> compiled = compile_target(runtime, target, *compile);
-    if (!compiled.ok()) {
-        return compiled.error();
-    }
+    LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, compile_target(runtime, target, compile));
     const std::vector<ValueInfo> defaults = target.graph.default_inputs();
     const bool opens_defaults =
         std::any_of(defaults.begin(), defaults.end(),
-                    [&](const ValueInfo& info) { return compile->shapes.count(info.name) != 0; });
+                    [&](const ValueInfo& info) { return compile.shapes.count(info.name) != 0; });
     const bool lacks_plan =
-        target.is_compiled && (options.given("shape") || compiled->report().plans.empty());
+        target.is_compiled && (options.given("shape") || compiled.report().plans.empty());
     if (wants_memory(options) && (opens_defaults || lacks_plan)) {
-        LEAT_RETURN_IF_ERROR(compiled->prepare(compile->shapes));
+        LEAT_RETURN_IF_ERROR(compiled.prepare(compile.shapes));
     }
-    const CompileReport report = compiled->report();
+    const CompileReport report = compiled.report();
     if (options.flag("passes")) {
         text += passes_text(report);
     }
     json.set("placement", report.summary());
     if (options.given("annotate")) {
-        LEAT_ASSIGN_OR_RETURN(const Graph annotated, compiled->annotate(target.graph));
+        LEAT_ASSIGN_OR_RETURN(const Graph annotated, compiled.annotate(target.graph));
         LEAT_RETURN_IF_ERROR(save_onnx(annotated, options.text("annotate")));
     }
     if (wants_placement(options)) {
         LEAT_RETURN_IF_ERROR(add_placement(target, options, report, text, json));
     }
     if (options.flag("memory") || draws_memory(options)) {
-        LEAT_RETURN_IF_ERROR(add_memory(target, options, report, compile->shapes, text, json));
+        LEAT_RETURN_IF_ERROR(add_memory(target, options, report, compile.shapes, text, json));
     }
     if (options.flag("memory-dial")) {
-        LEAT_RETURN_IF_ERROR(add_memory_dial(*compiled, compile->shapes, text, json));
+        LEAT_RETURN_IF_ERROR(add_memory_dial(compiled, compile.shapes, text, json));
     }
     if (options.flag("text") && options.flag("passes")) {
-        text += compiled->to_text();
+        text += compiled.to_text();
     }
     return {};
 }
 
 }  // namespace
 
-int inspect_command(const Options& options) {
-    if (options.positional().size() != 1) {
-        return usage_error(options, "needs one TARGET");
-    }
+int inspect_command(const Options& options, const OptionValues& values) {
     if (const Status pictures = check_pictures(options); !pictures.ok()) {
         return usage_error(options, pictures);
     }
     std::optional<Runtime> runtime;  // where there is something to compile
     if (wants_compiled_view(options)) {
-        const Result<RuntimeOptions> wanted = runtime_options(options);
-        if (!wanted.ok()) {
-            return usage_error(options, wanted.error());
-        }
-        runtime.emplace(*wanted);
+        runtime.emplace(values.runtime);
         if (const int code = report_backends(*runtime, backends_of(options)); code != kExitOk) {
             return code;
         }
@@ -399,7 +383,7 @@ int inspect_command(const Options& options) {
     }
     Status problem = graph.verify();
     if (problem.ok() && runtime) {
-        problem = add_compiled_view(*runtime, *target, options, text, json);
+        problem = add_compiled_view(*runtime, *target, options, values.compile, text, json);
     }
     json.set("problem", problem.ok() ? Json() : Json(problem.message()));
     int exit_code = runtime ? exit_code_for_devices(*runtime, backends_of(options), problem)

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "files.h"
 #include "options.h"
 
@@ -17,18 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"id", "lower", "upper", "size"};
 enum Column : size_t { kId, kLower, kUpper, kSize };
-
-std::vector<std::string> split(std::string line) {
-    if (!line.empty() && line.back() == '\r') {
-        line.pop_back();
-    }
-    std::vector<std::string> fields;
-    std::istringstream in(line);
-    for (std::string field; std::getline(in, field, ',');) {
-        fields.push_back(field);
-    }
-    return fields;
-}
 
 // Reads a file line by line.
 class LifetimeReader {
@@ -40,7 +28,8 @@ class LifetimeReader {
         if (line.find_first_not_of(" \t\r") == std::string::npos) {
             return {};
         }
-        const std::vector<std::string> fields = split(line);
+        const std::vector<std::string> fields =
+            split(line.substr(0, line.find_last_not_of('\r') + 1), ',');
         return place_of_.has_value() ? add_buffer(fields) : read_header(fields);
     }
     Result<LifetimeFile> finish() {
@@ -125,8 +114,7 @@ std::string LifetimeFile::with_offsets(const std::vector<int64_t>& offsets) cons
 
 Result<LifetimeFile> parse_lifetimes(const std::string& file_name, const std::string& text) {
     LifetimeReader reader(file_name);
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) {
+    for (const std::string& line : split(text, '\n')) {
         LEAT_RETURN_IF_ERROR(reader.add_line(line));
     }
     return reader.finish();

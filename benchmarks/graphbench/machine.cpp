@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "options.h"
 
 namespace leat::bench {
@@ -133,9 +134,7 @@ CpuUsage operator-(const CpuUsage& end, const CpuUsage& begin) {
 Status restrict_to_cpus(const std::string& list) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    std::istringstream stream(list);
-    std::string part;
-    while (std::getline(stream, part, ',')) {
+    for (const std::string& part : split(list, ',')) {
         size_t dash = part.find('-');
         std::optional<int64_t> first = parse_integer(std::string_view(part).substr(0, dash));
         std::optional<int64_t> last = dash == std::string::npos

@@ -1,7 +1,10 @@
 // graphbench: measures and checks data-flow graphs. Results on stdout, everything else on stderr.
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,34 +21,12 @@
 namespace leat::bench {
 namespace {
 
-int run_command_named(const CommandInfo& command, const Options& options) {
-    switch (command.bit) {
-        case kBench:
-            return bench_command(options);
-        case kProfile:
-            return profile_command(options);
-        case kRun:
-            return run_command(options);
-        case kCheck:
-            return check_command(options);
-        case kConformance:
-            return conformance_command(options);
-        case kInspect:
-            return inspect_command(options);
-        case kCompile:
-            return compile_command(options);
-        case kGen:
-            return gen_command(options);
-        case kDevices:
-            return devices_command(options);
-        case kPlan:
-            return plan_command(options);
-        case kCompare:
-            return compare_command(options);
-        default:
-            return doctor_command(options);
-    }
-}
+using RunCommand = int (*)(const Options& options, const OptionValues& values);
+constexpr std::pair<CommandBit, RunCommand> kRunCommands[] = {
+    {kBench, bench_command}, {kProfile, profile_command}, {kRun, run_command},
+    {kCheck, check_command}, {kInspect, inspect_command}, {kConformance, conformance_command},
+    {kGen, gen_command},     {kCompile, compile_command}, {kDevices, devices_command},
+    {kPlan, plan_command},   {kCompare, compare_command}, {kDoctor, doctor_command}};
 
 int unknown_command(const std::string& name) {
     std::vector<std::string_view> names;
@@ -72,8 +53,9 @@ int print_help(const std::vector<std::string>& arguments) {
 
 // After its options were read.
 int run_checked(const CommandInfo& command, const Options& options) {
-    if (const Status status = check_values(options); !status.ok()) {
-        return usage_error(options, status);
+    const Result<OptionValues> values = read_values(options);
+    if (!values.ok()) {
+        return usage_error(options, values.error());
     }
     if (std::string file = options.text("dump-config"); !file.empty()) {
         Status status = write_text_file(file, options.to_json().dump() + "\n");
@@ -91,8 +73,15 @@ int run_checked(const CommandInfo& command, const Options& options) {
             return usage_error(options, status);
         }
     }
+    const std::string_view takes = command.arguments.substr(0, command.arguments.find(' '));
+    if (takes == "TARGET" && options.positional().size() != 1) {
+        return usage_error(options, "needs one TARGET");
+    }
     const Timeout timeout(options.number("timeout"));
-    return run_command_named(command, options);
+    const auto* const run =
+        std::find_if(std::begin(kRunCommands), std::end(kRunCommands),
+                     [&command](const auto& row) { return row.first == command.bit; });
+    return run->second(options, *values);
 }
 
 int dispatch(std::vector<std::string> arguments) {

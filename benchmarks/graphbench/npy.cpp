@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "files.h"
 #include "options.h"
 
@@ -43,10 +44,7 @@ std::string_view entry(std::string_view header, std::string_view key) {
 
 std::optional<Shape> parse_shape_entry(std::string_view text) {
     std::vector<int64_t> extents;
-    while (!text.empty()) {
-        size_t comma = text.find(',');
-        std::string_view word = text.substr(0, comma);
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    for (const std::string_view word : split(std::string(text), ',')) {
         size_t begin = word.find_first_not_of(' ');
         if (begin == std::string_view::npos) {
             continue;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "zoo/suggestion.h"
@@ -36,20 +37,13 @@ Status unknown_option(std::string_view name, std::string_view dashes, const Comm
     std::string_view closest = zoo::closest_name(name, names);
     std::string hint =
         closest.empty() ? std::string() : fmt::format("; did you mean --{}?", closest);
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("{} has no option {}{}{} ('graphbench {} --help' lists them)",
-                              command.name, dashes, name, hint, command.name));
+    return invalid_argument("{} has no option {}{}{} ('graphbench {} --help' lists them)",
+                            command.name, dashes, name, hint, command.name);
 }
 
 bool is_choice(std::string_view value, std::string_view choices) {
-    while (!choices.empty()) {
-        size_t bar = choices.find('|');
-        if (choices.substr(0, bar) == value) {
-            return true;
-        }
-        choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
-    }
-    return false;
+    const std::vector<std::string> all = parts_of(choices, '|');
+    return std::find(all.begin(), all.end(), value) != all.end();
 }
 
 std::string_view without_percent(std::string_view text) {
@@ -100,6 +94,10 @@ std::string environment_name(std::string_view option) {
 }
 
 }  // namespace
+
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+    return split(std::string(text) + separator, separator);
+}
 
 std::optional<double> parse_number(std::string_view text) {
     double value = 0;
@@ -154,25 +152,20 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
 
 Result<std::vector<double>> parse_percentiles(const std::string& text) {
     std::vector<double> ranks;
-    size_t begin = 0;
-    while (begin <= text.size()) {
-        size_t end = std::min(text.find(',', begin), text.size());
-        const std::string rank = text.substr(begin, end - begin);
+    for (const std::string& rank : parts_of(text, ',')) {
         const std::optional<double> number = parse_number(rank);
         if (!number || *number > 100) {
             return invalid_argument(
                 "--percentiles has '{}'; needed: numbers from 0 to 100 with commas between", rank);
         }
         ranks.push_back(*number);
-        begin = end + 1;
     }
     return ranks;
 }
 
 Status Options::add(const OptionInfo& option, std::string value) {
     if (std::string needed = what_is_needed(option, value); !needed.empty()) {
-        return Status(StatusCode::kInvalidArgument,
-                      fmt::format("--{} is '{}'; needed: {}", option.name, value, needed));
+        return invalid_argument("--{} is '{}'; needed: {}", option.name, value, needed);
     }
     std::vector<std::string>& values = values_[std::string(option.name)];
     if (!option.repeats) {
@@ -209,8 +202,7 @@ Status Options::read_arguments(std::vector<std::string> arguments) {
         std::string value;
         if (option->kind == OptionKind::kFlag) {
             if (equals != std::string::npos) {
-                return Status(StatusCode::kInvalidArgument,
-                              fmt::format("--{} takes no value", name));
+                return invalid_argument("--{} takes no value", name);
             }
             value = "on";
         } else if (equals != std::string::npos) {
@@ -218,27 +210,21 @@ Status Options::read_arguments(std::vector<std::string> arguments) {
         } else if (i + 1 < arguments.size()) {
             value = arguments[++i];
         } else {
-            return Status(StatusCode::kInvalidArgument,
-                          fmt::format("--{} needs a value: {}", name, option->values));
+            return invalid_argument("--{} needs a value: {}", name, option->values);
         }
-        if (Status status = add(*option, std::move(value)); !status.ok()) {
-            return status;
-        }
+        LEAT_RETURN_IF_ERROR(add(*option, std::move(value)));
     }
     return Status();
 }
 
 Status Options::read_config(const std::string& file) {
-    Result<std::string> text = read_text_file(file);
-    if (!text.ok()) {
-        return text.error();
-    }
-    Result<Json> json = Json::parse(*text);
+    LEAT_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
+    Result<Json> json = Json::parse(text);
     if (!json.ok()) {
         return json.error().with_file(file);
     }
     if (!json->is_object()) {
-        return Status(StatusCode::kInvalidArgument, "the file holds no options")
+        return invalid_argument("the file holds no options")
             .with_file(file)
             .with_needed("a JSON object such as {\"runs\": 100, \"quiet\": true}");
     }
@@ -260,23 +246,17 @@ Status Options::read_config(const std::string& file) {
 Status Options::read_member(const OptionInfo& option, const Json& value) {
     if (option.kind == OptionKind::kFlag) {
         if (!value.is_bool()) {
-            return Status(
-                StatusCode::kInvalidArgument,
-                fmt::format("{} is {}; needed: true or false", option.name, value.dump(-1)));
+            return invalid_argument("{} is {}; needed: true or false", option.name, value.dump(-1));
         }
         return value.boolean() ? add(option, "on") : Status();
     }
     const bool is_list = value.is_array() && option.repeats;
     for (const Json& item : is_list ? value.items() : Json::Array{value}) {
         if (!item.is_string() && !item.is_number()) {
-            return Status(StatusCode::kInvalidArgument,
-                          fmt::format("{} is {}; needed: a text or a number ({})", option.name,
-                                      item.dump(-1), option.values));
+            return invalid_argument("{} is {}; needed: a text or a number ({})", option.name,
+                                    item.dump(-1), option.values);
         }
-        if (Status status = add(option, item.is_string() ? item.text() : item.dump(-1));
-            !status.ok()) {
-            return status;
-        }
+        LEAT_RETURN_IF_ERROR(add(option, item.is_string() ? item.text() : item.dump(-1)));
     }
     return Status();
 }
@@ -304,8 +284,7 @@ Status Options::read_environment() {
             continue;
         }
         if (Status status = add(option, value); !status.ok()) {
-            return Status(StatusCode::kInvalidArgument,
-                          fmt::format("environment variable {}: {}", variable, status.text()));
+            return invalid_argument("environment variable {}: {}", variable, status.text());
         }
     }
     return Status();
@@ -319,17 +298,11 @@ std::string Options::config_file() const {
 Result<Options> Options::parse(const CommandInfo& command, std::vector<std::string> arguments) {
     Options options;
     options.command_ = &command;
-    if (Status status = options.read_arguments(std::move(arguments)); !status.ok()) {
-        return status;
-    }
+    LEAT_RETURN_IF_ERROR(options.read_arguments(std::move(arguments)));
     if (std::string file = options.config_file(); !file.empty()) {
-        if (Status status = options.read_config(file); !status.ok()) {
-            return status;
-        }
+        LEAT_RETURN_IF_ERROR(options.read_config(file));
     }
-    if (Status status = options.read_environment(); !status.ok()) {
-        return status;
-    }
+    LEAT_RETURN_IF_ERROR(options.read_environment());
     return options;
 }
 

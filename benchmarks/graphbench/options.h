@@ -110,6 +110,9 @@ class Options {
     std::vector<std::string> positional_;
 };
 
+// All parts between separators: one more than there are of these.
+std::vector<std::string> parts_of(std::string_view text, char separator);
+
 // "512", "64KiB", "2GiB", "1.5MB" as bytes; nullopt when it is none of them.
 std::optional<int64_t> parse_bytes(std::string_view text);
 std::optional<double> parse_number(std::string_view text);

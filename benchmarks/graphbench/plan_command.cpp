@@ -84,7 +84,7 @@ void report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutco
 
 }  // namespace
 
-int plan_command(const Options& options) {
+int plan_command(const Options& options, const OptionValues& /*values*/) {
     if (options.positional().size() != 1) {
         return usage_error(options, "one file is needed");
     }

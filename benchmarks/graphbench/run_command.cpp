@@ -31,7 +31,10 @@ struct Opened {
     int exit_code = kExitOk;
 };
 
-Opened open_for(const Runtime& runtime, const Options& options, const std::string& backends) {
+Opened open_for(const Runtime& runtime,
+                const Options& options,
+                CompileOptions compile,
+                const std::string& backends) {
     if (const int code = report_backends(runtime, backends); code != kExitOk) {
         return {std::nullopt, code};
     }
@@ -42,23 +45,18 @@ Opened open_for(const Runtime& runtime, const Options& options, const std::strin
     if (const Status status = check_options_of(*target, options); !status.ok()) {
         return {std::nullopt, usage_error(options, status)};
     }
-    Result<CompileOptions> compile = compile_options(options);
-    if (!compile.ok()) {
-        return {std::nullopt, usage_error(options, compile.error())};
-    }
     // Pins are of the devices that the command runs on, not of those that it compares with.
-    if (backends != compile->devices) {
-        compile->pins.clear();
+    if (backends != compile.devices) {
+        compile.pins.clear();
     }
-    compile->devices = backends;
-    Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, *compile);
+    compile.devices = backends;
+    Result<std::vector<NamedValue>> inputs = make_inputs(*target, options, compile);
     if (!inputs.ok()) {
         return {std::nullopt, report_error(inputs.error())};
     }
     bool at_run = false;
-    Result<Session> session =
-        open_session(runtime, std::move(target).value(), std::move(compile).value(),
-                     std::move(inputs).value(), &at_run);
+    Result<Session> session = open_session(runtime, std::move(target).value(), std::move(compile),
+                                           std::move(inputs).value(), &at_run);
     if (!session.ok()) {
         return {std::nullopt,
                 report_error(session.error(),
@@ -72,13 +70,6 @@ Json value_json(const NamedValue& value) {
     json.set("name", value.name).set("value", describe_value(value.value));
     return json;
 }
-
-// Outputs of another run of the same target and inputs, against those of `base`.
-struct Comparison {
-    std::string label;
-    Tolerance tolerance;
-    bool bitwise = false;
-};
 
 class Checker {
   public:
@@ -178,12 +169,8 @@ int check_stored(const Options& options,
 
 // In a process of its own: one that crashes or hangs is a check that failed.
 int check_in_worker(const Options& options,
-                    const RuntimeOptions& wanted,
+                    const OptionValues& values,
                     const std::filesystem::path& folder) {
-    const Result<CompileOptions> compile = compile_options(options);
-    if (!compile.ok()) {
-        return usage_error(options, compile.error());
-    }
     int exit_code = kExitOk;
     std::optional<Activity> activity;
     WorkerJobs jobs;
@@ -198,20 +185,21 @@ int check_in_worker(const Options& options,
                 : report_check(options, false, "FAILED: the check " + end.failure, kExitRegression);
     };
     const int ended =
-        run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t) {
+        run_isolated(options, values.runtime, std::move(jobs), [&](const Runtime& runtime, size_t) {
             // The worker's own output: nobody else hears of its errors.
-            const int code = check_stored(options, runtime, *compile, folder);
+            const int code = check_stored(options, runtime, values.compile, folder);
             return std::to_string(check_printed(code, /*is_end=*/false));
         });
     return ended == kExitOk ? exit_code : ended;
 }
 
-int check_against(const Options& options, const Runtime& runtime, const std::string& other) {
-    Opened ours = open_for(runtime, options, backends_of(options));
+int check_against(const Options& options, const OptionValues& values, const std::string& other) {
+    const Runtime runtime(values.runtime);
+    Opened ours = open_for(runtime, options, values.compile, backends_of(options));
     if (!ours.session) {
         return ours.exit_code;
     }
-    Opened theirs = open_for(runtime, options, other);
+    Opened theirs = open_for(runtime, options, values.compile, other);
     if (!theirs.session) {
         return theirs.exit_code;
     }
@@ -231,12 +219,11 @@ int check_against(const Options& options, const Runtime& runtime, const std::str
 }
 
 // Outputs with each number of threads must be those of the first, bit for bit.
-int check_threads(const Options& options) {
+int check_threads(const Options& options, const OptionValues& values) {
     std::vector<int64_t> counts;
     const std::string list = options.text("threads-sweep");
-    for (size_t begin = 0; begin <= list.size();) {
-        size_t end = std::min(list.find(',', begin), list.size());
-        std::optional<int64_t> count = parse_integer(list.substr(begin, end - begin));
+    for (const std::string& part : parts_of(list, ',')) {
+        std::optional<int64_t> count = parse_integer(part);
         if (!count || *count < 1 || *count > kMostThreads) {
             return usage_error(
                 options,
@@ -245,18 +232,14 @@ int check_threads(const Options& options) {
                     list, kMostThreads));
         }
         counts.push_back(*count);
-        begin = end + 1;
     }
     Checker checker(options);
     std::optional<Session> first;
     for (int64_t count : counts) {
-        Result<RuntimeOptions> wanted = runtime_options(options);
-        if (!wanted.ok()) {
-            return usage_error(options, wanted.error());
-        }
-        wanted->threads = int(count);
-        Runtime runtime(*wanted);
-        Opened opened = open_for(runtime, options, backends_of(options));
+        RuntimeOptions wanted = values.runtime;
+        wanted.threads = int(count);
+        Runtime runtime(wanted);
+        Opened opened = open_for(runtime, options, values.compile, backends_of(options));
         if (!opened.session) {
             return opened.exit_code;
         }
@@ -281,16 +264,9 @@ int check_threads(const Options& options) {
 
 }  // namespace
 
-int run_command(const Options& options) {
-    if (options.positional().size() != 1) {
-        return usage_error(options, "needs one TARGET");
-    }
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error());
-    }
-    Runtime runtime(*wanted);
-    Opened opened = open_for(runtime, options, backends_of(options));
+int run_command(const Options& options, const OptionValues& values) {
+    Runtime runtime(values.runtime);
+    Opened opened = open_for(runtime, options, values.compile, backends_of(options));
     if (!opened.session) {
         return opened.exit_code;
     }
@@ -339,10 +315,7 @@ int run_command(const Options& options) {
     return exit_code;
 }
 
-int check_command(const Options& options) {
-    if (options.positional().size() != 1) {
-        return usage_error(options, "needs one TARGET");
-    }
+int check_command(const Options& options, const OptionValues& values) {
     if (is_compiled_file(options.positional()[0])) {
         return usage_error(options, "compiles the model that it checks; the target is compiled");
     }
@@ -350,15 +323,10 @@ int check_command(const Options& options) {
         return usage_error(options, "compares one way at a time: --against or --threads-sweep");
     }
     if (options.given("threads-sweep")) {
-        return check_threads(options);
-    }
-    Result<RuntimeOptions> wanted = runtime_options(options);
-    if (!wanted.ok()) {
-        return usage_error(options, wanted.error());
+        return check_threads(options, values);
     }
     if (options.given("against")) {
-        const Runtime runtime(*wanted);
-        return check_against(options, runtime, options.text("against"));
+        return check_against(options, values, options.text("against"));
     }
     for (const std::string_view name : {"input", "inputs"}) {
         if (options.given(name)) {
@@ -377,7 +345,7 @@ int check_command(const Options& options) {
                            "the target has no test_data_set_* or expected_error.txt beside it; use "
                            "--against BACKEND or --threads-sweep LIST");
     }
-    return check_in_worker(options, *wanted, folder);
+    return check_in_worker(options, values, folder);
 }
 
 }  // namespace leat::bench

@@ -31,10 +31,7 @@ Status prepare_all(RequestQueue& stream,
         begin = now_ns();
         failed_at_run = true;
         LEAT_RETURN_IF_ERROR(stream.submit());
-        const Result<Request*> taken = stream.take();
-        if (!taken.ok()) {
-            return taken.error();
-        }
+        LEAT_RETURN_IF_ERROR(stream.take().error());
         failed_at_run = false;
         phases.first_run_ns = i == 0 ? now_ns() - begin : phases.first_run_ns;
     }
@@ -75,10 +72,7 @@ Result<Session> open_session(const Runtime& runtime,
         std::in_place,
         fmt::format("{} '{}'", target.is_compiled ? "loading" : "compiling", target.name));
     int64_t begin = now_ns();
-    Result<CompiledGraph> compiled = compile_target(runtime, target, compile);
-    if (!compiled.ok()) {
-        return compiled.error();
-    }
+    LEAT_ASSIGN_OR_RETURN(CompiledGraph compiled, compile_target(runtime, target, compile));
     Phases phases;
     const int64_t made_ns = now_ns() - begin;
     phases.load_ns = target.is_compiled ? made_ns : target.load_ns;
@@ -89,7 +83,7 @@ Result<Session> open_session(const Runtime& runtime,
     for (int i = 0; i < load.streams; ++i) {
         Phases others;
         LEAT_ASSIGN_OR_RETURN(RequestQueue stream,
-                              make_ready(*compiled, inputs, compile.shapes, load.in_flight,
+                              make_ready(compiled, inputs, compile.shapes, load.in_flight,
                                          i == 0 ? phases : others, at_run));
         streams.push_back(std::move(stream));
     }
@@ -103,7 +97,7 @@ Result<Session> open_session(const Runtime& runtime,
                     target.peak_after_load_bytes,
                     phases,
                     std::move(inputs),
-                    std::move(*compiled),
+                    std::move(compiled),
                     std::move(streams),
                     request,
                     {}};

@@ -1,8 +1,7 @@
 #include "sweep.h"
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "options.h"
 
 namespace leat::bench {
@@ -16,14 +15,10 @@ std::vector<std::string> alternatives_of(const std::string& text) {
         return {text};
     }
     std::vector<std::string> all;
-    size_t begin = open + 1;
-    while (begin <= close) {
-        size_t end = std::min(text.find(',', begin), close);
-        std::string one =
-            text.substr(0, open) + text.substr(begin, end - begin) + text.substr(close + 1);
-        std::vector<std::string> deeper = alternatives_of(one);
+    for (const std::string& one : parts_of(text.substr(open + 1, close - open - 1), ',')) {
+        const std::vector<std::string> deeper =
+            alternatives_of(text.substr(0, open) + one + text.substr(close + 1));
         all.insert(all.end(), deeper.begin(), deeper.end());
-        begin = end + 1;
     }
     return all;
 }
@@ -63,20 +58,17 @@ std::pair<std::string, std::string> split_assignment(const std::string& text) {
 
 Result<Shape> parse_shape(const std::string& text) {
     std::vector<int64_t> extents;
-    std::string_view rest = text == "scalar" ? std::string_view() : std::string_view(text);
     if (text.empty()) {
         return invalid_argument(
             "the shape is empty; needed: extents such as 1x3x224x224, or scalar");
     }
-    while (!rest.empty()) {
-        size_t x = rest.find('x');
-        std::optional<int64_t> extent = parse_integer(rest.substr(0, x));
+    for (const std::string& word : split(text == "scalar" ? "" : text, 'x')) {
+        std::optional<int64_t> extent = parse_integer(word);
         if (!extent) {
             return invalid_argument("shape '{}'; needed: extents such as 1x3x224x224, or scalar",
                                     text);
         }
         extents.push_back(*extent);
-        rest = x == std::string_view::npos ? std::string_view() : rest.substr(x + 1);
     }
     std::optional<Shape> shape = Shape::make(extents);
     if (!shape) {
