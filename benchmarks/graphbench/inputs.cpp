@@ -4,26 +4,20 @@
 #include <limits>
 #include <optional>
 #include <system_error>
+#include <type_traits>
 
 #include "base/error.h"
-#include "base/float_formats.h"
+#include "base/split_mix.h"
 #include "conformance/values.h"
 #include "graph/default_input.h"
 #include "graph/graph_data.h"
 #include "interruption.h"
 #include "npy.h"
+#include "ops/element.h"
 #include "sweep.h"
 
 namespace leat::bench {
 namespace {
-
-// SplitMix64.
-uint64_t next_random(uint64_t& state) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
 
 // The number of rows when integer input `id` selects rows of a table, directly or through operators
 // that keep its elements; nullopt when it does not.
@@ -65,82 +59,40 @@ struct Pattern {
 };
 
 template <class T>
-void fill_elements(Tensor& tensor, const Pattern& pattern, bool floating) {
-    uint64_t state = pattern.seed;
+void fill_elements(Tensor& tensor, const Pattern& pattern) {
+    SplitMix random(pattern.seed);
     int64_t index = 0;
     for (T& element : tensor.mutable_data<T>()) {
-        switch (pattern.kind) {
-            case Pattern::Kind::kZeros:
-                element = T(0);
-                break;
-            case Pattern::Kind::kOnes:
-                element = T(1);
-                break;
-            case Pattern::Kind::kArange:
-                element = T(double(index % int64_t(std::numeric_limits<int8_t>::max())));
-                break;
-            case Pattern::Kind::kRandom: {
-                uint64_t bits = next_random(state);
-                element = floating ? T(double(int64_t(bits)) * 0x1p-63)  // [-1, 1)
-                                   : T(bits % uint64_t(pattern.integer_end));
-                break;
+        auto value = Accumulator<T>(pattern.kind == Pattern::Kind::kOnes ? 1 : 0);
+        if (pattern.kind == Pattern::Kind::kArange) {
+            value = Accumulator<T>(index % int64_t(std::numeric_limits<int8_t>::max()));
+        } else if (pattern.kind == Pattern::Kind::kRandom) {
+            const uint64_t bits = random.next();
+            if constexpr (std::is_integral_v<T>) {
+                value = bits % uint64_t(pattern.integer_end);
+            } else {
+                const double number = double(int64_t(bits)) * 0x1p-63;  // [-1, 1)
+                value = kIsHalf<T> ? float(number) : number;
             }
         }
+        element = narrow<T>(value);
         ++index;
-    }
-}
-
-template <class Small, class Convert>
-void fill_small_floats(Tensor& tensor, const Pattern& pattern, Convert convert) {
-    uint64_t state = pattern.seed;
-    for (Small& element : tensor.mutable_data<Small>()) {
-        float value = pattern.kind == Pattern::Kind::kOnes ? 1.0F : 0.0F;
-        if (pattern.kind == Pattern::Kind::kRandom) {
-            value = float(double(int64_t(next_random(state))) * 0x1p-63);
-        }
-        element = convert(value);
     }
 }
 
 Result<Tensor> make_tensor(DType dtype, const Shape& shape, const Pattern& pattern) {
     LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
-    switch (dtype) {
-        case DType::kFloat32:
-            fill_elements<float>(tensor, pattern, true);
-            break;
-        case DType::kFloat64:
-            fill_elements<double>(tensor, pattern, true);
-            break;
-        case DType::kFloat16:
-            fill_small_floats<Float16>(tensor, pattern, [](float x) { return to_float16(x); });
-            break;
-        case DType::kBfloat16:
-            fill_small_floats<BFloat16>(tensor, pattern, [](float x) { return to_bfloat16(x); });
-            break;
-        case DType::kInt64:
-            fill_elements<int64_t>(tensor, pattern, false);
-            break;
-        case DType::kInt32:
-        case DType::kUint32:
-            fill_elements<int32_t>(tensor, pattern, false);
-            break;
-        case DType::kUint64:
-            fill_elements<uint64_t>(tensor, pattern, false);
-            break;
-        case DType::kInt8:
-        case DType::kUint8:
-        case DType::kBool:
-            fill_elements<uint8_t>(tensor, pattern, false);
-            break;
-        case DType::kInt16:
-        case DType::kUint16:
-            fill_elements<uint16_t>(tensor, pattern, false);
-            break;
-        case DType::kString:
-            break;
-        default:
-            return unsupported("no pattern of elements for {}; give a file with --input",
-                               name_of(dtype));
+    if (dtype == DType::kString) {
+        return tensor;
+    }
+    const DType number = dtype == DType::kBool ? DType::kUint8 : dtype;
+    const Status filled = dispatch_number(number, [&](auto type) {
+        fill_elements<typename decltype(type)::type>(tensor, pattern);
+        return Status();
+    });
+    if (!filled.ok()) {
+        return unsupported("no pattern of elements for {}; give a file with --input",
+                           name_of(dtype));
     }
     return tensor;
 }

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
-#include "base/float_formats.h"
 #include "base/round_up.h"
 #include "base/split_mix.h"
 #include "custom/custom_op_def.h"
+#include "ops/element.h"
 
 namespace leat {
 namespace {
@@ -66,61 +67,27 @@ float random_float(SplitMix& random) {
     return float(kLeast + random.unit() * (1 - kLeast));
 }
 
-template <class T, class Convert>
-void fill_floats(Tensor& tensor, SplitMix& random, Convert convert) {
-    for (T& element : tensor.mutable_data<T>()) {
-        element = convert(random_float(random));
-    }
-}
-
 // False where elements of the type cannot be made.
 bool fill(Tensor& tensor, const IntegerRange& range, SplitMix& random) {
-    switch (tensor.dtype()) {
-        case DType::kFloat32:
-            fill_floats<float>(tensor, random, [](float x) { return x; });
-            return true;
-        case DType::kFloat64:
-            fill_floats<double>(tensor, random, [](float x) { return double(x); });
-            return true;
-        case DType::kFloat16:
-            fill_floats<Float16>(tensor, random, [](float x) { return to_float16(x); });
-            return true;
-        case DType::kBfloat16:
-            fill_floats<BFloat16>(tensor, random, [](float x) { return to_bfloat16(x); });
-            return true;
-        case DType::kInt64:
-            fill_integers<int64_t>(tensor, range, random);
-            return true;
-        case DType::kUint64:
-            fill_integers<uint64_t>(tensor, range, random);
-            return true;
-        case DType::kInt32:
-            fill_integers<int32_t>(tensor, range, random);
-            return true;
-        case DType::kUint32:
-            fill_integers<uint32_t>(tensor, range, random);
-            return true;
-        case DType::kInt16:
-            fill_integers<int16_t>(tensor, range, random);
-            return true;
-        case DType::kUint16:
-            fill_integers<uint16_t>(tensor, range, random);
-            return true;
-        case DType::kInt8:
-            fill_integers<int8_t>(tensor, range, random);
-            return true;
-        case DType::kUint8:
-            fill_integers<uint8_t>(tensor, range, random);
-            return true;
-        case DType::kBool:
-            for (uint8_t& element : std::span(reinterpret_cast<uint8_t*>(tensor.mutable_bytes()),
-                                              size_t(tensor.byte_count()))) {
-                element = uint8_t(random.below(2));
-            }
-            return true;
-        default:
-            return false;
+    if (tensor.dtype() == DType::kBool) {
+        for (uint8_t& element : std::span(reinterpret_cast<uint8_t*>(tensor.mutable_bytes()),
+                                          size_t(tensor.byte_count()))) {
+            element = uint8_t(random.below(2));
+        }
+        return true;
     }
+    const auto fill_numbers = [&](auto type) {
+        using T = typename decltype(type)::type;
+        if constexpr (std::is_integral_v<T>) {
+            fill_integers<T>(tensor, range, random);
+        } else {
+            for (T& element : tensor.mutable_data<T>()) {
+                element = narrow<T>(random_float(random));
+            }
+        }
+        return Status();
+    };
+    return dispatch_number(tensor.dtype(), fill_numbers).ok();
 }
 
 bool can_fill(DType dtype) {
