@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <random>
 
 namespace leat::bench {
 namespace {
 
-constexpr int kResamples = 2000;
+constexpr size_t kResamples = 2000;
 
 double median_in_place(std::vector<double>& values) {
     if (values.empty()) {
@@ -23,17 +24,20 @@ double median_in_place(std::vector<double>& values) {
     return (upper + *std::max_element(values.begin(), values.begin() + ptrdiff_t(middle))) / 2;
 }
 
-double resampled_median(const std::vector<double>& values,
-                        std::mt19937_64& random,
-                        std::vector<double>& scratch) {
-    scratch.resize(values.size());
-    for (double& value : scratch) {
+double resampled_median(const std::vector<double>& values, std::mt19937_64& random) {
+    std::vector<double> drawn(values.size());
+    for (double& value : drawn) {
         value = values[size_t(random() % values.size())];
     }
-    return median_in_place(scratch);
+    return median_in_place(drawn);
 }
 
-void set_interval(Ratio& ratio, std::vector<double>& resampled) {
+// The middle 95 % of what `resample` gives.
+template <class Resample>
+void set_interval(Ratio& ratio, const Resample& resample) {
+    std::mt19937_64 random(1);  // fixed: the same files give the same interval
+    std::vector<double> resampled(kResamples);
+    std::generate(resampled.begin(), resampled.end(), [&] { return resample(random); });
     std::sort(resampled.begin(), resampled.end());
     ratio.low = percentile_of_sorted(resampled, 2.5);
     ratio.high = percentile_of_sorted(resampled, 97.5);
@@ -92,11 +96,7 @@ Summary summarize(const std::vector<double>& samples, const std::vector<double>&
     std::sort(sorted.begin(), sorted.end());
     summary.min = sorted.front();
     summary.max = sorted.back();
-    double sum = 0;
-    for (double value : sorted) {
-        sum += value;
-    }
-    summary.mean = sum / double(sorted.size());
+    summary.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / double(sorted.size());
     double squares = 0;
     for (double value : sorted) {
         squares += (value - summary.mean) * (value - summary.mean);
@@ -149,15 +149,10 @@ Ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& 
         return ratio;
     }
     ratio.value = median(b) / median(a);
-    std::mt19937_64 random(1);  // fixed: the same files give the same interval
-    std::vector<double> scratch;
-    std::vector<double> resampled;
-    resampled.reserve(size_t(kResamples));
-    for (int i = 0; i < kResamples; ++i) {
-        double base = resampled_median(a, random, scratch);
-        resampled.push_back(resampled_median(b, random, scratch) / base);
-    }
-    set_interval(ratio, resampled);
+    set_interval(ratio, [&](std::mt19937_64& random) {
+        const double base = resampled_median(a, random);
+        return resampled_median(b, random) / base;
+    });
     ratio.min = ratio.low;
     ratio.max = ratio.high;
     return ratio;
@@ -177,14 +172,7 @@ Ratio ratio_of_rounds(const std::vector<double>& a, const std::vector<double>& b
     ratio.value = median(ratios);
     ratio.min = *std::min_element(ratios.begin(), ratios.end());
     ratio.max = *std::max_element(ratios.begin(), ratios.end());
-    std::mt19937_64 random(1);
-    std::vector<double> scratch;
-    std::vector<double> resampled;
-    resampled.reserve(size_t(kResamples));
-    for (int i = 0; i < kResamples; ++i) {
-        resampled.push_back(resampled_median(ratios, random, scratch));
-    }
-    set_interval(ratio, resampled);
+    set_interval(ratio, [&](std::mt19937_64& random) { return resampled_median(ratios, random); });
     return ratio;
 }
 
