@@ -258,7 +258,7 @@ void print_results(const BenchState& state, const Options& options) {
 
 }  // namespace
 
-int bench_command(const Options& options, const OptionValues& values) {
+Result<int> bench_command(const Options& options, const OptionValues& values) {
     if (options.positional().empty()) {
         return usage_error(
             options,
@@ -339,7 +339,7 @@ int print_calibration(Session& session, const Options& options, int64_t runs) {
 
 }  // namespace
 
-int profile_command(const Options& options, const OptionValues& values) {
+Result<int> profile_command(const Options& options, const OptionValues& values) {
     if (options.flag("calibrate") && options.given("trace")) {
         return usage_error(options, "times operators alone with --calibrate: not with --trace");
     }
@@ -362,9 +362,7 @@ int profile_command(const Options& options, const OptionValues& values) {
         return report_error(steps.error(), true);
     }
     if (std::string file = options.text("trace"); !file.empty()) {
-        if (Status status = write_text_file(file, trace_json(*steps).dump(-1)); !status.ok()) {
-            return report_error(status);
-        }
+        LEAT_RETURN_IF_ERROR(write_text_file(file, trace_json(*steps).dump(-1)));
     }
     Json json = Json::object();
     json.set("schema", kSchema);

@@ -96,11 +96,7 @@ Json operator_json(const CalibratedOperator& row) {
 Json device_json(const CalibratedDevice& device) {
     Json json = Json::object();
     json.set("device", device.device).set("key", device.key).set("file", device.file);
-    Json rows = Json::array();
-    for (const CalibratedOperator& row : device.operators) {
-        rows.push(operator_json(row));
-    }
-    json.set("operators", std::move(rows));
+    json.set("operators", json_list(device.operators, operator_json));
     const CalibratedSum sum = sum_of(device);
     json.set("measured_nodes", sum.node_count).set("roofline_ns", sum.roofline_ns);
     json.set("measured_ns", sum.measured_ns).set("launch_ns", device.launch_ns);
@@ -145,11 +141,7 @@ Json calibration_as_json(const CalibrationReport& report) {
     Json json = Json::object();
     json.set("measured", report.measured_count).set("kept", report.kept_count);
     json.set("skipped", report.skipped_count).set("time_ns", report.time_ns);
-    Json devices = Json::array();
-    for (const CalibratedDevice& device : report.devices) {
-        devices.push(device_json(device));
-    }
-    json.set("devices", std::move(devices));
+    json.set("devices", json_list(report.devices, device_json));
     return json;
 }
 

@@ -140,7 +140,7 @@ bool write_json(const Options& options, const Json& json, int* exit_code) {
     return to_stdout;
 }
 
-int gen_command(const Options& options, const OptionValues& /*values*/) {
+Result<int> gen_command(const Options& options, const OptionValues& /*values*/) {
     if (options.positional().empty() && !options.given("save")) {
         Table table({"network", "parameters", "what"});
         for (const zoo::NetworkInfo& network : zoo::networks()) {
@@ -162,21 +162,16 @@ int gen_command(const Options& options, const OptionValues& /*values*/) {
     if (spec.compare(0, 4, "gen:") == 0) {
         spec = spec.substr(4);
     }
-    Result<Graph> graph = zoo::make_network(spec);
-    if (!graph.ok()) {
-        return report_error(graph.error());
-    }
-    if (Status status = save_onnx(*graph, file); !status.ok()) {
-        return report_error(status);
-    }
+    LEAT_ASSIGN_OR_RETURN(const Graph graph, zoo::make_network(spec));
+    LEAT_RETURN_IF_ERROR(save_onnx(graph, file));
     if (!options.flag("quiet")) {
-        print_err("wrote {} ({} nodes, {} of constants) to {}\n", spec, graph->node_count(),
-                  format_bytes(double(graph->parameter_bytes())), file);
+        print_err("wrote {} ({} nodes, {} of constants) to {}\n", spec, graph.node_count(),
+                  format_bytes(double(graph.parameter_bytes())), file);
     }
     return kExitOk;
 }
 
-int doctor_command(const Options& options, const OptionValues& values) {
+Result<int> doctor_command(const Options& options, const OptionValues& values) {
     Runtime runtime(values.runtime);
     const HostInfo& host = runtime.host();
     CpuUsage before = cpu_usage();

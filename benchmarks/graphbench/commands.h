@@ -1,4 +1,5 @@
-// The subcommands. Each returns graphbench's exit code and prints its own results and errors.
+// The subcommands. Each returns graphbench's exit code and prints its own results and errors, but
+// for an error that it returns: it is printed, and its code says how the program exits.
 #pragma once
 
 #include <vector>
@@ -19,18 +20,18 @@ struct OptionValues {
     MeasureOptions measure;        // of bench
 };
 
-int bench_command(const Options& options, const OptionValues& values);
-int profile_command(const Options& options, const OptionValues& values);
-int run_command(const Options& options, const OptionValues& values);
-int check_command(const Options& options, const OptionValues& values);
-int conformance_command(const Options& options, const OptionValues& values);
-int inspect_command(const Options& options, const OptionValues& values);
-int compile_command(const Options& options, const OptionValues& values);
-int gen_command(const Options& options, const OptionValues& values);
-int devices_command(const Options& options, const OptionValues& values);
-int plan_command(const Options& options, const OptionValues& values);
-int compare_command(const Options& options, const OptionValues& values);
-int doctor_command(const Options& options, const OptionValues& values);
+Result<int> bench_command(const Options& options, const OptionValues& values);
+Result<int> profile_command(const Options& options, const OptionValues& values);
+Result<int> run_command(const Options& options, const OptionValues& values);
+Result<int> check_command(const Options& options, const OptionValues& values);
+Result<int> conformance_command(const Options& options, const OptionValues& values);
+Result<int> inspect_command(const Options& options, const OptionValues& values);
+Result<int> compile_command(const Options& options, const OptionValues& values);
+Result<int> gen_command(const Options& options, const OptionValues& values);
+Result<int> devices_command(const Options& options, const OptionValues& values);
+Result<int> plan_command(const Options& options, const OptionValues& values);
+Result<int> compare_command(const Options& options, const OptionValues& values);
+Result<int> doctor_command(const Options& options, const OptionValues& values);
 
 // Prints "graphbench: <message>" on stderr and returns the exit code that suits.
 int report_error(const Status& status, bool at_run = false);

@@ -199,7 +199,7 @@ int compare_with_baseline(const std::vector<Json>& baseline,
     return compare_results(baseline, results, options);
 }
 
-int compare_command(const Options& options, const OptionValues& /*values*/) {
+Result<int> compare_command(const Options& options, const OptionValues& /*values*/) {
     if (options.given("exec")) {
         return compare_commands(options);
     }

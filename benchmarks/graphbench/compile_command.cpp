@@ -79,7 +79,7 @@ Json to_json(const Target& target, const CompileOutcome& outcome) {
 
 }  // namespace
 
-int compile_command(const Options& options, const OptionValues& values) {
+Result<int> compile_command(const Options& options, const OptionValues& values) {
     if (!options.given("save")) {
         return usage_error(options, "needs --save FILE");
     }
@@ -88,26 +88,23 @@ int compile_command(const Options& options, const OptionValues& values) {
     if (const int code = report_backends(runtime, devices); code != kExitOk) {
         return code;
     }
-    const Result<Target> target = load_target(options.positional()[0]);
-    if (!target.ok()) {
-        return report_error(target.error());
+    LEAT_ASSIGN_OR_RETURN(const Target target, load_target(options.positional()[0]));
+    if (target.is_compiled) {
+        return usage_error(options, fmt::format("'{}' is compiled already", target.name));
     }
-    if (target->is_compiled) {
-        return usage_error(options, fmt::format("'{}' is compiled already", target->name));
-    }
-    if (const Status status = check_options_of(*target, options); !status.ok()) {
+    if (const Status status = check_options_of(target, options); !status.ok()) {
         return usage_error(options, status);
     }
     const Result<CompileOutcome> outcome = compile_and_load(
-        runtime, *target, values.compile, {.refers_to_model = options.text("weights") == "refer"},
+        runtime, target, values.compile, {.refers_to_model = options.text("weights") == "refer"},
         options.text("save"));
     if (!outcome.ok()) {
         return report_error(outcome.error(),
                             exit_code_for_devices(runtime, devices, outcome.error()));
     }
     int exit_code = kExitOk;
-    if (!write_json(options, to_json(*target, *outcome), &exit_code)) {
-        print_out("{}: compiled in {:.1f} ms, saved in {:.1f} ms: {}, {} plans\n", target->name,
+    if (!write_json(options, to_json(target, *outcome), &exit_code)) {
+        print_out("{}: compiled in {:.1f} ms, saved in {:.1f} ms: {}, {} plans\n", target.name,
                   outcome->compile_ms, outcome->save_ms, format_bytes(double(outcome->file_bytes)),
                   outcome->plan_count);
         print_out(

@@ -318,7 +318,7 @@ int run_suite(const Suite& suite,
 
 }  // namespace
 
-int conformance_command(const Options& options, const OptionValues& values) {
+Result<int> conformance_command(const Options& options, const OptionValues& values) {
     if (options.positional().empty()) {
         return usage_error(options,
                            "needs a DIR with folders that hold model.onnx and test_data_set_*");
@@ -341,29 +341,23 @@ int conformance_command(const Options& options, const OptionValues& values) {
                   suite->present.size());
         return kExitTarget;
     }
-    const Result<std::vector<std::string>> expected =
-        options.given("expected") ? read_names(options.text("expected"))
-                                  : Result<std::vector<std::string>>(std::vector<std::string>());
-    if (!expected.ok()) {
-        return report_error(expected.error());
+    std::vector<std::string> expected;
+    if (options.given("expected")) {
+        LEAT_ASSIGN_OR_RETURN(expected, read_names(options.text("expected")));
     }
     const InterruptGuard guard;
     Results results(options);
     int exit_code = run_suite(*suite, conformance, values.runtime, options, results);
     const bool is_whole = exit_code == kExitOk;
-    if (Status status = results.finish(suite->without_data, is_whole); !status.ok()) {
-        return report_error(status);
-    }
+    LEAT_RETURN_IF_ERROR(results.finish(suite->without_data, is_whole));
     if (std::string file = options.text("list-passed"); !file.empty()) {
-        if (Status status = write_passed(results.passed_names(), file); !status.ok()) {
-            return report_error(status);
-        }
+        LEAT_RETURN_IF_ERROR(write_passed(results.passed_names(), file));
     }
     if (!is_whole) {
         return exit_code;
     }
     if (options.given("expected")) {
-        return check_expected(results.passed_names(), suite->present, *expected);
+        return check_expected(results.passed_names(), suite->present, expected);
     }
     return results.failed() == 0 ? kExitOk : kExitRegression;
 }

@@ -22,17 +22,14 @@ std::string number_or_unknown(double value) {
 }
 
 Json nodes_json(const HostInfo& host) {
-    Json nodes = Json::array();
-    for (const MemoryNodeInfo& info : host.memory_nodes) {
+    return json_list(host.memory_nodes, [](const MemoryNodeInfo& info) {
         Json node = Json::object();
         node.set("numa_node", info.numa_node).set("has_cpus", info.has_cpus);
         node.set("capacity_bytes", info.capacity_bytes).set("budget_bytes", info.budget_bytes);
         node.set("budget_reason", info.budget_reason).set("policy", info.policy);
         node.set("bandwidth_mib_per_s", info.bandwidth_mib_per_s);
-        node.set("latency_ns", info.latency_ns);
-        nodes.push(std::move(node));
-    }
-    return nodes;
+        return node.set("latency_ns", info.latency_ns);
+    });
 }
 
 std::string nodes_text(const HostInfo& host) {
@@ -50,22 +47,18 @@ std::string nodes_text(const HostInfo& host) {
 }
 
 Json matrix_json(const NumaMatrix& matrix) {
-    Json pairs = Json::array();
-    for (const NumaPair& pair : matrix.pairs) {
+    Json pairs = json_list(matrix.pairs, [](const NumaPair& pair) {
         Json entry = Json::object();
         entry.set("reader_node", pair.reader_node).set("memory_node", pair.memory_node);
         entry.set("policy", pair.policy).set("there_share", pair.there_share);
         entry.set("thread_gb_per_s", pair.thread_gb_per_s);
-        entry.set("node_gb_per_s", pair.node_gb_per_s).set("latency_ns", pair.latency_ns);
-        pairs.push(std::move(entry));
-    }
-    Json weights = Json::array();
-    for (const NumaWeights& some : matrix.weights) {
+        return entry.set("node_gb_per_s", pair.node_gb_per_s).set("latency_ns", pair.latency_ns);
+    });
+    Json weights = json_list(matrix.weights, [](const NumaWeights& some) {
         Json entry = Json::object();
         entry.set("placement", some.placement).set("all_gb_per_s", some.all_gb_per_s);
-        entry.set("resident_bytes", some.resident_bytes);
-        weights.push(std::move(entry));
-    }
+        return entry.set("resident_bytes", some.resident_bytes);
+    });
     Json json = Json::object();
     json.set("buffer_bytes", matrix.buffer_bytes).set("pairs", std::move(pairs));
     json.set("weights", std::move(weights));
@@ -105,7 +98,7 @@ std::string host_text(const HostInfo& host, const Json& machine) {
 
 }  // namespace
 
-int devices_command(const Options& options, const OptionValues& values) {
+Result<int> devices_command(const Options& options, const OptionValues& values) {
     Runtime runtime(values.runtime);
     const HostInfo& host = runtime.host();
     Json json = Json::object();

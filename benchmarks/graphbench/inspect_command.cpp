@@ -37,14 +37,6 @@ std::map<std::string, int64_t> op_counts(const GraphData& graph) {
     return counts;
 }
 
-Json infos_json(const std::vector<ValueInfo>& infos) {
-    Json list = Json::array();
-    for (const ValueInfo& info : infos) {
-        list.push(describe_info(info));
-    }
-    return list;
-}
-
 bool wants_placement(const Options& options) {
     return options.flag("placement") || options.given("dot");
 }
@@ -130,18 +122,15 @@ std::string device_memory_text(const PlanReport& plan) {
 }
 
 Json device_memory_json(const PlanReport& plan) {
-    Json rows = Json::array();
-    for (const DeviceMemoryReport& memory : plan.device_memory) {
+    return json_list(plan.device_memory, [](const DeviceMemoryReport& memory) {
         Json row = Json::object();
         row.set("device", memory.device).set("memory", memory.memory);
         row.set("planned_bytes", memory.bytes).set("lower_bound_bytes", memory.lower_bound_bytes);
         row.set("unplanned_bytes", memory.unplanned_bytes);
         row.set("constant_bytes", memory.constant_bytes);
         row.set("streamed_bytes", memory.streamed_bytes);
-        row.set("window_bytes", memory.window_bytes);
-        rows.push(std::move(row));
-    }
-    return rows;
+        return row.set("window_bytes", memory.window_bytes);
+    });
 }
 
 std::string memory_text(const PlanReport& plan) {
@@ -179,14 +168,12 @@ Json memory_json(const PlanReport& plan) {
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
     json.set("transfers", plan.transfer_count).set("transfer_bytes", plan.transfer_bytes);
     json.set("device_memory", device_memory_json(plan));
-    Json buffers = Json::array();
-    for (const BufferReport& buffer : plan.buffers) {
+    Json buffers = json_list(plan.buffers, [](const BufferReport& buffer) {
         Json entry = Json::object();
         entry.set("value", buffer.value).set("size_bytes", buffer.size_bytes);
         entry.set("offset_bytes", buffer.offset_bytes).set("begin_step", buffer.begin_step);
-        entry.set("end_step", buffer.end_step);
-        buffers.push(std::move(entry));
-    }
+        return entry.set("end_step", buffer.end_step);
+    });
     json.set("buffers", std::move(buffers));
     return json;
 }
@@ -221,12 +208,10 @@ Status add_memory(const Target& target,
                   const InputShapes& shapes,
                   std::string& text,
                   Json& json) {
-    Json plans = Json::array();
     for (const PlanReport& plan : report.plans) {
         text += memory_text(plan);
-        plans.push(memory_json(plan));
     }
-    json.set("memory", std::move(plans));
+    json.set("memory", json_list(report.plans, memory_json));
     const std::string svg = options.text("svg");
     if (!draws_memory(options)) {
         return {};
@@ -257,11 +242,7 @@ Status add_placement(const Target& target,
     }
     json.set("placement_report", placement_as_json(report.placement));
     json.set("device_configuration", report.device_configuration);
-    Json notes = Json::array();
-    for (const std::string& note : report.annotation_notes) {
-        notes.push(note);
-    }
-    json.set("annotation_notes", std::move(notes));
+    json.set("annotation_notes", json_list(report.annotation_notes));
     if (options.given("dot")) {
         LEAT_RETURN_IF_ERROR(
             write_text_file(options.text("dot"), placement_as_dot(report.placement, target.name)));
@@ -325,7 +306,7 @@ Status add_compiled_view(const Runtime& runtime,
 
 }  // namespace
 
-int inspect_command(const Options& options, const OptionValues& values) {
+Result<int> inspect_command(const Options& options, const OptionValues& values) {
     if (const Status pictures = check_pictures(options); !pictures.ok()) {
         return usage_error(options, pictures);
     }
@@ -336,20 +317,17 @@ int inspect_command(const Options& options, const OptionValues& values) {
             return code;
         }
     }
-    Result<Target> target = load_target(options.positional()[0]);
-    if (!target.ok()) {
-        return report_error(target.error());
-    }
-    if (const Status status = check_options_of(*target, options); !status.ok()) {
+    LEAT_ASSIGN_OR_RETURN(const Target target, load_target(options.positional()[0]));
+    if (const Status status = check_options_of(target, options); !status.ok()) {
         return usage_error(options, status);
     }
-    const Graph& graph = target->graph;
+    const Graph& graph = target.graph;
     Json json = Json::object();
-    json.set("schema", kSchema).set("target", target->name);
-    json.set("compiled", target->is_compiled);
-    json.set("inputs", infos_json(graph.inputs()));
-    json.set("default_inputs", infos_json(graph.default_inputs()));
-    json.set("outputs", infos_json(graph.outputs()));
+    json.set("schema", kSchema).set("target", target.name);
+    json.set("compiled", target.is_compiled);
+    json.set("inputs", json_list(graph.inputs(), describe_info));
+    json.set("default_inputs", json_list(graph.default_inputs(), describe_info));
+    json.set("outputs", json_list(graph.outputs(), describe_info));
     json.set("nodes", graph.node_count()).set("params", graph.parameter_count());
     json.set("parameter_bytes", graph.parameter_bytes());
     Json ops = Json::object();
@@ -361,8 +339,8 @@ int inspect_command(const Options& options, const OptionValues& values) {
     json.set("ops", std::move(ops));
     std::string text;
     if (!options.flag("ops")) {
-        text = fmt::format("{}: {}{} nodes, {} constant elements, {}\n", target->name,
-                           target->is_compiled ? "a compiled graph, " : "", graph.node_count(),
+        text = fmt::format("{}: {}{} nodes, {} constant elements, {}\n", target.name,
+                           target.is_compiled ? "a compiled graph, " : "", graph.node_count(),
                            graph.parameter_count(), format_bytes(double(graph.parameter_bytes())));
         for (const ValueInfo& info : graph.inputs()) {
             text += "input  " + describe_info(info) + "\n";
@@ -383,7 +361,7 @@ int inspect_command(const Options& options, const OptionValues& values) {
     }
     Status problem = graph.verify();
     if (problem.ok() && runtime) {
-        problem = add_compiled_view(*runtime, *target, options, values.compile, text, json);
+        problem = add_compiled_view(*runtime, target, options, values.compile, text, json);
     }
     json.set("problem", problem.ok() ? Json() : Json(problem.message()));
     int exit_code = runtime ? exit_code_for_devices(*runtime, backends_of(options), problem)

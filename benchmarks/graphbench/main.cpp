@@ -21,7 +21,7 @@
 namespace leat::bench {
 namespace {
 
-using RunCommand = int (*)(const Options& options, const OptionValues& values);
+using RunCommand = Result<int> (*)(const Options& options, const OptionValues& values);
 constexpr std::pair<CommandBit, RunCommand> kRunCommands[] = {
     {kBench, bench_command}, {kProfile, profile_command}, {kRun, run_command},
     {kCheck, check_command}, {kInspect, inspect_command}, {kConformance, conformance_command},
@@ -81,7 +81,8 @@ int run_checked(const CommandInfo& command, const Options& options) {
     const auto* const run =
         std::find_if(std::begin(kRunCommands), std::end(kRunCommands),
                      [&command](const auto& row) { return row.first == command.bit; });
-    return run->second(options, *values);
+    const Result<int> exit_code = run->second(options, *values);
+    return exit_code.ok() ? *exit_code : report_error(exit_code.error());
 }
 
 int dispatch(std::vector<std::string> arguments) {

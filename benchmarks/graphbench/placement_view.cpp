@@ -164,8 +164,7 @@ std::string moved_text(const GraphPlacement& placement) {
 }
 
 Json devices_json(const GraphPlacement& placement) {
-    Json list = Json::array();
-    for (const DeviceShare& device : placement.devices) {
+    return json_list(placement.devices, [](const DeviceShare& device) {
         Json entry = Json::object();
         entry.set("device", device.device).set("nodes", device.node_count);
         entry.set("parts", device.part_count).set("estimated_ns", device.estimated_ns);
@@ -182,27 +181,23 @@ Json devices_json(const GraphPlacement& placement) {
             entry.set("link_bytes_per_s", device.link_bytes_per_s);
             entry.set("link_source", device.link_source);
         }
-        list.push(std::move(entry));
-    }
-    return list;
+        return entry;
+    });
 }
 
 Json divided_json(const PlacementForecast& forecast) {
-    Json list = Json::array();
-    for (const DividedOperator& divided : forecast.divided) {
+    return json_list(forecast.divided, [](const DividedOperator& divided) {
         Json entry = Json::object();
         entry.set("name", divided.name).set("op", divided.op_type).set("axis", divided.axis);
         entry.set("changes_bits", divided.changes_bits);
-        Json shards = Json::array();
-        for (const OperatorShard& shard : divided.shards) {
+        Json shards = json_list(divided.shards, [](const OperatorShard& shard) {
             Json range = Json::object();
-            range.set("device", shard.device).set("begin", shard.begin).set("end", shard.end);
-            shards.push(std::move(range));
-        }
-        entry.set("shards", std::move(shards));
-        list.push(std::move(entry));
-    }
-    return list;
+            return range.set("device", shard.device)
+                .set("begin", shard.begin)
+                .set("end", shard.end);
+        });
+        return entry.set("shards", std::move(shards));
+    });
 }
 
 Json forecast_json(const PlacementForecast& forecast) {
@@ -211,20 +206,15 @@ Json forecast_json(const PlacementForecast& forecast) {
     json.set("requests_in_flight", forecast.requests_in_flight);
     json.set("period_ns", forecast.period_ns);
     json.set("has_assumed_extents", forecast.has_assumed_extents);
-    Json simple = Json::array();
-    for (const NamedMakespan& other : forecast.simple) {
+    Json simple = json_list(forecast.simple, [](const NamedMakespan& other) {
         Json entry = Json::object();
         entry.set("placement", other.placement).set("makespan_ns", other.makespan_ns);
-        entry.set("period_ns", other.period_ns);
-        simple.push(std::move(entry));
-    }
+        return entry.set("period_ns", other.period_ns);
+    });
     json.set("simple", std::move(simple));
-    Json busy = Json::array();
-    for (const BusyShare& device : forecast.busy) {
-        Json entry = Json::object();
-        entry.set("device", device.device).set("share", device.share);
-        busy.push(std::move(entry));
-    }
+    Json busy = json_list(forecast.busy, [](const BusyShare& device) {
+        return Json::object().set("device", device.device).set("share", device.share);
+    });
     json.set("busy", std::move(busy));
     if (forecast.undivided_ns > 0) {
         json.set("undivided_ns", forecast.undivided_ns);
@@ -232,15 +222,10 @@ Json forecast_json(const PlacementForecast& forecast) {
     return json;
 }
 
-Json alternatives_json(const PlacedNode& node) {
-    Json list = Json::array();
-    for (const PlacementAlternative& other : node.alternatives) {
-        Json entry = Json::object();
-        entry.set("device", other.device).set("estimated_ns", other.estimated_ns);
-        entry.set("moving_ns", other.moving_ns);
-        list.push(std::move(entry));
-    }
-    return list;
+Json alternative_json(const PlacementAlternative& other) {
+    Json entry = Json::object();
+    entry.set("device", other.device).set("estimated_ns", other.estimated_ns);
+    return entry.set("moving_ns", other.moving_ns);
 }
 
 Json node_json(const PlacedNode& node) {
@@ -252,16 +237,13 @@ Json node_json(const PlacedNode& node) {
     if (node.reason == PlacementReason::kJoined) {
         entry.set("joined_into", node.joined_into);
     }
-    Json refusals = Json::array();
-    for (const DeviceRefusal& refusal : node.refusals) {
-        Json row = Json::object();
-        row.set("device", refusal.device).set("reason", refusal.reason);
-        refusals.push(std::move(row));
-    }
+    Json refusals = json_list(node.refusals, [](const DeviceRefusal& refusal) {
+        return Json::object().set("device", refusal.device).set("reason", refusal.reason);
+    });
     entry.set("refusals", std::move(refusals));
     if (!node.listed_device.empty()) {
-        entry.set("alternatives", alternatives_json(node)).set("moving_ns", node.moving_ns);
-        entry.set("listed_device", node.listed_device);
+        entry.set("alternatives", json_list(node.alternatives, alternative_json));
+        entry.set("moving_ns", node.moving_ns).set("listed_device", node.listed_device);
     }
     if (node.is_estimated) {
         entry.set("flops", node.flops).set("bytes", node.bytes);
@@ -328,22 +310,16 @@ Json placement_as_json(const GraphPlacement& placement) {
         json.set("divided", divided_json(placement.forecast));
     }
     json.set("devices", devices_json(placement)).set("moving_share", placement.moving_share);
-    Json moved = Json::array();
-    for (const MovedValue& value : placement.moved) {
+    Json moved = json_list(placement.moved, [](const MovedValue& value) {
         Json entry = Json::object();
         entry.set("value", value.value).set("bytes", value.bytes);
         entry.set("is_constant", value.is_constant);
         entry.set("from", value.is_to_device ? "host" : value.device);
         entry.set("to", value.is_to_device ? value.device : "host");
-        entry.set("part", value.part).set("estimated_ns", value.estimated_ns);
-        moved.push(std::move(entry));
-    }
+        return entry.set("part", value.part).set("estimated_ns", value.estimated_ns);
+    });
     json.set("moved", std::move(moved));
-    Json nodes = Json::array();
-    for (const PlacedNode& node : placement.nodes) {
-        nodes.push(node_json(node));
-    }
-    json.set("nodes", std::move(nodes));
+    json.set("nodes", json_list(placement.nodes, node_json));
     return json;
 }
 

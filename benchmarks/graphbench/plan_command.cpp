@@ -84,30 +84,22 @@ void report(const LifetimeFile& file, int64_t capacity_bytes, const PackingOutco
 
 }  // namespace
 
-int plan_command(const Options& options, const OptionValues& /*values*/) {
+Result<int> plan_command(const Options& options, const OptionValues& /*values*/) {
     if (options.positional().size() != 1) {
         return usage_error(options, "one file is needed");
     }
-    Result<LifetimeFile> file = read_lifetimes(options.positional()[0]);
-    if (!file.ok()) {
-        return report_error(file.error());
-    }
+    LEAT_ASSIGN_OR_RETURN(const LifetimeFile file, read_lifetimes(options.positional()[0]));
     const int64_t capacity_bytes = options.bytes("capacity");
-    Result<PackingOutcome> outcome = solve(*file, capacity_bytes, options.integer("nodes"));
-    if (!outcome.ok()) {
-        return report_error(outcome.error());
+    LEAT_ASSIGN_OR_RETURN(const PackingOutcome outcome,
+                          solve(file, capacity_bytes, options.integer("nodes")));
+    if (const std::string save = options.text("save"); !save.empty() && !outcome.offsets.empty()) {
+        LEAT_RETURN_IF_ERROR(write_text_file(save, file.with_offsets(outcome.offsets)));
     }
-    if (const std::string save = options.text("save"); !save.empty() && !outcome->offsets.empty()) {
-        if (Status status = write_text_file(save, file->with_offsets(outcome->offsets));
-            !status.ok()) {
-            return report_error(status);
-        }
-    }
-    int exit_code = outcome->height_bytes >= 0 ? kExitOk : kExitMemory;
-    if (write_json(options, to_json(*file, capacity_bytes, *outcome), &exit_code)) {
+    int exit_code = outcome.height_bytes >= 0 ? kExitOk : kExitMemory;
+    if (write_json(options, to_json(file, capacity_bytes, outcome), &exit_code)) {
         return exit_code;
     }
-    report(*file, capacity_bytes, *outcome);
+    report(file, capacity_bytes, outcome);
     return exit_code;
 }
 

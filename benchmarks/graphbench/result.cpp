@@ -51,11 +51,7 @@ Json placement_json(const Session& session, const CompileReport& report) {
         devices.set(backend, nodes);
     }
     json.set("devices", std::move(devices));
-    Json slow = Json::array();
-    for (const std::string& kernel : report.reference_kernels) {
-        slow.push(kernel);
-    }
-    json.set("reference_kernels", std::move(slow));
+    json.set("reference_kernels", json_list(report.reference_kernels));
     json.set("steps", session.request->plan_report().step_count);
     json.set("tiles", session.request->plan_report().tile_count);
     return json;
@@ -86,20 +82,14 @@ Json latency_json(const Measurement& measurement, const Summary& summary) {
     if (!needed.members().empty()) {
         json.set("samples_needed", std::move(needed));
     }
-    Json blocks = Json::array();
-    for (double value : summary.block_medians) {
-        blocks.push(value);
-    }
-    json.set("block_medians", std::move(blocks));
-    Json bins = Json::array();
+    json.set("block_medians", json_list(summary.block_medians));
     constexpr int kBins = 20;
-    for (const Bin& bin : histogram(measurement.samples_ns, kBins)) {
+    Json bins = json_list(histogram(measurement.samples_ns, kBins), [](const Bin& bin) {
         Json entry = Json::object();
         entry.set("low", int64_t(std::llround(bin.low)))
             .set("high", int64_t(std::llround(bin.high)));
-        entry.set("count", bin.count);
-        bins.push(std::move(entry));
-    }
+        return entry.set("count", bin.count);
+    });
     json.set("histogram", std::move(bins));
     return json;
 }
@@ -158,21 +148,15 @@ int64_t items_of(const Session& session) {
 }  // namespace
 
 Json pages_json(const PlacementReport& report) {
-    Json list = Json::array();
-    for (const PagePlacement& part : report.memory) {
+    Json list = json_list(report.memory, [](const PagePlacement& part) {
         Json entry = Json::object();
-        Json nodes = Json::array();
-        for (const int node : part.numa_nodes) {
-            nodes.push(node);
-        }
-        entry.set("memory", part.memory).set("numa_nodes", std::move(nodes));
+        entry.set("memory", part.memory).set("numa_nodes", json_list(part.numa_nodes));
         entry.set("asked", part.policy_asked).set("effective", part.policy_effective);
         entry.set("wanted", part.wanted_pages).set("there", part.there_pages);
         entry.set("elsewhere", part.elsewhere_pages).set("absent", part.absent_pages);
         entry.set("huge", part.huge_pages).set("source", part.source);
-        entry.set("confirmed", part.is_confirmed);
-        list.push(std::move(entry));
-    }
+        return entry.set("confirmed", part.is_confirmed);
+    });
     Json json = Json::object();
     json.set("page_bytes", report.page_bytes).set("memory", std::move(list));
     json.set("numa_balancing", report.is_balanced_by_system);

@@ -264,7 +264,7 @@ int check_threads(const Options& options, const OptionValues& values) {
 
 }  // namespace
 
-int run_command(const Options& options, const OptionValues& values) {
+Result<int> run_command(const Options& options, const OptionValues& values) {
     Runtime runtime(values.runtime);
     Opened opened = open_for(runtime, options, values.compile, backends_of(options));
     if (!opened.session) {
@@ -285,29 +285,21 @@ int run_command(const Options& options, const OptionValues& values) {
     }
     if (std::string folder = options.text("save"); !folder.empty()) {
         bool as_npy = options.text("save-format") == "npy";
-        Status status = save_values(session.inputs, folder, "input", as_npy);
-        if (status.ok()) {
-            status = save_values(*outputs, folder, "output", as_npy);
-        }
-        if (!status.ok()) {
-            return report_error(status);
-        }
+        LEAT_RETURN_IF_ERROR(save_values(session.inputs, folder, "input", as_npy));
+        LEAT_RETURN_IF_ERROR(save_values(*outputs, folder, "output", as_npy));
     }
     Json json = Json::object();
-    Json inputs_json = Json::array();
-    Json outputs_json = Json::array();
     std::string text = fmt::format("{}  {}\n", session.name, session.compiled.report().summary());
     for (const NamedValue& input : session.inputs) {
-        inputs_json.push(value_json(input));
         text += fmt::format("input  {}  {}\n", input.name, describe_value(input.value));
     }
     for (const NamedValue& output : *outputs) {
-        outputs_json.push(value_json(output));
         text += fmt::format("output {}  {}\n", output.name, describe_value(output.value));
     }
     json.set("schema", kSchema).set("target", session.name);
     json.set("pages", pages_json(session.request->placement_report()));
-    json.set("inputs", std::move(inputs_json)).set("outputs", std::move(outputs_json));
+    json.set("inputs", json_list(session.inputs, value_json));
+    json.set("outputs", json_list(*outputs, value_json));
     int exit_code = kExitOk;
     if (!write_json(options, json, &exit_code)) {
         print_out("{}", text);
@@ -315,7 +307,7 @@ int run_command(const Options& options, const OptionValues& values) {
     return exit_code;
 }
 
-int check_command(const Options& options, const OptionValues& values) {
+Result<int> check_command(const Options& options, const OptionValues& values) {
     if (is_compiled_file(options.positional()[0])) {
         return usage_error(options, "compiles the model that it checks; the target is compiled");
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/error.h"
 #include "screen.h"
@@ -69,9 +70,7 @@ std::string step_table(std::span<const StepTime> steps, const std::string& sort,
         total_ns += step.time_ns;
     }
     std::vector<size_t> order(steps.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-        order[i] = i;
-    }
+    std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
         if (sort == "time") {
             return steps[a].time_ns > steps[b].time_ns;
@@ -101,15 +100,12 @@ std::string step_table(std::span<const StepTime> steps, const std::string& sort,
 }
 
 Json steps_json(std::span<const StepTime> steps) {
-    Json list = Json::array();
-    for (const StepTime& step : steps) {
+    return json_list(steps, [](const StepTime& step) {
         Json entry = Json::object();
         entry.set("node", step.node).set("op", step.op_type).set("kernel", step.kernel);
         entry.set("time_ns", step.time_ns).set("flops", step.flops).set("bytes", step.bytes);
-        entry.set("shapes", step.shapes);
-        list.push(std::move(entry));
-    }
-    return list;
+        return entry.set("shapes", step.shapes);
+    });
 }
 
 Json trace_json(std::span<const StepTime> steps) {

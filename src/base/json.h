@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,5 +71,15 @@ class Json {
     std::variant<std::nullptr_t, bool, int64_t, double, std::string, Array, Object> value_ =
         nullptr;
 };
+
+// The array of what `make` says of each.
+template <class Range, class Make = std::identity>
+Json json_list(const Range& range, const Make& make = {}) {
+    Json list = Json::array();
+    for (const auto& each : range) {
+        list.push(make(each));
+    }
+    return list;
+}
 
 }  // namespace leat

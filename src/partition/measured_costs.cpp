@@ -185,15 +185,14 @@ std::string MeasuredCosts::to_text() const {
         entry.set("contention", links->contention);
         json.set("links", std::move(entry));
     }
-    Json rows = Json::array();
-    for (const auto& [hash, measured] : operators_) {
+    Json rows = json_list(operators_, [](const auto& entry) {
+        const MeasuredOperator& measured = entry.second;
         Json row = Json::object();
         row.set("op", measured.op_type).set("signature", measured.signature);
         row.set("flops", measured.work.flops).set("bytes", measured.work.bytes);
         row.set("median_ns", measured.median_ns).set("spread", measured.spread);
-        row.set("runs", measured.runs).set("round", measured.round);
-        rows.push(std::move(row));
-    }
+        return row.set("runs", measured.runs).set("round", measured.round);
+    });
     json.set("operators", std::move(rows));
     return json.dump(1);
 }
