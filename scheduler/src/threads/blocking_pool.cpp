@@ -73,14 +73,6 @@ void BlockingPool::wait(BlockingGroup& group) {
     crowd_->ended.wait(lock, [&] { return group.pending == 0 || group.crowd != crowd_.get(); });
 }
 
-int BlockingPool::thread_count() const {
-    if (crowd_ == nullptr) {
-        return 0;
-    }
-    const std::lock_guard lock(crowd_->mutex);
-    return int(crowd_->threads.size());
-}
-
 void BlockingPool::live(Crowd& crowd) {
     std::unique_lock lock(crowd.mutex);
     for (;;) {

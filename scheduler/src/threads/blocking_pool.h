@@ -54,8 +54,6 @@ class BlockingPool final : private ForkAware {
     // Until all jobs of the group have ended, but for those of a parent of this process.
     void wait(BlockingGroup& group);
 
-    int thread_count() const;
-
   private:
     // The threads and their queue. A child of fork() gets another one: this is in the hands of
     // threads that the child does not have.

@@ -47,11 +47,6 @@ bool comes_before(const WeightUse& a, const WeightUse& b) {
 
 }  // namespace
 
-std::string_view name_of(WeightPolicy policy) {
-    constexpr std::string_view kNames[] = {"partition", "replicate", "interleave", "home"};
-    return kNames[size_t(policy)];
-}
-
 WeightPolicies choose_weight_policies(const WeightMachine& machine,
                                       std::span<const WeightUse> uses) {
     LEAT_CHECK(machine.size() > 0, "weights need a domain");

@@ -23,7 +23,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "memory/weight_policy/weight_machine.h"
@@ -36,7 +35,6 @@ enum class WeightPolicy : uint8_t {
     kInterleave,  // page by page on the readers' domains
     kHome,        // in one domain
 };
-std::string_view name_of(WeightPolicy policy);
 
 // A domain whose CPUs read a constant.
 struct WeightReader {
