@@ -16,6 +16,7 @@
 #include "base/split_mix.h"
 #include "memory/offsets/plan.h"
 #include "support/exhaustive_planning.h"
+#include "support/plan_checks.h"
 #include "support/planning_problems.h"
 
 namespace leat {

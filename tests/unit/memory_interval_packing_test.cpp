@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memory/offsets/interval_packing.h"
+#include "support/plan_checks.h"
 
 namespace leat {
 namespace {

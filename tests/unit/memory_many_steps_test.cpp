@@ -16,6 +16,8 @@
 #include "memory/order/step_order.h"
 #include "memory/value_groups.h"
 #include "support/exhaustive_planning.h"
+#include "support/order_peak.h"
+#include "support/plan_checks.h"
 #include "support/planning_problems.h"
 
 namespace leat {

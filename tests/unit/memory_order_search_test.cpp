@@ -10,6 +10,7 @@
 #include "memory/order/order_search.h"
 #include "memory/order/order_state.h"
 #include "support/brute_force_order.h"
+#include "support/order_peak.h"
 
 namespace leat {
 namespace {

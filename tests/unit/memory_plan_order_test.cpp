@@ -11,6 +11,7 @@
 #include "memory/offsets/plan.h"
 #include "memory/order/step_order.h"
 #include "support/exhaustive_planning.h"
+#include "support/plan_checks.h"
 #include "support/planning_problems.h"
 
 namespace leat {

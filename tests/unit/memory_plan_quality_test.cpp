@@ -21,6 +21,7 @@
 #include "memory/offsets/plan_problem.h"
 #include "support/exhaustive_planning.h"
 #include "support/peer_planners.h"
+#include "support/plan_checks.h"
 #include "support/planning_problems.h"
 
 namespace leat {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/offsets/plan.h"
+#include "support/plan_checks.h"
 
 namespace leat {
 namespace {
@@ -113,7 +114,8 @@ TEST(CheckPlan, FindsEveryKindOfMistake) {
 
     MemoryPlan overlapping = plan;
     overlapping.offsets[1] = 64;
-    EXPECT_THAT(check_plan(buffers, overlapping).message(), HasSubstr("alive together in step 1"));
+    EXPECT_THAT(check_plan(buffers, overlapping).message(),
+                HasSubstr("buffers 0 at [0, 100) and 1 at [64, 164) share memory"));
     MemoryPlan inside = plan;  // swallowed whole
     inside.offsets = {0, 0, 128};
     EXPECT_FALSE(check_plan(buffers, inside).ok());

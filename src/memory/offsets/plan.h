@@ -97,18 +97,13 @@ Result<LimitAnswer> plan_within(std::span<const UsedBuffer> buffers,
                                 const StepOrder& order,
                                 int64_t limit_bytes);
 
-// An independent proof: no two buffers that may be alive together overlap, all are aligned and
-// inside the height. Shares no code with plan_offsets. The error names the buffers.
-Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan);
-// The order as the steps that each step waits for, all of them smaller.
-Status check_plan(std::span<const UsedBuffer> buffers,
-                  std::span<const std::vector<int32_t>> predecessors,
-                  const MemoryPlan& plan);
-
-// What a check knows of the order of users, for plans of other sizes.
+// What a proof knows of the order of users, for plans of other sizes.
 struct PlanProof;
-// As check_plan. Where the same steps use the buffers as those of `former` (null: there is none),
-// what it knows is taken over, and its sharing alone is checked.
+// An independent proof: no two buffers that may be alive together overlap, all are aligned and
+// inside the height. Shares no code with plan_offsets. The error names the buffers. The order as
+// the steps that each step waits for, all of them smaller.
+// Where the same steps use the buffers as those of `former` (null: there is none), what it knows is
+// taken over, and its sharing alone is checked.
 Result<std::shared_ptr<const PlanProof>> prove_plan(
     std::span<const UsedBuffer> buffers,
     const std::shared_ptr<const StepWaits>& predecessors,

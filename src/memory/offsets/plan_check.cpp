@@ -1,10 +1,8 @@
-// check_plan: of intervals, walks over time and keeps what is alive in a map by offset; of a
-// partial order, walks over offsets and keeps what lies there in a map by first step. Knows nothing
+// prove_plan: walks over offsets and keeps what lies there in a list by first step. Knows nothing
 // of how plans are made: not of what a StepOrder leaves out either, as it looks at the waits.
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -16,15 +14,11 @@ namespace leat {
 
 namespace {
 
-bool is_placed(const PlannedBuffer& buffer) {
-    return buffer.size_bytes > 0;
-}
 bool is_placed(const UsedBuffer& buffer) {
     return buffer.size_bytes > 0 && !buffer.users.empty();
 }
 
-template <class Buffer>
-Status check_one(size_t index, const Buffer& buffer, int64_t offset, int64_t height_bytes) {
+Status check_one(size_t index, const UsedBuffer& buffer, int64_t offset, int64_t height_bytes) {
     if (offset < 0 || offset % buffer.alignment_bytes != 0) {
         return internal_error("memory plan: buffer {} at {} needs alignment {}", index, offset,
                               buffer.alignment_bytes);
@@ -36,8 +30,7 @@ Status check_one(size_t index, const Buffer& buffer, int64_t offset, int64_t hei
     return {};
 }
 
-template <class Buffer>
-Status check_alone(std::span<const Buffer> buffers, const MemoryPlan& plan) {
+Status check_alone(std::span<const UsedBuffer> buffers, const MemoryPlan& plan) {
     if (plan.offsets.size() != buffers.size()) {
         return internal_error("memory plan: {} offsets for {} buffers", plan.offsets.size(),
                               buffers.size());
@@ -307,15 +300,6 @@ bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
 
 }  // namespace
 
-Status check_plan(std::span<const UsedBuffer> buffers,
-                  std::span<const std::vector<int32_t>> predecessors,
-                  const MemoryPlan& plan) {
-    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
-    LEAT_RETURN_IF_ERROR(check_all_users(buffers, predecessors.size()));
-    const UserOrder order(buffers, predecessors);
-    return SharingCheck(buffers, predecessors, order, plan).run();
-}
-
 Result<std::shared_ptr<const PlanProof>> prove_plan(
     std::span<const UsedBuffer> buffers,
     const std::shared_ptr<const StepWaits>& predecessors,
@@ -333,42 +317,6 @@ Result<std::shared_ptr<const PlanProof>> prove_plan(
     }
     LEAT_RETURN_IF_ERROR(SharingCheck(buffers, *predecessors, proof->order, plan).run());
     return proof;
-}
-
-Status check_plan(std::span<const PlannedBuffer> buffers, const MemoryPlan& plan) {
-    LEAT_RETURN_IF_ERROR(check_alone(buffers, plan));
-    std::multimap<int32_t, size_t> begins;
-    std::multimap<int32_t, size_t> ends;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-        if (is_placed(buffers[i])) {
-            begins.emplace(buffers[i].begin_step, i);
-            ends.emplace(buffers[i].end_step, i);
-        }
-    }
-    std::map<int64_t, size_t> alive;  // offset -> buffer
-    auto next_end = ends.begin();
-    for (const auto& [step, index] : begins) {
-        for (; next_end != ends.end() && next_end->first <= step; ++next_end) {
-            alive.erase(plan.offsets[next_end->second]);
-        }
-        const int64_t begin = plan.offsets[index];
-        const int64_t end = begin + buffers[index].size_bytes;
-        // Those alive do not overlap, so only the last one that starts before `end` can reach into
-        // this one.
-        const auto above = alive.lower_bound(end);
-        if (above != alive.begin()) {
-            const auto& [other_begin, other] = *std::prev(above);
-            const int64_t other_end = other_begin + buffers[other].size_bytes;
-            if (other_end > begin) {
-                return internal_error(
-                    "memory plan: buffers {} at [{}, {}) and {} at [{}, {}) are alive together in "
-                    "step {}",
-                    other, other_begin, other_end, index, begin, end, step);
-            }
-        }
-        alive.emplace(begin, index);
-    }
-    return {};
 }
 
 }  // namespace leat

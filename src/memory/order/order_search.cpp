@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
-#include "base/check.h"
 #include "memory/order/order_bound.h"
 #include "memory/order/order_graph.h"
 #include "memory/order/order_greedy.h"
@@ -186,22 +186,6 @@ class OrderSearch {
 StepSequence order_for_smallest_peak(const OrderProblem& problem, int64_t max_work) {
     const OrderGraph graph(problem);
     return OrderSearch(graph, max_work).run();
-}
-
-int64_t peak_bytes(const OrderProblem& problem, std::span<const int32_t> steps) {
-    const OrderGraph graph(problem);
-    LEAT_CHECK(int32_t(steps.size()) == graph.steps(), "{} of {} steps are ordered", steps.size(),
-               graph.steps());
-    OrderState state(graph);
-    int64_t peak = 0;
-    for (const int32_t step : steps) {
-        const auto& ready = state.ready();
-        LEAT_CHECK(std::find(ready.begin(), ready.end(), step) != ready.end(),
-                   "step {} is not ready", step);
-        peak = std::max(peak, state.peak_bytes(step));
-        state.execute(step);
-    }
-    return peak;
 }
 
 }  // namespace leat

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,8 +63,5 @@ constexpr int64_t kOrderWork = 300'000;
 // segment costs a few passes over its steps, and their number / 64 for each of its edges and
 // buffers; one of more than 8,192 steps is ordered greedily, in n log n, and never searched.
 StepSequence order_for_smallest_peak(const OrderProblem& problem, int64_t max_work = kOrderWork);
-
-// The most bytes alive during a step. `steps`: all of them, in an order that is possible.
-int64_t peak_bytes(const OrderProblem& problem, std::span<const int32_t> steps);
 
 }  // namespace leat
