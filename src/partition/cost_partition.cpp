@@ -158,15 +158,7 @@ class PartitionSearch {
     }
 
     int32_t unit_or_cheapest(int32_t task, int32_t unit) const {
-        return std::isfinite(problem_.cost(task, unit)) ? unit : cheapest_unit(task);
-    }
-
-    int32_t cheapest_unit(int32_t task) const {
-        int32_t cheapest = 0;
-        for (int32_t unit = 1; unit < int32_t(problem_.units.size()); ++unit) {
-            cheapest = problem_.cost(task, unit) < problem_.cost(task, cheapest) ? unit : cheapest;
-        }
-        return cheapest;
+        return std::isfinite(problem_.cost(task, unit)) ? unit : problem_.cheapest_unit(task);
     }
 
     void restrict_to(const std::vector<int32_t>& units, scheduler::PlacementProblem& tasks) const {
@@ -347,10 +339,6 @@ Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
                                         const std::vector<ProposedPartition>& proposals,
                                         const PartitionOptions& options) {
     return PartitionSearch(problem).run(proposals, options);
-}
-
-double makespan_ns(const PartitionProblem& problem, const Partition& partition) {
-    return judge(problem, {}, partition).makespan_ns;
 }
 
 }  // namespace leat

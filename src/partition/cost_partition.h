@@ -62,7 +62,4 @@ Result<CostPartition> partition_by_cost(const PartitionProblem& problem,
                                         const std::vector<ProposedPartition>& proposals,
                                         const PartitionOptions& options = {});
 
-// The least makespan that is found for these parts; infinite where parts wait for each other.
-double makespan_ns(const PartitionProblem& problem, const Partition& partition);
-
 }  // namespace leat

@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "memory/content_hash.h"
+#include "ops/elementwise/element_access.h"
 
 namespace leat {
 namespace {
@@ -17,22 +18,7 @@ constexpr int64_t kMostElements = int64_t{2} * kMaxRank;
 // A number an axis; longer lists are of channels.
 constexpr size_t kMostFloats = kMaxRank;
 
-bool is_integer(DType dtype) {
-    switch (dtype) {
-        case DType::kInt8:
-        case DType::kInt16:
-        case DType::kInt32:
-        case DType::kInt64:
-        case DType::kUint8:
-        case DType::kUint16:
-        case DType::kUint32:
-        case DType::kUint64:
-        case DType::kBool:
-            return true;
-        default:
-            return false;
-    }
-}
+constexpr DTypeSet kCountingTypes = kSignedTypes | kUnsignedTypes | dtype_set(DType::kBool);
 
 // Where the elements are in memory: nothing for row-major ones.
 std::string layout_text(const TensorArg& arg) {
@@ -59,7 +45,8 @@ std::string operand_text(const TensorArg& arg, const Tensor* known) {
     }
     std::string text = fmt::format("{}{}[{}]{}", known == nullptr ? "" : "const ",
                                    name_of(arg.dtype), extents, layout_text(arg));
-    if (known != nullptr && is_integer(arg.dtype) && known->element_count() <= kMostElements) {
+    if (known != nullptr && contains(kCountingTypes, arg.dtype) &&
+        known->element_count() <= kMostElements) {
         text += elements_to_text(*known);
     }
     return text;

@@ -17,6 +17,20 @@ struct OpenPart {
     size_t first_seen_outside = 0;  // among `tasks`: those before it are read inside only
 };
 
+// The parts that the merged groups are: numbers in the order of their first tasks.
+void add_parts(const PartitionProblem& problem, const PartMerger& merger, Partition& partition) {
+    std::vector<int32_t> part_of_group(size_t(problem.task_count), kNoPart);
+    for (int32_t task = 0; task < problem.task_count; ++task) {
+        int32_t part = kNoPart;
+        if (problem.units[size_t(partition.unit_of_task[size_t(task)])].runs_parts) {
+            int32_t& known = part_of_group[size_t(merger.group_of(task))];
+            known = known == kNoPart ? partition.part_count++ : known;
+            part = known;
+        }
+        partition.part_of_task.push_back(part);
+    }
+}
+
 class ScheduleParts {
   public:
     ScheduleParts(const PartitionProblem& problem,
@@ -55,7 +69,7 @@ class ScheduleParts {
                 add(open[lane], task, problem_.units[size_t(units[lane])].domain);
             }
         }
-        number_parts(partition);
+        add_parts(problem_, merger_, partition);
         return partition;
     }
 
@@ -118,19 +132,6 @@ class ScheduleParts {
         // A task that does not join stays a reader from outside, of a part that is never asked
         // again.
         return !delays_results && merger_.merge(part.first, task);
-    }
-
-    void number_parts(Partition& partition) const {
-        std::vector<int32_t> part_of_group(size_t(problem_.task_count), kNoPart);
-        for (int32_t task = 0; task < problem_.task_count; ++task) {
-            int32_t part = kNoPart;
-            if (problem_.units[size_t(partition.unit_of_task[size_t(task)])].runs_parts) {
-                int32_t& known = part_of_group[size_t(merger_.group_of(task))];
-                known = known == kNoPart ? partition.part_count++ : known;
-                part = known;
-            }
-            partition.part_of_task.push_back(part);
-        }
     }
 
     const PartitionProblem& problem_;
@@ -234,17 +235,7 @@ Partition parts_without_circles(const PartitionProblem& problem,
     }
     Partition parts;
     parts.unit_of_task = partition.unit_of_task;
-    std::vector<int32_t> part_of_group(size_t(problem.task_count), kNoPart);
-    for (const int32_t task : order) {
-        const int32_t unit = partition.unit_of_task[size_t(task)];
-        int32_t part = kNoPart;
-        if (problem.units[size_t(unit)].runs_parts) {
-            int32_t& known = part_of_group[size_t(merger.group_of(task))];
-            known = known == kNoPart ? parts.part_count++ : known;
-            part = known;
-        }
-        parts.part_of_task.push_back(part);
-    }
+    add_parts(problem, merger, parts);
     return parts;
 }
 

@@ -1,5 +1,7 @@
 #include "partition/partition_problem.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/sort_unique.h"
@@ -51,6 +53,11 @@ double PartitionProblem::copy_ns(int32_t value, int32_t from, int32_t to) const 
     }
     const scheduler::PlacementLink& rates = links[size_t(link)];
     return rates.latency_ns + double(bytes) * 1e9 / rates.bytes_per_s;
+}
+
+int32_t PartitionProblem::cheapest_unit(int32_t task) const {
+    const auto costs = cost_ns.begin() + int64_t(task) * std::ssize(units);
+    return int32_t(std::min_element(costs, costs + std::ssize(units)) - costs);
 }
 
 void number_parts(Partition& partition) {

@@ -74,6 +74,8 @@ struct PartitionProblem {
     double cost(int32_t task, int32_t unit) const {
         return cost_ns[size_t(task) * units.size() + size_t(unit)];
     }
+    // The first of those where it takes least.
+    int32_t cheapest_unit(int32_t task) const;
     // Of the value over the link from one memory to another.
     double copy_ns(int32_t value, int32_t from, int32_t to) const;
     // Of a value that lies outside of the arena, by the host's lane.

@@ -81,8 +81,8 @@ class PairCut {
         const int32_t writer = node_of_task_[size_t(producer)];
         if (writer == kFixed) {
             const int32_t from = domain_of_task[size_t(producer)];
-            pay_if_any_taken(flow, kSource, transfer_units(value, from, taken_));
-            pay_if_any_kept(flow, kSink, transfer_units(value, from, kept_));
+            pay_if_any(flow, kSource, transfer_units(value, from, taken_), false);
+            pay_if_any(flow, kSink, transfer_units(value, from, kept_), true);
             return;
         }
         for (int32_t to = 0; to < model_.domains; ++to) {
@@ -91,38 +91,26 @@ class PairCut {
                 flow.add_arc(writer, kSink, transfer_units(value, kept_, to));
             }
         }
-        pay_if_any_taken(flow, writer, transfer_units(value, kept_, taken_));
-        pay_if_any_kept(flow, writer, transfer_units(value, taken_, kept_));
+        pay_if_any(flow, writer, transfer_units(value, kept_, taken_), false);
+        pay_if_any(flow, writer, transfer_units(value, taken_, kept_), true);
     }
 
-    // `units` are cut where `writer` is on the source side and some reader on the sink side.
-    void pay_if_any_taken(MaxFlow& flow, int32_t writer, int64_t units) {
+    // `units` are cut where `writer` is on the source side and some reader on the sink side;
+    // `is_mirrored`: the other way round.
+    void pay_if_any(MaxFlow& flow, int32_t writer, int64_t units, bool is_mirrored) {
         if (units == 0 || readers_.empty()) {
             return;
         }
+        const auto add_arc = [&](int32_t from, int32_t to, int64_t capacity) {
+            is_mirrored ? flow.add_arc(to, from, capacity) : flow.add_arc(from, to, capacity);
+        };
         if (readers_.size() == 1) {
-            flow.add_arc(writer, readers_.front(), units);
-            return;
+            return add_arc(writer, readers_.front(), units);
         }
         const int32_t any = flow.add_node();
-        flow.add_arc(writer, any, units);
+        add_arc(writer, any, units);
         for (const int32_t reader : readers_) {
-            flow.add_arc(any, reader, MaxFlow::kUnbounded);
-        }
-    }
-    // The mirror image: `writer` on the sink side, some reader on the source side.
-    void pay_if_any_kept(MaxFlow& flow, int32_t writer, int64_t units) {
-        if (units == 0 || readers_.empty()) {
-            return;
-        }
-        if (readers_.size() == 1) {
-            flow.add_arc(readers_.front(), writer, units);
-            return;
-        }
-        const int32_t any = flow.add_node();
-        flow.add_arc(any, writer, units);
-        for (const int32_t reader : readers_) {
-            flow.add_arc(reader, any, MaxFlow::kUnbounded);
+            add_arc(any, reader, MaxFlow::kUnbounded);
         }
     }
 

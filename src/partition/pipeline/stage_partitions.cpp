@@ -30,12 +30,7 @@ class StageSearch {
     explicit StageSearch(const PartitionProblem& problem)
         : problem_(problem), moves_left_(kMostTaskMoves / std::max(problem.task_count, 1)) {
         for (int32_t task = 0; task < problem.task_count; ++task) {
-            int32_t cheapest = 0;
-            for (int32_t unit = 1; unit < unit_count(); ++unit) {
-                cheapest =
-                    problem.cost(task, unit) < problem.cost(task, cheapest) ? unit : cheapest;
-            }
-            cheapest_.push_back(cheapest);
+            cheapest_.push_back(problem.cheapest_unit(task));
         }
     }
 
@@ -207,41 +202,27 @@ class StageSearch {
     std::vector<StagePipeline> found_;
 };
 
-// Of a value from one memory to another, by the link between them.
-double copy_ns(const PartitionProblem& problem, int64_t bytes, int32_t from, int32_t to) {
-    const int32_t link =
-        problem.link_between[size_t(from) * size_t(problem.domain_count) + size_t(to)];
-    if (link == scheduler::PlacementProblem::kNoLink || bytes <= 0) {
-        return 0;
-    }
-    const scheduler::PlacementLink& rates = problem.links[size_t(link)];
-    return rates.latency_ns + double(bytes) * 1e9 / rates.bytes_per_s;
-}
-
 // By domain: of the copies to its memory and from it.
 std::vector<double> copying_ns(const PartitionProblem& problem, const Partition& partition) {
-    const auto domain_of = [&](int32_t task) {
-        return problem.units[size_t(partition.unit_of_task[size_t(task)])].domain;
-    };
     const auto domains = size_t(problem.domain_count);
     std::vector<double> loads_ns(domains);
     std::vector<bool> is_read(problem.values.size() * domains);  // [value][domain]
     for (const scheduler::PlacementUse& use : problem.uses) {
-        is_read[size_t(use.value) * domains + size_t(domain_of(use.reader))] = true;
+        is_read[size_t(use.value) * domains + size_t(domain_of(problem, partition, use.reader))] =
+            true;
     }
     for (size_t v = 0; v < problem.values.size(); ++v) {
-        const scheduler::PlacementValue& value = problem.values[v];
-        const int32_t home = domain_of(value.producer);
+        const int32_t home = domain_of(problem, partition, problem.values[v].producer);
         bool leaves = false;
         for (int32_t domain = 0; domain < problem.domain_count; ++domain) {
             const bool is_there = !is_read[v * domains + size_t(domain)] || domain == home;
             leaves = leaves || !is_there;
             if (!is_there && domain != kHostDomain) {
-                loads_ns[size_t(domain)] += copy_ns(problem, value.bytes, kHostDomain, domain);
+                loads_ns[size_t(domain)] += problem.copy_ns(int32_t(v), kHostDomain, domain);
             }
         }
         if (leaves && home != kHostDomain) {
-            loads_ns[size_t(home)] += copy_ns(problem, value.bytes, home, kHostDomain);
+            loads_ns[size_t(home)] += problem.copy_ns(int32_t(v), home, kHostDomain);
         }
     }
     return loads_ns;

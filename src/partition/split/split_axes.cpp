@@ -112,26 +112,22 @@ int axis_of_c(const GraphData& graph, const NodeData& node, int result_axis, int
     return axis >= 0 && c[axis] == extent && extent > 1 ? axis : kWholeOperand;
 }
 
-std::optional<SplitAxis> gemm_axis(const GraphData& graph, const NodeData& node, int result_axis) {
+// Rows for axis 0 of the result, columns for axis 1.
+template <int kResultAxis>
+std::optional<SplitAxis> gemm_axis(const GraphData& graph, const NodeData& node) {
     const Shape result = *fixed_shape(graph, node.outputs[0]);
-    const bool is_rows = result_axis == 0;
+    const bool is_rows = kResultAxis == 0;
     const bool is_transposed = node.attr(is_rows ? "transA" : "transB", int64_t{0}) != 0;
-    const int operand_axis = is_transposed ? 1 - result_axis : result_axis;
-    SplitAxis axis{is_rows ? "rows" : "columns", result_axis, result[result_axis], {}};
+    const int operand_axis = is_transposed ? 1 - kResultAxis : kResultAxis;
+    SplitAxis axis{is_rows ? "rows" : "columns", kResultAxis, result[kResultAxis], {}};
     axis.input_axes = is_rows ? std::vector<int>{operand_axis, kWholeOperand}
                               : std::vector<int>{kWholeOperand, operand_axis};
     if (node.inputs.size() > 2) {
         axis.input_axes.push_back(node.inputs[2].valid()
-                                      ? axis_of_c(graph, node, result_axis, axis.extent)
+                                      ? axis_of_c(graph, node, kResultAxis, axis.extent)
                                       : kWholeOperand);
     }
     return axis;
-}
-std::optional<SplitAxis> gemm_rows(const GraphData& graph, const NodeData& node) {
-    return gemm_axis(graph, node, 0);
-}
-std::optional<SplitAxis> gemm_columns(const GraphData& graph, const NodeData& node) {
-    return gemm_axis(graph, node, 1);
 }
 
 // Of all input channels, as it is. Groups would be divided, too.
@@ -209,7 +205,7 @@ struct SplitRule {
 };
 constexpr SplitRule kSplitRules[] = {
     {"MatMul", matmul_rows}, {"MatMul", matmul_columns},    {"MatMul", matmul_inner},
-    {"Gemm", gemm_rows},     {"Gemm", gemm_columns},        {"Gemm", gemm_inner},
+    {"Gemm", gemm_axis<0>},  {"Gemm", gemm_axis<1>},        {"Gemm", gemm_inner},
     {"Conv", conv_channels}, {"Conv", conv_input_channels}, {"MatMulInteger", matmul_inner},
 };
 
