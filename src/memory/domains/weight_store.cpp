@@ -176,15 +176,6 @@ Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& 
                                                                   int64_t bytes,
                                                                   const Pack& pack,
                                                                   WeightTarget target,
-                                                                  WeightReads reads) {
-    return get_or_pack(source, layout_key, bytes, pack, target, reads, std::nullopt);
-}
-
-Result<std::shared_ptr<const std::byte>> WeightStore::get_or_pack(const Tensor& source,
-                                                                  std::string_view layout_key,
-                                                                  int64_t bytes,
-                                                                  const Pack& pack,
-                                                                  WeightTarget target,
                                                                   WeightReads reads,
                                                                   std::optional<uint64_t> hash) {
     LEAT_CHECK(bytes >= 0, "packed weights of {} bytes", bytes);

@@ -75,20 +75,14 @@ class WeightStore {
                                                          std::string_view layout_key,
                                                          int64_t bytes,
                                                          const Pack& pack);
+    // `hash`: content_hash of the elements where it is known, so that they are not read for it.
     Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
                                                          std::string_view layout_key,
                                                          int64_t bytes,
                                                          const Pack& pack,
                                                          WeightTarget target,
-                                                         WeightReads reads = WeightReads::kWhole);
-    // The same where the hash of the elements (content_hash) is known: they are not read for it.
-    Result<std::shared_ptr<const std::byte>> get_or_pack(const Tensor& source,
-                                                         std::string_view layout_key,
-                                                         int64_t bytes,
-                                                         const Pack& pack,
-                                                         WeightTarget target,
-                                                         WeightReads reads,
-                                                         std::optional<uint64_t> hash);
+                                                         WeightReads reads = WeightReads::kWhole,
+                                                         std::optional<uint64_t> hash = {});
 
     // A form whose packed bytes are in memory, and the content_hash of its source's elements.
     struct Ready {
