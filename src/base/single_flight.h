@@ -1,7 +1,6 @@
 // SingleFlight: of all who ask for one value at a time, one makes it and the others wait for it.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>

@@ -23,37 +23,15 @@ const std::string& empty_string() {
 }  // namespace
 
 std::string_view name_of(StatusCode code) {
-    switch (code) {
-        case StatusCode::kOk:
-            return "ok";
-        case StatusCode::kInvalidArgument:
-            return "invalid_argument";
-        case StatusCode::kNotFound:
-            return "not_found";
-        case StatusCode::kParse:
-            return "parse";
-        case StatusCode::kUnsupported:
-            return "unsupported";
-        case StatusCode::kPlacement:
-            return "placement";
-        case StatusCode::kOutOfMemory:
-            return "out_of_memory";
-        case StatusCode::kDeviceLost:
-            return "device_lost";
-        case StatusCode::kTimeout:
-            return "timeout";
-        case StatusCode::kCancelled:
-            return "cancelled";
-        case StatusCode::kUserException:
-            return "user_exception";
-        case StatusCode::kVersionMismatch:
-            return "version_mismatch";
-        case StatusCode::kBusy:
-            return "busy";
-        case StatusCode::kInternal:
-            return "internal";
-    }
-    return "unknown";
+    // In the order of the codes.
+    constexpr std::array<std::string_view, kCodeCount> kNames = {
+        "ok",          "invalid_argument", "not_found",      "parse",
+        "unsupported", "placement",        "out_of_memory",  "device_lost",
+        "timeout",     "cancelled",        "user_exception", "version_mismatch",
+        "busy",        "internal",
+    };
+    static_assert(kNames.back() == "internal");
+    return size_t(code) < kNames.size() ? kNames[size_t(code)] : "unknown";
 }
 
 Status::Status(StatusCode code, std::string text)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files/mapped_file.h"
 #include "base/files/text_file.h"
+#include "base/transformed.h"
 #include "graph/graph_data.h"
 #include "leat/onnx.h"
 #include "onnx/proto.h"
@@ -112,12 +113,7 @@ std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& fol
             found[{number, name}] = entry.path();
         }
     }
-    std::vector<std::filesystem::path> sets;
-    sets.reserve(found.size());
-    for (const auto& [key, path] : found) {
-        sets.push_back(path);
-    }
-    return sets;
+    return transformed(found, [](const auto& set) { return set.second; });
 }
 
 Result<std::vector<NamedValue>> load_inputs(const Graph& graph,

@@ -79,10 +79,8 @@ Status run_all(const Runtime& runtime,
                TestOutcome& outcome) {
     LEAT_ASSIGN_OR_RETURN(const Prepared prepared, prepare(runtime, folder, compile));
     for (const fs::path& data_set : data_sets_of(folder)) {
-        Status status = run_data_set(prepared, data_set, tolerance, outcome);
-        if (!status.ok()) {
-            return std::move(status).with_file(data_set.string());
-        }
+        LEAT_RETURN_IF_ERROR(
+            run_data_set(prepared, data_set, tolerance, outcome).with_file(data_set.string()));
     }
     return Status();
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "ops/elementwise/element_access.h"
 
 namespace leat {
 namespace {
@@ -111,25 +112,11 @@ std::string_view kind_name(Value::Kind kind) {
 }  // namespace
 
 bool is_floating(DType dtype) {
-    return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
-           dtype == DType::kBfloat16;
+    return contains(kFloatTypes, dtype);
 }
 
 bool is_real_number(DType dtype) {
-    switch (dtype) {
-        case DType::kUint8:
-        case DType::kInt8:
-        case DType::kUint16:
-        case DType::kInt16:
-        case DType::kInt32:
-        case DType::kInt64:
-        case DType::kBool:
-        case DType::kUint32:
-        case DType::kUint64:
-            return true;
-        default:
-            return is_floating(dtype);
-    }
+    return contains(kNumericTypes | dtype_set(DType::kBool), dtype);
 }
 
 double element_as_double(const Tensor& tensor, int64_t index) {

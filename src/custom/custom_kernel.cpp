@@ -1,6 +1,5 @@
 #include "custom/custom_kernel.h"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 

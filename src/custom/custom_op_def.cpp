@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/find_named.h"
+#include "base/transformed.h"
 #include "custom/custom_inference.h"
 #include "custom/custom_kernel.h"
 #include "custom/guarded_call.h"
@@ -144,11 +146,8 @@ const AttributeValue* NodeOfCustom::attribute(std::string_view attribute_name) c
     if (const auto own = node_.attributes.find(attribute_name); own != node_.attributes.end()) {
         return &own->second;
     }
-    const std::vector<AttributeSpec>& specs = custom_of(node_).schema.attributes;
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const AttributeSpec& candidate) {
-        return candidate.name == attribute_name;
-    });
-    return spec != specs.end() && spec->default_value ? &*spec->default_value : nullptr;
+    const AttributeSpec* spec = find_named(custom_of(node_).schema.attributes, attribute_name);
+    return spec != nullptr && spec->default_value ? &*spec->default_value : nullptr;
 }
 
 TensorView view_of(const TensorArg& arg) {
@@ -156,12 +155,7 @@ TensorView view_of(const TensorArg& arg) {
 }
 
 std::vector<TensorView> views_of(std::span<const TensorArg> args) {
-    std::vector<TensorView> views;
-    views.reserve(args.size());
-    for (const TensorArg& arg : args) {
-        views.push_back(view_of(arg));
-    }
-    return views;
+    return transformed(args, view_of);
 }
 
 }  // namespace custom

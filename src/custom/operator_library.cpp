@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/out_of_memory.h"
+#include "base/transformed.h"
 #include "custom/custom_op_def.h"
 #include "custom/operator_schema.h"
 #include "custom/shared_operators.h"
@@ -95,9 +96,7 @@ Status OperatorLibrary::load(const std::string& file) {
         std::vector<DefPtr> defs;
         defs.reserve(shared.operators.size());
         for (CustomOperator& described : shared.operators) {
-            if (Status status = custom::check_schema(described); !status.ok()) {
-                return std::move(status).with_file(file);
-            }
+            LEAT_RETURN_IF_ERROR(custom::check_schema(described).with_file(file));
             defs.push_back(
                 std::make_shared<const CustomOpDef>(std::move(described), file, shared.library));
         }
@@ -107,13 +106,10 @@ Status OperatorLibrary::load(const std::string& file) {
 
 std::vector<OperatorInfo> OperatorLibrary::list() const {
     const std::lock_guard lock(impl_->mutex);
-    std::vector<OperatorInfo> list;
-    list.reserve(impl_->operators.size());
-    for (const auto& [key, def] : impl_->operators) {
-        list.push_back(
-            {def->schema.domain, def->schema.name, def->schema.since_version, def->source});
-    }
-    return list;
+    return transformed(impl_->operators, [](const auto& entry) {
+        const CustomOperator& schema = entry.second->schema;
+        return OperatorInfo{schema.domain, schema.name, schema.since_version, entry.second->source};
+    });
 }
 
 const OperatorSource& OperatorLibrary::source() const {

@@ -161,10 +161,8 @@ Status check_all(const CustomOperator& described) {
 }  // namespace
 
 Status check_schema(const CustomOperator& described) {
-    Status status = check_all(described);
-    return status.ok() ? Status()
-                       : std::move(status).with_node(fmt::format("custom operator {}.{}",
-                                                                 described.domain, described.name));
+    return check_all(described).with_node(
+        fmt::format("custom operator {}.{}", described.domain, described.name));
 }
 
 }  // namespace leat::custom

@@ -1,7 +1,6 @@
 // What a CustomOperator must be.
 #pragma once
 
-#include "base/error.h"
 #include "leat/custom_operator.h"
 
 namespace leat::custom {

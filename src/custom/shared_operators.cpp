@@ -55,13 +55,11 @@ Result<const OperatorLibraryTable*> query(void* library, const std::string& file
             .with_hint("LEAT_OPERATOR_LIBRARY defines it");
     }
     const OperatorLibraryTable* table = nullptr;
-    Status status = guarded("its entry point", [&] {
+    const auto ask = [&] {
         table = entry(kOperatorLibraryVersion);
         return Status();
-    });
-    if (!status.ok()) {
-        return std::move(status).with_file(file);
-    }
+    };
+    LEAT_RETURN_IF_ERROR(guarded("its entry point", ask).with_file(file));
     if (table == nullptr) {
         return make_error(StatusCode::kVersionMismatch, "its entry point gives no table")
             .with_file(file);
@@ -92,11 +90,8 @@ Result<SharedOperators> open_shared_operators(const std::string& file) {
     shared.library = std::move(library);
     LEAT_ASSIGN_OR_RETURN(const OperatorLibraryTable* table, query(handle, file));
     Collector collector(shared.operators);
-    Status status = guarded("registration of its operators",
-                            [&] { return table->register_operators(collector); });
-    if (!status.ok()) {
-        return std::move(status).with_file(file);
-    }
+    const auto collect = [&] { return table->register_operators(collector); };
+    LEAT_RETURN_IF_ERROR(guarded("registration of its operators", collect).with_file(file));
     if (shared.operators.empty()) {
         return parse_error("it registers no operators").with_file(file);
     }

@@ -10,12 +10,14 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/files/text_file.h"
+#include "base/find_named.h"
 #include "base/float_formats.h"
 #include "base/hash_index.h"
 #include "base/id_vector.h"
 #include "base/inline_vector.h"
 #include "base/number_order.h"
 #include "base/out_of_memory.h"
+#include "base/transformed.h"
 #include "graph/graph_data.h"
 #include "leat/leat.h"
 
@@ -40,6 +42,30 @@ TEST(Status, KeepsInnermostContext) {
     Status status = parse_error("x").with_node("inner");
     status = std::move(status).with_node("outer");
     EXPECT_EQ(status.node(), "inner");
+}
+
+TEST(Transformed, KeepsTheOrderAndTakesAMember) {
+    struct Row {
+        std::string name;
+        int value;
+    };
+    const std::vector<Row> rows{{"b", 2}, {"a", 1}};
+    EXPECT_EQ(transformed(rows, &Row::name), (std::vector<std::string>{"b", "a"}));
+    EXPECT_EQ(transformed(rows, [](const Row& row) { return row.value * 10; }),
+              (std::vector<int>{20, 10}));
+    EXPECT_TRUE(transformed(std::vector<Row>{}, &Row::name).empty());
+}
+
+TEST(FindNamed, GivesTheFirstRowOfTheNameOrNull) {
+    struct Row {
+        const char* name;
+        int value;
+    };
+    const Row rows[] = {{"a", 1}, {"b", 2}, {"b", 3}};
+    ASSERT_NE(find_named(rows, "b"), nullptr);
+    EXPECT_EQ(find_named(rows, "b")->value, 2);
+    EXPECT_EQ(find_named(rows, ""), nullptr);
+    EXPECT_EQ(find_named(rows, "ab"), nullptr);
 }
 
 // For where there is no memory for a text: what it allocates is counted by a test of the whole.

@@ -7,6 +7,7 @@
 
 #include "backends/lowered/failure.h"
 #include "base/round_up.h"
+#include "base/transformed.h"
 #include "memory/domains/weight_store.h"
 
 namespace leat::host_device {
@@ -51,12 +52,9 @@ void add_scratch(HostProgram& program, size_t index, const TileTeam& team) {
 }
 
 std::vector<LeatStepList> rows_of(std::span<const std::vector<int32_t>> lists) {
-    std::vector<LeatStepList> rows;
-    rows.reserve(lists.size());
-    for (const std::vector<int32_t>& steps : lists) {
-        rows.push_back({int32_t(steps.size()), steps.data()});
-    }
-    return rows;
+    return transformed(lists, [](const std::vector<int32_t>& steps) {
+        return LeatStepList{int32_t(steps.size()), steps.data()};
+    });
 }
 
 std::shared_ptr<const HostForm> make_form(std::shared_ptr<const lowered::LoweredForm> lowered,
@@ -71,9 +69,8 @@ std::shared_ptr<const HostForm> make_form(std::shared_ptr<const lowered::Lowered
             form->edges.push_back({step - 1, step});
         }
     }
-    for (const std::string& name : form->step_names) {
-        form->step_name_rows.push_back(name.c_str());
-    }
+    form->step_name_rows =
+        transformed(form->step_names, [](const std::string& name) { return name.c_str(); });
     form->input_rows = rows_of(lowered->input_steps);
     form->output_rows = rows_of(lowered->output_steps);
     if (plants.has(queues::Plant::kEndsInputsEarly)) {

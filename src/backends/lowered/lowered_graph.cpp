@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/lowered/failure.h"
+#include "base/transformed.h"
 #include "graph/dim_symbol.h"
 
 namespace leat::lowered {
@@ -139,11 +140,8 @@ class Inference {
         results_.clear();
         results_.resize(node.outputs.size());
         if (is_own_[index]) {
-            std::vector<TensorArg> operands;
-            for (const ValueId id : node.inputs) {
-                operands.push_back(arg(id));
-            }
-            operators_.infer(node, operands, results_);
+            const auto arg_of = [this](ValueId id) { return arg(id); };
+            operators_.infer(node, transformed(node.inputs, arg_of), results_);
         } else {
             operands_.clear();
             for (const ValueId id : node.inputs) {
@@ -167,11 +165,9 @@ class Inference {
             std::any_of(operands_.begin(), operands_.end(), is_open)) {
             return false;
         }
-        std::vector<const Tensor*> elements;
-        elements.reserve(operands_.size());
-        for (const ValueFact* fact : operands_) {
-            elements.push_back(fact == nullptr ? nullptr : &*fact->value);
-        }
+        const auto elements = transformed(operands_, [](const ValueFact* fact) {
+            return fact == nullptr ? nullptr : &*fact->value;
+        });
         Result<std::vector<Tensor>> results = evaluate_node(node, elements, results_);
         throw_if(results.error());
         for (size_t i = 0; i < results_.size(); ++i) {
@@ -336,15 +332,6 @@ class FormBuilder {
     LoweredForm form_;
 };
 
-std::vector<bool> own_nodes(const GraphData& graph, const OwnOperators& operators) {
-    std::vector<bool> are_own;
-    are_own.reserve(graph.nodes.size());
-    for (const NodeData& node : graph.nodes) {
-        are_own.push_back(operators.has(node));
-    }
-    return are_own;
-}
-
 // Gives the form its sizes.
 LoweredGraph with_sizes(std::shared_ptr<const LoweredForm> form,
                         const GraphData& graph,
@@ -386,7 +373,8 @@ LoweredGraph lower(const ImportedGraph& graph,
                    std::shared_ptr<const LoweredForm> former) {
     std::vector<bool> fresh;
     if (former == nullptr) {
-        fresh = own_nodes(graph.graph, operators);
+        fresh = transformed(graph.graph.nodes,
+                            [&](const NodeData& node) { return operators.has(node); });
     }
     const std::vector<bool>& is_own = former == nullptr ? fresh : former->is_own;
     Inference inference(graph, operators, shape, is_own);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/lowered/failure.h"
+#include "base/transformed.h"
 #include "graph/op_def.h"
 
 namespace leat::lowered {
@@ -45,11 +46,8 @@ ValueData import_value(const LeatValueView& view,
     value.name = view.name;
     value.type.dtype = DType(view.dtype);
     if (view.rank >= 0) {
-        std::vector<DimSpec>& dims = value.type.dims.emplace();
-        dims.reserve(size_t(view.rank));
-        for (int32_t i = 0; i < view.rank; ++i) {
-            dims.push_back(import_dim(view.dims[i], graph));
-        }
+        value.type.dims = transformed(std::span(view.dims, size_t(view.rank)),
+                                      [&](const LeatDim& dim) { return import_dim(dim, graph); });
     }
     if (view.constant != nullptr) {
         const LeatTensorView& tensor = *view.constant->tensor;
@@ -85,12 +83,7 @@ AttributeValue import_attribute(const LeatAttributeView& view) {
 }
 
 std::vector<ValueId> ids_of(plugin::View<int32_t> values) {
-    std::vector<ValueId> ids;
-    ids.reserve(size_t(values.size()));
-    for (const int32_t value : values) {
-        ids.push_back(ValueId{value});
-    }
-    return ids;
+    return transformed(values, [](int32_t value) { return ValueId{value}; });
 }
 
 }  // namespace

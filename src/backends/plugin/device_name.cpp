@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <limits>
+
+#include "base/files/text_file.h"
 
 namespace leat {
 namespace {
@@ -38,12 +40,11 @@ Result<DeviceName> parse_device_name(std::string_view text) {
         name.name_part = std::string(device.substr(kNamePrefix.size()));
         return name.name_part.empty() ? Result<DeviceName>(malformed(text)) : name;
     }
-    int number = 0;
-    const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), number);
-    if (error != std::errc() || end != device.data() + device.size() || number < 0) {
+    const std::optional<int64_t> number = parse_integer(device);
+    if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
         return malformed(text);
     }
-    name.number = number;
+    name.number = int(*number);
     return name;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/transformed.h"
 #include "graph/dim_symbol.h"
 #include "graph/plugin_attribute.h"
 #include "leat/plugin_backend.h"
@@ -142,12 +143,7 @@ const LeatTensorView* PluginGraph::tensor_of(const Tensor& tensor,
 }
 
 const int32_t* PluginGraph::ids_of(std::span<const ValueId> ids) {
-    std::vector<int32_t>& list = ids_.emplace_back();
-    list.reserve(ids.size());
-    for (const ValueId id : ids) {
-        list.push_back(id.index);
-    }
-    return list.data();
+    return ids_.emplace_back(transformed(ids, &ValueId::index)).data();
 }
 
 Status PluginGraph::add_node(const NodeData& node) {

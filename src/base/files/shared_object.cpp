@@ -66,9 +66,7 @@ Result<SharedObject> open_shared_object(const std::string& file) {
     if (!mapped.ok()) {
         return std::move(mapped).error().with_file(file).with_needed("a shared object");
     }
-    if (Status status = check_length(mapped->bytes()); !status.ok()) {
-        return std::move(status).with_file(file);
-    }
+    LEAT_RETURN_IF_ERROR(check_length(mapped->bytes()).with_file(file));
     SharedObject object(::dlopen(path.c_str(), RTLD_LOCAL | RTLD_NOW));
     if (object == nullptr) {
         return not_found("no shared object that can be loaded: {}", ::dlerror()).with_file(file);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files/descriptor.h"
@@ -61,7 +62,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 // A whole text that is a decimal number, perhaps negative.
-inline std::optional<int64_t> parse_integer(const std::string& text) {
+inline std::optional<int64_t> parse_integer(std::string_view text) {
     int64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);

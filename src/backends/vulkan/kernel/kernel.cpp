@@ -3,16 +3,12 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 
 std::vector<DType> types_of(std::span<const TensorArg> args) {
-    std::vector<DType> types;
-    types.reserve(args.size());
-    for (const TensorArg& arg : args) {
-        types.push_back(arg.dtype);
-    }
-    return types;
+    return transformed(args, &TensorArg::dtype);
 }
 
 KernelChoice choose_kernel(const NodeData& node, const KernelTypes& types) {

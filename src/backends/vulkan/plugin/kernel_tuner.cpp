@@ -11,6 +11,8 @@
 #include "backends/vulkan/plugin/tunable_kernels.h"
 #include "backends/vulkan/record/list_writer.h"
 #include "backends/vulkan/record/recording.h"
+#include "base/find_named.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 namespace {
@@ -92,12 +94,9 @@ class KernelTrial {
 
     // Inputs, then the output, as buffers of the list.
     std::vector<PlacedOperand> operands_of(CommandList& list) const {
-        std::vector<PlacedOperand> operands;
-        operands.reserve(sizes_bytes_.size());
-        for (const int64_t size_bytes : sizes_bytes_) {
-            operands.push_back({list.add_buffer(size_bytes), 0, size_bytes});
-        }
-        return operands;
+        return transformed(sizes_bytes_, [&](int64_t size_bytes) {
+            return PlacedOperand{list.add_buffer(size_bytes), 0, size_bytes};
+        });
     }
 
     // What memory happens to hold could be numbers that take longer.
@@ -186,9 +185,7 @@ std::unique_ptr<MeasuredVariants> make_kernel_tuner(LazyDevice& device,
     TunedVariants::Measure measure;
     if (device.settings().is_tuned) {
         measure = [&device, host](std::string_view name, const ProblemExtents& extents) {
-            const std::span<const TunableKernel> all = tunable_kernels();
-            const auto kernel = std::find_if(
-                all.begin(), all.end(), [&](const auto& tunable) { return tunable.name == name; });
+            const TunableKernel* kernel = find_named(tunable_kernels(), name);
             return KernelTrial(device, host, *kernel, extents).fastest();
         };
     }

@@ -4,6 +4,7 @@
 
 #include "backends/vulkan/plugin/failure.h"
 #include "base/error.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 
@@ -64,12 +65,8 @@ void PipelineCache::begin(std::span<const ShaderUse> shaders, const plugin::Host
         throw_if(status);
     }
     if (warmer_ != nullptr) {
-        std::vector<BoundPipeline> made;
-        made.reserve(missing.size());
-        for (const ShaderUse* shader : missing) {
-            made.push_back(find(*shader));
-        }
-        throw_if(warmer_->begin(made));
+        throw_if(warmer_->begin(
+            transformed(missing, [this](const ShaderUse* shader) { return find(*shader); })));
     }
     maker_->save();
 }
@@ -80,12 +77,7 @@ std::vector<BoundPipeline> PipelineCache::pipelines_of(std::span<const ShaderUse
     if (warmer_ != nullptr) {
         throw_if(warmer_->wait());
     }
-    std::vector<BoundPipeline> result;
-    result.reserve(shaders.size());
-    for (const ShaderUse& shader : shaders) {
-        result.push_back(find(shader));
-    }
-    return result;
+    return transformed(shaders, [this](const ShaderUse& shader) { return find(shader); });
 }
 
 }  // namespace leat::vulkan

@@ -1,9 +1,9 @@
 #include "backends/vulkan/plugin/submitted_work.h"
 
 #include <utility>
-#include <vector>
 
 #include "backends/vulkan/plugin/failure.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 namespace {
@@ -26,12 +26,9 @@ class SubmittedWork final : public queues::Work {
     uint64_t run(std::span<const queues::DevicePoint> waits) override {
         OpenDevice& device = device_.open();
         throw_if(device.device->lost());
-        std::vector<Queue::Wait> there;
-        there.reserve(waits.size());
-        for (const queues::DevicePoint wait : waits) {
-            there.push_back({device.queue_of(role_of(wait.queue)).queue.get(), wait.point});
-        }
-        return work_->run(there);
+        return work_->run(transformed(waits, [&](queues::DevicePoint wait) {
+            return Queue::Wait{device.queue_of(role_of(wait.queue)).queue.get(), wait.point};
+        }));
     }
 
     void on_ended(uint64_t point, const Ended& ended) override {

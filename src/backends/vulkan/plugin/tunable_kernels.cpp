@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/round_up.h"
+#include "base/transformed.h"
 #include "ops/conv/conv_problem_vulkan.h"
 #include "ops/matmul/matrix_tile_vulkan.h"
 
@@ -131,12 +132,9 @@ TunableKernel tunable(const MatrixTrial& trial) {
         return variant == kMatrices ? name : std::string(trial.without);
     };
     kernel.operand_bytes = [&trial](const ProblemExtents& extents) {
-        std::vector<int64_t> bytes;
-        bytes.reserve(3);
-        for (const TensorArg& operand : operands_of(trial, extents)) {
-            bytes.push_back(round_up(operand.byte_count(), kFloatBytes));
-        }
-        return bytes;
+        return transformed(operands_of(trial, extents), [](const TensorArg& operand) {
+            return round_up(operand.byte_count(), kFloatBytes);
+        });
     };
     kernel.write = [&trial](const ProblemExtents& extents, KernelWriter& writer) {
         return write_trial(trial, extents, writer);

@@ -7,6 +7,7 @@
 
 #include "backends/vulkan/plugin/vulkan_instance.h"
 #include "backends/vulkan/plugin/vulkan_slab.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 
@@ -51,16 +52,11 @@ std::shared_ptr<const DeviceProgram> VulkanExecutable::program_of(const LeatRunS
 
 std::unique_ptr<plugin::Requirements> VulkanExecutable::requirements(const LeatRunShape& shape) {
     const std::shared_ptr<const DeviceProgram> program = program_of(shape);
-    std::vector<lowered::LoweredTransient> transients;
-    transients.reserve(program->transients.size());
-    for (const ProgramTransient& transient : program->transients) {
-        transients.push_back({transient.bytes, transient.steps});
-    }
-    std::vector<const char*> step_names;
-    step_names.reserve(program->step_names.size());
-    for (const std::string& name : program->step_names) {
-        step_names.push_back(name.c_str());
-    }
+    const auto transients = transformed(program->transients, [](const ProgramTransient& transient) {
+        return lowered::LoweredTransient{transient.bytes, transient.steps};
+    });
+    const auto step_names =
+        transformed(program->step_names, [](const std::string& name) { return name.c_str(); });
     lowered::ProgramNeeds needs{program, transients, program->lowered.outputs, program->edges,
                                 program->step_count};
     needs.step_names = step_names;

@@ -1,9 +1,7 @@
 #include "backends/vulkan/shader/shader_features.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "backends/vulkan/shader/spirv.h"
+#include "base/find_named.h"
 
 namespace leat::vulkan {
 namespace {
@@ -39,9 +37,8 @@ std::string missing_features(std::span<const uint32_t> words, const KernelLimits
 }
 
 bool remove_feature(std::string_view name, KernelLimits& limits) {
-    const auto found = std::find_if(std::begin(kFeatures), std::end(kFeatures),
-                                    [&](const Feature& feature) { return feature.name == name; });
-    if (found == std::end(kFeatures)) {
+    const Feature* found = find_named(kFeatures, name);
+    if (found == nullptr) {
         return false;
     }
     limits.*found->is_there = false;

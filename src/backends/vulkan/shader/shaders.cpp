@@ -1,8 +1,7 @@
 #include "backends/vulkan/shader/shaders.h"
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/find_named.h"
 #include "shader_table.h"
 
 namespace leat::vulkan {
@@ -12,9 +11,8 @@ std::span<const Shader> shader_list() {
 }
 
 Result<Shader> find_shader(std::string_view name) {
-    const auto found = std::find_if(std::begin(kShaders), std::end(kShaders),
-                                    [&](const Shader& shader) { return shader.name == name; });
-    if (found == std::end(kShaders)) {
+    const Shader* found = find_named(kShaders, name);
+    if (found == nullptr) {
         return not_found("there is no shader '{}'", name);
     }
     return *found;

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/find_named.h"
+
 namespace leat::vulkan {
 namespace {
 
@@ -44,9 +46,8 @@ TunedVariants::TunedVariants(std::string device,
       measure_(std::move(measure)) {}
 
 std::optional<size_t> TunedVariants::kernel_number(std::string_view name) const {
-    const auto found = std::find_if(kernels_.begin(), kernels_.end(),
-                                    [&](const TunedKernel& kernel) { return kernel.name == name; });
-    return found == kernels_.end() ? std::nullopt : std::optional(size_t(found - kernels_.begin()));
+    const TunedKernel* found = find_named(kernels_, name);
+    return found == nullptr ? std::nullopt : std::optional(size_t(found - kernels_.data()));
 }
 
 // "gemm 64 128 1024 gemm_subgroup_tile_16_vectors"

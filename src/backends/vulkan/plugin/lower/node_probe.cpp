@@ -9,6 +9,7 @@
 
 #include "backends/lowered/plugin_graph.h"
 #include "backends/vulkan/kernel/kernel_pipeline.h"
+#include "base/transformed.h"
 #include "graph/op_def.h"
 
 namespace leat::vulkan {
@@ -107,12 +108,8 @@ std::optional<Shape> NodeFacts::shape_of(const LeatValueView& value) {
     if (value.rank < 0) {
         return std::nullopt;
     }
-    std::vector<int64_t> extents;
-    extents.reserve(size_t(value.rank));
-    for (int32_t i = 0; i < value.rank; ++i) {
-        extents.push_back(extent_of(value.dims[i]));
-    }
-    return Shape::make(extents);
+    return Shape::make(transformed(std::span(value.dims, size_t(value.rank)),
+                                   [this](const LeatDim& dim) { return extent_of(dim); }));
 }
 
 std::optional<Tensor> NodeFacts::host_value(const LeatValueView& view, const Shape& shape) {
@@ -164,11 +161,9 @@ bool NodeFacts::infer() {
             return false;  // the program's inference may not take what is made up
         }
     }
-    std::vector<const ValueFact*> given;
-    given.reserve(inputs_.size());
-    for (const ValueFact& fact : inputs_) {
-        given.push_back(fact.type.dtype == DType::kUndefined ? nullptr : &fact);
-    }
+    const auto given = transformed(inputs_, [](const ValueFact& fact) {
+        return fact.type.dtype == DType::kUndefined ? nullptr : &fact;
+    });
     return infer_node(checked_.node, given, outputs_).ok();
 }
 

@@ -12,6 +12,7 @@
 #include "backends/vulkan/plugin/lower/fused_groups.h"
 #include "backends/vulkan/record/list_writer.h"
 #include "base/error.h"
+#include "base/transformed.h"
 #include "ops/attention/attention_vulkan.h"
 #include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
@@ -33,12 +34,7 @@ int64_t spanned_bytes(const TensorArg& arg) {
 }
 
 std::vector<TensorArg> args_of(std::span<const GroupOperand> operands) {
-    std::vector<TensorArg> args;
-    args.reserve(operands.size());
-    for (const GroupOperand& operand : operands) {
-        args.push_back(operand.arg);
-    }
-    return args;
+    return transformed(operands, &GroupOperand::arg);
 }
 
 // Which steps must have ended before another one may start.
@@ -275,11 +271,9 @@ class ProgramBuilder {
     }
 
     std::string name_of(const FusedGroup& group) const {
-        std::vector<std::string> names;
-        names.reserve(group.steps.size());
-        for (const int32_t step : group.steps) {
-            names.push_back(graph_.node(program_.lowered.steps[size_t(step)].node).label());
-        }
+        const auto names = transformed(group.steps, [this](int32_t step) {
+            return graph_.node(program_.lowered.steps[size_t(step)].node).label();
+        });
         return fmt::format("{}", fmt::join(names, " + "));
     }
 
@@ -383,10 +377,8 @@ DeviceProgram make_program(const lowered::ImportedGraph& graph,
                            ProgramOptions options) {
     const CustomOperators none;
     const CustomOperators& operators = options.operators == nullptr ? none : *options.operators;
-    lowered::LowerOptions lower_options;
-    lower_options.aliases_views = true;
     lowered::LoweredGraph lowered =
-        lowered::lower(graph, operators, shape, lower_options, std::move(options.former));
+        lowered::lower(graph, operators, shape, {.aliases_views = true}, std::move(options.former));
     const FusedSteps fused = options.fuses ? fuse_steps(graph.graph, lowered, limits)
                                            : single_steps(graph.graph, lowered);
     return ProgramBuilder(graph, limits, operators, std::move(lowered), fused).build();
