@@ -5,7 +5,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/host_device/host_device.h"
-#include "backends/host_device/settings.h"
+#include "backends/lowered/settings.h"
 #include "backends/reference/reference_backend.h"
 #include "base/check.h"
 #include "leat/plugin_backend.h"
@@ -15,8 +15,8 @@ namespace leat {
 namespace {
 
 using host_device::DeviceOptions;
-using host_device::number_setting;
-using host_device::setting_row;
+using lowered::number_setting;
+using lowered::setting_row;
 
 // Reference kernels are one tile each, so that backend has no use for the second one.
 const LeatSettingInfo* host_setting(int32_t index) {

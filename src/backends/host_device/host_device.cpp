@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -118,7 +117,7 @@ void* HostDevice::map_slab(plugin::Slab& slab) {
 }
 
 void HostDevice::flush_slab(plugin::Slab& slab, int64_t offset_bytes, int64_t bytes) {
-    static_cast<HostSlab&>(slab).check_range(offset_bytes, bytes);
+    queues::check_range(offset_bytes, bytes, static_cast<HostSlab&>(slab).bytes());
 }
 
 void HostDevice::submit(const LeatSubmission& submission, Job job) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "backends/queues/transfer.h"
+
 namespace leat::host_device {
 
 HostSlab::HostSlab(MemorySource& source, int64_t bytes)
@@ -31,13 +33,6 @@ HostSlab::~HostSlab() {
     }
 }
 
-void HostSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
-    if (offset_bytes < 0 || bytes < 0 || bytes > bytes_ || offset_bytes > bytes_ - bytes) {
-        plugin::invalid_argument(fmt::format("range of {} bytes at {} of a slab of {} bytes", bytes,
-                                             offset_bytes, bytes_));
-    }
-}
-
 int32_t domain_of(LeatPlacement placement) {
     return placement.slab == nullptr
                ? LEAT_HOST_DOMAIN
@@ -49,7 +44,7 @@ std::byte* address_of(LeatPlacement placement, int64_t bytes) {
         plugin::invalid_argument("a range without a slab");
     }
     const auto& slab = static_cast<const HostSlab&>(plugin::object_of(placement.slab));
-    slab.check_range(placement.offset_bytes, bytes);
+    queues::check_range(placement.offset_bytes, bytes, slab.bytes());
     return slab.data() + placement.offset_bytes;
 }
 

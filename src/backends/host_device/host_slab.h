@@ -35,8 +35,6 @@ class HostSlab final : public plugin::Slab {
     std::byte* data() const { return data_; }
     int64_t bytes() const { return bytes_; }
     int32_t domain() const { return source_.domain; }
-    // Throws kLeatInvalidArgument unless [offset, offset + bytes) lies inside.
-    void check_range(int64_t offset_bytes, int64_t bytes) const;
 
   private:
     MemorySource& source_;

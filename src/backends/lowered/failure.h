@@ -1,4 +1,4 @@
-// Errors of leat as those of the ABI.
+// Errors of leat as those of the ABI, and back.
 #pragma once
 
 #include <utility>
@@ -7,6 +7,9 @@
 #include "leat/status.h"
 
 namespace leat::lowered {
+
+// What the host makes of a backend's code.
+StatusCode status_code(LeatCode code);
 
 // Throws the status as a plugin::Error unless it is ok.
 void throw_if(const Status& status);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "backends/lowered/failure.h"
 #include "backends/plugin/plugin_answers.h"
 #include "backends/plugin/text_sink.h"
 #include "base/caught_exception.h"
@@ -12,36 +13,6 @@
 
 namespace leat {
 namespace {
-
-StatusCode status_code_of(LeatCode code) {
-    switch (code) {
-        case kLeatOk:
-            return StatusCode::kOk;
-        case kLeatInvalidArgument:
-            return StatusCode::kInvalidArgument;
-        case kLeatNotFound:
-            return StatusCode::kNotFound;
-        case kLeatUnimplemented:
-        case kLeatUnsupported:
-            return StatusCode::kUnsupported;
-        case kLeatOutOfMemory:
-            return StatusCode::kOutOfMemory;
-        case kLeatDeviceLost:
-            return StatusCode::kDeviceLost;
-        case kLeatCancelled:
-            return StatusCode::kCancelled;
-        case kLeatBusy:
-            return StatusCode::kBusy;
-        case kLeatVersionMismatch:
-            return StatusCode::kVersionMismatch;
-        case kLeatCorrupt:
-            return StatusCode::kParse;
-        case kLeatException:
-            return StatusCode::kUserException;
-        default:
-            return StatusCode::kInternal;
-    }
-}
 
 Result<const LeatBackendApi*> query(void* library,
                                     const std::string& file,
@@ -87,7 +58,7 @@ Status PluginError::status(LeatCode code, std::string_view action) const {
     if (code == kLeatOk) {
         return {};
     }
-    return make_error(status_code_of(code), "backend could not {}: {}", action, text());
+    return make_error(lowered::status_code(code), "backend could not {}: {}", action, text());
 }
 
 Result<std::unique_ptr<LoadedPlugin>> LoadedPlugin::open(const std::string& file,

@@ -22,6 +22,13 @@ void check_fill(const LeatFill& fill) {
     }
 }
 
+void check_range(int64_t offset_bytes, int64_t bytes, int64_t slab_bytes) {
+    if (offset_bytes < 0 || bytes < 0 || bytes > slab_bytes || offset_bytes > slab_bytes - bytes) {
+        plugin::invalid_argument(fmt::format("range of {} bytes at {} of a slab of {} bytes", bytes,
+                                             offset_bytes, slab_bytes));
+    }
+}
+
 // Eight bytes of the pattern repeat too, whatever its size.
 void fill_bytes(std::byte* to, int64_t bytes, const LeatFill& fill) {
     std::byte given[sizeof(fill.pattern)];

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "backends/host_device/settings.h"
+#include "backends/lowered/settings.h"
 
 namespace leat::sim {
 
-using host_device::number_setting;
-using host_device::parse_number;
+using lowered::number_setting;
+using lowered::parse_number;
 
 Faults::Faults(const LeatSettings* settings)
     : of_submissions_{std::chrono::microseconds(number_setting(settings, "delay_us", 0)),
@@ -15,15 +15,13 @@ Faults::Faults(const LeatSettings* settings)
                       number_setting(settings, "fail_submission", 0),
                       uint64_t(number_setting(settings, "delay_seed", 0))},
       memory_limit_bytes_(number_setting(settings, "memory_limit_bytes", 0)) {
-    const char* found = plugin::find_setting(settings, "fail_call");
-    const std::string_view call = found == nullptr ? "" : found;
+    const std::string_view call = lowered::text_setting(settings, "fail_call");
     const size_t colon = call.find(':');
     if (call.empty()) {
         return;
     }
     if (colon == std::string_view::npos) {
-        plugin::invalid_argument(
-            fmt::format("setting 'fail_call': found '{}', needed ENTRY:NUMBER", call));
+        lowered::refuse_setting("fail_call", call, "ENTRY:NUMBER");
     }
     failing_entry_ = std::string(call.substr(0, colon));
     failing_call_ = parse_number(call.substr(colon + 1), "fail_call");

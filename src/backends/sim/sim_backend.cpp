@@ -11,7 +11,7 @@
 #include "backends/host_device/capability.h"
 #include "backends/host_device/host_device.h"
 #include "backends/host_device/host_instance.h"
-#include "backends/host_device/settings.h"
+#include "backends/lowered/settings.h"
 #include "backends/reference/reference_backend.h"
 #include "backends/sim/device_times.h"
 #include "backends/sim/faults.h"
@@ -20,6 +20,7 @@
 #include "backends/sim/sim_settings.h"
 #include "backends/sim/timed_clock.h"
 #include "backends/sim/virtual_clock.h"
+#include "base/transformed.h"
 #include "leat/plugin_backend.h"
 #include "leat/plugin_clock.h"
 #include "memory/content_hash.h"
@@ -30,8 +31,8 @@ namespace {
 using host_device::DeviceOptions;
 using host_device::HostInstance;
 using host_device::Job;
-using host_device::number_setting;
-using host_device::setting_row;
+using lowered::number_setting;
+using lowered::setting_row;
 
 constexpr int64_t kCapacityBytes = int64_t{1} << 34;
 // Of a clock that has nothing to do with the host's.
@@ -196,11 +197,9 @@ void SimBackend::choose_scale(const LeatGraphView& graph) {
     if (has_scale_ || parts_->settings.median_op_ns == 0) {
         return;
     }
-    std::vector<Cost> nodes;
-    for (const LeatNodeView* node : plugin::nodes_of(graph)) {
-        nodes.push_back(host_device::largest_work(graph, *node));
-    }
-    parts_->times.choose_scale(nodes);
+    parts_->times.choose_scale(transformed(plugin::nodes_of(graph), [&](const LeatNodeView* node) {
+        return host_device::largest_work(graph, *node);
+    }));
     DeviceOptions options = parts_->options;
     options.links = parts_->times.links();
     describe(options);

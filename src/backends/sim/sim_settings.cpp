@@ -7,33 +7,25 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backends/host_device/settings.h"
+#include "backends/lowered/settings.h"
 
 namespace leat::sim {
 namespace {
 
-using host_device::number_setting;
+using lowered::number_setting;
+using lowered::refuse_setting;
+using lowered::text_setting;
 
 constexpr int64_t kMostDevices = 64;
 constexpr int64_t kMostQueues = 64;
 constexpr double kNsPerUs = 1e3;
-
-std::string_view text_setting(const LeatSettings* settings, const char* name) {
-    const char* text = plugin::find_setting(settings, name);
-    return text == nullptr ? "" : text;
-}
-
-[[noreturn]] void refuse(const char* name, std::string_view found, std::string_view needed) {
-    plugin::invalid_argument(
-        fmt::format("setting '{}': found '{}', needed {}", name, found, needed));
-}
 
 double parse_real(const char* name, const std::string& text, bool may_be_zero) {
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);
     const bool is_number = !text.empty() && *end == '\0' && std::isfinite(number);
     if (!is_number || number < 0 || (number == 0 && !may_be_zero)) {
-        refuse(name, text, may_be_zero ? "a number >= 0" : "a number > 0");
+        refuse_setting(name, text, may_be_zero ? "a number >= 0" : "a number > 0");
     }
     return number;
 }
@@ -56,7 +48,8 @@ std::vector<double> reals_setting(const LeatSettings* settings,
         return std::vector<double>(size_t(devices), numbers.empty() ? fallback : numbers[0]);
     }
     if (numbers.size() != size_t(devices)) {
-        refuse(name, text, fmt::format("one number, or one for each of {} devices", devices));
+        refuse_setting(name, text,
+                       fmt::format("one number, or one for each of {} devices", devices));
     }
     return numbers;
 }
@@ -64,7 +57,7 @@ std::vector<double> reals_setting(const LeatSettings* settings,
 int32_t count_setting(const LeatSettings* settings, const char* name, int64_t least, int64_t most) {
     const int64_t count = number_setting(settings, name, 1);
     if (count < least || count > most) {
-        refuse(name, std::to_string(count), fmt::format("{} to {}", least, most));
+        refuse_setting(name, std::to_string(count), fmt::format("{} to {}", least, most));
     }
     return int32_t(count);
 }
@@ -78,7 +71,7 @@ Mode mode_setting(const LeatSettings* settings) {
         return Mode::kTimed;
     }
     if (mode != "virtual") {
-        refuse("mode", mode, "'compute', 'timed' or 'virtual'");
+        refuse_setting("mode", mode, "'compute', 'timed' or 'virtual'");
     }
     return Mode::kVirtual;
 }
@@ -86,7 +79,7 @@ Mode mode_setting(const LeatSettings* settings) {
 bool link_setting(const LeatSettings* settings) {
     const std::string_view link = text_setting(settings, "link");
     if (!link.empty() && link != "duplex" && link != "exclusive") {
-        refuse("link", link, "'duplex' or 'exclusive'");
+        refuse_setting("link", link, "'duplex' or 'exclusive'");
     }
     return link == "exclusive";
 }
@@ -94,7 +87,7 @@ bool link_setting(const LeatSettings* settings) {
 bool yes_or_no_setting(const LeatSettings* settings, const char* name, bool fallback) {
     const int64_t number = number_setting(settings, name, fallback ? 1 : 0);
     if (number > 1) {
-        refuse(name, std::to_string(number), "0 or 1");
+        refuse_setting(name, std::to_string(number), "0 or 1");
     }
     return number == 1;
 }
@@ -114,10 +107,11 @@ SimSettings::SimSettings(const LeatSettings* settings)
       is_mappable(
           yes_or_no_setting(settings, "mappable", mode == Mode::kCompute || is_host_memory)) {
     if ((mode == Mode::kTimed) == replay.empty()) {
-        refuse("replay", replay, "the file of a recording in mode 'timed', and none elsewhere");
+        refuse_setting("replay", replay,
+                       "the file of a recording in mode 'timed', and none elsewhere");
     }
     if (mode == Mode::kTimed && !record.empty()) {
-        refuse("record", record, "mode 'compute' or 'virtual': 'timed' computes nothing");
+        refuse_setting("record", record, "mode 'compute' or 'virtual': 'timed' computes nothing");
     }
     const std::vector<double> flops = reals_setting(settings, "flops_per_s", 1e10, devices);
     const std::vector<double> bytes = reals_setting(settings, "bytes_per_s", 1e10, devices);
@@ -131,7 +125,7 @@ SimSettings::SimSettings(const LeatSettings* settings)
     const std::string_view median = text_setting(settings, "median_op_us");
     const std::string_view scale = text_setting(settings, "time_scale");
     if (!median.empty() && !scale.empty()) {
-        refuse("median_op_us", median, "no time_scale beside it: each decides the other");
+        refuse_setting("median_op_us", median, "no time_scale beside it: each decides the other");
     }
     median_op_ns = reals_setting(settings, "median_op_us", 0, 1, true)[0] * kNsPerUs;
     time_scale = reals_setting(settings, "time_scale", 1, 1)[0];

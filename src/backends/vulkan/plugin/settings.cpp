@@ -3,59 +3,40 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <string_view>
 
+#include "backends/lowered/settings.h"
 #include "backends/vulkan/shader/shader_features.h"
 
 namespace leat::vulkan {
 namespace {
 
+using lowered::number_setting;
+using lowered::refuse_setting;
+using lowered::text_setting;
+
 constexpr int64_t kNsPerMs = 1'000'000;
 
-LeatSettingInfo row(const char* name, const char* value, const char* description) {
-    auto made = plugin::made<LeatSettingInfo>();
-    made.name = name;
-    made.default_value = value;
-    made.description = description;
-    return made;
-}
-
-std::string_view text_of(const LeatSettings* settings, const char* name) {
-    const char* text = plugin::find_setting(settings, name);
-    return text == nullptr ? "" : text;
-}
-
-[[noreturn]] void refuse(const char* name, std::string_view found, const char* needed) {
-    plugin::invalid_argument(
-        fmt::format("setting '{}': found '{}', needed {}", name, found, needed));
-}
-
-int64_t number_of(const LeatSettings* settings, const char* name, int64_t fallback) {
-    const std::string_view text = text_of(settings, name);
-    if (text.empty()) {
-        return fallback;
+// True for the second of two choices; the first is the default.
+bool is_second(const LeatSettings* settings,
+               const char* name,
+               std::string_view first,
+               std::string_view second) {
+    const std::string_view text = text_setting(settings, name);
+    if (!text.empty() && text != first && text != second) {
+        refuse_setting(name, text, fmt::format("{} or {}", first, second));
     }
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-        refuse(name, text, "a number >= 0");
-    }
-    return number;
+    return text == second;
 }
 
 bool is_on(const LeatSettings* settings, const char* name) {
-    const std::string_view text = text_of(settings, name);
-    if (!text.empty() && text != "0" && text != "1") {
-        refuse(name, text, "0 or 1");
-    }
-    return text == "1";
+    return is_second(settings, name, "0", "1");
 }
 
 void parse_validation(const LeatSettings* settings, Settings& parsed) {
-    const std::string_view text = text_of(settings, "validation");
+    const std::string_view text = text_setting(settings, "validation");
     if (text.empty() || text == "off") {
         return;
     }
@@ -65,35 +46,19 @@ void parse_validation(const LeatSettings* settings, Settings& parsed) {
     if (parsed.checks_on_device) {
         parsed.uses_fences = true;
     } else if (text != "on" && !parsed.checks_synchronization) {
-        refuse("validation", text, "off, on, synchronization or device");
+        refuse_setting("validation", text, "off, on, synchronization or device");
     }
-}
-
-bool parse_precision(const LeatSettings* settings) {
-    const std::string_view text = text_of(settings, "precision");
-    if (!text.empty() && text != "exact" && text != "fast") {
-        refuse("precision", text, "exact or fast");
-    }
-    return text == "fast";
-}
-
-bool parse_staging(const LeatSettings* settings) {
-    const std::string_view text = text_of(settings, "staging");
-    if (!text.empty() && text != "auto" && text != "always") {
-        refuse("staging", text, "auto or always");
-    }
-    return text == "always";
 }
 
 std::vector<std::string> parse_lacked_features(const LeatSettings* settings) {
     std::vector<std::string> names;
-    std::string_view rest = text_of(settings, "lack_features");
+    std::string_view rest = text_setting(settings, "lack_features");
     while (!rest.empty()) {
         const size_t end = std::min(rest.find(','), rest.size());
         KernelLimits limits;
         if (!remove_feature(rest.substr(0, end), limits)) {
-            refuse("lack_features", rest,
-                   "shaderFloat16, shaderFloat64, shaderInt8, ... and commas");
+            refuse_setting("lack_features", rest,
+                           "shaderFloat16, shaderFloat64, shaderInt8, ... and commas");
         }
         names.emplace_back(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -105,31 +70,32 @@ std::vector<std::string> parse_lacked_features(const LeatSettings* settings) {
 
 Settings parse_settings(const LeatSettings* settings) {
     Settings parsed;
-    parsed.is_fast = parse_precision(settings);
-    parsed.submit_budget_ns = number_of(settings, "submit_budget_ms", 100) * kNsPerMs;
+    parsed.is_fast = is_second(settings, "precision", "exact", "fast");
+    parsed.submit_budget_ns = number_setting(settings, "submit_budget_ms", 100) * kNsPerMs;
     if (parsed.submit_budget_ns == 0) {
-        refuse("submit_budget_ms", "0", "a number > 0");
+        refuse_setting("submit_budget_ms", "0", "a number > 0");
     }
     parsed.uses_fences = is_on(settings, "fence_mode");
     parse_validation(settings, parsed);
     parsed.is_tuned = is_on(settings, "tune");
     parsed.checks_hazards = is_on(settings, "check_hazards");
     parsed.checks_addresses = is_on(settings, "check_addresses");
-    parsed.is_always_staged = parse_staging(settings);
+    parsed.is_always_staged = is_second(settings, "staging", "auto", "always");
     if (const char* folder = plugin::find_setting(settings, "cache_dir"); folder != nullptr) {
         parsed.cache_folder = folder;
     }
-    parsed.delay = std::chrono::microseconds(number_of(settings, "delay_us", 0));
-    parsed.memory_limit_bytes = number_of(settings, "memory_limit_bytes", 0);
+    parsed.delay = std::chrono::microseconds(number_setting(settings, "delay_us", 0));
+    parsed.memory_limit_bytes = number_setting(settings, "memory_limit_bytes", 0);
     parsed.allocation_limit_bytes =
-        number_of(settings, "allocation_limit_bytes", std::numeric_limits<int64_t>::max());
-    parsed.lost_submission = number_of(settings, "lose_device_at", 0);
+        number_setting(settings, "allocation_limit_bytes", std::numeric_limits<int64_t>::max());
+    parsed.lost_submission = number_setting(settings, "lose_device_at", 0);
     parsed.emulates_matrices = is_on(settings, "emulate_matrices");
     parsed.lacked_features = parse_lacked_features(settings);
     return parsed;
 }
 
 const LeatSettingInfo* setting_row(int32_t index) {
+    constexpr auto row = lowered::setting_row;
     static const LeatSettingInfo kRows[] = {
         row("precision", "exact",
             "exact, or fast: products and convolutions of f32 round their operands to f16 where "

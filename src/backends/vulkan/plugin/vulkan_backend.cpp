@@ -8,6 +8,7 @@
 
 #include "backends/lowered/plugin_graph.h"
 #include "backends/queues/queued_backend.h"
+#include "backends/queues/transfer.h"
 #include "backends/vulkan/device/device_info.h"
 #include "backends/vulkan/device/driver_cache.h"
 #include "backends/vulkan/device/instance.h"
@@ -125,7 +126,7 @@ class VulkanBackend final : public queues::QueuedBackend {
     }
     void* map_slab(plugin::Slab& slab) override;
     void flush_slab(plugin::Slab& slab, int64_t offset_bytes, int64_t bytes) override {
-        static_cast<VulkanSlab&>(slab).check_range(offset_bytes, bytes);
+        queues::check_range(offset_bytes, bytes, static_cast<VulkanSlab&>(slab).bytes());
     }
 
     void submit_copy(const LeatSubmission& submission, const LeatCopy& copy) override {

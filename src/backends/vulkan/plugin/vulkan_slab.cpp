@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "backends/queues/transfer.h"
 #include "backends/vulkan/plugin/failure.h"
 #include "base/round_up.h"
 
@@ -42,13 +43,6 @@ VulkanSlab::~VulkanSlab() {
     device_.give_bytes(counted_bytes_);
 }
 
-void VulkanSlab::check_range(int64_t offset_bytes, int64_t bytes) const {
-    if (offset_bytes < 0 || bytes < 0 || bytes > bytes_ || offset_bytes > bytes_ - bytes) {
-        plugin::invalid_argument(fmt::format("range of {} bytes at {} of a slab of {} bytes", bytes,
-                                             offset_bytes, bytes_));
-    }
-}
-
 int64_t VulkanSlab::bytes_together(int64_t offset_bytes) const {
     return arena_.is_mapped() ? int64_t(arena_.mapped_at(offset_bytes).size())
                               : arena_.buffer_at(offset_bytes).bytes;
@@ -75,7 +69,7 @@ const VulkanSlab& slab_of(LeatPlacement placement, int64_t bytes, const LazyDevi
         plugin::invalid_argument("a range without a slab");
     }
     const auto& slab = static_cast<const VulkanSlab&>(plugin::object_of(placement.slab));
-    slab.check_range(placement.offset_bytes, bytes);
+    queues::check_range(placement.offset_bytes, bytes, slab.bytes());
     if (&slab.device() != &device) {
         plugin::invalid_argument(fmt::format("a range of '{}' in work for '{}'",
                                              slab.device().info().name, device.info().name));

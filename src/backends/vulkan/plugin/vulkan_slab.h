@@ -23,8 +23,6 @@ class VulkanSlab final : public plugin::Slab {
     const Arena& arena() const { return arena_; }
     int64_t bytes() const { return bytes_; }
     LazyDevice& device() const { return device_; }
-    // Throws kLeatInvalidArgument unless [offset, offset + bytes) lies inside.
-    void check_range(int64_t offset_bytes, int64_t bytes) const;
     // Bytes from the offset on that one transfer reaches.
     int64_t bytes_together(int64_t offset_bytes) const;
     // The host's address of a byte; null where the memory is not mapped.
