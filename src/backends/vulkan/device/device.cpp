@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "backends/vulkan/device/call_result.h"
-#include "backends/vulkan/device/owned.h"
 #include "backends/vulkan/device/tier.h"
 #include "base/error.h"
 
@@ -187,10 +186,9 @@ bool Device::can_bind_sparse() const {
 Status Device::bind_sparse(VkBuffer buffer, std::span<const VkSparseMemoryBind> binds) const {
     VkFenceCreateInfo fence_info{};
     fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    VkFence handle = nullptr;
-    LEAT_RETURN_IF_ERROR(
-        checked(calls_.CreateFence(handle_, &fence_info, nullptr, &handle), "CreateFence"));
-    const OwnedFence fence(handle_, handle, calls_.DestroyFence);
+    LEAT_ASSIGN_OR_RETURN(const OwnedFence fence, make_owned(calls_.CreateFence, fence_info,
+                                                             calls_.DestroyFence, "CreateFence"));
+    const VkFence handle = fence.get();
     const VkSparseBufferMemoryBindInfo bound{buffer, uint32_t(binds.size()), binds.data()};
     VkBindSparseInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO;

@@ -11,6 +11,7 @@
 #include "backends/vulkan/device/device_info.h"
 #include "backends/vulkan/device/entry_points.h"
 #include "backends/vulkan/device/instance.h"
+#include "backends/vulkan/device/owned.h"
 #include "base/error.h"
 
 namespace leat::vulkan {
@@ -65,6 +66,17 @@ class Device {
 
     // The result of a call as Status; a lost device is remembered.
     Status checked(VkResult result, std::string_view call) const noexcept;
+    // One of the device's objects. The name of the call that creates it goes without "vk".
+    template <class Handle, class Info, class Destroy>
+    Result<Owned<Handle, Destroy>> make_owned(
+        VkResult(VKAPI_PTR* create)(VkDevice, const Info*, const VkAllocationCallbacks*, Handle*),
+        const Info& info,
+        Destroy destroy,
+        std::string_view call) const {
+        Handle handle = nullptr;
+        LEAT_RETURN_IF_ERROR(checked(create(handle_, &info, nullptr, &handle), call));
+        return Owned<Handle, Destroy>(handle_, handle, destroy);
+    }
     // kDeviceLost once any call has said so. Nothing more is submitted then.
     Status lost() const noexcept;
 

@@ -47,11 +47,10 @@ Status DriverCache::create(std::string_view kept) {
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
     info.initialDataSize = kept.size();
     info.pInitialData = kept.empty() ? nullptr : kept.data();
-    VkPipelineCache handle = nullptr;
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        device_->calls().CreatePipelineCache(device_->handle(), &info, nullptr, &handle),
-        "CreatePipelineCache"));
-    cache_ = OwnedPipelineCache(device_->handle(), handle, device_->calls().DestroyPipelineCache);
+    const DeviceCalls& vk = device_->calls();
+    LEAT_ASSIGN_OR_RETURN(cache_,
+                          device_->make_owned(vk.CreatePipelineCache, info, vk.DestroyPipelineCache,
+                                              "CreatePipelineCache"));
     return Status();
 }
 

@@ -51,11 +51,9 @@ Status Queue::make_timeline() {
     VkSemaphoreCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
-    VkSemaphore semaphore = nullptr;
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        device_->calls().CreateSemaphore(device_->handle(), &info, nullptr, &semaphore),
-        "CreateSemaphore"));
-    timeline_ = OwnedSemaphore(device_->handle(), semaphore, device_->calls().DestroySemaphore);
+    const DeviceCalls& vk = device_->calls();
+    LEAT_ASSIGN_OR_RETURN(timeline_, device_->make_owned(vk.CreateSemaphore, info,
+                                                         vk.DestroySemaphore, "CreateSemaphore"));
     return Status();
 }
 
@@ -132,10 +130,7 @@ Result<OwnedFence> Queue::take_fence() {
     }
     VkFenceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    VkFence handle = nullptr;
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        vk.CreateFence(device_->handle(), &info, nullptr, &handle), "CreateFence"));
-    return OwnedFence(device_->handle(), handle, vk.DestroyFence);
+    return device_->make_owned(vk.CreateFence, info, vk.DestroyFence, "CreateFence");
 }
 
 Status Queue::submit_with_fence(std::span<const VkCommandBuffer> buffers) {

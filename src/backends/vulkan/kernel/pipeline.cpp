@@ -14,11 +14,9 @@ Result<OwnedShaderModule> make_module(const Device& device, const Shader& shader
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     info.codeSize = shader.words.size_bytes();
     info.pCode = shader.words.data();
-    VkShaderModule handle = nullptr;
-    LEAT_RETURN_IF_ERROR(
-        device.checked(device.calls().CreateShaderModule(device.handle(), &info, nullptr, &handle),
-                       "CreateShaderModule"));
-    return OwnedShaderModule(device.handle(), handle, device.calls().DestroyShaderModule);
+    const DeviceCalls& vk = device.calls();
+    return device.make_owned(vk.CreateShaderModule, info, vk.DestroyShaderModule,
+                             "CreateShaderModule");
 }
 
 }  // namespace
@@ -41,11 +39,9 @@ Result<OwnedPipelineLayout> PipelineMaker::make_layout(VkDescriptorSetLayout set
     info.pSetLayouts = &set;
     info.pushConstantRangeCount = 1;
     info.pPushConstantRanges = &range;
-    VkPipelineLayout handle = nullptr;
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        device_->calls().CreatePipelineLayout(device_->handle(), &info, nullptr, &handle),
-        "CreatePipelineLayout"));
-    return OwnedPipelineLayout(device_->handle(), handle, device_->calls().DestroyPipelineLayout);
+    const DeviceCalls& vk = device_->calls();
+    return device_->make_owned(vk.CreatePipelineLayout, info, vk.DestroyPipelineLayout,
+                               "CreatePipelineLayout");
 }
 
 Result<PipelineMaker::WindowLayout> PipelineMaker::make_window_layout(uint32_t windows) const {
@@ -68,14 +64,12 @@ Result<PipelineMaker::WindowLayout> PipelineMaker::make_window_layout(uint32_t w
     info.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     info.bindingCount = uint32_t(bindings.size());
     info.pBindings = bindings.data();
-    VkDescriptorSetLayout handle = nullptr;
-    LEAT_RETURN_IF_ERROR(device_->checked(
-        device_->calls().CreateDescriptorSetLayout(device_->handle(), &info, nullptr, &handle),
-        "CreateDescriptorSetLayout"));
+    const DeviceCalls& vk = device_->calls();
     WindowLayout layout;
-    layout.set = OwnedDescriptorSetLayout(device_->handle(), handle,
-                                          device_->calls().DestroyDescriptorSetLayout);
-    LEAT_ASSIGN_OR_RETURN(layout.pipeline, make_layout(handle));
+    LEAT_ASSIGN_OR_RETURN(layout.set, device_->make_owned(vk.CreateDescriptorSetLayout, info,
+                                                          vk.DestroyDescriptorSetLayout,
+                                                          "CreateDescriptorSetLayout"));
+    LEAT_ASSIGN_OR_RETURN(layout.pipeline, make_layout(layout.set.get()));
     return layout;
 }
 

@@ -87,10 +87,8 @@ Result<OwnedBuffer> make_buffer(const Device& device,
         info.queueFamilyIndexCount = 2;
         info.pQueueFamilyIndices = shared_by;
     }
-    VkBuffer buffer = nullptr;
-    LEAT_RETURN_IF_ERROR(device.checked(
-        device.calls().CreateBuffer(device.handle(), &info, nullptr, &buffer), "CreateBuffer"));
-    return OwnedBuffer(device.handle(), buffer, device.calls().DestroyBuffer);
+    const DeviceCalls& vk = device.calls();
+    return device.make_owned(vk.CreateBuffer, info, vk.DestroyBuffer, "CreateBuffer");
 }
 
 Result<uint32_t> memory_type_of(const Device& device, uint32_t allowed, MemoryUse use) {
@@ -115,10 +113,8 @@ Result<OwnedMemory> allocate_addressed(const Device& device,
     info.pNext = &flags;
     info.allocationSize = size_bytes;
     info.memoryTypeIndex = type;
-    VkDeviceMemory memory = nullptr;
-    LEAT_RETURN_IF_ERROR(device.checked(
-        device.calls().AllocateMemory(device.handle(), &info, nullptr, &memory), "AllocateMemory"));
-    return OwnedMemory(device.handle(), memory, device.calls().FreeMemory);
+    const DeviceCalls& vk = device.calls();
+    return device.make_owned(vk.AllocateMemory, info, vk.FreeMemory, "AllocateMemory");
 }
 
 }  // namespace

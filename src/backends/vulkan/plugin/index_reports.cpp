@@ -9,9 +9,8 @@ namespace leat::vulkan {
 namespace {
 
 Arena zeros(const std::shared_ptr<const Device>& device, int64_t size_bytes) {
-    ArenaOptions options;
-    options.use = MemoryUse::kReadback;
-    Arena arena = value_or_throw(Arena::allocate(device, size_bytes, options));
+    Arena arena =
+        value_or_throw(Arena::allocate(device, size_bytes, {.use = MemoryUse::kReadback}));
     std::memset(arena.mapped_at(0).data(), 0, size_t(size_bytes));
     return arena;
 }

@@ -54,9 +54,8 @@ OpenDevice& LazyDevice::open() {
         return *open_;
     }
     auto opened = std::make_unique<OpenDevice>();
-    OpenOptions options;
-    options.uses_fences = settings_.uses_fences;
-    opened->device = value_or_throw(Device::create(instance_, info_, options));
+    opened->device =
+        value_or_throw(Device::create(instance_, info_, {.uses_fences = settings_.uses_fences}));
     const QueueFamilies& families = opened->device->families();
     const auto compute = value_or_throw(Queue::create(opened->device, families.compute));
     const auto copy = families.transfer

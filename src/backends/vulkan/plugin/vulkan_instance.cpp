@@ -131,9 +131,8 @@ void VulkanInstance::write_literals() {
     if (end == 0) {
         return;
     }
-    ArenaOptions options;
-    options.use = MemoryUse::kParameters;
-    literals_ = value_or_throw(Arena::allocate(device_.open().device, end, options));
+    literals_ = value_or_throw(
+        Arena::allocate(device_.open().device, end, {.use = MemoryUse::kParameters}));
     (void)value_or_throw(literals_->address({0, end}));
     for (size_t i = 0; i < program_->buffers.size(); ++i) {
         const ProgramBuffer& buffer = program_->buffers[i];
@@ -172,9 +171,7 @@ std::vector<ArenaRange> VulkanInstance::ranges_of(const LeatLinkage& linkage) co
 }
 
 void VulkanInstance::prepare(const plugin::Host& host) {
-    BarrierPlanOptions options;
-    options.submit_budget_ns = device_.settings().submit_budget_ns;
-    plan_ = plan_barriers(placed_.list, options);
+    plan_ = plan_barriers(placed_.list, {.submit_budget_ns = device_.settings().submit_budget_ns});
     if (device_.settings().checks_hazards) {
         prove(placed_.list, plan_);
     }

@@ -81,9 +81,8 @@ Result<AddressRules> AddressRules::make(const std::shared_ptr<const Device>& dev
             end += int64_t(sizeof(Range));
         }
     }
-    ArenaOptions options;
-    options.use = MemoryUse::kParameters;
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(device, end, options));
+    LEAT_ASSIGN_OR_RETURN(Arena arena,
+                          Arena::allocate(device, end, {.use = MemoryUse::kParameters}));
     LEAT_ASSIGN_OR_RETURN(rules.base_, arena.address({0, end}));
     rules.arena_.push_back(std::move(arena));
     rules.write_rules(list, places, parameters);

@@ -9,11 +9,9 @@ Result<OwnedCommandPool> make_command_pool(const Device& device, uint32_t family
     info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     info.queueFamilyIndex = family;
-    VkCommandPool pool = nullptr;
-    LEAT_RETURN_IF_ERROR(
-        device.checked(device.calls().CreateCommandPool(device.handle(), &info, nullptr, &pool),
-                       "CreateCommandPool"));
-    return OwnedCommandPool(device.handle(), pool, device.calls().DestroyCommandPool);
+    const DeviceCalls& vk = device.calls();
+    return device.make_owned(vk.CreateCommandPool, info, vk.DestroyCommandPool,
+                             "CreateCommandPool");
 }
 
 Result<VkCommandBuffer> allocate_commands(const Device& device, VkCommandPool pool) {

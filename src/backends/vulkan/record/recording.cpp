@@ -148,9 +148,8 @@ Status Recording::make_parameters(const CommandList& list, std::span<const Buffe
         return Status();
     }
     const int64_t arena_bytes = size_bytes + kParametersSlackBytes;
-    ArenaOptions options;
-    options.use = MemoryUse::kParameters;
-    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), arena_bytes, options));
+    LEAT_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(queue_->device(), arena_bytes,
+                                                       {.use = MemoryUse::kParameters}));
     LEAT_ASSIGN_OR_RETURN(parameters_address_, arena.address({0, arena_bytes}));
     parameters_.push_back(std::move(arena));
     write(list_parameters_begin_, list.parameters());
@@ -332,10 +331,9 @@ Status Recording::make_times(const BarrierPlan& plan) {
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = uint32_t(timed_commands_.size() + 1);
-    VkQueryPool pool = nullptr;
-    LEAT_RETURN_IF_ERROR(device.checked(
-        device.calls().CreateQueryPool(device.handle(), &info, nullptr, &pool), "CreateQueryPool"));
-    times_ = OwnedQueryPool(device.handle(), pool, device.calls().DestroyQueryPool);
+    const DeviceCalls& vk = device.calls();
+    LEAT_ASSIGN_OR_RETURN(times_, device.make_owned(vk.CreateQueryPool, info, vk.DestroyQueryPool,
+                                                    "CreateQueryPool"));
     return Status();
 }
 

@@ -36,11 +36,8 @@ Result<OwnedBufferView> make_view(
     info.format = has_vectors ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT;
     info.offset = VkDeviceSize(bytes.begin);
     info.range = VkDeviceSize(size_bytes);
-    VkBufferView handle = nullptr;
-    LEAT_RETURN_IF_ERROR(
-        device.checked(device.calls().CreateBufferView(device.handle(), &info, nullptr, &handle),
-                       "CreateBufferView"));
-    return OwnedBufferView(device.handle(), handle, device.calls().DestroyBufferView);
+    const DeviceCalls& vk = device.calls();
+    return device.make_owned(vk.CreateBufferView, info, vk.DestroyBufferView, "CreateBufferView");
 }
 
 void push_windows(const DeviceCalls& vk,
