@@ -103,6 +103,10 @@ Result<std::optional<std::vector<DimSpec>>> broadcast_dims(const TypeInfo& a, co
 bool broadcasts_into(const std::vector<DimSpec>& operand, const std::vector<DimSpec>& dims);
 // Maps a negative axis; an error if it lies outside [-rank, rank).
 Result<int> normalize_axis(int64_t axis, int rank);
+// The same of the node's attribute `axis`.
+inline Result<int> axis_of(const NodeData& node, int rank, int64_t default_axis = 0) {
+    return normalize_axis(node.attr("axis", default_axis), rank);
+}
 
 // A tensor as a kernel sees it. Strides are in elements (packed types: row-major only).
 using Strides = std::array<int64_t, kMaxRank>;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/error.h"
+#include "graph/op_def.h"
 #include "leat/shape.h"
 
 namespace leat {
@@ -16,6 +18,11 @@ struct AxisSplit {
     static AxisSplit make(const Shape& shape, int axis) {
         return {shape.element_count(0, axis), shape[axis],
                 shape.element_count(axis + 1, shape.rank())};
+    }
+    // From the node's attribute `axis`.
+    static Result<AxisSplit> of(const NodeData& node, const Shape& shape, int64_t default_axis) {
+        LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node, shape.rank(), default_axis));
+        return make(shape, axis);
     }
 };
 

@@ -23,8 +23,7 @@ bool rows_of_first_input(const ShardArgs& args) {
 }
 
 bool rows_unless_along_axis_0(const ShardArgs& args, int64_t default_axis) {
-    const Result<int> axis =
-        normalize_axis(args.node.attr("axis", default_axis), args.inputs[0].shape.rank());
+    const Result<int> axis = axis_of(args.node, args.inputs[0].shape.rank(), default_axis);
     return axis.ok() && *axis != 0 && rows_of_first_input(args);
 }
 

@@ -39,5 +39,12 @@ Status require_all_inputs(const InferContext& context);
 
 // Bytes of all present operands, read or written once.
 int64_t moved_bytes(std::span<const TensorArg> inputs, std::span<const TensorArg> outputs);
+// OpDef::cost of operators that take as many flops for each element of input 0.
+template <int kFlops>
+Cost cost_by_element(const NodeData& /*node*/,
+                     std::span<const TensorArg> inputs,
+                     std::span<const TensorArg> outputs) {
+    return {kFlops * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
+}
 
 }  // namespace leat

@@ -1,7 +1,6 @@
 #include "ops/arg_reduce/arg_reduce.h"
 
-#include <array>
-
+#include "base/transformed.h"
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
@@ -18,8 +17,7 @@ Status infer_arg_reduce(InferContext& context) {
         context.set_output(0, DType::kInt64, std::nullopt);
         return {};
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), x.rank()));
     std::vector<DimSpec> dims = *x.dims;
     const DimSpec& extent = dims[size_t(axis)];
     if (extent.is_fixed() && extent.extent() == 0) {
@@ -36,12 +34,6 @@ Status infer_arg_reduce(InferContext& context) {
     return {};
 }
 
-Cost arg_reduce_cost(const NodeData& /*node*/,
-                     std::span<const TensorArg> inputs,
-                     std::span<const TensorArg> outputs) {
-    return {double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 constexpr AttributeSchema kArgReduceAttributes[] = {
     {.name = "axis", .kind = AttributeKind::kInt},
     {.name = "keepdims", .kind = AttributeKind::kInt},
@@ -51,19 +43,15 @@ constexpr AttributeSchema kArgReduceAttributes[] = {
 }  // namespace
 
 std::span<const OpDef> arg_reduce_ops() {
-    static const std::array<OpDef, 2> kOps = [] {
-        std::array<OpDef, 2> table{};
-        table[0].name = "ArgMax";
-        table[1].name = "ArgMin";
-        for (OpDef& op : table) {
-            op.attributes = kArgReduceAttributes;
-            op.infer = infer_arg_reduce;
-            op.reference = arg_reduce_reference;
-            op.cost = arg_reduce_cost;
-            op.gives_rows = rows_unless_along_axis_0<0>;
-        }
-        return table;
-    }();
+    constexpr std::string_view kNames[] = {"ArgMax", "ArgMin"};
+    static const std::vector<OpDef> kOps = transformed(kNames, [](std::string_view name) {
+        return OpDef{.name = name,
+                     .attributes = kArgReduceAttributes,
+                     .infer = infer_arg_reduce,
+                     .reference = arg_reduce_reference,
+                     .cost = cost_by_element<1>,
+                     .gives_rows = rows_unless_along_axis_0<0>};
+    });
     return kOps;
 }
 

@@ -38,9 +38,7 @@ Status run_arg_reduce(const ReferenceArgs& args, const AxisSplit& split) {
 
 Status arg_reduce_reference(const ReferenceArgs& args) {
     const Shape& shape = args.inputs[0].shape;
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), shape.rank()));
-    const AxisSplit split = AxisSplit::make(shape, axis);
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(args.node, shape, 0));
     return dispatch_number(args.inputs[0].dtype, [&](auto element) {
         return run_arg_reduce<typename decltype(element)::type>(args, split);
     });

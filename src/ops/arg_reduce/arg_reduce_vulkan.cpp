@@ -67,9 +67,7 @@ Status write_round(const KernelNode& node,
 
 Status write_arg_reduce(const KernelNode& node, KernelWriter& writer) {
     const Shape& shape = node.inputs[0].shape;
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), shape.rank()));
-    const AxisSplit split = AxisSplit::make(shape, axis);
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(node.node, shape, 0));
     const int64_t lines = split.outer * split.inner;
     if (shape.element_count() == 0) {
         return {};

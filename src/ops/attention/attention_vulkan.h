@@ -27,7 +27,4 @@ std::string attention_refusal(const AttentionArgs& args, const KernelLimits& lim
 // empty.
 Status write_attention(const AttentionArgs& args, KernelWriter& writer);
 
-// Operands of the kernels beside those of chains.
-constexpr size_t kAttentionOperands = 4;
-
 }  // namespace leat::vulkan

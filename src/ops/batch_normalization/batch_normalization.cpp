@@ -60,12 +60,6 @@ Status infer_batch_normalization(InferContext& context) {
     return {};
 }
 
-Cost batch_normalization_cost(const NodeData& /*node*/,
-                              std::span<const TensorArg> inputs,
-                              std::span<const TensorArg> outputs) {
-    return {2.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 bool batch_normalization_gives_rows(const ShardArgs& args) {
     const bool training = args.node.attr("training_mode", int64_t{0}) != 0;
     return !training && rows_of_first_input(args);
@@ -82,22 +76,19 @@ constexpr AttributeSchema kBatchNormalizationAttributes[] = {
 }  // namespace
 
 std::span<const OpDef> batch_normalization_ops() {
-    static const std::array<OpDef, 1> kOps = [] {
-        std::array<OpDef, 1> table{};
-        OpDef& op = table[0];
-        op.name = "BatchNormalization";
-        op.min_inputs = 5;
-        op.max_inputs = 5;
-        op.max_outputs = 3;
-        op.attributes = kBatchNormalizationAttributes;
-        op.infer = infer_batch_normalization;
-        op.reference = batch_normalization_reference;
-        op.cost = batch_normalization_cost;
-        op.in_place_inputs = 1;
-        op.gives_rows = batch_normalization_gives_rows;
-        op.layout_rule = LayoutRule::kChannelsLastPreferred;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "BatchNormalization",
+         .min_inputs = 5,
+         .max_inputs = 5,
+         .max_outputs = 3,
+         .attributes = kBatchNormalizationAttributes,
+         .infer = infer_batch_normalization,
+         .reference = batch_normalization_reference,
+         .cost = cost_by_element<2>,
+         .in_place_inputs = 1,
+         .gives_rows = batch_normalization_gives_rows,
+         .layout_rule = LayoutRule::kChannelsLastPreferred},
+    };
     return kOps;
 }
 

@@ -1,7 +1,7 @@
 #include "ops/binary/binary.h"
 
-#include <algorithm>
-
+#include "base/find_named.h"
+#include "base/transformed.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/shard_rules.h"
@@ -95,9 +95,7 @@ std::span<const BinaryOp> binary_table() {
 }
 
 const BinaryOp* find_binary(std::string_view op_type) {
-    const auto* found = std::find_if(std::begin(kBinaryTable), std::end(kBinaryTable),
-                                     [&](const BinaryOp& op) { return op.name == op_type; });
-    return found == std::end(kBinaryTable) ? nullptr : found;
+    return find_named(kBinaryTable, op_type);
 }
 
 std::string_view binary_expression(const NodeData& node) {
@@ -112,26 +110,20 @@ std::string_view binary_expression(const NodeData& node) {
 }
 
 std::span<const OpDef> binary_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        std::vector<OpDef> defs;
-        for (const BinaryOp& op : kBinaryTable) {
-            OpDef def;
-            def.name = op.name;
-            def.min_inputs = 2;
-            def.max_inputs = 2;
-            def.attributes = op.attributes;
-            def.infer = infer_binary;
-            def.reference = binary_reference;
-            def.cost = binary_cost;
-            def.in_place_inputs = 3;
-            def.gives_rows = rows_by_broadcasting;
-            def.layout_rule = LayoutRule::kAgnostic;
-            def.type_rule = TypeRule::kBroadcast;
-            def.fusible_epilogue = op.fusible;
-            defs.push_back(def);
-        }
-        return defs;
-    }();
+    static const std::vector<OpDef> kOps = transformed(kBinaryTable, [](const BinaryOp& op) {
+        return OpDef{.name = op.name,
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .attributes = op.attributes,
+                     .infer = infer_binary,
+                     .reference = binary_reference,
+                     .cost = binary_cost,
+                     .in_place_inputs = 3,
+                     .gives_rows = rows_by_broadcasting,
+                     .layout_rule = LayoutRule::kAgnostic,
+                     .type_rule = TypeRule::kBroadcast,
+                     .fusible_epilogue = op.fusible};
+    });
     return kOps;
 }
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/transformed.h"
 #include "ops/binary/binary.h"
 #include "ops/elementwise/binary_f32.h"
 #include "ops/elementwise/row_kernel_cpu.h"
@@ -143,13 +144,10 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_binary(cpu::PrepareContext& context
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> binary_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
-        std::vector<cpu::CpuKernelEntry> rows;
-        for (const BinaryOp& op : binary_table()) {
-            rows.push_back({op.name, make_binary});
-        }
-        return rows;
-    }();
+    static const std::vector<cpu::CpuKernelEntry> kEntries =
+        transformed(binary_table(), [](const BinaryOp& op) {
+            return cpu::CpuKernelEntry{op.name, make_binary};
+        });
     return kEntries;
 }
 

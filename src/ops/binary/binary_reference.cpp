@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/find_named.h"
 #include "ops/binary/binary.h"
 #include "ops/elementwise/element_access.h"
 
@@ -113,9 +113,8 @@ Status binary_reference(const ReferenceArgs& args) {
     const TensorArg& y = args.inputs[1];
     const TensorArg& z = args.outputs[0];
     const std::string_view name = binary_expression(args.node);
-    const auto* e = std::find_if(std::begin(kBinaryExpressions), std::end(kBinaryExpressions),
-                                 [&](const BinaryExpression& row) { return row.name == name; });
-    LEAT_CHECK(e != std::end(kBinaryExpressions), "{} is no binary operator", name);
+    const BinaryExpression* e = find_named(kBinaryExpressions, name);
+    LEAT_CHECK(e != nullptr, "{} is no binary operator", name);
     // Pow's exponent has its own type: integers stay exact only if both are of one kind.
     const bool natural = contains(kUnsignedTypes, x.dtype) && contains(kUnsignedTypes, y.dtype);
     const bool integer = contains(kIntTypes, x.dtype) && contains(kIntTypes, y.dtype);

@@ -68,17 +68,15 @@ NarrowOptions cast_options(const NodeData& node) {
 }
 
 std::span<const OpDef> cast_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        OpDef def;
-        def.name = "Cast";
-        def.attributes = kCastAttributes;
-        def.infer = infer_cast;
-        def.reference = cast_reference;
-        def.in_place_inputs = 1;  // to the same type
-        def.gives_rows = rows_of_first_input;
-        def.layout_rule = LayoutRule::kAgnostic;
-        return std::vector<OpDef>{def};
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "Cast",
+         .attributes = kCastAttributes,
+         .infer = infer_cast,
+         .reference = cast_reference,
+         .in_place_inputs = 1,  // to the same type
+         .gives_rows = rows_of_first_input,
+         .layout_rule = LayoutRule::kAgnostic},
+    };
     return kOps;
 }
 

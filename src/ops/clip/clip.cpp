@@ -41,21 +41,19 @@ constexpr AttributeSchema kClipAttributes[] = {
 Status clip_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> clip_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        OpDef def;
-        def.name = "Clip";
-        def.max_inputs = 3;
-        def.attributes = kClipAttributes;
-        def.infer = infer_clip;
-        def.reference = clip_reference;
-        def.cost = clip_cost;
-        def.in_place_inputs = 1;
-        def.gives_rows = rows_of_first_input;
-        def.layout_rule = LayoutRule::kAgnostic;
-        def.type_rule = TypeRule::kFirst;
-        def.fusible_epilogue = true;
-        return std::vector<OpDef>{def};
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "Clip",
+         .max_inputs = 3,
+         .attributes = kClipAttributes,
+         .infer = infer_clip,
+         .reference = clip_reference,
+         .cost = clip_cost,
+         .in_place_inputs = 1,
+         .gives_rows = rows_of_first_input,
+         .layout_rule = LayoutRule::kAgnostic,
+         .type_rule = TypeRule::kFirst,
+         .fusible_epilogue = true},
+    };
     return kOps;
 }
 

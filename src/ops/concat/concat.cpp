@@ -4,7 +4,6 @@
 
 #include "ops/movement/boxes.h"
 #include "ops/movement/extents.h"
-#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -71,8 +70,7 @@ Status infer_concat(InferContext& context) {
             return invalid_argument("input {} is a scalar", i).with_needed("rank >= 1");
         }
         if (!dims) {
-            LEAT_ASSIGN_OR_RETURN(
-                axis, normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
+            LEAT_ASSIGN_OR_RETURN(axis, axis_of(context.node(), x.rank()));
             dims = x.dims;
             continue;
         }
@@ -102,8 +100,7 @@ std::vector<CopiedBox> concat_boxes(const NodeData& node,
 }
 
 bool concat_gives_rows(const ShardArgs& args) {
-    const Result<int> axis =
-        normalize_axis(args.node.attr("axis", int64_t{0}), args.outputs[0].shape.rank());
+    const Result<int> axis = axis_of(args.node, args.outputs[0].shape.rank());
     return axis.ok() && *axis != 0 &&
            std::all_of(args.parts.begin(), args.parts.end(),
                        [](ShardPart part) { return part == ShardPart::kRows; });

@@ -5,8 +5,7 @@ namespace leat {
 
 Status concat_reference(const ReferenceArgs& args) {
     const TensorArg& y = args.outputs[0];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), y.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, y.shape.rank()));
     int64_t offset = 0;
     for (const TensorArg& x : args.inputs) {
         copy_strided_plain(y.dtype, x.shape, {x.data, 0, x.strides}, {y.data, offset, y.strides});

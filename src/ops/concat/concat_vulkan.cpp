@@ -7,8 +7,7 @@ namespace {
 
 Status write_concat(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& y = node.outputs[0];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), y.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, y.shape.rank()));
     int64_t begin = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
         const TensorArg& x = node.inputs[i];

@@ -6,7 +6,6 @@
 
 #include "base/float_formats.h"
 #include "ops/movement/extents.h"
-#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {

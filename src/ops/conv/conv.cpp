@@ -1,6 +1,5 @@
 #include "ops/conv/conv.h"
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -183,20 +182,17 @@ Result<ConvGeometry> ConvGeometry::make(const NodeData& node,
 }
 
 std::span<const OpDef> conv_ops() {
-    static const std::array<OpDef, 1> kOps = [] {
-        std::array<OpDef, 1> table{};
-        OpDef& conv = table[0];
-        conv.name = "Conv";
-        conv.min_inputs = 2;
-        conv.max_inputs = 3;
-        conv.attributes = kConvAttributes;
-        conv.infer = infer_conv;
-        conv.reference = conv_reference;
-        conv.cost = cost_of_conv;
-        conv.gives_rows = rows_of_first_input;
-        conv.layout_rule = LayoutRule::kChannelsLastPreferred;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "Conv",
+         .min_inputs = 2,
+         .max_inputs = 3,
+         .attributes = kConvAttributes,
+         .infer = infer_conv,
+         .reference = conv_reference,
+         .cost = cost_of_conv,
+         .gives_rows = rows_of_first_input,
+         .layout_rule = LayoutRule::kChannelsLastPreferred},
+    };
     return kOps;
 }
 

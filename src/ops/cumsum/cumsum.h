@@ -5,17 +5,13 @@
 #pragma once
 
 #include "graph/op_def.h"
+#include "ops/axis_split.h"
 
 namespace leat {
 
 Status cumsum_reference(const ReferenceArgs& args);
 
-// x as outer x extent x inner around the axis that operand 1 holds.
-struct CumSumLoop {
-    int64_t outer = 1;
-    int64_t extent = 1;
-    int64_t inner = 1;
-};
-Result<CumSumLoop> cumsum_loop(const Shape& x, const TensorArg& axis);
+// x around the axis that operand 1 holds.
+Result<AxisSplit> cumsum_loop(const Shape& x, const TensorArg& axis);
 
 }  // namespace leat

@@ -17,7 +17,7 @@ constexpr int64_t kBlockColumns = 512;
 template <class T, class Sum>
 class CumSumKernel final : public CpuKernel {
   public:
-    CumSumKernel(const NodeData& node, const CumSumLoop& loop)
+    CumSumKernel(const NodeData& node, const AxisSplit& loop)
         : loop_(loop),
           exclusive_(node.attr("exclusive", int64_t{0}) != 0),
           reverse_(node.attr("reverse", int64_t{0}) != 0) {
@@ -75,7 +75,7 @@ class CumSumKernel final : public CpuKernel {
         }
     }
 
-    CumSumLoop loop_;
+    AxisSplit loop_;
     bool exclusive_;
     bool reverse_;
 };
@@ -85,7 +85,7 @@ Result<std::unique_ptr<CpuKernel>> make_cumsum(PrepareContext& context) {
     if (context.inputs[1].data == nullptr || x.shape.element_count() == 0) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const CumSumLoop loop, cumsum_loop(x.shape, context.inputs[1]));
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, cumsum_loop(x.shape, context.inputs[1]));
     // Integers wrap around, so they are summed as unsigned ones.
     switch (x.dtype) {
         case DType::kFloat32:

@@ -5,9 +5,9 @@
 
 namespace leat {
 
-Result<CumSumLoop> cumsum_loop(const Shape& x, const TensorArg& axis) {
+Result<AxisSplit> cumsum_loop(const Shape& x, const TensorArg& axis) {
     LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(index_at(axis, 0), x.rank()));
-    return CumSumLoop{x.element_count(0, normal), x[normal], x.element_count(normal + 1, x.rank())};
+    return AxisSplit::make(x, normal);
 }
 
 Status cumsum_reference(const ReferenceArgs& args) {
@@ -17,7 +17,7 @@ Status cumsum_reference(const ReferenceArgs& args) {
     if (!found.ok()) {
         return std::move(found).error().with_node(args.node.label());
     }
-    const CumSumLoop loop = *found;
+    const AxisSplit loop = *found;
     const bool exclusive = args.node.attr("exclusive", int64_t{0}) != 0;
     const bool reverse = args.node.attr("reverse", int64_t{0}) != 0;
     const bool real = contains(kFloatTypes, x.dtype);

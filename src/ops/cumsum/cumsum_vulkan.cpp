@@ -27,7 +27,7 @@ struct Round {
 
 Status write_round(const KernelNode& node,
                    KernelWriter& writer,
-                   const CumSumLoop& loop,
+                   const AxisSplit& loop,
                    const Round& round) {
     const TensorArg& x = node.inputs[0];
     const int64_t lines = loop.outer * loop.inner * round.parts;
@@ -66,7 +66,7 @@ Status write_cumsum(const KernelNode& node, KernelWriter& writer) {
     if (count >= kMovementCountLimit) {
         return unsupported("sums of {} elements", count).with_needed("less than 2^31");
     }
-    LEAT_ASSIGN_OR_RETURN(const CumSumLoop loop, cumsum_loop(x.shape, node.inputs[1]));
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, cumsum_loop(x.shape, node.inputs[1]));
     Round round;
     round.parts = divide_up(loop.extent, kPartElements);
     if (round.parts > 1) {

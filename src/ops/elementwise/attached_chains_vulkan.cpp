@@ -11,6 +11,7 @@
 #include "attention_subgroup_tile.comp.h"
 #include "backends/vulkan/shader/shaders.h"
 #include "base/error.h"
+#include "base/find_named.h"
 #include "conv_general.comp.h"
 #include "conv_matrix_tile.comp.h"
 #include "conv_problem.glsl.h"
@@ -86,13 +87,6 @@ constexpr NamedText kIncludes[] = {{"accumulate.glsl", glsl::accumulate},
                                    {"window.glsl", glsl::window},
                                    {"window_tile.glsl", glsl::window_tile}};
 
-template <size_t kCount>
-const NamedText* find_text(const NamedText (&texts)[kCount], std::string_view name) {
-    const auto found = std::find_if(std::begin(texts), std::end(texts),
-                                    [&](const NamedText& text) { return text.name == name; });
-    return found == std::end(texts) ? nullptr : found;
-}
-
 std::string_view included(std::string_view name, const AttachedText& attached) {
     if (name == "prologue.glsl" && !attached.prologue.empty()) {
         return attached.prologue;
@@ -100,7 +94,7 @@ std::string_view included(std::string_view name, const AttachedText& attached) {
     if (name == "epilogue.glsl" && !attached.epilogue.empty()) {
         return attached.epilogue;
     }
-    const NamedText* found = find_text(kIncludes, name);
+    const NamedText* found = find_named(kIncludes, name);
     return found == nullptr ? std::string_view() : found->text;
 }
 
@@ -157,7 +151,7 @@ class AttachingWriter final : public KernelWriter {
 
     Status dispatch(const KernelDispatch& own) override {
         LEAT_ASSIGN_OR_RETURN(const Shader shader, find_shader(own.shader.name));
-        const NamedText* kernel = find_text(kKernels, shader.file);
+        const NamedText* kernel = find_named(kKernels, shader.file);
         if (kernel == nullptr) {
             return inner_.dispatch(own);
         }

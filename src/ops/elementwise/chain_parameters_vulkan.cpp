@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/transformed.h"
 
 namespace leat::vulkan {
 namespace {
@@ -31,11 +32,9 @@ Strides broadcast_strides(const Shape& input, const Shape& output) {
 }  // namespace
 
 BroadcastShape collapsed_shape(const ElementwiseChain& chain) {
-    std::vector<Strides> strides;
-    strides.reserve(chain.inputs.size());
-    for (const ChainInput& input : chain.inputs) {
-        strides.push_back(broadcast_strides(input.shape, chain.shape));
-    }
+    const auto strides = transformed(chain.inputs, [&](const ChainInput& input) {
+        return broadcast_strides(input.shape, chain.shape);
+    });
     BroadcastShape result;
     for (int axis = 0; axis < chain.shape.rank(); ++axis) {
         const int64_t extent = chain.shape[axis];
@@ -66,12 +65,8 @@ BroadcastShape collapsed_shape(const ElementwiseChain& chain) {
 }
 
 std::vector<ChainAccess> accesses_of(const ElementwiseChain& chain) {
-    std::vector<ChainAccess> accesses;
-    accesses.reserve(chain.inputs.size());
-    for (const ChainInput& input : chain.inputs) {
-        accesses.push_back(access_of(input.shape, chain.shape));
-    }
-    return accesses;
+    return transformed(
+        chain.inputs, [&](const ChainInput& input) { return access_of(input.shape, chain.shape); });
 }
 
 bool broadcasts(const std::vector<ChainAccess>& accesses) {

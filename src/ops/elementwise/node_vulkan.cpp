@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <bit>
 
+#include "base/find_named.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/elementwise/chain_types_vulkan.h"
@@ -63,9 +63,7 @@ ChainStep binary_step(const NodeData& node,
 
 ChainStep logic_step(const NodeData& node, DType dtype, std::span<const ChainOperand> operands) {
     // Steps outlive the node, so the name is the table's.
-    const auto table = logic_table();
-    const auto row = std::find_if(table.begin(), table.end(),
-                                  [&](const LogicOp& op) { return op.name == node.op_type; });
+    const LogicOp* row = find_named(logic_table(), node.op_type);
     ChainStep result = step(row->name, dtype, DType::kBool, operands);
     if (node.op_type == "IsInf") {
         for (const char* sign : {"detect_negative", "detect_positive"}) {
@@ -144,11 +142,9 @@ std::string type_refusal(const NodeData& node, const KernelTypes& types, bool mo
 
 bool is_elementwise(const NodeData& node) {
     const std::string_view op = node.op_type;
-    const auto table = logic_table();
     return find_unary(op) != nullptr || find_binary(op) != nullptr || is_variadic(op) ||
            op == "Clip" || op == "Where" || op == "Cast" ||
-           std::any_of(table.begin(), table.end(),
-                       [&](const LogicOp& row) { return row.name == op; });
+           find_named(logic_table(), op) != nullptr;
 }
 
 std::string elementwise_refusal(const NodeData& node, const KernelTypes& types) {

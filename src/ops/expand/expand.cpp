@@ -1,7 +1,6 @@
 #include "ops/expand/expand.h"
 
 #include "ops/movement/extents.h"
-#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {

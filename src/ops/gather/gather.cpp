@@ -2,7 +2,6 @@
 
 #include "ops/movement/extents.h"
 #include "ops/roofline.h"
-#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -61,8 +60,7 @@ Status infer_gather(InferContext& context) {
     if (x.rank() == 0) {
         return invalid_argument("the data is a scalar").with_needed("rank >= 1");
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), x.rank()));
     LEAT_RETURN_IF_ERROR(check_output_rank(x.rank() - 1 + indices.rank()));
     LEAT_RETURN_IF_ERROR(check_known_indices(context, axis, 1));
     Dims dims;
@@ -84,8 +82,7 @@ Status infer_gather_elements(InferContext& context) {
             return invalid_argument("data and indices must have one rank, at least 1")
                 .with_found(fmt::format("{} and {}", x.to_string(), indices.to_string()));
         }
-        LEAT_ASSIGN_OR_RETURN(const int axis,
-                              normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
+        LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), x.rank()));
         for (int i = 0; i < x.rank(); ++i) {
             const DimSpec& whole = (*x.dims)[size_t(i)];
             const DimSpec& part = (*indices.dims)[size_t(i)];
@@ -155,8 +152,7 @@ bool are_whole(const ShardArgs& args, size_t i) {
 
 // Either each row of the data is read on its own, or the rows of the indices read one table.
 bool gather_gives_rows(const ShardArgs& args) {
-    const Result<int> axis =
-        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    const Result<int> axis = axis_of(args.node, args.inputs[0].shape.rank());
     if (!axis.ok()) {
         return false;
     }
@@ -165,8 +161,7 @@ bool gather_gives_rows(const ShardArgs& args) {
 }
 
 bool gather_elements_gives_rows(const ShardArgs& args) {
-    const Result<int> axis =
-        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    const Result<int> axis = axis_of(args.node, args.inputs[0].shape.rank());
     if (!axis.ok() || !are_rows(args, 1)) {
         return false;
     }

@@ -187,8 +187,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather(PrepareContext& context) {
     if (!has_byte_elements(x.dtype)) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node, x.shape.rank()));
     const int64_t row = x.shape.element_count(axis + 1, x.shape.rank()) * element_bytes(x.dtype);
     // Without anything to copy only the indices are checked, which the reference kernel does.
     if (row == 0) {
@@ -216,8 +215,7 @@ Result<std::unique_ptr<CpuKernel>> make_gather_elements(PrepareContext& context)
     if (!has_byte_elements(x.dtype)) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node, x.shape.rank()));
     context.unaligned_inputs |= 1;
     return std::unique_ptr<CpuKernel>(
         new GatherElementsKernel(context.node, x, context.inputs[1].shape, axis));

@@ -15,8 +15,7 @@ Status index_error(const std::string& node, int64_t index, int64_t extent) {
 Status gather_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& indices = args.inputs[1];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, x.shape.rank()));
     const int64_t outer = x.shape.element_count(0, axis);
     const int64_t inner = x.shape.element_count(axis + 1, x.shape.rank());
     const int64_t extent = x.shape[axis];
@@ -37,8 +36,7 @@ Status gather_reference(const ReferenceArgs& args) {
 Status gather_elements_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& indices = args.inputs[1];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, x.shape.rank()));
     const int64_t extent = x.shape[axis];
     const int64_t stride = x.strides[size_t(axis)];
     Strides others = x.strides;

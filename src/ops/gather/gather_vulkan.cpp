@@ -64,8 +64,7 @@ Status write_positions(const KernelNode& node,
 // Each index of the axes before the gathered one is a batch of the same positions.
 Status write_gather(const KernelNode& node, KernelWriter& writer) {
     const Shape& x = node.inputs[0].shape;
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, x.rank()));
     GatherNdLoop loop;
     loop.batches = x.element_count(0, axis);
     loop.batch_elements = x.element_count(axis, x.rank());
@@ -88,8 +87,7 @@ Status write_gather_elements(const KernelNode& node, KernelWriter& writer) {
     if (count == 0) {
         return {};
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, x.shape.rank()));
     if (x.shape.element_count() >= kMovementCountLimit) {
         return unsupported("indices into {} elements", x.shape.element_count())
             .with_needed("less than 2^31");

@@ -1,7 +1,5 @@
 #include "ops/instance_normalization/instance_normalization.h"
 
-#include <array>
-
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
@@ -43,12 +41,6 @@ Status infer_instance_normalization(InferContext& context) {
     return {};
 }
 
-Cost instance_normalization_cost(const NodeData& /*node*/,
-                                 std::span<const TensorArg> inputs,
-                                 std::span<const TensorArg> outputs) {
-    return {6.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 constexpr AttributeSchema kInstanceNormalizationAttributes[] = {
     {.name = "epsilon", .kind = AttributeKind::kFloat},
 };
@@ -56,21 +48,18 @@ constexpr AttributeSchema kInstanceNormalizationAttributes[] = {
 }  // namespace
 
 std::span<const OpDef> instance_normalization_ops() {
-    static const std::array<OpDef, 1> kOps = [] {
-        std::array<OpDef, 1> table{};
-        OpDef& op = table[0];
-        op.name = "InstanceNormalization";
-        op.min_inputs = 3;
-        op.max_inputs = 3;
-        op.attributes = kInstanceNormalizationAttributes;
-        op.infer = infer_instance_normalization;
-        op.reference = instance_normalization_reference;
-        op.cost = instance_normalization_cost;
-        op.in_place_inputs = 1;
-        op.gives_rows = rows_of_first_input;
-        op.layout_rule = LayoutRule::kChannelsLastPreferred;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "InstanceNormalization",
+         .min_inputs = 3,
+         .max_inputs = 3,
+         .attributes = kInstanceNormalizationAttributes,
+         .infer = infer_instance_normalization,
+         .reference = instance_normalization_reference,
+         .cost = cost_by_element<6>,
+         .in_place_inputs = 1,
+         .gives_rows = rows_of_first_input,
+         .layout_rule = LayoutRule::kChannelsLastPreferred},
+    };
     return kOps;
 }
 

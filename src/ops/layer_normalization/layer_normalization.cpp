@@ -1,7 +1,5 @@
 #include "ops/layer_normalization/layer_normalization.h"
 
-#include <array>
-
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
@@ -52,8 +50,7 @@ Status infer_layer_normalization(InferContext& context) {
     context.set_output(0, x);
     std::optional<std::vector<DimSpec>> statistics;
     if (x.dims) {
-        LEAT_ASSIGN_OR_RETURN(const int axis,
-                              normalize_axis(context.node().attr("axis", int64_t{-1}), x.rank()));
+        LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), x.rank(), -1));
         LEAT_RETURN_IF_ERROR(check_parameter(context, 1, "Scale", axis));
         LEAT_RETURN_IF_ERROR(check_parameter(context, 2, "B", axis));
         statistics = x.dims;
@@ -67,12 +64,6 @@ Status infer_layer_normalization(InferContext& context) {
     return {};
 }
 
-Cost layer_normalization_cost(const NodeData& /*node*/,
-                              std::span<const TensorArg> inputs,
-                              std::span<const TensorArg> outputs) {
-    return {8.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 constexpr AttributeSchema kLayerNormalizationAttributes[] = {
     {.name = "axis", .kind = AttributeKind::kInt},
     {.name = "epsilon", .kind = AttributeKind::kFloat},
@@ -83,7 +74,7 @@ constexpr AttributeSchema kLayerNormalizationAttributes[] = {
 
 Result<LayerNormalizationGeometry> LayerNormalizationGeometry::make(const NodeData& node,
                                                                     const Shape& x) {
-    LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(node.attr("axis", int64_t{-1}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node, x.rank(), -1));
     LayerNormalizationGeometry geometry;
     geometry.rows = x.element_count(0, axis);
     geometry.columns = x.element_count(axis, x.rank());
@@ -92,22 +83,19 @@ Result<LayerNormalizationGeometry> LayerNormalizationGeometry::make(const NodeDa
 }
 
 std::span<const OpDef> layer_normalization_ops() {
-    static const std::array<OpDef, 1> kOps = [] {
-        std::array<OpDef, 1> table{};
-        OpDef& op = table[0];
-        op.name = "LayerNormalization";
-        op.min_inputs = 2;
-        op.max_inputs = 3;
-        op.max_outputs = 3;
-        op.attributes = kLayerNormalizationAttributes;
-        op.infer = infer_layer_normalization;
-        op.reference = layer_normalization_reference;
-        op.cost = layer_normalization_cost;
-        op.in_place_inputs = 1;
-        op.type_rule = TypeRule::kFirst;
-        op.gives_rows = rows_unless_along_axis_0<-1>;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "LayerNormalization",
+         .min_inputs = 2,
+         .max_inputs = 3,
+         .max_outputs = 3,
+         .attributes = kLayerNormalizationAttributes,
+         .infer = infer_layer_normalization,
+         .reference = layer_normalization_reference,
+         .cost = cost_by_element<8>,
+         .in_place_inputs = 1,
+         .gives_rows = rows_unless_along_axis_0<-1>,
+         .type_rule = TypeRule::kFirst},
+    };
     return kOps;
 }
 

@@ -24,8 +24,7 @@ std::string refuse_layer_normalization(const NodeData& node, const KernelTypes& 
 Status write_layer_normalization(const KernelNode& node, KernelWriter& writer) {
     const Shape& x = node.inputs[0].shape;
     LEAT_ASSIGN_OR_RETURN(const auto geometry, LayerNormalizationGeometry::make(node.node, x));
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{-1}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, x.rank(), -1));
     return write_row_normalization(
         node, {geometry.rows, geometry.columns, geometry.epsilon, 0, x.rank() - axis}, writer);
 }

@@ -1,7 +1,7 @@
 #include "ops/logic/logic.h"
 
-#include <algorithm>
-
+#include "base/find_named.h"
+#include "base/transformed.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/shard_rules.h"
@@ -33,8 +33,7 @@ constexpr LogicOp kLogicTable[] = {
 };
 
 const LogicOp& row_of(const NodeData& node) {
-    return *std::find_if(std::begin(kLogicTable), std::end(kLogicTable),
-                         [&](const LogicOp& op) { return op.name == node.op_type; });
+    return *find_named(kLogicTable, node.op_type);
 }
 
 // Exporters compare a shape with -1 to choose between its extents and others (Equal, then Where):
@@ -87,23 +86,17 @@ std::span<const LogicOp> logic_table() {
 }
 
 std::span<const OpDef> logic_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        std::vector<OpDef> defs;
-        for (const LogicOp& op : kLogicTable) {
-            OpDef def;
-            def.name = op.name;
-            def.min_inputs = op.inputs;
-            def.max_inputs = op.inputs;
-            def.attributes = op.attributes;
-            def.infer = infer_logic;
-            def.reference = logic_reference;
-            def.in_place_inputs = op.inputs == 1 ? 1 : 3;  // where the inputs are bool
-            def.gives_rows = rows_by_broadcasting;
-            def.layout_rule = LayoutRule::kAgnostic;
-            defs.push_back(def);
-        }
-        return defs;
-    }();
+    static const std::vector<OpDef> kOps = transformed(kLogicTable, [](const LogicOp& op) {
+        return OpDef{.name = op.name,
+                     .min_inputs = op.inputs,
+                     .max_inputs = op.inputs,
+                     .attributes = op.attributes,
+                     .infer = infer_logic,
+                     .reference = logic_reference,
+                     .in_place_inputs = op.inputs == 1 ? 1U : 3U,  // where the inputs are bool
+                     .gives_rows = rows_by_broadcasting,
+                     .layout_rule = LayoutRule::kAgnostic};
+    });
     return kOps;
 }
 

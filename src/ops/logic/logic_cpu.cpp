@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/transformed.h"
 #include "ops/elementwise/row_kernel_cpu.h"
 #include "ops/elementwise/row_loops_cpu.h"
 #include "ops/logic/logic.h"
@@ -124,13 +125,10 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_logic(cpu::PrepareContext& context)
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> logic_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
-        std::vector<cpu::CpuKernelEntry> rows;
-        for (const LogicOp& op : logic_table()) {
-            rows.push_back({op.name, make_logic});
-        }
-        return rows;
-    }();
+    static const std::vector<cpu::CpuKernelEntry> kEntries =
+        transformed(logic_table(), [](const LogicOp& op) {
+            return cpu::CpuKernelEntry{op.name, make_logic};
+        });
     return kEntries;
 }
 

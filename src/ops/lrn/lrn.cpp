@@ -1,7 +1,5 @@
 #include "ops/lrn/lrn.h"
 
-#include <array>
-
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
@@ -29,12 +27,6 @@ Status infer_lrn(InferContext& context) {
     return {};
 }
 
-Cost lrn_cost(const NodeData& /*node*/,
-              std::span<const TensorArg> inputs,
-              std::span<const TensorArg> outputs) {
-    return {12.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 constexpr AttributeSchema kLrnAttributes[] = {
     {.name = "alpha", .kind = AttributeKind::kFloat},
     {.name = "beta", .kind = AttributeKind::kFloat},
@@ -45,18 +37,15 @@ constexpr AttributeSchema kLrnAttributes[] = {
 }  // namespace
 
 std::span<const OpDef> lrn_ops() {
-    static const std::array<OpDef, 1> kOps = [] {
-        std::array<OpDef, 1> table{};
-        OpDef& op = table[0];
-        op.name = "LRN";
-        op.attributes = kLrnAttributes;
-        op.infer = infer_lrn;
-        op.reference = lrn_reference;
-        op.cost = lrn_cost;
-        op.gives_rows = rows_of_first_input;
-        op.layout_rule = LayoutRule::kChannelsLastPreferred;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "LRN",
+         .attributes = kLrnAttributes,
+         .infer = infer_lrn,
+         .reference = lrn_reference,
+         .cost = cost_by_element<12>,
+         .gives_rows = rows_of_first_input,
+         .layout_rule = LayoutRule::kChannelsLastPreferred},
+    };
     return kOps;
 }
 

@@ -123,15 +123,6 @@ Status infer_gemm(InferContext& context) {
     return {};
 }
 
-Cost matmul_cost(const NodeData& /*node*/,
-                 std::span<const TensorArg> inputs,
-                 std::span<const TensorArg> outputs) {
-    const Shape& a = inputs[0].shape;
-    const int64_t k = a.rank() > 0 ? a[a.rank() - 1] : 1;
-    return {2.0 * double(outputs[0].shape.element_count()) * double(k),
-            moved_bytes(inputs, outputs)};
-}
-
 Cost gemm_cost(const NodeData& node,
                std::span<const TensorArg> inputs,
                std::span<const TensorArg> outputs) {
@@ -192,6 +183,15 @@ Result<std::optional<std::vector<DimSpec>>> matmul_dims(const TypeInfo& a, const
         dims.push_back(b.dims->back());
     }
     return Dims(std::move(dims));
+}
+
+Cost matmul_cost(const NodeData& /*node*/,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs) {
+    const Shape& a = inputs[0].shape;
+    const int64_t k = a.rank() > 0 ? a[a.rank() - 1] : 1;
+    return {2.0 * double(outputs[0].shape.element_count()) * double(k),
+            moved_bytes(inputs, outputs)};
 }
 
 // Rows of the result are rows of a matrix a, or products of a batch.
@@ -261,27 +261,23 @@ GemmGeometry GemmGeometry::make(const NodeData& node,
 }
 
 std::span<const OpDef> matmul_ops() {
-    static const std::array<OpDef, 2> kOps = [] {
-        std::array<OpDef, 2> table{};
-        OpDef& matmul = table[0];
-        matmul.name = "MatMul";
-        matmul.min_inputs = 2;
-        matmul.max_inputs = 2;
-        matmul.infer = infer_matmul;
-        matmul.reference = matmul_reference;
-        matmul.cost = matmul_cost;
-        matmul.gives_rows = matmul_gives_rows;
-        OpDef& gemm = table[1];
-        gemm.name = "Gemm";
-        gemm.min_inputs = 2;
-        gemm.max_inputs = 3;
-        gemm.attributes = kGemmAttributes;
-        gemm.infer = infer_gemm;
-        gemm.reference = gemm_reference;
-        gemm.cost = gemm_cost;
-        gemm.gives_rows = gemm_gives_rows;
-        return table;
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "MatMul",
+         .min_inputs = 2,
+         .max_inputs = 2,
+         .infer = infer_matmul,
+         .reference = matmul_reference,
+         .cost = matmul_cost,
+         .gives_rows = matmul_gives_rows},
+        {.name = "Gemm",
+         .min_inputs = 2,
+         .max_inputs = 3,
+         .attributes = kGemmAttributes,
+         .infer = infer_gemm,
+         .reference = gemm_reference,
+         .cost = gemm_cost,
+         .gives_rows = gemm_gives_rows},
+    };
     return kOps;
 }
 

@@ -20,7 +20,10 @@ namespace leat {
 // The extents of a product of these operands; nullopt where a rank is unknown.
 Result<std::optional<std::vector<DimSpec>>> matmul_dims(const TypeInfo& a, const TypeInfo& b);
 
-// OpDef::gives_rows of a product of inputs 0 and 1.
+// OpDef::cost and OpDef::gives_rows of a product; the rows are of one of inputs 0 and 1.
+Cost matmul_cost(const NodeData& node,
+                 std::span<const TensorArg> inputs,
+                 std::span<const TensorArg> outputs);
 bool matmul_gives_rows(const ShardArgs& args);
 
 // One MatMul as a batch of plain products. Strides are in matrices: 0 where the operand broadcasts.

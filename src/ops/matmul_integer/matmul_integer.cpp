@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ops/elementwise/element_access.h"
-#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -88,14 +87,6 @@ Status infer_quantized_matmul(InferContext& context) {
     return {};
 }
 
-Cost quantized_matmul_cost(const NodeData& /*node*/,
-                           std::span<const TensorArg> inputs,
-                           std::span<const TensorArg> outputs) {
-    const Shape& a = inputs[0].shape;
-    return {2.0 * double(outputs[0].shape.element_count()) * double(a[a.rank() - 1]),
-            moved_bytes(inputs, outputs)};
-}
-
 // As MatMul, where all rows share scales and zero points.
 bool quantized_matmul_gives_rows(const ShardArgs& args) {
     const auto operands = QuantizedOperands::of(args.node);
@@ -123,14 +114,14 @@ constexpr OpDef kMatmulIntegerOps[] = {
      .max_inputs = 4,
      .infer = infer_quantized_matmul,
      .reference = matmul_integer_reference,
-     .cost = quantized_matmul_cost,
+     .cost = matmul_cost,
      .gives_rows = quantized_matmul_gives_rows},
     {.name = "QLinearMatMul",
      .min_inputs = 8,
      .max_inputs = 8,
      .infer = infer_quantized_matmul,
      .reference = matmul_integer_reference,
-     .cost = quantized_matmul_cost,
+     .cost = matmul_cost,
      .gives_rows = quantized_matmul_gives_rows},
 };
 

@@ -183,12 +183,6 @@ bool quantize_gives_rows(const ShardArgs& args) {
     return is_free && rows_of_first_input(args);
 }
 
-Cost quantize_cost(const NodeData& /*node*/,
-                   std::span<const TensorArg> inputs,
-                   std::span<const TensorArg> outputs) {
-    return {4.0 * double(outputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
-}
-
 constexpr AttributeSchema kQuantizeLinearAttributes[] = {
     {.name = "axis", .kind = AttributeKind::kInt, .since = 13},
     {.name = "block_size", .kind = AttributeKind::kInt, .since = 21},
@@ -210,7 +204,7 @@ constexpr OpDef kQuantizeOps[] = {
      .attributes = kQuantizeLinearAttributes,
      .infer = infer_quantize_linear,
      .reference = quantize_linear_reference,
-     .cost = quantize_cost,
+     .cost = cost_by_element<4>,
      .gives_rows = quantize_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
     {.name = "DequantizeLinear",
@@ -219,7 +213,7 @@ constexpr OpDef kQuantizeOps[] = {
      .attributes = kDequantizeLinearAttributes,
      .infer = infer_dequantize_linear,
      .reference = dequantize_linear_reference,
-     .cost = quantize_cost,
+     .cost = cost_by_element<4>,
      .gives_rows = quantize_gives_rows,
      .layout_rule = LayoutRule::kAgnostic},
     {.name = "DynamicQuantizeLinear",
@@ -228,7 +222,7 @@ constexpr OpDef kQuantizeOps[] = {
      .named_outputs = 0b111,
      .infer = infer_dynamic_quantize_linear,
      .reference = dynamic_quantize_linear_reference,
-     .cost = quantize_cost},
+     .cost = cost_by_element<4>},
 };
 
 }  // namespace
@@ -239,7 +233,7 @@ Result<ScaleGrid> ScaleGrid::make(const NodeData& node, const Shape& x, const Sh
     if (block == 0 && scale.element_count() == 1 && scale.rank() <= 1) {
         return grid;
     }
-    LEAT_ASSIGN_OR_RETURN(grid.axis, normalize_axis(node.attr("axis", int64_t{1}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(grid.axis, axis_of(node, x.rank(), 1));
     grid.kind = block > 0 ? Kind::kBlocks : Kind::kAxis;
     grid.extent = std::max<int64_t>(x[grid.axis], 1);
     grid.inner = std::max<int64_t>(x.element_count(grid.axis + 1, x.rank()), 1);

@@ -1,8 +1,9 @@
 #include "ops/reduce/reduce.h"
 
-#include <array>
 #include <optional>
 
+#include "base/find_named.h"
+#include "base/transformed.h"
 #include "ops/shard_rules.h"
 #include "ops/slice/slice.h"
 #include "ops/type_checks.h"
@@ -20,7 +21,7 @@ struct ReduceRow {
 };
 constexpr DTypeSet kReduceTypes = kFloatTypes | kWideIntTypes;
 constexpr DTypeSet kOrderedTypes = kReduceTypes | kByteTypes | dtype_bit(DType::kBool);
-constexpr std::array<ReduceRow, 10> kRows{{
+constexpr ReduceRow kRows[] = {
     {"ReduceSum", ReduceKind::kSum, kReduceTypes},
     {"ReduceMean", ReduceKind::kMean, kReduceTypes},
     {"ReduceMax", ReduceKind::kMax, kOrderedTypes},
@@ -31,15 +32,10 @@ constexpr std::array<ReduceRow, 10> kRows{{
     {"ReduceLogSum", ReduceKind::kLogSum, kReduceTypes},
     {"ReduceLogSumExp", ReduceKind::kLogSumExp, kReduceTypes},
     {"ReduceSumSquare", ReduceKind::kSumSquare, kReduceTypes},
-}};
+};
 
 const ReduceRow& row_of(std::string_view op_type) {
-    for (const ReduceRow& row : kRows) {
-        if (row.name == op_type) {
-            return row;
-        }
-    }
-    return kRows[0];
+    return *find_named(kRows, op_type);
 }
 
 Status infer_reduce(InferContext& context) {
@@ -76,12 +72,6 @@ Status infer_reduce(InferContext& context) {
     }
     context.set_output(0, x.dtype, std::move(dims));
     return {};
-}
-
-Cost reduce_cost(const NodeData& /*node*/,
-                 std::span<const TensorArg> inputs,
-                 std::span<const TensorArg> outputs) {
-    return {double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
 bool reduce_gives_rows(const ShardArgs& args) {
@@ -126,22 +116,18 @@ Result<uint32_t> reduced_axes(const NodeData& node, const std::vector<int64_t>* 
 }
 
 std::span<const OpDef> reduce_ops() {
-    static const std::array<OpDef, kRows.size()> kOps = [] {
-        std::array<OpDef, kRows.size()> table{};
-        for (size_t i = 0; i < table.size(); ++i) {
-            table[i].name = kRows[i].name;
-            table[i].max_inputs = 2;
-            table[i].attributes = kRows[i].kind == ReduceKind::kSum
-                                      ? std::span<const AttributeSchema>(kReduceSumAttributes)
-                                      : kReduceAttributes;
-            table[i].infer = infer_reduce;
-            table[i].reference = reduce_reference;
-            table[i].cost = reduce_cost;
-            table[i].shape_inputs = 1U << 1U;
-            table[i].gives_rows = reduce_gives_rows;
-        }
-        return table;
-    }();
+    static const std::vector<OpDef> kOps = transformed(kRows, [](const ReduceRow& row) {
+        return OpDef{.name = row.name,
+                     .max_inputs = 2,
+                     .attributes = row.kind == ReduceKind::kSum
+                                       ? std::span<const AttributeSchema>(kReduceSumAttributes)
+                                       : kReduceAttributes,
+                     .infer = infer_reduce,
+                     .reference = reduce_reference,
+                     .cost = cost_by_element<1>,
+                     .shape_inputs = 1U << 1U,
+                     .gives_rows = reduce_gives_rows};
+    });
     return kOps;
 }
 

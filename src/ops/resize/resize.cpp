@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/transformed.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
@@ -138,10 +139,7 @@ Status infer_resize(InferContext& context) {
         context.set_output(0, x.dtype, std::move(dims));
         return {};
     }
-    std::vector<int64_t> extents;
-    for (const DimSpec& dim : *x.dims) {
-        extents.push_back(dim.extent());
-    }
+    const std::vector<int64_t> extents = transformed(*x.dims, &DimSpec::extent);
     const ResizeOperands operands{scales ? &*scales : nullptr, sizes ? &*sizes : nullptr, nullptr};
     LEAT_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, resize_axes(node, extents, operands));
     Dims dims;

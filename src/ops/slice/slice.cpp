@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/transformed.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
@@ -234,10 +235,9 @@ Result<std::vector<SliceAxis>> slice_axes(std::span<const TensorArg> inputs) {
                             steps ? *steps : Ints(starts.size(), 1)};
     LEAT_RETURN_IF_ERROR(check_counts(operands));
     LEAT_ASSIGN_OR_RETURN(const std::vector<int> normal, normalize_axes(operands.axes, x.rank()));
-    std::vector<SliceAxis> result;
-    for (const int64_t extent : x) {
-        result.push_back({0, 1, extent});
-    }
+    std::vector<SliceAxis> result = transformed(x.extents(), [](int64_t extent) {
+        return SliceAxis{0, 1, extent};
+    });
     for (size_t i = 0; i < normal.size(); ++i) {
         const int axis = normal[i];
         result[size_t(axis)] =

@@ -1,7 +1,6 @@
 #include "ops/softmax/softmax.h"
 
-#include <array>
-
+#include "base/transformed.h"
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
@@ -15,18 +14,10 @@ Status infer_softmax(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes, "input"));
     const TypeInfo& x = context.input(0);
     if (x.dims) {
-        LEAT_RETURN_IF_ERROR(
-            normalize_axis(context.node().attr("axis", int64_t{-1}), x.rank()).error());
+        LEAT_RETURN_IF_ERROR(axis_of(context.node(), x.rank(), -1).error());
     }
     context.set_output(0, x);
     return {};
-}
-
-Cost softmax_cost(const NodeData& /*node*/,
-                  std::span<const TensorArg> inputs,
-                  std::span<const TensorArg> outputs) {
-    // exp counts as 10, the maximum, the sum and the division as one each.
-    return {13.0 * double(inputs[0].shape.element_count()), moved_bytes(inputs, outputs)};
 }
 
 constexpr AttributeSchema kSoftmaxAttributes[] = {
@@ -36,22 +27,18 @@ constexpr AttributeSchema kSoftmaxAttributes[] = {
 }  // namespace
 
 std::span<const OpDef> softmax_ops() {
-    static const std::array<OpDef, 3> kOps = [] {
-        std::array<OpDef, 3> table{};
-        table[0].name = "Softmax";
-        table[1].name = "LogSoftmax";
-        table[2].name = "Hardmax";
-        for (OpDef& op : table) {
-            op.attributes = kSoftmaxAttributes;
-            op.infer = infer_softmax;
-            op.reference = softmax_reference;
-            op.cost = softmax_cost;
-            op.in_place_inputs = 1;
-            op.type_rule = TypeRule::kFirst;
-            op.gives_rows = rows_unless_along_axis_0<-1>;
-        }
-        return table;
-    }();
+    constexpr std::string_view kNames[] = {"Softmax", "LogSoftmax", "Hardmax"};
+    static const std::vector<OpDef> kOps = transformed(kNames, [](std::string_view name) {
+        return OpDef{
+            .name = name,
+            .attributes = kSoftmaxAttributes,
+            .infer = infer_softmax,
+            .reference = softmax_reference,
+            .cost = cost_by_element<13>,  // exp counts as 10; maximum, sum and division one each
+            .in_place_inputs = 1,
+            .gives_rows = rows_unless_along_axis_0<-1>,
+            .type_rule = TypeRule::kFirst};
+    });
     return kOps;
 }
 

@@ -71,9 +71,7 @@ Status run_softmax(const ReferenceArgs& args, const AxisSplit& split) {
 
 Status softmax_reference(const ReferenceArgs& args) {
     const Shape& shape = args.inputs[0].shape;
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{-1}), shape.rank()));
-    const AxisSplit split = AxisSplit::make(shape, axis);
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(args.node, shape, -1));
     return dispatch_float(args.inputs[0].dtype, [&](auto element) {
         return run_softmax<typename decltype(element)::type>(args, split);
     });

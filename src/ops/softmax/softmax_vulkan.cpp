@@ -29,9 +29,7 @@ Status write_softmax(const KernelNode& node, KernelWriter& writer) {
     if (x.shape.element_count() == 0) {
         return {};
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{-1}), x.shape.rank()));
-    const AxisSplit split = AxisSplit::make(x.shape, axis);
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(node.node, x.shape, -1));
     const SoftmaxKind kind = kind_of(node.node);
     const int64_t rows = split.outer * split.inner;
     // Hardmax looks for the first of equals, one after the other.

@@ -63,8 +63,7 @@ Status infer_split(InferContext& context) {
         }
         return {};
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node().attr("axis", int64_t{0}), x.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), x.rank()));
     LEAT_ASSIGN_OR_RETURN(const Dims parts, part_extents(context, (*x.dims)[size_t(axis)]));
     const auto extents = x.rank() == 1 && all_fixed(parts) ? context.extents(0) : std::nullopt;
     int64_t begin = 0;

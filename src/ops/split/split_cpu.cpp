@@ -9,8 +9,7 @@ Result<std::unique_ptr<CpuKernel>> make_split(PrepareContext& context) {
     if (!has_byte_elements(x.dtype)) {
         return std::unique_ptr<CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node, x.shape.rank()));
     std::vector<CopyJob> jobs;
     int64_t offset = 0;
     for (size_t i = 0; i < context.outputs.size(); ++i) {

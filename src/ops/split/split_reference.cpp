@@ -5,8 +5,7 @@ namespace leat {
 
 Status split_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, x.shape.rank()));
     int64_t offset = 0;
     for (const TensorArg& y : args.outputs) {
         if (y.present()) {

@@ -7,8 +7,7 @@ namespace {
 
 Status write_split(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& x = node.inputs[0];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), x.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, x.shape.rank()));
     int64_t begin = 0;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         const TensorArg& y = node.outputs[i];

@@ -1,7 +1,7 @@
 #include "ops/unary/unary.h"
 
-#include <algorithm>
-
+#include "base/find_named.h"
+#include "base/transformed.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/shard_rules.h"
@@ -100,9 +100,7 @@ std::span<const UnaryOp> unary_table() {
 }
 
 const UnaryOp* find_unary(std::string_view op_type) {
-    const auto* found = std::find_if(std::begin(kUnaryTable), std::end(kUnaryTable),
-                                     [&](const UnaryOp& op) { return op.name == op_type; });
-    return found == std::end(kUnaryTable) ? nullptr : found;
+    return find_named(kUnaryTable, op_type);
 }
 
 UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
@@ -120,31 +118,20 @@ UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes) {
 }
 
 std::span<const OpDef> unary_ops() {
-    static const std::vector<std::vector<AttributeSchema>> kAttributes = [] {
-        std::vector<std::vector<AttributeSchema>> rows;
-        for (const UnaryOp& op : kUnaryTable) {
-            rows.push_back(unary_attributes(op));
-        }
-        return rows;
-    }();
-    static const std::vector<OpDef> kOps = [] {
-        std::vector<OpDef> defs;
-        for (const UnaryOp& op : kUnaryTable) {
-            OpDef def;
-            def.name = op.name;
-            def.attributes = kAttributes[defs.size()];
-            def.infer = infer_unary;
-            def.reference = unary_reference;
-            def.cost = unary_cost;
-            def.in_place_inputs = 1;
-            def.gives_rows = rows_of_first_input;
-            def.layout_rule = LayoutRule::kAgnostic;
-            def.type_rule = TypeRule::kFirst;
-            def.fusible_epilogue = (op.dtypes & kFloatTypes) != 0;
-            defs.push_back(def);
-        }
-        return defs;
-    }();
+    static const std::vector<std::vector<AttributeSchema>> kAttributes =
+        transformed(kUnaryTable, unary_attributes);
+    static const std::vector<OpDef> kOps = transformed(kUnaryTable, [](const UnaryOp& op) {
+        return OpDef{.name = op.name,
+                     .attributes = kAttributes[size_t(&op - kUnaryTable)],
+                     .infer = infer_unary,
+                     .reference = unary_reference,
+                     .cost = unary_cost,
+                     .in_place_inputs = 1,
+                     .gives_rows = rows_of_first_input,
+                     .layout_rule = LayoutRule::kAgnostic,
+                     .type_rule = TypeRule::kFirst,
+                     .fusible_epilogue = (op.dtypes & kFloatTypes) != 0};
+    });
     return kOps;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/transformed.h"
 #include "ops/elementwise/row_kernel_cpu.h"
 #include "ops/elementwise/unary_f32.h"
 #include "ops/unary/unary.h"
@@ -116,13 +117,10 @@ Result<std::unique_ptr<CpuKernel>> make_unary(PrepareContext& context) {
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> unary_cpu_kernels() {
-    static const std::vector<cpu::CpuKernelEntry> kEntries = [] {
-        std::vector<cpu::CpuKernelEntry> rows;
-        for (const UnaryOp& op : unary_table()) {
-            rows.push_back({op.name, make_unary});
-        }
-        return rows;
-    }();
+    static const std::vector<cpu::CpuKernelEntry> kEntries =
+        transformed(unary_table(), [](const UnaryOp& op) {
+            return cpu::CpuKernelEntry{op.name, make_unary};
+        });
     return kEntries;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/find_named.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/unary/unary.h"
 
@@ -135,9 +136,7 @@ Status unary_reference(const ReferenceArgs& args) {
         }
         return {};
     }
-    const auto* expression =
-        std::find_if(std::begin(kUnaryExpressions), std::end(kUnaryExpressions),
-                     [&](const UnaryExpression& e) { return e.name == op->name; });
+    const UnaryExpression* expression = find_named(kUnaryExpressions, op->name);
     const UnaryParams params = unary_params(*op, args.node.attributes);
     for (int64_t i = 0; i < count; ++i) {
         store_real(y.dtype, y.data, i, expression->f(load_real(x.dtype, x.data, i), params.data()));

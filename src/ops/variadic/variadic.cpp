@@ -1,5 +1,6 @@
 #include "ops/variadic/variadic.h"
 
+#include "base/transformed.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/shard_rules.h"
@@ -39,22 +40,16 @@ Cost variadic_cost(const NodeData& /*node*/,
 Status variadic_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> variadic_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        std::vector<OpDef> defs;
-        for (const Row& row : kVariadicTable) {
-            OpDef def;
-            def.name = row.name;
-            def.max_inputs = -1;
-            def.infer = row.infer;
-            def.reference = variadic_reference;
-            def.cost = variadic_cost;
-            def.in_place_inputs = 3;
-            def.gives_rows = rows_by_broadcasting;
-            def.layout_rule = LayoutRule::kAgnostic;
-            defs.push_back(def);
-        }
-        return defs;
-    }();
+    static const std::vector<OpDef> kOps = transformed(kVariadicTable, [](const Row& row) {
+        return OpDef{.name = row.name,
+                     .max_inputs = -1,
+                     .infer = row.infer,
+                     .reference = variadic_reference,
+                     .cost = variadic_cost,
+                     .in_place_inputs = 3,
+                     .gives_rows = rows_by_broadcasting,
+                     .layout_rule = LayoutRule::kAgnostic};
+    });
     return kOps;
 }
 

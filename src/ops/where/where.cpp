@@ -77,18 +77,16 @@ Status infer_where(InferContext& context) {
 Status where_reference(const ReferenceArgs& args);
 
 std::span<const OpDef> where_ops() {
-    static const std::vector<OpDef> kOps = [] {
-        OpDef def;
-        def.name = "Where";
-        def.min_inputs = 3;
-        def.max_inputs = 3;
-        def.infer = infer_where;
-        def.reference = where_reference;
-        def.in_place_inputs = 7;
-        def.gives_rows = rows_by_broadcasting;
-        def.layout_rule = LayoutRule::kAgnostic;
-        return std::vector<OpDef>{def};
-    }();
+    static constexpr OpDef kOps[] = {
+        {.name = "Where",
+         .min_inputs = 3,
+         .max_inputs = 3,
+         .infer = infer_where,
+         .reference = where_reference,
+         .in_place_inputs = 7,
+         .gives_rows = rows_by_broadcasting,
+         .layout_rule = LayoutRule::kAgnostic},
+    };
     return kOps;
 }
 

@@ -33,7 +33,7 @@ class ConcatPlacer {
 
     // Whether the operands' elements follow each other in the result.
     static bool is_contiguous(const NodeData& node, const TensorArg& y) {
-        const Result<int> axis = normalize_axis(node.attr("axis", int64_t{0}), y.shape.rank());
+        const Result<int> axis = axis_of(node, y.shape.rank());
         return axis.ok() && bits_of(y.dtype) >= 8 && y.shape.element_count() > 0 &&
                y.shape.element_count(0, *axis) == 1;
     }
