@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -58,6 +59,39 @@ bool exceeds(Comparable x, Comparable y) {
 template <class Comparable>
 bool is_below(Comparable x, Comparable y) {
     return x < y || (x != x && y == y);
+}
+
+// -infinity and infinity; the least and the largest number of integer types.
+template <class T>
+T type_limit(bool lowest) {
+    if constexpr (std::is_same_v<T, Float16>) {
+        return {uint16_t(lowest ? 0xfc00 : 0x7c00)};
+    } else if constexpr (std::is_same_v<T, BFloat16>) {
+        return {uint16_t(lowest ? 0xff80 : 0x7f80)};
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return lowest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+    } else {
+        return lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    }
+}
+
+struct Moments {
+    double mean;
+    double variance;
+};
+template <class T>
+Moments moments(const T* x, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        sum += widen(x[i]);
+    }
+    const double mean = sum / double(count);
+    double squares = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double delta = widen(x[i]) - mean;
+        squares += delta * delta;
+    }
+    return {mean, squares / double(count)};
 }
 
 template <class T>

@@ -16,20 +16,6 @@ ChainOperand element_constant(DType dtype, const std::byte* element) {
     return operand;
 }
 
-// The unsigned integers of the element's width, so that any element can be copied.
-DType copied_type(DType dtype) {
-    switch (bits_of(dtype)) {
-        case 8:
-            return DType::kUint8;
-        case 16:
-            return DType::kUint16;
-        case 32:
-            return DType::kUint32;
-        default:
-            return DType::kUint64;
-    }
-}
-
 std::string refuse_fill(const NodeData& /*node*/, const KernelTypes& types) {
     const int bits = bits_of(types.outputs[0]);
     const bool is_plain =
@@ -39,7 +25,7 @@ std::string refuse_fill(const NodeData& /*node*/, const KernelTypes& types) {
 
 Status write_fill(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& y = node.outputs[0];
-    const DType dtype = copied_type(y.dtype);
+    const DType dtype = unsigned_of_width(y.dtype);
     const Tensor* value = node.node.tensor("value");
     const std::array<std::byte, 8> zero{};
     ElementwiseChain chain;

@@ -39,6 +39,22 @@ inline constexpr DTypeSet kNumericTypes = kFloatTypes | kIntTypes;
 inline constexpr DTypeSet kRealTypes =
     kNumericTypes | kSmallFloatTypes | kPackedIntegerTypes | dtype_set(DType::kBool);
 
+// The unsigned integers of the width, by which any element can be copied; else kUndefined.
+inline DType unsigned_of_width(DType dtype) {
+    switch (bits_of(dtype)) {
+        case 8:
+            return DType::kUint8;
+        case 16:
+            return DType::kUint16;
+        case 32:
+            return DType::kUint32;
+        case 64:
+            return DType::kUint64;
+        default:
+            return DType::kUndefined;
+    }
+}
+
 // What a cast does with values beyond the range of the small floating formats, and with their
 // rounding.
 struct NarrowOptions {

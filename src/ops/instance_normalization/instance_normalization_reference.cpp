@@ -10,17 +10,8 @@ namespace {
 
 template <class T>
 void normalize_plane(const T* x, T* y, int64_t count, double epsilon, double scale, double bias) {
-    double sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        sum += widen(x[i]);
-    }
-    const double mean = sum / double(count);
-    double squares = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        const double delta = widen(x[i]) - mean;
-        squares += delta * delta;
-    }
-    const double factor = scale / std::sqrt(squares / double(count) + epsilon);
+    const auto [mean, variance] = moments(x, count);
+    const double factor = scale / std::sqrt(variance + epsilon);
     for (int64_t i = 0; i < count; ++i) {
         y[i] = narrow<T>((widen(x[i]) - mean) * factor + bias);
     }

@@ -35,26 +35,6 @@ std::vector<double> expand(const TensorArg* parameter,
     return expanded;
 }
 
-struct Moments {
-    double mean;
-    double inverse_deviation;
-};
-
-template <class T>
-Moments moments(const T* x, int64_t count, double epsilon) {
-    double sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        sum += widen(x[i]);
-    }
-    const double mean = sum / double(count);
-    double squares = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        const double delta = widen(x[i]) - mean;
-        squares += delta * delta;
-    }
-    return {mean, 1.0 / std::sqrt(squares / double(count) + epsilon)};
-}
-
 Status store_statistic(const TensorArg& output, int64_t row, double value) {
     return dispatch_float(output.dtype, [&](auto element) {
         using U = typename decltype(element)::type;
@@ -73,16 +53,17 @@ Status run_layer_normalization(const ReferenceArgs& args) {
     for (int64_t row = 0; row < geometry.rows; ++row) {
         const T* x = args.inputs[0].as<const T>() + row * columns;
         T* y = args.outputs[0].as<T>() + row * columns;
-        const Moments found = moments(x, columns, double(geometry.epsilon));
+        const auto [mean, variance] = moments(x, columns);
+        const double inverse_deviation = 1.0 / std::sqrt(variance + double(geometry.epsilon));
         for (int64_t i = 0; i < columns; ++i) {
-            const double normal = (widen(x[i]) - found.mean) * found.inverse_deviation;
+            const double normal = (widen(x[i]) - mean) * inverse_deviation;
             y[i] = narrow<T>(normal * scale[size_t(i)] + bias[size_t(i)]);
         }
         if (const TensorArg* to = find_arg(args.outputs, 1)) {
-            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, found.mean));
+            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, mean));
         }
         if (const TensorArg* to = find_arg(args.outputs, 2)) {
-            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, found.inverse_deviation));
+            LEAT_RETURN_IF_ERROR(store_statistic(*to, row, inverse_deviation));
         }
     }
     return {};

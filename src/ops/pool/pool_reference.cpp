@@ -1,5 +1,4 @@
 // Pooling as plain loops over images, channels, windows and taps.
-#include <limits>
 
 #include "ops/element.h"
 #include "ops/pool/pool.h"
@@ -48,23 +47,9 @@ void visit_windows(const WindowGeometry& g, F&& f) {
     }
 }
 
-// The lowest value: what an empty window gives.
-template <class T>
-T lowest() {
-    if constexpr (std::is_same_v<T, Float16>) {
-        return {0xfc00};
-    } else if constexpr (std::is_same_v<T, BFloat16>) {
-        return {0xff80};
-    } else if constexpr (std::is_floating_point_v<T>) {
-        return -std::numeric_limits<T>::infinity();
-    } else {
-        return std::numeric_limits<T>::lowest();
-    }
-}
-
 template <class T>
 struct Maximum {
-    T value = lowest<T>();
+    T value = type_limit<T>(true);
     int64_t index = -1;  // within the plane, counted by `strides`
 };
 template <class T>

@@ -44,23 +44,9 @@ void visit(const AxisSet& axes, int64_t offset, F&& f, int axis = 0) {
     }
 }
 
-// Limits of T as doubles or integers; floats are unbounded.
-template <class T>
-T extreme_of_empty(bool lowest) {
-    if constexpr (std::is_same_v<T, Float16>) {
-        return {uint16_t(lowest ? 0xfc00 : 0x7c00)};
-    } else if constexpr (std::is_same_v<T, BFloat16>) {
-        return {uint16_t(lowest ? 0xff80 : 0x7f80)};
-    } else if constexpr (std::is_floating_point_v<T>) {
-        return lowest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
-    } else {
-        return lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
-    }
-}
-
 template <class T>
 T extreme(const T* x, const AxisSet& axes, int64_t base, bool is_max) {
-    T best = extreme_of_empty<T>(is_max);
+    T best = type_limit<T>(is_max);
     visit(axes, base, [&](int64_t offset) {
         const auto value = comparable(x[offset]);
         const auto current = comparable(best);
@@ -100,15 +86,6 @@ T mean(Accumulator<T> sum, int64_t count) {
     }
 }
 
-template <class T>
-double to_double(T x) {
-    if constexpr (kIsHalf<T>) {
-        return double(to_float(x));
-    } else {
-        return double(x);
-    }
-}
-
 // A real result in T; integers saturate, since a cast out of range is undefined.
 template <class T>
 T from_double(double x) {
@@ -126,10 +103,12 @@ T from_double(double x) {
 template <class T>
 double log_sum_exp(const T* x, const AxisSet& axes, int64_t base) {
     double largest = -std::numeric_limits<double>::infinity();
-    visit(axes, base, [&](int64_t offset) { largest = std::fmax(largest, to_double(x[offset])); });
+    visit(axes, base,
+          [&](int64_t offset) { largest = std::fmax(largest, double(comparable(x[offset]))); });
     const double shift = std::isfinite(largest) ? largest : 0.0;
     double sum = 0;
-    visit(axes, base, [&](int64_t offset) { sum += std::exp(to_double(x[offset]) - shift); });
+    visit(axes, base,
+          [&](int64_t offset) { sum += std::exp(double(comparable(x[offset])) - shift); });
     return std::log(sum) + shift;
 }
 
@@ -137,7 +116,7 @@ double log_sum_exp(const T* x, const AxisSet& axes, int64_t base) {
 template <class T, class Term>
 double real_total(const T* x, const AxisSet& axes, int64_t base, Term&& term) {
     double sum = 0;
-    visit(axes, base, [&](int64_t offset) { sum += term(to_double(x[offset])); });
+    visit(axes, base, [&](int64_t offset) { sum += term(double(comparable(x[offset]))); });
     return sum;
 }
 

@@ -5,7 +5,6 @@
 #include "ops/elementwise/element_access.h"
 #include "ops/gather/gather.h"
 #include "ops/movement/extents.h"
-#include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
@@ -82,8 +81,7 @@ Status infer_scatter_elements(InferContext& context) {
             .with_found(fmt::format("{} and {}", data.to_string(), indices.to_string()))
             .with_needed("one rank");
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node().attr("axis", int64_t{0}), data.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node(), data.rank()));
     for (int i = 0; i < data.rank(); ++i) {
         const DimSpec& whole = (*data.dims)[size_t(i)];
         const DimSpec& part = (*indices.dims)[size_t(i)];
@@ -97,8 +95,7 @@ Status infer_scatter_elements(InferContext& context) {
 }
 
 bool scatter_elements_gives_rows(const ShardArgs& args) {
-    const Result<int> axis =
-        normalize_axis(args.node.attr("axis", int64_t{0}), args.inputs[0].shape.rank());
+    const Result<int> axis = axis_of(args.node, args.inputs[0].shape.rank());
     return axis.ok() && *axis != 0 && args.inputs[0].shape[0] == args.inputs[1].shape[0] &&
            std::all_of(args.parts.begin(), args.parts.end(),
                        [](ShardPart part) { return part == ShardPart::kRows; });

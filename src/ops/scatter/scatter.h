@@ -13,6 +13,10 @@
 
 namespace leat {
 
+// As shaders/scatter.comp numbers them.
+enum class ScatterReduction : uint32_t { kNone, kAdd, kMul, kMax, kMin };
+ScatterReduction scatter_reduction(const NodeData& node);
+
 Status scatter_nd_reference(const ReferenceArgs& args);
 Status scatter_elements_reference(const ReferenceArgs& args);
 

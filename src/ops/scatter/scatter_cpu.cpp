@@ -25,19 +25,16 @@ class ScatterKernel final : public CpuKernel {
     ReferenceKernel function_;
 };
 
-Result<std::unique_ptr<CpuKernel>> make_scatter_nd(PrepareContext& context) {
+Result<std::unique_ptr<CpuKernel>> make_scatter(PrepareContext& context) {
+    const bool is_nd = context.node.op_type == "ScatterND";
     return std::unique_ptr<CpuKernel>(
-        new ScatterKernel(context.node, scatter_nd_reference, "scatter_nd_slices"));
-}
-
-Result<std::unique_ptr<CpuKernel>> make_scatter_elements(PrepareContext& context) {
-    return std::unique_ptr<CpuKernel>(
-        new ScatterKernel(context.node, scatter_elements_reference, "scatter_elements"));
+        new ScatterKernel(context.node, is_nd ? scatter_nd_reference : scatter_elements_reference,
+                          is_nd ? "scatter_nd_slices" : "scatter_elements"));
 }
 
 constexpr CpuKernelEntry kScatterCpuKernels[] = {
-    {"ScatterND", make_scatter_nd},
-    {"ScatterElements", make_scatter_elements},
+    {"ScatterND", make_scatter},
+    {"ScatterElements", make_scatter},
 };
 
 }  // namespace

@@ -8,55 +8,39 @@
 namespace leat {
 namespace {
 
-enum class Reduction : uint8_t { kNone, kAdd, kMul, kMax, kMin };
-
-Reduction reduction_of(const NodeData& node) {
-    const std::string name = node.attr("reduction", "none");
-    if (name == "add") {
-        return Reduction::kAdd;
-    }
-    if (name == "mul") {
-        return Reduction::kMul;
-    }
-    if (name == "max") {
-        return Reduction::kMax;
-    }
-    return name == "min" ? Reduction::kMin : Reduction::kNone;
-}
-
-double combine_real(Reduction reduction, double a, double b) {
-    if (reduction == Reduction::kAdd) {
+double combine_real(ScatterReduction reduction, double a, double b) {
+    if (reduction == ScatterReduction::kAdd) {
         return a + b;
     }
-    if (reduction == Reduction::kMul) {
+    if (reduction == ScatterReduction::kMul) {
         return a * b;
     }
     // A NaN on either side stays.
     if (a != a || b != b) {
         return a != a ? a : b;
     }
-    return reduction == Reduction::kMax ? std::max(a, b) : std::min(a, b);
+    return reduction == ScatterReduction::kMax ? std::max(a, b) : std::min(a, b);
 }
 
-int64_t combine_integer(Reduction reduction, DType dtype, int64_t a, int64_t b) {
-    if (reduction == Reduction::kAdd) {
+int64_t combine_integer(ScatterReduction reduction, DType dtype, int64_t a, int64_t b) {
+    if (reduction == ScatterReduction::kAdd) {
         return int64_t(uint64_t(a) + uint64_t(b));
     }
-    if (reduction == Reduction::kMul) {
+    if (reduction == ScatterReduction::kMul) {
         return int64_t(uint64_t(a) * uint64_t(b));
     }
     const bool a_is_less = dtype == DType::kUint64 ? uint64_t(a) < uint64_t(b) : a < b;
-    return a_is_less == (reduction == Reduction::kMin) ? a : b;
+    return a_is_less == (reduction == ScatterReduction::kMin) ? a : b;
 }
 
 // Combines `count` elements of the updates into y.
-void update(Reduction reduction,
+void update(ScatterReduction reduction,
             const TensorArg& y,
             int64_t y_index,
             const TensorArg& updates,
             int64_t index,
             int64_t count) {
-    if (reduction == Reduction::kNone) {
+    if (reduction == ScatterReduction::kNone) {
         return copy_elements(y.dtype, updates.data, index, y.data, y_index, count);
     }
     const bool real = contains(kFloatTypes | kSmallFloatTypes, y.dtype);
@@ -84,13 +68,20 @@ void copy_data(const ReferenceArgs& args) {
 
 }  // namespace
 
+ScatterReduction scatter_reduction(const NodeData& node) {
+    constexpr std::string_view kNames[] = {"none", "add", "mul", "max", "min"};
+    const auto* found =
+        std::find(std::begin(kNames), std::end(kNames), node.attr("reduction", "none"));
+    return ScatterReduction(found - std::begin(kNames));
+}
+
 Status scatter_nd_reference(const ReferenceArgs& args) {
     const TensorArg& y = args.outputs[0];
     const TensorArg& indices = args.inputs[1];
     copy_data(args);
     // The positions are those of GatherND without batches; batch_dims is no attribute here.
     const GatherNdLoop loop = gather_nd_loop(args.node, y, indices);
-    const Reduction reduction = reduction_of(args.node);
+    const ScatterReduction reduction = scatter_reduction(args.node);
     for (int64_t position = 0; position < loop.picks; ++position) {
         int bad = 0;
         const int64_t offset = gather_nd_offset(loop, y, indices, position, &bad);
@@ -107,14 +98,13 @@ Status scatter_elements_reference(const ReferenceArgs& args) {
     const TensorArg& y = args.outputs[0];
     const TensorArg& indices = args.inputs[1];
     copy_data(args);
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(args.node.attr("axis", int64_t{0}), y.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, y.shape.rank()));
     const int64_t extent = y.shape[axis];
     const int64_t stride = y.strides[size_t(axis)];
     Strides others = y.strides;
     others[size_t(axis)] = 0;
     StridedIndex write(indices.shape, others);
-    const Reduction reduction = reduction_of(args.node);
+    const ScatterReduction reduction = scatter_reduction(args.node);
     const int64_t count = indices.shape.element_count();
     for (int64_t i = 0; i < count; ++i) {
         const int64_t index = normalize_index(index_at(indices, i), extent);

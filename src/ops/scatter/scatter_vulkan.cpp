@@ -8,8 +8,6 @@ namespace leat {
 namespace vulkan {
 namespace {
 
-// As in scatter.comp.
-constexpr std::string_view kReductions[] = {"none", "add", "mul", "max", "min"};
 struct Lines {
     std::array<uint32_t, kMaxRank> extents{};
     std::array<int32_t, kMaxRank> y_strides{};
@@ -30,37 +28,13 @@ struct ScatterLoop {
     int depth = 1;
 };
 
-uint32_t reduction_of(const NodeData& node) {
-    const std::string name = node.attr("reduction", "none");
-    uint32_t reduction = 0;
-    while (reduction + 1 < std::size(kReductions) && kReductions[reduction] != name) {
-        ++reduction;
-    }
-    return reduction;
-}
-
 std::string refuse_scatter(const NodeData& node, const KernelTypes& types) {
     const DType dtype = types.inputs[0];
-    if (reduction_of(node) != 0 && !contains(kNumericTypes | dtype_bit(DType::kBool), dtype)) {
+    if (scatter_reduction(node) != ScatterReduction::kNone &&
+        !contains(kNumericTypes | dtype_bit(DType::kBool), dtype)) {
         return fmt::format("no reductions of {} elements", name_of(dtype));
     }
     return movement_refusal(dtype);
-}
-
-// A type of the width, for a kernel that only replaces; kUndefined has 16 bytes.
-DType type_of_width(DType dtype) {
-    switch (bits_of(dtype)) {
-        case 8:
-            return DType::kUint8;
-        case 16:
-            return DType::kUint16;
-        case 32:
-            return DType::kUint32;
-        case 64:
-            return DType::kUint64;
-        default:
-            return DType::kUndefined;
-    }
 }
 
 Status write_scatter(const KernelNode& node, KernelWriter& writer, const ScatterLoop& loop) {
@@ -74,8 +48,8 @@ Status write_scatter(const KernelNode& node, KernelWriter& writer, const Scatter
         return unsupported("{} updates of {} elements", updates, y.shape.element_count())
             .with_needed("less than 2^31");
     }
-    const uint32_t reduction = reduction_of(node.node);
-    const DType type = reduction == 0 ? type_of_width(y.dtype) : y.dtype;
+    const auto reduction = uint32_t(scatter_reduction(node.node));
+    const DType type = reduction == 0 ? unsigned_of_width(y.dtype) : y.dtype;
     KernelDispatch dispatch;
     dispatch.shader = {reduction == 0 ? "scatter_replace" : "scatter_combine",
                        {kMovementWorkgroup, uint32_t(type), reduction}};
@@ -101,8 +75,7 @@ Status write_scatter(const KernelNode& node, KernelWriter& writer, const Scatter
 Status write_scatter_elements(const KernelNode& node, KernelWriter& writer) {
     const TensorArg& y = node.outputs[0];
     const TensorArg& updates = node.inputs[2];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(node.node.attr("axis", int64_t{0}), y.shape.rank()));
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node.node, y.shape.rank()));
     ScatterLoop loop;
     loop.rank = y.shape.rank();
     loop.line_count = 1;
