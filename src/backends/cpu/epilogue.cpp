@@ -156,20 +156,13 @@ struct Epilogue::Step {
     const float* operand_row(
         const KernelArgs& args, int64_t row, int64_t column, int64_t columns, float* buffer) const;
     Status run_reference(float* x, const float* y, int64_t columns) const;
-    // kReference for apply().
-    Status run_reference_rows(const KernelArgs& args,
-                              float* x,
-                              int64_t stride,
-                              std::span<const GemmRow> rows,
-                              int64_t column,
-                              int64_t columns) const;
-    // kBinary for apply().
-    void apply_binary_rows(const KernelArgs& args,
-                           float* x,
-                           int64_t stride,
-                           std::span<const GemmRow> rows,
-                           int64_t column,
-                           int64_t columns) const;
+    // kBinary and kReference for apply().
+    Status apply_rows(const KernelArgs& args,
+                      float* x,
+                      int64_t stride,
+                      std::span<const GemmRow> rows,
+                      int64_t column,
+                      int64_t columns) const;
 };
 
 const float* Epilogue::Step::operand_row(
@@ -203,34 +196,24 @@ Status Epilogue::Step::run_reference(float* x, const float* y, int64_t columns) 
     return {};
 }
 
-Status Epilogue::Step::run_reference_rows(const KernelArgs& args,
-                                          float* x,
-                                          int64_t stride,
-                                          std::span<const GemmRow> rows,
-                                          int64_t column,
-                                          int64_t columns) const {
+Status Epilogue::Step::apply_rows(const KernelArgs& args,
+                                  float* x,
+                                  int64_t stride,
+                                  std::span<const GemmRow> rows,
+                                  int64_t column,
+                                  int64_t columns) const {
     float buffer[kMaxColumns];
     for (const GemmRow& row : rows) {
         const float* y =
             operand_input < 0 ? nullptr : operand_row(args, row.row, column, columns, buffer);
-        LEAT_RETURN_IF_ERROR(run_reference(x, y, columns));
+        if (kind == Kind::kBinary) {
+            apply_binary(binary, x, y, columns, swapped);
+        } else {
+            LEAT_RETURN_IF_ERROR(run_reference(x, y, columns));
+        }
         x += stride;
     }
     return {};
-}
-
-void Epilogue::Step::apply_binary_rows(const KernelArgs& args,
-                                       float* x,
-                                       int64_t stride,
-                                       std::span<const GemmRow> rows,
-                                       int64_t column,
-                                       int64_t columns) const {
-    float buffer[kMaxColumns];
-    for (const GemmRow& row : rows) {
-        const float* y = operand_row(args, row.row, column, columns, buffer);
-        apply_binary(binary, x, y, columns, swapped);
-        x += stride;
-    }
 }
 
 // Puts each step into the earliest part of the register form that keeps the order.
@@ -404,11 +387,8 @@ Status Epilogue::apply(const KernelArgs& args,
                 step->unary(x, x, elements);
                 break;
             case Step::Kind::kBinary:
-                step->apply_binary_rows(args, x, stride, rows, column, columns);
-                break;
             case Step::Kind::kReference:
-                LEAT_RETURN_IF_ERROR(
-                    step->run_reference_rows(args, x, stride, rows, column, columns));
+                LEAT_RETURN_IF_ERROR(step->apply_rows(args, x, stride, rows, column, columns));
                 break;
         }
     }

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu_kernel.h"
 #include "base/parts.h"
+#include "ops/axis_split.h"
 
 namespace leat::cpu {
 
@@ -79,6 +80,17 @@ struct Blocks {
     int64_t count() const { return (extent + block - 1) / block; }
     int64_t begin(int64_t i) const { return i * block; }
     int64_t end(int64_t i) const { return std::min(extent, (i + 1) * block); }
+};
+
+// Work along an axis. A unit is a row where the inner extent is 1, else a block of columns of one
+// outer index.
+struct SplitParams {
+    explicit SplitParams(const AxisSplit& axes) : split(axes), columns{axes.inner, 64} {}
+    bool has_rows() const { return split.inner == 1; }
+    int64_t unit_count() const { return split.outer * (has_rows() ? 1 : columns.count()); }
+
+    AxisSplit split;
+    Blocks columns;
 };
 
 }  // namespace leat::cpu

@@ -6,16 +6,6 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/arg_reduce/arg_reduce.h"
 
-#ifndef LEAT_ARG_REDUCE_PARAMS
-#define LEAT_ARG_REDUCE_PARAMS
-namespace leat::cpu {
-struct ArgReduceParams {
-    AxisSplit split;
-    Blocks columns;  // of the inner axes; a unit is one block of one outer index, or one row
-};
-}  // namespace leat::cpu
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/arg_reduce/arg_reduce_cpu.cpp"
 #include "backends/cpu/simd.h"
@@ -28,8 +18,8 @@ namespace leat {
 namespace HWY_NAMESPACE {
 namespace {
 
-using cpu::ArgReduceParams;
 using cpu::KernelArgs;
+using cpu::SplitParams;
 using Ints = hn::RebindToSigned<Floats>;
 using IntVec = hn::Vec<Ints>;
 constexpr Ints kInts;
@@ -119,7 +109,7 @@ int64_t best_of_row(const float* x, int64_t n) {
 }
 
 template <bool kMax, bool kLast>
-void arg_reduce_rows(const ArgReduceParams& params,
+void arg_reduce_rows(const SplitParams& params,
                      const KernelArgs& args,
                      int64_t begin,
                      int64_t end) {
@@ -131,7 +121,7 @@ void arg_reduce_rows(const ArgReduceParams& params,
 }
 
 template <bool kMax, bool kLast>
-void arg_reduce_blocks(const ArgReduceParams& params,
+void arg_reduce_blocks(const SplitParams& params,
                        const KernelArgs& args,
                        int64_t begin,
                        int64_t end) {
@@ -159,13 +149,13 @@ void arg_reduce_blocks(const ArgReduceParams& params,
 }
 
 template <bool kMax, bool kLast>
-cpu::UnitFunction<ArgReduceParams> select(bool rows) {
+cpu::UnitFunction<SplitParams> select(bool rows) {
     return rows ? arg_reduce_rows<kMax, kLast> : arg_reduce_blocks<kMax, kLast>;
 }
 
 }  // namespace
 
-cpu::UnitFunction<ArgReduceParams> select_arg_reduce(bool max, bool last, bool rows) {
+cpu::UnitFunction<SplitParams> select_arg_reduce(bool max, bool last, bool rows) {
     if (max) {
         return last ? select<true, true>(rows) : select<true, false>(rows);
     }
@@ -184,21 +174,19 @@ HWY_EXPORT(select_arg_reduce);
 
 Result<std::unique_ptr<cpu::CpuKernel>> make_arg_reduce(cpu::PrepareContext& context) {
     const TensorArg& x = context.inputs[0];
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node.attr("axis", int64_t{0}), x.shape.rank()));
-    const AxisSplit split = AxisSplit::make(x.shape, axis);
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(context.node, x.shape, 0));
     // Indices are 32-bit lanes.
     if (x.dtype != DType::kFloat32 || !x.is_row_major() || split.extent > INT32_MAX) {
         return std::unique_ptr<cpu::CpuKernel>();
     }
-    const cpu::ArgReduceParams params{split, {split.inner, 64}};
-    const bool rows = split.inner == 1;
+    const cpu::SplitParams params(split);
+    const bool rows = params.has_rows();
     const bool max = context.node.op_type == "ArgMax";
     const bool last = context.node.attr("select_last_index", int64_t{0}) != 0;
-    const int64_t units = split.outer * (rows ? 1 : params.columns.count());
+    const int64_t units = params.unit_count();
     // Measured with AVX2 on data in L2.
     const double total_ns = 0.2 * double(x.shape.element_count()) + 20.0 * double(units);
-    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::ArgReduceParams>>(
+    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::SplitParams>>(
         rows ? "arg_reduce_f32_rows" : "arg_reduce_f32_columns",
         HWY_DYNAMIC_DISPATCH(select_arg_reduce)(max, last, rows), params, units, total_ns));
 }

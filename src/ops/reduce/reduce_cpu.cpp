@@ -9,16 +9,6 @@
 #include "ops/axis_split.h"
 #include "ops/reduce/reduce.h"
 
-#ifndef LEAT_REDUCE_PARAMS
-#define LEAT_REDUCE_PARAMS
-namespace leat::cpu {
-struct ReduceParams {
-    AxisSplit split;
-    Blocks columns;  // of the inner axes; a unit is one block of one outer index, or one row
-};
-}  // namespace leat::cpu
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/reduce/reduce_cpu.cpp"
 #include "backends/cpu/simd.h"
@@ -33,7 +23,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 using cpu::KernelArgs;
-using cpu::ReduceParams;
+using cpu::SplitParams;
 
 // A reduction: combine() folds term(x) into a total that begins with kInitial; result() ends it.
 // Sums that floats do not hold, infinite ones and those below kLeast, are computed again in double.
@@ -268,7 +258,7 @@ struct Columns {
 };
 
 template <class Kernel>
-void reduce_rows(const ReduceParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
+void reduce_rows(const SplitParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
     const int64_t n = params.split.extent;
     const float* x = args.inputs[0].as<const float>();
     float* y = args.outputs[0].as<float>();
@@ -278,7 +268,7 @@ void reduce_rows(const ReduceParams& params, const KernelArgs& args, int64_t beg
 }
 
 template <class Kernel>
-void reduce_blocks(const ReduceParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
+void reduce_blocks(const SplitParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
     const AxisSplit& split = params.split;
     for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t outer = unit / params.columns.count();
@@ -291,13 +281,13 @@ void reduce_blocks(const ReduceParams& params, const KernelArgs& args, int64_t b
 }
 
 template <class Kernel>
-cpu::UnitFunction<ReduceParams> select(bool rows) {
+cpu::UnitFunction<SplitParams> select(bool rows) {
     return rows ? reduce_rows<Kernel> : reduce_blocks<Kernel>;
 }
 
 }  // namespace
 
-cpu::UnitFunction<ReduceParams> select_reduce(ReduceKind kind, bool rows) {
+cpu::UnitFunction<SplitParams> select_reduce(ReduceKind kind, bool rows) {
     switch (kind) {
         case ReduceKind::kSum:
             return select<Fold<SumOp>>(rows);
@@ -386,14 +376,14 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_reduce(cpu::PrepareContext& context
     if (!split) {
         return std::unique_ptr<cpu::CpuKernel>();
     }
-    const cpu::ReduceParams params{*split, {split->inner, 64}};
-    const bool rows = split->inner == 1;
+    const cpu::SplitParams params(*split);
+    const bool rows = params.has_rows();
     const ReduceKind kind = reduce_kind(context.node.op_type);
-    const int64_t units = split->outer * (rows ? 1 : params.columns.count());
+    const int64_t units = params.unit_count();
     // Measured with AVX2 on data in L2: 0.1 ns an element, exponentials 0.6, and 15 ns a row.
     const double ns = kind == ReduceKind::kLogSumExp ? 0.8 : 0.1;
     const double total_ns = ns * double(x.shape.element_count()) + 15.0 * double(units);
-    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::ReduceParams>>(
+    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::SplitParams>>(
         rows ? "reduce_f32_rows" : "reduce_f32_columns",
         HWY_DYNAMIC_DISPATCH(select_reduce)(kind, rows), params, units, total_ns));
 }

@@ -6,16 +6,6 @@
 #include "backends/cpu/unit_kernel.h"
 #include "ops/softmax/softmax.h"
 
-#ifndef LEAT_SOFTMAX_PARAMS
-#define LEAT_SOFTMAX_PARAMS
-namespace leat::cpu {
-struct SoftmaxParams {
-    AxisSplit split;
-    Blocks columns;  // of the inner axes; one unit is one block of one outer index
-};
-}  // namespace leat::cpu
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/softmax/softmax_cpu.cpp"
 #include "backends/cpu/simd.h"
@@ -29,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 using cpu::KernelArgs;
-using cpu::SoftmaxParams;
+using cpu::SplitParams;
 
 // e^x for x <= 0, NaN for NaN; 2 ulp above -87.3, 0 below. 2^n P(r) with x = n log 2 + r.
 HWY_INLINE FloatVec exp_nonpositive(FloatVec x) {
@@ -122,7 +112,7 @@ void softmax_row(const float* x, float* y, int64_t n) {
 }
 
 template <bool kLog>
-void softmax_rows(const SoftmaxParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
+void softmax_rows(const SplitParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
     const int64_t n = params.split.extent;
     const float* x = args.inputs[0].as<const float>() + begin * n;
     float* y = args.outputs[0].as<float>() + begin * n;
@@ -231,10 +221,7 @@ struct SoftmaxColumns {
 };
 
 template <bool kLog>
-void softmax_blocks(const SoftmaxParams& params,
-                    const KernelArgs& args,
-                    int64_t begin,
-                    int64_t end) {
+void softmax_blocks(const SplitParams& params, const KernelArgs& args, int64_t begin, int64_t end) {
     const AxisSplit& split = params.split;
     for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t outer = unit / params.columns.count();
@@ -249,7 +236,7 @@ void softmax_blocks(const SoftmaxParams& params,
 
 }  // namespace
 
-cpu::UnitFunction<SoftmaxParams> select_softmax(bool logarithm, bool rows) {
+cpu::UnitFunction<SplitParams> select_softmax(bool logarithm, bool rows) {
     if (rows) {
         return logarithm ? softmax_rows<true> : softmax_rows<false>;
     }
@@ -271,20 +258,17 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_softmax(cpu::PrepareContext& contex
     if (x.dtype != DType::kFloat32 || !x.is_row_major() || !context.outputs[0].is_row_major()) {
         return std::unique_ptr<cpu::CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const int axis,
-                          normalize_axis(context.node.attr("axis", int64_t{-1}), x.shape.rank()));
-    cpu::SoftmaxParams params;
-    params.split = AxisSplit::make(x.shape, axis);
-    params.columns = {params.split.inner, 64};
-    if (params.split.extent == 0) {
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit split, AxisSplit::of(context.node, x.shape, -1));
+    if (split.extent == 0) {
         return std::unique_ptr<cpu::CpuKernel>();
     }
-    const bool rows = params.split.inner == 1;
+    const cpu::SplitParams params(split);
+    const bool rows = params.has_rows();
     const bool logarithm = context.node.op_type == "LogSoftmax";
-    const int64_t units = params.split.outer * (rows ? 1 : params.columns.count());
+    const int64_t units = params.unit_count();
     // Measured with AVX2 on data in L2: 0.5 ns an element, and 20 ns a row.
     const double total_ns = 0.5 * double(x.shape.element_count()) + 20.0 * double(units);
-    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::SoftmaxParams>>(
+    return std::unique_ptr<cpu::CpuKernel>(std::make_unique<cpu::UnitKernel<cpu::SplitParams>>(
         rows ? "softmax_f32_rows" : "softmax_f32_columns",
         HWY_DYNAMIC_DISPATCH(select_softmax)(logarithm, rows), params, units, total_ns));
 }
