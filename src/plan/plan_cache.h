@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/single_flight.h"
@@ -19,11 +20,14 @@ struct RequestRoom {
     int64_t scratch_bytes = 0;
 };
 
-// Thread-safe. Plans are made without its lock: while a thread plans, others find plans, plan for
-// other shapes, and ask what there is. Who asks for a plan that is being made waits for it, and can
-// block nothing that makes it, also as a worker of the executor: a plan is made by the thread that
-// asked first, and loops that this thread runs on an executor end without any helper. A thread that
-// makes another plan waits for nobody.
+// A number that equal keys share, and others hardly ever do.
+uint64_t hash_of(const PlanKey& key);
+
+// Thread-safe. What a plan costs does not grow with the number of plans. Plans are made without its
+// lock: while a thread plans, others find plans, plan for other shapes, and ask what there is. Who
+// asks for a plan that is being made waits for it, and can block nothing that makes it, also as a
+// worker of the executor: a plan is made by the thread that asked first, and loops that this thread
+// runs on an executor end without any helper. A thread that makes another plan waits for nobody.
 class PlanCache {
   public:
     // Holds the plans used last that fit into `most_bytes`, and always the last one. `bounds`:
@@ -38,7 +42,7 @@ class PlanCache {
     // The plan of that key, which is made where there is none. An error goes to all who wait for
     // the plan; nothing is kept of it. `limit` ends the wait for another thread, never the making.
     Result<PlanPtr> find_or_make(const PlanKey& key, const WaitLimit& limit, const Make& make);
-    // As the one used last.
+    // As the one used last; a plan of that key that is there stays.
     void add(const PlanPtr& plan);
 
     // The one used last first.
@@ -49,19 +53,37 @@ class PlanCache {
     RequestRoom request_room(int group) const;
 
   private:
-    using Plans = std::list<PlanPtr>;
+    struct Held {
+        PlanPtr plan;
+        int64_t own_bytes = 0;
+    };
+    using Plans = std::list<Held>;
+    struct Group {
+        PlanPtr newest;  // of those that are held
+        RequestRoom room_at_bounds;
+    };
+    struct HashOfKey {
+        size_t operator()(const PlanKey* key) const { return hash_of(*key); }
+    };
+    struct SameKey {
+        bool operator()(const PlanKey* a, const PlanKey* b) const { return *a == *b; }
+    };
+
     // All under the mutex.
     PlanPtr use(const PlanKey& key);
     PlanPtr find_newest(int group) const;
-    // Gives back those that no longer have room.
+    // A plan that is not held. Gives back those that no longer have room. Without memory nothing is
+    // changed.
     Plans keep(const PlanPtr& plan);
 
     const int64_t most_bytes_;
     const std::vector<Shape> bounds_;  // empty: there are none
     SingleFlight<PlanKey, PlanPtr> flights_{"the plan for these shapes"};
     // Guarded by the mutex of `flights_`.
-    Plans plans_;
-    std::map<int, RequestRoom> room_at_bounds_;  // by group
+    Plans plans_;  // the one used last first
+    std::unordered_map<const PlanKey*, Plans::iterator, HashOfKey, SameKey> by_key_;
+    int64_t held_bytes_ = 0;
+    std::map<int, Group> groups_;
 };
 
 }  // namespace leat
