@@ -413,7 +413,7 @@ struct PagePlacement {
     int64_t wanted_pages = 0;
     int64_t there_pages = 0;      // resident on one of the wanted nodes
     int64_t elsewhere_pages = 0;  // resident on another one
-    int64_t absent_pages = 0;     // not resident
+    int64_t absent_pages = 0;     // not resident: trimmed, or spare room that no plan needs yet
     int64_t huge_pages = 0;       // resident in huge pages, counted as small ones
     std::string source;           // who told: "move_pages", "numa_maps" or "none"
     bool is_confirmed = true;     // false: move_pages and numa_maps disagree

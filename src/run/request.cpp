@@ -32,10 +32,13 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
       divides_batches_(compiled->runtime->divides_batches() && compiled->deciding_inputs().empty()),
       active_(1, place.group) {
     const Runtime::Impl& runtime = *compiled->runtime;
+    // A memory limit is for what plans need.
+    const SpareRoom spare =
+        compiled->options.memory_limit_bytes > 0 ? SpareRoom::kNone : SpareRoom::kQuarter;
     parts_.reserve(runtime.groups.size());
     active_.reserve(runtime.groups.size());
     for (const ThreadGroup& group : runtime.groups) {
-        parts_.emplace_back(runtime, group, group.home.value_or(place.home));
+        parts_.emplace_back(runtime, group, group.home.value_or(place.home), spare);
     }
 }
 
@@ -47,7 +50,7 @@ Status RequestState::reserve() {
     const int group = compiled->runtime->plan_group(home_);
     const RequestRoom room = compiled->plans.request_room(group);
     RequestPart& home = parts_[size_t(home_)];
-    LEAT_RETURN_IF_ERROR(home.reserve(room.arena_bytes, room.scratch_bytes));
+    LEAT_RETURN_IF_ERROR(home.reserve(room));
     std::shared_ptr<const Plan> newest = compiled->plans.newest(group);
     return newest == nullptr ? Status() : home.use(std::move(newest));
 }

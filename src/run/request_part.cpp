@@ -12,8 +12,9 @@ constexpr size_t kMaxInstances = 16;
 
 RequestPart::RequestPart(const Runtime::Impl& runtime,
                          const ThreadGroup& group,
-                         MemoryDomainId home)
-    : group_(&group), memory_(runtime.domains, home, group.worker_homes) {
+                         MemoryDomainId home,
+                         SpareRoom spare)
+    : group_(&group), memory_(runtime.domains, home, group.worker_homes, spare) {
     if (runtime.domains->places()) {
         binding_.emplace(group.cpus.empty() ? runtime.domains->at(home).cpus : group.cpus);
     }
@@ -25,13 +26,10 @@ void RequestPart::make_current(size_t instance) {
     current_ = instances_.front().get();
 }
 
-Status RequestPart::reserve(int64_t arena_bytes, int64_t scratch_bytes) {
-    if (memory_.has_room(arena_bytes, scratch_bytes)) {
-        return {};
-    }
-    LEAT_RETURN_IF_ERROR(memory_.grow(arena_bytes, scratch_bytes));
-    for (const std::unique_ptr<Instance>& instance : instances_) {
-        LEAT_RETURN_IF_ERROR(instance->link(memory_));
+Status RequestPart::reserve(const RequestRoom& room) {
+    LEAT_ASSIGN_OR_RETURN(const bool has_moved, memory_.reserve(room));
+    for (size_t i = 0; i < instances_.size() && has_moved; ++i) {
+        LEAT_RETURN_IF_ERROR(instances_[i]->link(memory_));
     }
     return {};
 }
@@ -40,7 +38,7 @@ Status RequestPart::use(std::shared_ptr<const Plan> plan) {
     if (use_instance([&plan](const Plan& held) { return &held == plan.get(); })) {
         return {};
     }
-    LEAT_RETURN_IF_ERROR(reserve(plan->arena_bytes(), plan->work.scratch_bytes));
+    LEAT_RETURN_IF_ERROR(reserve({plan->arena_bytes(), plan->work.scratch_bytes}));
     auto instance = std::make_unique<Instance>(std::move(plan), group_->executor->worker_count());
     LEAT_RETURN_IF_ERROR(instance->make_states());
     LEAT_RETURN_IF_ERROR(instance->link(memory_));

@@ -16,10 +16,13 @@ namespace leat {
 class RequestPart {
   public:
     // At home where the group is, or in `home`.
-    RequestPart(const Runtime::Impl& runtime, const ThreadGroup& group, MemoryDomainId home);
+    RequestPart(const Runtime::Impl& runtime,
+                const ThreadGroup& group,
+                MemoryDomainId home,
+                SpareRoom spare);
 
-    // Memory for plans of these sizes.
-    Status reserve(int64_t arena_bytes, int64_t scratch_bytes);
+    // Memory for plans that need no more.
+    Status reserve(const RequestRoom& room);
     // The instance of the last run or prepare; null: none yet.
     Instance* current() const { return current_; }
     // Makes the first held instance whose plan fulfils the predicate current; false: none does.

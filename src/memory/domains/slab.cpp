@@ -263,17 +263,23 @@ void Slab::release() noexcept {
     }
 }
 
-void Slab::touch() {
+void Slab::touch(int64_t offset, int64_t bytes) {
+    LEAT_CHECK(offset >= 0 && bytes >= 0 && offset + bytes <= size_bytes_,
+               "{} bytes at {} of a slab of {}", bytes, offset, size_bytes_);
+    if (bytes == 0) {
+        return;
+    }
     std::optional<scheduler::ThreadBinding> binding;
     if (domains_ != nullptr && domains_->places() && placement_.domains.size() == 1 &&
         effective_ != MemoryPolicy::kUser) {
         binding.emplace(domains_->at(placement_.domains.front()).cpus);
         (void)binding->bind();  // where nobody may, the pages' policy still holds
     }
-    for (int64_t offset = 0; offset < size_bytes_; offset += page_bytes()) {
+    // A slab begins with a page.
+    for (int64_t at = offset; at < offset + bytes; at = round_up(at + 1, page_bytes())) {
         // Never a read before: that maps the shared zero page, a huge one where it fits, which
         // kernels before 6.10 divide into small pages at the write.
-        volatile std::byte* byte = data_ + offset;
+        volatile std::byte* byte = data_ + at;
         *byte = std::byte{0};
     }
 }

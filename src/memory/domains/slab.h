@@ -67,7 +67,10 @@ class Slab {
     // Touches every page from the calling thread, which runs on CPUs of the domain for that long,
     // so that the kernel places pages now and not during a run. Only of a slab that is fresh or
     // trimmed, and that nobody uses meanwhile: writes zeros.
-    void touch();
+    void touch() { touch(0, size_bytes_); }
+    // The same of the pages that [offset, offset + bytes) lies in. Writes only inside of the range,
+    // so that others may use the rest.
+    void touch(int64_t offset, int64_t bytes);
     // Gives all pages back: the memory is zero again, and comes back at the next touch.
     void trim();
     // Gives back the whole pages inside of [offset, offset + bytes) for good: they count no longer
