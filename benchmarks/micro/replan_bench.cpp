@@ -2,8 +2,13 @@
 // devices 5 ms.
 //
 //   replan_bench [--workers N] [--rounds N] [--device LIST] [--sim NAME=VALUE]... [--open]
-//                [NETWORK...]
+//                [--numbers] [NETWORK...]
 //
+// --numbers: what plan number 10 and plan number 1,000 of a graph take, beside the limit of 1.2 for
+// their ratio, with the cache as large as it is by default. "random": CompiledGraph::prepare for
+// batches in random order, each once; "growing": Request::prepare for batches 1, 2, 3, ..., which
+// grows the request's memory, too. Of each the median of the numbers around it, of all rounds;
+// "slabs": how often the request got other memory.
 // --device: a list of devices, over which costs place, for batches within bounds, with --open
 // without any; --sim: a setting of sim, whose plugin is in the folder that LEAT_BUILT_BACKENDS
 // names.
@@ -25,10 +30,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/split_mix.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
@@ -42,10 +50,15 @@ constexpr double kDeviceLimitUs = 5000;
 constexpr double kCompileLimitMs = 250;
 constexpr int64_t kBatches = 12;
 constexpr std::string_view kOperators = "operators=";
+// --numbers: those around the tenth and the thousandth plan.
+constexpr size_t kNumbers[] = {10, 1000};
+constexpr size_t kAround = 4;
+constexpr double kNumbersLimit = 1.2;
 
 constexpr const char* kNetworks[] = {
     "resnet50", "mobilenet_v2", "squeezenet1_1", "vit_b16", "bert_base?layers=4", "gpt2?layers=4",
 };
+constexpr const char* kNumberNetworks[] = {"operators=30", "operators=100", "operators=300"};
 constexpr const char* kDeviceNetworks[] = {"squeezenet1_1", "resnet50", "operators=2000"};
 
 struct Setup {
@@ -53,6 +66,7 @@ struct Setup {
     int rounds = 20;
     std::string devices;  // empty: the CPU
     bool has_bounds = true;
+    bool counts_plans = false;  // --numbers
     std::map<std::string, std::string, std::less<>> sim;
     std::vector<std::string> networks;
 
@@ -305,7 +319,120 @@ Status print_row(const std::string& network, const Setup& setup) {
     return {};
 }
 
+// Of the plans around each of kNumbers.
+struct NumberTimes {
+    std::vector<double> calls_us[std::size(kNumbers)];
+
+    std::string text() const {
+        const double early = bench::median(calls_us[0]);
+        const double late = bench::median(calls_us[1]);
+        return fmt::format("{:>8.1f} {:>8.1f} {:>6.2f}", early, late, late / early);
+    }
+};
+
+// Prepares a batch after the other; `after_each` is not timed.
+template <class Prepare, class AfterEach>
+Status measure_numbers(const CompiledGraph& compiled,
+                       const std::vector<int64_t>& batches,
+                       const Prepare& prepare,
+                       const AfterEach& after_each,
+                       NumberTimes& times) {
+    for (size_t i = 0; i < batches.size(); ++i) {
+        const InputShapes shapes = shapes_for(compiled, batches[i]);
+        const auto start = std::chrono::steady_clock::now();
+        Status status = prepare(shapes);
+        const std::chrono::duration<double, std::micro> taken =
+            std::chrono::steady_clock::now() - start;
+        if (!status.ok()) {
+            return status;
+        }
+        for (size_t n = 0; n < std::size(kNumbers); ++n) {
+            if (i + 1 + kAround >= kNumbers[n] && i + 1 <= kNumbers[n] + kAround) {
+                times.calls_us[n].push_back(taken.count());
+            }
+        }
+        after_each();
+    }
+    return {};
+}
+
+// Pages of the request's memory: other ones are another slab, as it only grows.
+int64_t pages_of(const Request& request) {
+    int64_t pages = 0;
+    for (const PagePlacement& part : request.placement_report().memory) {
+        pages += part.memory == "activations" ? part.wanted_pages : 0;
+    }
+    return pages;
+}
+
+Status print_numbers(const std::string& network, const Setup& setup) {
+    const Runtime runtime(runtime_options(setup));
+    const Result<Graph> graph = load_network(network);
+    if (!graph.ok()) {
+        return graph.error();
+    }
+    CompileOptions options = options_for(*graph, setup);
+    options.plan_cache_bytes = CompileOptions().plan_cache_bytes;
+    std::vector<int64_t> growing(kNumbers[1] + kAround);
+    std::iota(growing.begin(), growing.end(), 1);
+    NumberTimes random_times;
+    NumberTimes growing_times;
+    int slabs = 0;
+    size_t plans = 0;
+    SplitMix random(1);
+    for (int round = 0; round < setup.rounds; ++round) {
+        std::vector<int64_t> shuffled = growing;
+        for (size_t i = shuffled.size(); i > 1; --i) {
+            std::swap(shuffled[i - 1], shuffled[size_t(random.below(int32_t(i)))]);
+        }
+        const Result<CompiledGraph> compiled = runtime.compile(*graph, options);
+        if (!compiled.ok()) {
+            return compiled.error();
+        }
+        const auto plan = [&](const InputShapes& shapes) { return compiled->prepare(shapes); };
+        LEAT_RETURN_IF_ERROR(measure_numbers(
+            *compiled, shuffled, plan, [] {}, random_times));
+        plans = compiled->report().plans.size();
+        // Without the plans of before.
+        const Result<CompiledGraph> fresh = runtime.compile(*graph, options);
+        Result<Request> request = fresh->make_request();
+        if (!request.ok()) {
+            return request.error();
+        }
+        int64_t pages = 0;
+        slabs = 0;
+        LEAT_RETURN_IF_ERROR(measure_numbers(
+            *fresh, growing, [&](const InputShapes& shapes) { return request->prepare(shapes); },
+            [&] { slabs += std::exchange(pages, pages_of(*request)) == pages ? 0 : 1; },
+            growing_times));
+    }
+    fmt::print("{:<24} {:>6} {} {} {:>6}\n", file_or_spec(network), plans, random_times.text(),
+               growing_times.text(), slabs);
+    return {};
+}
+
+int print_rows(const Setup& setup, Status (*print)(const std::string&, const Setup&)) {
+    for (const std::string& network : setup.networks) {
+        if (const Status printed = print(network, setup); !printed.ok()) {
+            fmt::print(stderr, "{}: {}\n", network, printed.message());
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int run(Setup setup) {
+    if (setup.counts_plans) {
+        if (setup.networks.empty()) {
+            setup.networks.assign(std::begin(kNumberNetworks), std::end(kNumberNetworks));
+        }
+        fmt::print(
+            "{} worker(s), {} rounds; medians in us of plans number {} and {}, limit {} times\n"
+            "{:<24} {:>6} {:>24} {:>24} {:>6}\n",
+            setup.workers, setup.rounds, kNumbers[0], kNumbers[1], kNumbersLimit, "network",
+            "cached", "random batches", "growing batches", "slabs");
+        return print_rows(setup, print_numbers);
+    }
     if (setup.networks.empty() && setup.devices.empty()) {
         setup.networks.assign(std::begin(kNetworks), std::end(kNetworks));
     } else if (setup.networks.empty()) {
@@ -322,13 +449,7 @@ int run(Setup setup) {
         "{:>9} {:>6}\n",
         "network", "steps", "compile", "least", "call", "first", "worst", "inference", "kernels",
         "backend", "memory", "rest", "aside", "first", "worst", "of limit", "bytes");
-    for (const std::string& network : setup.networks) {
-        if (const Status printed = print_row(network, setup); !printed.ok()) {
-            fmt::print(stderr, "{}: {}\n", network, printed.message());
-            return 1;
-        }
-    }
-    return 0;
+    return print_rows(setup, print_row);
 }
 
 }  // namespace
@@ -348,6 +469,8 @@ int main(int argc, char** argv) {
                 return 2;
             }
             ++i;
+        } else if (argument == "--numbers") {
+            setup.counts_plans = true;
         } else if (argument == "--open") {
             setup.has_bounds = false;
         } else if (argument == "--device") {
