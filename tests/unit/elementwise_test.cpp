@@ -414,6 +414,73 @@ TEST(UnaryF32, ClipTakesItsBoundsFromAttributes) {
     EXPECT_EQ(find_binary_f32("Pow"), nullptr);
 }
 
+// ---- functions of two operands ----
+
+struct BinaryCase {
+    const char* name;
+    float (*f)(float x, float y);
+};
+const BinaryCase kBinaryCases[] = {
+    {"Add", [](float x, float y) { return x + y; }},
+    {"Div", [](float x, float y) { return x / y; }},
+    {"Max", [](float x, float y) { return std::isnan(x) || x > y ? x : y; }},
+    {"Min", [](float x, float y) { return std::isnan(x) || x < y ? x : y; }},
+    {"Mul", [](float x, float y) { return x * y; }},
+    {"PRelu", [](float x, float y) { return x < 0 ? x * y : x; }},
+    {"Sub", [](float x, float y) { return x - y; }},
+};
+
+// An operand of `rows` rows of n elements, in memory of exactly its size, so that the address
+// sanitizer sees every access beyond it.
+struct BinaryOperand {
+    BinaryOperand(int64_t rows, int64_t n, int64_t row_stride, int64_t stride, float first)
+        : elements(size_t((rows - 1) * row_stride + (n - 1) * stride + 1)),
+          view{elements.data(), row_stride, stride} {
+        for (size_t i = 0; i < elements.size(); ++i) {
+            elements[i] = i % 13 == 5 ? kNan : i % 17 == 3 ? -kInfinity : first + float(i) * 0.37F;
+        }
+    }
+    float at(int64_t row, int64_t i) const {
+        return elements[size_t(row * view.row_stride + i * view.stride)];
+    }
+    std::vector<float> elements;
+    F32Rows view;
+};
+
+// Rows of every length around those of vectors, and every way to broadcast.
+TEST(BinaryF32, GivesTheBitsOfOneOperationForAnyRows) {
+    for (const BinaryCase& c : kBinaryCases) {
+        const BinaryF32 function = find_binary_f32(c.name);
+        for (const int64_t rows : {1, 2, 5}) {
+            for (int64_t n = 1; n <= 70; n += n < 36 ? 1 : 7) {
+                for (int way = 0; way < 16; ++way) {
+                    const int64_t x_stride = way & 1;
+                    const int64_t y_stride = way >> 1 & 1;
+                    const int64_t row = way >> 2 & 1;  // of strides for both, or for x
+                    const BinaryOperand x(rows, n, row * (n + 2), x_stride, -7);
+                    const BinaryOperand y(rows, n, (way >> 3 & 1) * n, y_stride, -3.5F);
+                    const int64_t z_row = n + way % 3;
+                    std::vector<float> z(size_t((rows - 1) * z_row + n), 99);
+                    std::vector<float> want = z;
+                    for (int64_t r = 0; r < rows; ++r) {
+                        for (int64_t i = 0; i < n; ++i) {
+                            want[size_t(r * z_row + i)] = c.f(x.at(r, i), y.at(r, i));
+                        }
+                    }
+                    function(x.view, y.view, z.data(), z_row, rows, n);
+                    for (size_t i = 0; i < z.size(); ++i) {
+                        ASSERT_TRUE(std::isnan(want[i])
+                                        ? std::isnan(z[i])
+                                        : std::memcmp(&z[i], &want[i], sizeof(float)) == 0)
+                            << c.name << ", " << rows << " rows of " << n << ", way " << way
+                            << ", element " << i << ": " << z[i] << ", not " << want[i];
+                    }
+                }
+            }
+        }
+    }
+}
+
 // ---- loops ----
 
 TEST(PackedTypes, HaveZerosBehindTheLastElement) {

@@ -49,11 +49,17 @@ void add_shapes(const BinaryOp& op, DType dtype, std::vector<OpCase>& cases) {
     add("column", {6, 19}, {6, 1});
     add("batch", {3, 5, 2, 9}, {3, 1, 1, 9});
     add("tiles", {7, 1000, 9}, {1000, 1});
+    add("short_columns", {70, 16}, {70, 1});
+    add("short_rows", {2, 35, 11}, {11});
+    add("short_batches", {3, 40, 5}, {3, 1, 5});
     add("empty", {2, 0, 3}, {3});
     add("rank0", {}, {});
     add("rank8", {1, 2, 1, 3, 2, 1, 2, 3}, {3, 1, 1, 2, 3});
     if (op.name != "PRelu") {
         add("scalar_left", {}, {3, 37});
+        add("short_columns_left", {70, 1}, {70, 16});
+        add("short_rows_left", {21}, {50, 21});
+        add("short_both_ways", {90, 1}, {18});
         add("both_ways", {4, 1, 6}, {1, 5, 1});
         add("both_ways_4d", {2, 1, 3, 1}, {1, 4, 1, 5});
     }

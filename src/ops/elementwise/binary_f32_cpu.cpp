@@ -72,38 +72,77 @@ HWY_INLINE void store_some(V v, float* z, int64_t n) {
 #endif
 }
 
-template <class Op, class X, class Y>
+// kFull: the vectors that fill a row, but for a tail; -1: any number.
+template <class Op, int kFull, bool kHasTail, class X, class Y>
 HWY_INLINE void loop_over(const X& x, const Y& y, float* z, int64_t n) {
     const auto lanes = int64_t(hn::Lanes(kTag));
     int64_t i = 0;
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
-        const V first = Op::apply(x.load(i), y.load(i));
-        const V second = Op::apply(x.load(i + lanes), y.load(i + lanes));
-        hn::StoreU(first, kTag, z + i);
-        hn::StoreU(second, kTag, z + i + lanes);
+    if constexpr (kFull < 0) {
+        for (; i + 2 * lanes <= n; i += 2 * lanes) {
+            const V first = Op::apply(x.load(i), y.load(i));
+            const V second = Op::apply(x.load(i + lanes), y.load(i + lanes));
+            hn::StoreU(first, kTag, z + i);
+            hn::StoreU(second, kTag, z + i + lanes);
+        }
     }
-    for (; i + lanes <= n; i += lanes) {
+    for (; kFull < 0 ? i + lanes <= n : i < kFull * lanes; i += lanes) {
         hn::StoreU(Op::apply(x.load(i), y.load(i)), kTag, z + i);
     }
-    if (i < n) {
+    if (kHasTail && i < n) {
         store_some(Op::apply(x.load_some(i, n - i), y.load_some(i, n - i)), z + i, n - i);
     }
 }
 
+// An operand's row as loop_over() reads it.
+template <bool kRepeats>
+HWY_INLINE auto row_of(const F32Rows& x, int64_t row) {
+    const float* data = x.data + row * x.row_stride;
+    if constexpr (kRepeats) {
+        return Repeated{hn::Set(kTag, *data)};
+    } else {
+        return Elements{data};
+    }
+}
+
+template <class Op, bool kXRepeats, bool kYRepeats, int kFull, bool kHasTail>
+void loop_rows(
+    const F32Rows& x, const F32Rows& y, float* z, int64_t z_stride, int64_t rows, int64_t n) {
+    for (int64_t r = 0; r < rows; ++r) {
+        loop_over<Op, kFull, kHasTail>(row_of<kXRepeats>(x, r), row_of<kYRepeats>(y, r),
+                                       z + r * z_stride, n);
+    }
+}
+
+// Rows of few vectors have loops of their own, which decide nothing in each row.
+template <class Op, bool kXRepeats, bool kYRepeats>
+BinaryF32 loop_for(int64_t rows, int64_t n) {
+    const auto lanes = int64_t(hn::Lanes(kTag));
+    const bool has_tail = n % lanes != 0;
+    if constexpr (!kXRepeats || !kYRepeats) {
+        if (rows > 1 && n < lanes) {
+            return loop_rows<Op, kXRepeats, kYRepeats, 0, true>;
+        }
+        if (rows > 1 && n < 2 * lanes) {
+            return has_tail ? loop_rows<Op, kXRepeats, kYRepeats, 1, true>
+                            : loop_rows<Op, kXRepeats, kYRepeats, 1, false>;
+        }
+        if (rows > 1 && n == 2 * lanes) {
+            return loop_rows<Op, kXRepeats, kYRepeats, 2, false>;
+        }
+    }
+    return loop_rows<Op, kXRepeats, kYRepeats, -1, true>;
+}
+
 template <class Op>
-void loop(const float* x, int64_t x_stride, const float* y, int64_t y_stride, float* z, int64_t n) {
+void loop(const F32Rows& x, const F32Rows& y, float* z, int64_t z_stride, int64_t rows, int64_t n) {
     if (n <= 0) {
         return;
     }
-    if (x_stride == 1 && y_stride == 1) {
-        loop_over<Op>(Elements{x}, Elements{y}, z, n);
-    } else if (x_stride == 1) {
-        loop_over<Op>(Elements{x}, Repeated{hn::Set(kTag, *y)}, z, n);
-    } else if (y_stride == 1) {
-        loop_over<Op>(Repeated{hn::Set(kTag, *x)}, Elements{y}, z, n);
-    } else {
-        loop_over<Op>(Repeated{hn::Set(kTag, *x)}, Repeated{hn::Set(kTag, *y)}, z, n);
-    }
+    const BinaryF32 call =
+        x.stride == 1
+            ? (y.stride == 1 ? loop_for<Op, false, false> : loop_for<Op, false, true>)(rows, n)
+            : (y.stride == 1 ? loop_for<Op, true, false> : loop_for<Op, true, true>)(rows, n);
+    call(x, y, z, z_stride, rows, n);
 }
 
 }  // namespace

@@ -49,6 +49,12 @@ class RowKernel : public CpuKernel {
         tile_count =
             std::max<int64_t>(1, (loops_.element_count + tile_elements_ / 2) / tile_elements_);
         cost_ns = spec.ns_per_element * double(loops_.element_count);
+        const Axis& inner = loops_.axes.back();
+        const bool is_dense =
+            inner.output_stride == 1 &&
+            std::all_of(inner.input_strides.begin(), inner.input_strides.end(),
+                        [](int64_t stride) { return stride == 0 || stride == 1; });
+        block_function_ = is_dense ? spec.block_function : nullptr;
     }
 
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
@@ -68,14 +74,20 @@ class RowKernel : public CpuKernel {
         row.input_count = loops_.input_count;
         row.state = state_.get();
         while (position < end) {
-            row.count = std::min(end - position, axes[inner].extent - index[size_t(inner)]);
+            const int64_t extent = axes[inner].extent;
+            row.count = std::min(end - position, extent - index[size_t(inner)]);
+            // Whole rows as far as the axis around them goes.
+            const int64_t rows = inner > 0 && row.count == extent
+                                     ? std::min((end - position) / extent,
+                                                axes[inner - 1].extent - index[size_t(inner) - 1])
+                                     : 1;
             place(args, index, row);
-            function_(row);
-            position += row.count;
+            run_rows(row, rows);
+            position += rows * row.count;
             index[size_t(inner)] += row.count;
             for (int axis = inner; axis > 0 && index[size_t(axis)] == axes[axis].extent; --axis) {
                 index[size_t(axis)] = 0;
-                ++index[size_t(axis) - 1];
+                index[size_t(axis) - 1] += axis == inner ? rows : 1;
             }
         }
         return {};
@@ -84,6 +96,25 @@ class RowKernel : public CpuKernel {
   private:
     int64_t end_of(int64_t tile_end) const {
         return tile_end == tile_count ? loops_.element_count : tile_end * tile_elements_;
+    }
+    // `row`, and those after it in the axis around it. Points `row` anywhere.
+    void run_rows(Row& row, int64_t rows) const {
+        if (rows == 1) {
+            function_(row);
+            return;
+        }
+        const Axis& outer = loops_.axes[loops_.axes.size() - 2];
+        if (block_function_ != nullptr) {
+            block_function_({row, rows, outer.input_strides.data(), outer.output_stride});
+            return;
+        }
+        for (int64_t r = 0; r < rows; ++r) {
+            function_(row);
+            row.output += outer.output_stride * output_bytes_;
+            for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
+                row.inputs[i] += outer.input_strides[i] * input_bytes_[i];
+            }
+        }
     }
     // Points the row's operands at the elements of `index`.
     void place(const KernelArgs& args, const std::array<int64_t, kMaxRank>& index, Row& row) const {
@@ -104,6 +135,7 @@ class RowKernel : public CpuKernel {
 
     RowLoops loops_;
     RowFunction function_;
+    RowBlockFunction block_function_ = nullptr;
     std::shared_ptr<const void> state_;
     int64_t output_bytes_;
     std::array<int64_t, kMaxRowInputs> input_bytes_{};

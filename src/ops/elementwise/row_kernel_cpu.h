@@ -36,6 +36,16 @@ struct Row {
 };
 using RowFunction = void (*)(const Row& row);
 
+// Whole rows of one length, where stepping from row to row is the same for all. Strides of elements
+// are 0 or 1, and 1 in the output.
+struct RowBlock {
+    Row first;
+    int64_t rows;
+    const int64_t* input_row_strides;  // in elements, as output_row_stride
+    int64_t output_row_stride;
+};
+using RowBlockFunction = void (*)(const RowBlock& block);
+
 // A loop nest over an output and inputs that broadcast to it, innermost axis last. At least one
 // axis.
 struct RowLoops {
@@ -56,6 +66,8 @@ RowLoops make_row_loops(const TensorArg& output, std::span<const TensorArg> inpu
 struct RowKernelSpec {
     std::string_view name;  // of the implementation, a literal
     RowFunction function = nullptr;
+    // The same for many rows, for kernels that are fast where rows are short; null: it has none.
+    RowBlockFunction block_function = nullptr;
     std::shared_ptr<const void> state;  // Row::state, kept by the kernel
     double ns_per_element = 0.5;        // decides the size of tiles
 };

@@ -38,6 +38,10 @@ std::vector<OpCase> variadic_cases() {
             op, "tiles",
             {random_input({50, 777}, DType::kFloat32), random_input({777}, DType::kFloat32),
              random_input({50, 1}, DType::kFloat32)}));
+        cases.push_back(
+            make_case(op, "short_rows",
+                      {random_input({70, 1}, DType::kFloat32), random_input({11}, DType::kFloat32),
+                       random_input({70, 11}, DType::kFloat32)}));
         if (std::string_view(op) == "Mean") {
             // Their sums are infinite.
             cases.push_back(make_case(

@@ -39,12 +39,15 @@ void run_mean_f32(const Row& row) {
             };
             for (int64_t begin = 0; begin < n; begin += kPiece) {
                 const int64_t count = std::min(n - begin, kPiece);
-                const auto at = [&](size_t k) { return x[k] + begin * strides[k]; };
-                f.combine(at(0), strides[0], at(1), strides[1], means.data(), count);
+                const auto at = [&](size_t k) {
+                    return F32Rows{x[k] + begin * strides[k], 0, strides[k]};
+                };
+                const F32Rows sums = {means.data(), 0, 1};
+                f.combine(at(0), at(1), means.data(), 0, 1, count);
                 for (size_t k = 2; k < inputs; ++k) {
-                    f.combine(means.data(), 1, at(k), strides[k], means.data(), count);
+                    f.combine(sums, at(k), means.data(), 0, 1, count);
                 }
-                f.multiply(means.data(), 1, &f.factor, 0, means.data(), count);
+                f.multiply(sums, {&f.factor, 0, 0}, means.data(), 0, 1, count);
                 for (int64_t i = 0; i < count; ++i) {
                     float& mean = means[size_t(i)];
                     mean = std::isfinite(mean) ? mean : by_double(begin + i);
@@ -54,20 +57,42 @@ void run_mean_f32(const Row& row) {
         });
 }
 
-void run_f32(const Row& row) {
+// y of `rows` rows of n elements, where operand(i) is input i.
+template <class Operand>
+void combine_rows(const Row& row,
+                  const Operand& operand,
+                  float* y,
+                  int64_t y_row_stride,
+                  int64_t rows,
+                  int64_t n) {
     const auto& f = *static_cast<const VariadicF32*>(row.state);
+    const float one = 1;
+    if (row.input_count == 1) {
+        f.multiply(operand(0), {&one, 0, 0}, y, y_row_stride, rows, n);
+        return;
+    }
+    f.combine(operand(0), operand(1), y, y_row_stride, rows, n);
+    for (size_t k = 2; k < size_t(row.input_count); ++k) {
+        f.combine({y, y_row_stride, 1}, operand(k), y, y_row_stride, rows, n);
+    }
+}
+
+void run_f32(const Row& row) {
     cpu::for_contiguous<float, cpu::kMaxRowInputs>(
         row, [&](const auto& x, const auto& strides, float* y, int64_t n) {
-            const float one = 1;
-            if (row.input_count == 1) {
-                f.multiply(x[0], strides[0], &one, 0, y, n);
-                return;
-            }
-            f.combine(x[0], strides[0], x[1], strides[1], y, n);
-            for (size_t k = 2; k < size_t(row.input_count); ++k) {
-                f.combine(y, 1, x[k], strides[k], y, n);
-            }
+            const auto operand = [&](size_t k) { return F32Rows{x[k], 0, strides[k]}; };
+            combine_rows(row, operand, y, 0, 1, n);
         });
+}
+
+void run_f32_block(const cpu::RowBlock& block) {
+    const Row& first = block.first;
+    const auto operand = [&](size_t k) {
+        return F32Rows{first.input<float>(int(k)), block.input_row_strides[k],
+                       first.input_strides[k]};
+    };
+    combine_rows(first, operand, reinterpret_cast<float*>(first.output), block.output_row_stride,
+                 block.rows, first.count);
 }
 
 template <class T, bool kLarger>
@@ -101,7 +126,9 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_variadic(cpu::PrepareContext& conte
         state->factor = op == "Mean" ? 1 / float(count) : 1.0F;
         spec.name = "variadic_f32";
         spec.state = std::move(state);
-        spec.function = op == "Mean" && count > 1 ? run_mean_f32 : run_f32;
+        const bool is_mean = op == "Mean" && count > 1;
+        spec.function = is_mean ? run_mean_f32 : run_f32;
+        spec.block_function = is_mean ? nullptr : run_f32_block;
         spec.ns_per_element = 0.1 * double(count);
     } else if (dtype == DType::kInt32) {
         spec.name = "variadic_i32";
