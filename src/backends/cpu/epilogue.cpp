@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ops/elementwise/binary_f32.h"
 #include "ops/elementwise/unary_f32.h"
 
 namespace leat::cpu {
@@ -15,52 +16,38 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Columns that apply() sees at once, at most: a call of the microkernel.
 constexpr int64_t kMaxColumns = int64_t{kMaxPanelColumns} * kMaxPanelsPerCall;
+// Copies of one number that a plan may have for a bias: 16 KiB.
+constexpr int64_t kMostRepeats = 4096;
 
-enum class Binary : uint8_t { kAdd, kSub, kMul, kDiv, kMin, kMax };
+// What steps with an operand are. The result is the first operand where that says nothing but for
+// the sign of a zero or which of two NaN it is.
+struct BinaryStep {
+    std::string_view name;
+    bool has_order;
+};
+constexpr BinaryStep kBinarySteps[] = {{"Add", false}, {"Sub", true},  {"Mul", false},
+                                       {"Div", true},  {"Min", false}, {"Max", false}};
 
-std::optional<Binary> binary_of(std::string_view name) {
-    constexpr std::pair<std::string_view, Binary> kNames[] = {
-        {"Add", Binary::kAdd}, {"Sub", Binary::kSub}, {"Mul", Binary::kMul},
-        {"Div", Binary::kDiv}, {"Min", Binary::kMin}, {"Max", Binary::kMax}};
-    for (const auto& [key, op] : kNames) {
-        if (key == name) {
-            return op;
-        }
-    }
-    return std::nullopt;
+// Null: the operator is none of them.
+const BinaryStep* find_binary_step(std::string_view name) {
+    const auto* found = std::find_if(std::begin(kBinarySteps), std::end(kBinarySteps),
+                                     [name](const BinaryStep& step) { return step.name == name; });
+    return found == std::end(kBinarySteps) ? nullptr : found;
 }
 
-template <class F>
-void for_columns(float* x, const float* y, int64_t columns, bool swapped, F f) {
-    if (swapped) {
-        for (int64_t j = 0; j < columns; ++j) {
-            x[j] = f(y[j], x[j]);
-        }
-    } else {
-        for (int64_t j = 0; j < columns; ++j) {
-            x[j] = f(x[j], y[j]);
-        }
-    }
+// x += y
+void add(float* x, const float* y, int64_t columns) {
+    static const BinaryF32 kAdd = find_binary_f32("Add");
+    kAdd({x, 0, 1}, {y, 0, 1}, x, 0, 1, columns);
 }
 
-void apply_binary(Binary op, float* x, const float* y, int64_t columns, bool swapped) {
-    switch (op) {
-        case Binary::kAdd:
-            return for_columns(x, y, columns, false, [](float a, float b) { return a + b; });
-        case Binary::kMul:
-            return for_columns(x, y, columns, false, [](float a, float b) { return a * b; });
-        case Binary::kSub:
-            return for_columns(x, y, columns, swapped, [](float a, float b) { return a - b; });
-        case Binary::kDiv:
-            return for_columns(x, y, columns, swapped, [](float a, float b) { return a / b; });
-        // NaN wins, as in numpy.
-        case Binary::kMin:
-            return for_columns(x, y, columns, false,
-                               [](float a, float b) { return a != a || a < b ? a : b; });
-        case Binary::kMax:
-            return for_columns(x, y, columns, false,
-                               [](float a, float b) { return a != a || a > b ? a : b; });
+bool are_consecutive(std::span<const GemmRow> rows) {
+    for (size_t i = 1; i < rows.size(); ++i) {
+        if (rows[i].row != rows[0].row + int32_t(i)) {
+            return false;
+        }
     }
+    return true;
 }
 
 void scale(float* x, int64_t columns, float factor) {
@@ -145,8 +132,8 @@ struct Epilogue::Step {
     float low = 0;  // also the factor of kScale
     float high = 0;
     float factor = 1;  // of the operand, kBinary
-    Binary binary = Binary::kAdd;
-    bool swapped = false;
+    BinaryF32 binary = nullptr;
+    bool swapped = false;  // the operand comes first
     int operand_input = -1;
     RowView operand;
     UnaryF32Function unary;                // kUnary
@@ -156,13 +143,20 @@ struct Epilogue::Step {
     const float* operand_row(
         const KernelArgs& args, int64_t row, int64_t column, int64_t columns, float* buffer) const;
     Status run_reference(float* x, const float* y, int64_t columns) const;
-    // kBinary and kReference for apply().
-    Status apply_rows(const KernelArgs& args,
-                      float* x,
-                      int64_t stride,
-                      std::span<const GemmRow> rows,
-                      int64_t column,
-                      int64_t columns) const;
+    // kReference for apply().
+    Status run_reference_rows(const KernelArgs& args,
+                              float* x,
+                              int64_t stride,
+                              std::span<const GemmRow> rows,
+                              int64_t column,
+                              int64_t columns) const;
+    // kBinary for apply().
+    void apply_binary_rows(const KernelArgs& args,
+                           float* x,
+                           int64_t stride,
+                           std::span<const GemmRow> rows,
+                           int64_t column,
+                           int64_t columns) const;
 };
 
 const float* Epilogue::Step::operand_row(
@@ -196,24 +190,45 @@ Status Epilogue::Step::run_reference(float* x, const float* y, int64_t columns) 
     return {};
 }
 
-Status Epilogue::Step::apply_rows(const KernelArgs& args,
-                                  float* x,
-                                  int64_t stride,
-                                  std::span<const GemmRow> rows,
-                                  int64_t column,
-                                  int64_t columns) const {
+Status Epilogue::Step::run_reference_rows(const KernelArgs& args,
+                                          float* x,
+                                          int64_t stride,
+                                          std::span<const GemmRow> rows,
+                                          int64_t column,
+                                          int64_t columns) const {
     float buffer[kMaxColumns];
     for (const GemmRow& row : rows) {
         const float* y =
             operand_input < 0 ? nullptr : operand_row(args, row.row, column, columns, buffer);
-        if (kind == Kind::kBinary) {
-            apply_binary(binary, x, y, columns, swapped);
-        } else {
-            LEAT_RETURN_IF_ERROR(run_reference(x, y, columns));
-        }
+        LEAT_RETURN_IF_ERROR(run_reference(x, y, columns));
         x += stride;
     }
     return {};
+}
+
+void Epilogue::Step::apply_binary_rows(const KernelArgs& args,
+                                       float* x,
+                                       int64_t stride,
+                                       std::span<const GemmRow> rows,
+                                       int64_t column,
+                                       int64_t columns) const {
+    const auto combine = [&](const F32Rows& y, float* result, int64_t row_count) {
+        const F32Rows own = {result, stride, 1};
+        binary(swapped ? y : own, swapped ? own : y, result, stride, row_count, columns);
+    };
+    const int64_t step = operand.column_stride();
+    const bool is_direct = factor == 1 && (step == 0 || step == 1);
+    if (is_direct && operand.uniform() && are_consecutive(rows)) {
+        const float* from = args.inputs[size_t(operand_input)].as<float>() +
+                            rows.front().row * operand.row_stride() + column * step;
+        combine({from, operand.row_stride(), step}, x, int64_t(rows.size()));
+        return;
+    }
+    float buffer[kMaxColumns];
+    for (const GemmRow& row : rows) {
+        combine({operand_row(args, row.row, column, columns, buffer), 0, 1}, x, 1);
+        x += stride;
+    }
 }
 
 // Puts each step into the earliest part of the register form that keeps the order.
@@ -237,8 +252,9 @@ struct EpilogueBuilder {
     bool take_bias(int input, const RowView& view, float factor) {
         const Tensor* constant = context.constants[size_t(input)];
         const TensorArg& tensor = context.inputs[size_t(input)];
+        const bool repeats = view.column_stride() == 0;
         if (phase != Phase::kBias || constant == nullptr || tensor.data == nullptr ||
-            !view.uniform() || view.row_stride() != 0) {
+            !view.uniform() || view.row_stride() != 0 || (repeats && columns() > kMostRepeats)) {
             return false;
         }
         result.bias_.assign(size_t(columns() + Epilogue::kBiasPadding), 0.0F);
@@ -262,6 +278,7 @@ struct EpilogueBuilder {
         }
         Epilogue::Step step;
         step.kind = Epilogue::Step::Kind::kBinary;
+        step.binary = find_binary_f32("Add");
         step.operand_input = input;
         step.operand = view;
         step.factor = factor;
@@ -291,14 +308,15 @@ struct EpilogueBuilder {
             step.operand =
                 RowView(context.inputs[size_t(from.operand_input)], shape(), column_axis);
         }
-        const std::optional<Binary> binary = binary_of(from.op->name);
+        const BinaryStep* binary = find_binary_step(from.op->name);
         std::optional<UnaryF32Function> unary;
         if (from.operand_input < 0) {
             unary = find_unary_f32(from.op->name, from.attributes);
         }
-        if (binary && from.operand_input >= 0) {
+        if (binary != nullptr && from.operand_input >= 0) {
             step.kind = Epilogue::Step::Kind::kBinary;
-            step.binary = *binary;
+            step.binary = find_binary_f32(binary->name);
+            step.swapped = from.result_is_rhs && binary->has_order;
         } else if (unary) {
             step.kind = Epilogue::Step::Kind::kUnary;
             step.unary = *unary;
@@ -356,11 +374,11 @@ Result<Epilogue> Epilogue::make(const PrepareContext& context,
 void Epilogue::apply_first(
     const KernelArgs& args, float* x, int64_t row, int64_t column, int64_t columns) const {
     if (!bias_.empty()) {
-        apply_binary(Binary::kAdd, x, bias_.data() + column, columns, false);
+        add(x, bias_.data() + column, columns);
     }
     if (residual_input_ >= 0) {
         const float* from = residual(args) + row * residual_view_.row_stride() + column;
-        apply_binary(Binary::kAdd, x, from, columns, false);
+        add(x, from, columns);
     }
     if (clip_) {
         clip(x, columns, low_, high_);
@@ -387,8 +405,11 @@ Status Epilogue::apply(const KernelArgs& args,
                 step->unary(x, x, elements);
                 break;
             case Step::Kind::kBinary:
+                step->apply_binary_rows(args, x, stride, rows, column, columns);
+                break;
             case Step::Kind::kReference:
-                LEAT_RETURN_IF_ERROR(step->apply_rows(args, x, stride, rows, column, columns));
+                LEAT_RETURN_IF_ERROR(
+                    step->run_reference_rows(args, x, stride, rows, column, columns));
                 break;
         }
     }
