@@ -209,6 +209,98 @@ TEST(Gemm, BitsOfARowDoNotDependOnOtherRows) {
     }
 }
 
+// The same vector as the first of two columns takes the kernel of matrices.
+TEST(VectorProduct, HasTheBitsOfAColumn) {
+    std::minstd_rand random(1);
+    for (int round = 0; round < 120; ++round) {
+        const int64_t m = 1 + int64_t(random() % (round % 3 == 0 ? 300 : 40));
+        const int64_t k = 1 + int64_t(random() % (round % 5 == 0 ? 900 : 40));
+        const Operand a(Shape{m, k}, 2);
+        Operand transposed(Shape{k, m}, 2);
+        for (int64_t i = 0; i < m * k; ++i) {
+            transposed.elements[size_t(i % k * m + i / k)] = a.elements[size_t(i)];
+        }
+        const Operand x(Shape{k, 1}, 3);
+        Operand columns(Shape{k, 2}, 4);
+        for (int64_t i = 0; i < k; ++i) {
+            columns.elements[size_t(2 * i)] = x.elements[size_t(i)];
+        }
+        Operand wide(Shape{m, 2}, 5);
+        run(make_node("MatMul"), {a, columns}, wide);
+        std::vector<float> want;
+        for (int64_t i = 0; i < m; ++i) {
+            want.push_back(wide.elements[size_t(2 * i)]);
+        }
+        const std::string what = fmt::format("{}x{}", m, k);
+        expect_near(want, product(a, x, m, 1, k, {1, 1}), what);
+        Operand y(Shape{m, 1}, 6);
+        run(make_node("MatMul"), {a, x}, y);
+        EXPECT_EQ(y.elements, want) << what;
+        y.elements.assign(y.elements.size(), 0);
+        run(make_node("Gemm", {{"transA", int64_t{1}}}), {transposed, constant(x)}, y);
+        EXPECT_EQ(y.elements, want) << what << ", transposed";
+        Operand row(Shape{1, m}, 7);
+        Operand x_row(Shape{1, k}, 3);
+        run(make_node("Gemm", {{"transB", int64_t{1}}}), {x_row, a}, row);
+        EXPECT_EQ(row.elements, want) << what << ", as a row";
+    }
+}
+
+// Each matrix has a vector of its own, or both share one; results lie apart from each other.
+TEST(VectorProduct, OfSeveralMatrices) {
+    const int64_t m = 21;
+    const int64_t k = 10;
+    const Operand a(Shape{3, m, k}, 2);
+    for (const int64_t vectors : {1, 3}) {
+        const Operand x(Shape{vectors, k, 1}, 3);
+        Operand y(Shape{3, m, 1}, Strides{2 * m + 1, 2, 1}, 4);
+        const std::vector<float> before = y.elements;
+        run(make_node("MatMul"), {a, x}, y);
+        for (int64_t i = 0; i < 3 * m; ++i) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; ++l) {
+                sum += double(a.elements[size_t(i * k + l)]) *
+                       x.elements[size_t(i / m % vectors * k + l)];
+            }
+            const int64_t at = i / m * (2 * m + 1) + i % m * 2;
+            ASSERT_NEAR(y.elements[size_t(at)], sum, 1e-5) << "element " << i;
+            ASSERT_TRUE(at + 1 >= int64_t(before.size()) ||
+                        y.elements[size_t(at + 1)] == before[size_t(at + 1)]);
+        }
+    }
+}
+
+// As AppliesStepsInOrder has it, where rows are what a vector of results goes through.
+TEST(VectorProduct, AppliesStepsInOrder) {
+    for (const int64_t m : {5, 40, 300}) {
+        const int64_t k = 12;
+        const Operand a(Shape{2, m, k}, 2);
+        const Operand x(Shape{k}, 3);
+        const Operand bias = constant(Operand(Shape{m}, 4));
+        const Operand residual(Shape{2, m}, 5);
+        const Operand scale(Shape{2, 1}, 6);
+        const Operand by_row(Shape{1, m}, 7);
+        const Operand one = constant(Operand(Shape{1}, 9));
+        NodeData node = make_node("MatMul");
+        node.own_input_count = 2;
+        node.epilogue = {step("Add", 2), step("Add", 3),
+                         step("Relu"),   step("Mul", 4),
+                         step("Sub", 5), step("Tanh"),
+                         step("Add", 6), step("Clip", -1, {{"min", -0.5F}, {"max", 0.75F}})};
+        node.epilogue[4].result_is_rhs = true;
+        Operand y(Shape{2, m}, 8);
+        run(node, {a, x, bias, residual, scale, by_row, one}, y);
+        std::vector<double> want = product(a, x, 2 * m, 1, k, {1, 1});
+        for (int64_t i = 0; i < 2 * m; ++i) {
+            double& sum = want[size_t(i)];
+            sum = std::max(sum + bias.elements[size_t(i % m)] + residual.elements[size_t(i)], 0.0);
+            sum = by_row.elements[size_t(i % m)] - sum * scale.elements[size_t(i / m)];
+            sum = std::clamp(std::tanh(sum) + one.elements[0], -0.5, 0.75);
+        }
+        expect_near(y.elements, want, fmt::format("m={}", m));
+    }
+}
+
 // Bias, scale by column, residual, an operand by row, a function, and bounds, in an order that only
 // partly fits the registers.
 TEST(Epilogue, AppliesStepsInOrder) {

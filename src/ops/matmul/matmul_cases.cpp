@@ -52,6 +52,14 @@ void add_matmul_cases(std::vector<OpCase>& cases) {
     add("vector_matrix", in({11}), in({2, 11, 5}));
     add("matrix_vector", in({2, 5, 11}), in({11}));
     add("dot", in({40}), in({40}));
+    add("one_column_batched", in({2, 37, 16}), in({2, 16, 1}));
+    add("one_column_broadcast", in({3, 1, 9, 11}), in({2, 11, 1}));
+    add("one_column_of_few", in({70, 3}), in({3}));
+    add("one_column_weights", in({37, 53}), factors({53, 1}));
+    add("vector_columns", in({11}), in({2, 11, 1}));
+    add("matrix_vector_long", in({5, 3000}), in({3000}));
+    add("matrix_vector_tiles", in({3, 700, 600}), in({600}));
+    add("matrix_vector_k_zero", in({3, 0}), in({0}));
     add("k_zero", in({3, 0}), in({0, 4}));
     add("m_zero", in({0, 3}), in({3, 4}));
     add("batch_zero", in({0, 2, 3}), in({3, 4}));
@@ -96,6 +104,14 @@ void add_gemm_cases(std::vector<OpCase>& cases) {
     add("bias_scalar", {in({13, 21}), in({21, 17}), in({})}, {});
     add("bias_one", {in({13, 21}), in({21, 17}), in({1})}, {});
     add("transposed_a_weights", {in({40, 9}), factors({40, 24})}, {{"transA", yes}});
+    add("one_column", {in({37, 21}), in({21, 1}), in({1})}, {{"beta", 2.0F}});
+    add("one_column_all", {in({21, 37}), in({1, 21}), in({37, 1})},
+        {{"transA", yes}, {"transB", yes}, {"alpha", 0.25F}, {"beta", 0.35F}});
+    add("one_column_weights", {in({37, 21}), factors({21, 1}), factors({1, 1})},
+        {{"alpha", 0.25F}});
+    add("one_row_transposed", {in({1, 21}), in({37, 21}), in({37})},
+        {{"transB", yes}, {"alpha", 0.5F}});
+    add("one_row_all_transposed", {in({21, 1}), in({18, 21})}, {{"transA", yes}, {"transB", yes}});
     add("k_zero", {in({2, 0}), in({0, 3}), in({3})}, {});
     add("rows_zero", {in({0, 4}), in({4, 3}), in({3})}, {});
     add("i32", {in({3, 4}, DType::kInt32), in({4, 5}, DType::kInt32), in({5}, DType::kInt32)}, {});

@@ -1,7 +1,9 @@
 // MatMul and Gemm of f32 on the microkernel: constant B is packed once; other B are packed by each
-// tile, or read in place when few rows would reuse them.
+// tile, or read in place when few rows would reuse them. Those with a vector have a kernel of their
+// own (vector_product_cpu.h).
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/cpu_kernel.h"
@@ -11,6 +13,7 @@
 #include "base/round_up.h"
 #include "memory/domains/weight_store.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul/vector_product_cpu.h"
 #include "ops/type_checks.h"
 #include "ops/window.h"
 
@@ -294,6 +297,11 @@ Result<std::unique_ptr<CpuKernel>> make_matmul(PrepareContext& context) {
     if (!covers(context)) {
         return std::unique_ptr<CpuKernel>();
     }
+    if (const std::optional<VectorProduct> product = matmul_vector_product(context)) {
+        LEAT_ASSIGN_OR_RETURN(Epilogue epilogue,
+                              Epilogue::make(context, {}, 1, product->column_axis));
+        return make_vector_product(*product, std::move(epilogue));
+    }
     TensorArg a = context.inputs[0];
     const TensorArg& b = context.inputs[1];
     const TensorArg& y = context.outputs[0];
@@ -341,6 +349,14 @@ Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
     const bool has_c = is_own_input(context.node, 2) && find_arg(context.inputs, 2) != nullptr;
     const GemmGeometry geometry = GemmGeometry::make(context.node, a.shape, context.inputs[1].shape,
                                                      has_c ? &context.inputs[2].shape : nullptr);
+    const bool constant_b = context.constants[1] != nullptr;
+    const BiasInput bias{has_c && geometry.beta != 0 ? 2 : -1, geometry.beta};
+    const float scale = constant_b ? 1.0F : geometry.alpha;  // constant b has it already
+    if (const std::optional<VectorProduct> product = gemm_vector_product(context, geometry)) {
+        LEAT_ASSIGN_OR_RETURN(Epilogue epilogue,
+                              Epilogue::make(context, bias, scale, product->column_axis));
+        return make_vector_product(*product, std::move(epilogue));
+    }
     TensorArg rows = a;
     if (geometry.transpose_a) {
         std::swap(rows.strides[0], rows.strides[1]);
@@ -355,11 +371,8 @@ Result<std::unique_ptr<CpuKernel>> make_gemm(PrepareContext& context) {
     product.y = RowView(y, y.shape, 1);
     product.b_k_stride = geometry.transpose_b ? 1 : geometry.n;
     product.b_column_stride = geometry.transpose_b ? geometry.k : 1;
-    const bool constant_b = context.constants[1] != nullptr;
-    const BiasInput bias{has_c && geometry.beta != 0 ? 2 : -1, geometry.beta};
-    return make_product(context, product, 1, geometry.alpha, [&] {
-        return Epilogue::make(context, bias, constant_b ? 1.0F : geometry.alpha, 1);
-    });
+    return make_product(context, product, 1, geometry.alpha,
+                        [&] { return Epilogue::make(context, bias, scale, 1); });
 }
 
 constexpr std::array<CpuKernelEntry, 2> kMatmulCpuKernels = {
