@@ -63,6 +63,12 @@ Status upgrade_split_count(Upgrade& upgrade) {
     return {};
 }
 
+// output_sequence = 0 said that nobody reads Y, as an output without a name does.
+Status upgrade_recurrent(Upgrade& upgrade) {
+    upgrade.drop("output_sequence");
+    return {};
+}
+
 Status upgrade_reshape(Upgrade& upgrade) {
     return ints_to_input(upgrade, "shape", 1);
 }
@@ -192,8 +198,11 @@ constexpr UpgradeRule kAttributesRules[] = {
     {"Clip", 11, upgrade_clip},
     {"Concat", 4, upgrade_concat},
     {"DFT", 20, upgrade_dft},
+    {"GRU", 7, upgrade_recurrent},
     {"GridSample", 20, upgrade_grid_sample},
+    {"LSTM", 7, upgrade_recurrent},
     {"Pad", 11, upgrade_pad},
+    {"RNN", 7, upgrade_recurrent},
     {"ReduceL1", 18, upgrade_axes},
     {"ReduceL2", 18, upgrade_axes},
     {"ReduceLogSum", 18, upgrade_axes},

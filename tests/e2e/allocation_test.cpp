@@ -61,11 +61,10 @@ std::vector<Tensor> inputs_of(const CompiledGraph& compiled) {
     return tensors;
 }
 
-int64_t allocations_in_runs(const char* network, int threads) {
+int64_t allocations_in_runs(const Graph& graph, int threads) {
     RuntimeOptions options;
     options.threads = threads;
     const Runtime runtime(options);
-    const Graph graph = *zoo::make_network(network);
     const CompiledGraph compiled = *runtime.compile(graph);
     Request request = *compiled.make_request();
     const std::vector<Tensor> inputs = inputs_of(compiled);
@@ -86,6 +85,10 @@ int64_t allocations_in_runs(const char* network, int threads) {
     return allocations;
 }
 
+int64_t allocations_in_runs(const char* network, int threads) {
+    return allocations_in_runs(*zoo::make_network(network), threads);
+}
+
 TEST(Allocation, CounterSeesAnAllocation) {
     allocations = 0;
     counting = true;
@@ -104,6 +107,24 @@ TEST(Allocation, NoneInRunOfResNet50) {
 TEST(Allocation, NoneInRunOfBertBase) {
     EXPECT_EQ(allocations_in_runs("bert_base?tokens=128", 1), 0);
     EXPECT_EQ(allocations_in_runs("bert_base?tokens=128", 2), 0);
+}
+
+// Weights that are packed before the runs, and such that each run packs.
+TEST(Allocation, NoneInRunOfLstm) {
+    for (const bool is_constant : {true, false}) {
+        Graph graph("lstm");
+        const auto weights = [&](const char* name, const Shape& shape) {
+            return is_constant ? graph.constant(name, *Tensor::allocate(DType::kFloat32, shape))
+                               : graph.input(name, DType::kFloat32, {shape.begin(), shape.end()});
+        };
+        const ValueId x = graph.input("x", DType::kFloat32, {20, 2, 33});
+        graph.output("y", graph.add("LSTM",
+                                    {x, weights("w", {2, 160, 33}), weights("r", {2, 160, 40}),
+                                     weights("b", {2, 320})},
+                                    {{"direction", std::string("bidirectional")}}));
+        EXPECT_EQ(allocations_in_runs(graph, 1), 0);
+        EXPECT_EQ(allocations_in_runs(graph, 2), 0);
+    }
 }
 
 }  // namespace

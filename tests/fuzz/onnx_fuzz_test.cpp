@@ -149,6 +149,9 @@ std::string any_op(Random& random) {
                                                   "Gelu",
                                                   "Selu",
                                                   "OneHot",
+                                                  "LSTM",
+                                                  "GRU",
+                                                  "RNN",
                                                   "If",
                                                   "Loop",
                                                   "NoSuchOperator"};
@@ -158,12 +161,13 @@ std::string any_op(Random& random) {
 // Up to four attributes that some operator has, most of them with wrong values.
 std::string odd_attributes(Random& random) {
     static const std::vector<std::string> kAttributes = {
-        "axis",       "axes",       "perm",         "shape",    "value",     "pads",
-        "strides",    "dilations",  "kernel_shape", "group",    "split",     "starts",
-        "ends",       "scales",     "to",           "k",        "broadcast", "min",
-        "max",        "auto_pad",   "mode",         "keepdims", "epsilon",   "num_outputs",
-        "batch_dims", "ceil_mode",  "then_branch",  "size",     "transA",    "direction",
-        "spatial",    "block_size", "output_dtype"};
+        "axis",       "axes",       "perm",         "shape",       "value",     "pads",
+        "strides",    "dilations",  "kernel_shape", "group",       "split",     "starts",
+        "ends",       "scales",     "to",           "k",           "broadcast", "min",
+        "max",        "auto_pad",   "mode",         "keepdims",    "epsilon",   "num_outputs",
+        "batch_dims", "ceil_mode",  "then_branch",  "size",        "transA",    "direction",
+        "spatial",    "block_size", "output_dtype", "hidden_size", "layout",    "clip",
+        "activations"};
     std::string attributes;
     for (size_t i = below(random, 5); i > 0; --i) {
         attributes += odd_attribute(

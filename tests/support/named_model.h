@@ -76,6 +76,12 @@ inline std::string attribute_bytes(const std::string& name, const AttributeValue
     if (const auto* text = std::get_if<std::string>(&value)) {
         return text_attribute(name, *text);
     }
+    if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
+        return floats_attribute(name, *reals);
+    }
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+        return texts_attribute(name, *texts);
+    }
     const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
     EXPECT_NE(numbers, nullptr) << "attribute " << name << " is of a type that no test has yet";
     return numbers == nullptr ? std::string() : ints_attribute(name, *numbers);

@@ -95,6 +95,21 @@ inline std::string ints_attribute(const std::string& name, const std::vector<int
     }
     return attribute(name, 7, out);
 }
+inline std::string floats_attribute(const std::string& name, const std::vector<float>& values) {
+    std::string out;
+    for (const float value : values) {
+        out += fixed32(7, value);
+    }
+    return attribute(name, 6, out);
+}
+inline std::string texts_attribute(const std::string& name,
+                                   const std::vector<std::string>& values) {
+    std::string out;
+    for (const std::string& value : values) {
+        out += bytes(9, value);
+    }
+    return attribute(name, 8, out);
+}
 inline std::string ref_attribute(const std::string& name, const std::string& refers_to, int type) {
     return bytes(5, bytes(1, name) + bytes(21, refers_to) + number(20, type));
 }

@@ -1,5 +1,5 @@
-// Shape inference and errors of convolution, matrix products, pooling, reductions and
-// normalizations.
+// Shape inference and errors of convolution, matrix products, pooling, reductions, normalizations
+// and recurrent operators.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 namespace leat {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ints = std::vector<int64_t>;
@@ -199,6 +200,80 @@ TEST(ArgMaxInference, RefusesAnEmptyAxis) {
     EXPECT_EQ(
         infer("ArgMax", {f32({2, "k"})}, {{"axis", int64_t{-1}}, {"keepdims", int64_t{0}}}).type(),
         "i64[2]");
+}
+
+TEST(RecurrentInference, GivesSequencesAndStatesWithTheNamesOfX) {
+    const std::vector<ValueFact> lstm = {f32({"t", "n", 4}), f32({2, 24, 4}), f32({2, 24, 6})};
+    const Attributes both = {{"direction", std::string("bidirectional")}};
+    const Inferred made = infer("LSTM", lstm, both, 3);
+    EXPECT_EQ(made.type(0), "f32[t,2,n,6]");
+    EXPECT_EQ(made.type(1), "f32[2,n,6]");
+    EXPECT_EQ(made.type(2), "f32[2,n,6]");
+    const Inferred batch_first = infer(
+        "GRU", {f32({"n", "t", 4}), f32({1, 18, 4}), f32({1, 18, 6})}, {{"layout", int64_t{1}}}, 2);
+    EXPECT_EQ(batch_first.type(0), "f32[n,t,1,6]");
+    EXPECT_EQ(batch_first.type(1), "f32[n,1,6]");
+    // What W, R and hidden_size tell where the others have no rank.
+    EXPECT_EQ(infer("RNN", {unknown_rank(), unknown_rank(), f32({1, 5, 5})}).type(),
+              "f32[?,1,?,5]");
+    EXPECT_EQ(infer("LSTM", {unknown_rank(), f32({1, 24, 4}), unknown_rank()}).type(),
+              "f32[?,1,?,6]");
+    EXPECT_EQ(infer("RNN", {unknown_rank(), unknown_rank(), unknown_rank()},
+                    {{"hidden_size", int64_t{5}}})
+                  .type(),
+              "f32[?,1,?,5]");
+}
+
+TEST(RecurrentInference, NamesTheOperandThatDoesNotFit) {
+    const auto error_of = [](std::vector<ValueFact> facts, Attributes attributes = {}) {
+        return infer("LSTM", facts, std::move(attributes)).status.message();
+    };
+    const ValueFact x = f32({5, 3, 4});
+    const ValueFact w = f32({1, 24, 4});
+    const ValueFact r = f32({1, 24, 6});
+    const ValueFact b = f32({1, 48});
+    ValueFact lengths;
+    lengths.type = TypeInfo::tensor(DType::kInt32, Shape{3});
+    const ValueFact state = f32({1, 3, 6});
+    const ValueFact p = f32({1, 18});
+    EXPECT_EQ(error_of({x, w, r, b, lengths, state, state, p}), "ok");
+    EXPECT_THAT(error_of({f32({5, 4}), w, r}), HasSubstr("X"));
+    EXPECT_THAT(error_of({x, f32({1, 24, 5}), r}), HasSubstr("input W has the wrong shape"));
+    EXPECT_THAT(error_of({x, f32({1, 23, 4}), r}), HasSubstr("f32[1,24,4]"));
+    EXPECT_THAT(error_of({x, w, f32({1, 18, 6})}), HasSubstr("input R has the wrong shape"));
+    EXPECT_THAT(error_of({x, w, r, f32({1, 24})}), HasSubstr("f32[1,48]"));
+    EXPECT_THAT(error_of({x, w, r, b, state}), HasSubstr("sequence_lens"));
+    lengths.type = TypeInfo::tensor(DType::kInt32, Shape{4});
+    EXPECT_THAT(error_of({x, w, r, b, lengths}), HasSubstr("sequence_lens"));
+    lengths.type = TypeInfo::tensor(DType::kInt32, Shape{3});
+    EXPECT_THAT(error_of({x, w, r, b, lengths, f32({3, 1, 6})}), HasSubstr("initial_h"));
+    EXPECT_THAT(error_of({x, w, r, b, lengths, state, f32({1, 3, 5})}), HasSubstr("initial_c"));
+    EXPECT_THAT(error_of({x, w, r, b, lengths, state, state, f32({1, 24})}),
+                HasSubstr("input P has the wrong shape"));
+    // Both directions are twice as many matrices.
+    EXPECT_THAT(error_of({x, w, r}, {{"direction", std::string("bidirectional")}}),
+                HasSubstr("f32[2,24,4]"));
+    EXPECT_THAT(error_of({x, w, r}, {{"hidden_size", int64_t{7}}}), HasSubstr("'hidden_size'"));
+}
+
+TEST(RecurrentInference, NamesTheAttributeThatSaysNothing) {
+    const auto error_of = [](const char* op, int64_t gates, Attributes attributes) {
+        return infer(op, {f32({5, 3, 4}), f32({1, gates * 6, 4}), f32({1, gates * 6, 6})},
+                     std::move(attributes))
+            .status.message();
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_THAT(error_of("RNN", 1, {{"direction", std::string("up")}}), HasSubstr("'up'"));
+    EXPECT_THAT(error_of("RNN", 1, {{"layout", int64_t{2}}}), HasSubstr("'layout'"));
+    EXPECT_THAT(error_of("RNN", 1, {{"clip", -1.0F}}), HasSubstr("'clip'"));
+    EXPECT_THAT(error_of("RNN", 1, {{"hidden_size", int64_t{0}}}), HasSubstr("'hidden_size'"));
+    EXPECT_THAT(error_of("GRU", 3, {{"activations", Names{"Sigmoid"}}}),
+                HasSubstr("2 for each of 1 direction"));
+    EXPECT_THAT(error_of("LSTM", 4, {{"activations", Names{"Sigmoid", "Tan", "Tanh"}}}),
+                AllOf(HasSubstr("'Tan'"), HasSubstr("Softsign")));
+    EXPECT_THAT(error_of("RNN", 1, {{"activations", Names{"ScaledTanh"}}}),
+                HasSubstr("ScaledTanh needs two parameters"));
+    EXPECT_EQ(error_of("RNN", 1, {{"activations", Names{"Relu", "Tanh"}}}), "ok");
 }
 
 TEST(TypeChecks, NameTheTypesThatWouldDo) {

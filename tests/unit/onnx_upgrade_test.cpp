@@ -301,6 +301,10 @@ TEST(OnnxUpgrade, OtherForms) {
                      .only()
                      .has_attr("consumed_inputs"));
     EXPECT_EQ(Upgraded({"Selu", 1, ""}).only().attr("gamma", 0.0F), 1.0507F);
+    const std::vector<std::vector<int64_t>> lstm = {{5, 3, 4}, {1, 24, 4}, {1, 24, 6}};
+    EXPECT_TRUE(Upgraded({"LSTM", 1, int_attribute("output_sequence", 1), lstm, 3})
+                    .only()
+                    .attributes.empty());
     EXPECT_EQ(Upgraded({"Scatter", 9, "", {{3}, {3}, {3}}}).only().op_type, "ScatterElements");
     EXPECT_EQ(Upgraded({"Tile", 1, "", {{2, 3}, {}, {}}}).data().nodes.back().inputs.size(), 2U);
     EXPECT_THAT(Upgraded({"Clip", 6, int_attribute("max", 6)}).error,

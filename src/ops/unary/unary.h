@@ -37,4 +37,8 @@ const UnaryOp* find_unary(std::string_view op_type);
 using UnaryParams = std::array<float, 4>;
 UnaryParams unary_params(const UnaryOp& op, const Attributes& attributes);
 
+// f(x) of a row in double, as the reference kernel computes it; null for rows of integers only.
+using UnaryReal = double (*)(double x, const float* params);
+UnaryReal find_unary_real(std::string_view op_type);
+
 }  // namespace leat

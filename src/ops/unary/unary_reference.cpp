@@ -54,7 +54,7 @@ double mish(double x) {
 
 struct UnaryExpression {
     std::string_view name;
-    double (*f)(double x, Params p);
+    UnaryReal f;
 };
 
 constexpr UnaryExpression kUnaryExpressions[] = {
@@ -122,6 +122,11 @@ int64_t integer_result(std::string_view op, int64_t x, bool is_unsigned) {
 
 }  // namespace
 
+UnaryReal find_unary_real(std::string_view op_type) {
+    const UnaryExpression* found = find_named(kUnaryExpressions, op_type);
+    return found == nullptr ? nullptr : found->f;
+}
+
 Status unary_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& y = args.outputs[0];
@@ -136,10 +141,10 @@ Status unary_reference(const ReferenceArgs& args) {
         }
         return {};
     }
-    const UnaryExpression* expression = find_named(kUnaryExpressions, op->name);
+    const UnaryReal f = find_unary_real(op->name);
     const UnaryParams params = unary_params(*op, args.node.attributes);
     for (int64_t i = 0; i < count; ++i) {
-        store_real(y.dtype, y.data, i, expression->f(load_real(x.dtype, x.data, i), params.data()));
+        store_real(y.dtype, y.data, i, f(load_real(x.dtype, x.data, i), params.data()));
     }
     return {};
 }

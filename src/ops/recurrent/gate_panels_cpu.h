@@ -1,0 +1,74 @@
+// The weights of the gates of LSTM, GRU and RNN in panels of the register tile, and the products of
+// one step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/cpu/gemm_micro.h"
+#include "ops/recurrent/recurrent.h"
+
+namespace leat::cpu {
+
+// Gates whose sums one product gives: whole panels of columns.
+struct GatePart {
+    int64_t first_gate = 0;
+    int64_t gates = 0;
+    int64_t column = 0;   // of a row of sums
+    int64_t columns = 0;  // with those that fill the last panel
+};
+
+// States [rows, hidden] that a product reads, in one step.
+struct StateRows {
+    const GemmRow* rows = nullptr;  // where each begins
+    int64_t count = 0;              // no more than a register tile has
+    const float* state = nullptr;
+    // Panels from the last to the first.
+    bool is_backward = false;
+};
+
+// Immutable; used from any thread.
+class GatePanels {
+  public:
+    GatePanels(const RecurrentForm& form, const RecurrentGeometry& geometry);
+
+    // All gates, or all but the last of a GRU and that one: it has a product of its own.
+    std::span<const GatePart> parts() const { return parts_; }
+    int64_t row_floats() const { return row_floats_; }  // of sums of all gates
+
+    // Floats of w (k = inputs) or r (k = hidden) of one direction.
+    int64_t packed_floats(int64_t k) const { return row_floats_ * k; }
+    // The weights of all directions may be unaligned.
+    void pack(const std::byte* weights, int64_t k, int64_t direction, float* panels) const;
+
+    // sums [rows, row_floats()] += states R, in the columns of the part. r: packed.
+    void add_product(const StateRows& states,
+                     const float* r,
+                     const GatePart& part,
+                     float* sums) const;
+    // sums [rows, part.columns] = states R + bias. bias: null, or as many elements as columns.
+    void product(const StateRows& states,
+                 const float* r,
+                 const GatePart& part,
+                 const float* bias,
+                 float* sums) const;
+
+  private:
+    template <class SetTarget>
+    void for_each_call(const StateRows& states,
+                       const float* r,
+                       const GatePart& part,
+                       const SetTarget& set_target) const;
+
+    const GemmTable& table_;
+    int64_t gates_;
+    int64_t hidden_;
+    std::vector<GatePart> parts_;
+    int64_t row_floats_ = 0;
+    std::vector<int64_t> k_offsets_;  // of a row of w or r
+    std::vector<GemmSegment> segments_;
+};
+
+}  // namespace leat::cpu
