@@ -32,7 +32,7 @@ namespace leat {
 
 class OperatorSource;
 
-// In the order of AttributeValue's alternatives.
+// In the order of AttributeValue's alternatives; none is a graph.
 enum class AttributeType : uint8_t { kInt, kFloat, kString, kTensor, kInts, kFloats, kStrings };
 
 struct AttributeSpec {

@@ -97,7 +97,7 @@ Status check_declared(const std::vector<AttributeSpec>& attributes) {
         if (spec.name.empty() || !seen.insert(spec.name).second) {
             return invalid_argument("attribute '{}' is declared twice, or has no name", spec.name);
         }
-        if (size_t(spec.type) >= std::variant_size_v<AttributeValue>) {
+        if (spec.type > AttributeType::kStrings) {
             return invalid_argument("attribute '{}' is of no type", spec.name)
                 .with_found(fmt::format("type {}", int(spec.type)))
                 .with_needed("one of AttributeType");

@@ -218,6 +218,7 @@ class AttributeWriter {
     // Of these kernels see nothing.
     std::string operator()(const std::vector<std::string>& /*texts*/) const { return {}; }
     std::string operator()(const Tensor& /*tensor*/) const { return {}; }
+    std::string operator()(const Graph& /*body*/) const { return {}; }
 
   private:
     static bool fits(int64_t number) {

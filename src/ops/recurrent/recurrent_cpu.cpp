@@ -298,7 +298,7 @@ void RecurrentKernel::add_up_biases(Tile& tile) const {
             std::copy_n(of_x + from, count, bias + part.column);
             tile.hidden_bias = apart;
         } else {
-            add_f32_(of_x + from, 1, of_h + from, 1, bias + part.column, count);
+            add_f32_({of_x + from}, {of_h + from}, bias + part.column, 0, 1, count);
         }
     }
     tile.bias = bias;
@@ -349,7 +349,7 @@ Status RecurrentKernel::add_inputs(const Tile& tile, int64_t begin, int64_t end)
     for (const GemmRow& row : given) {
         float* to = sums + row.dst_offset;
         if (tile.bias != nullptr) {
-            add_f32_(to, 1, tile.bias, 1, to, panels_.row_floats());
+            add_f32_({to}, {tile.bias}, to, 0, 1, panels_.row_floats());
         }
     }
     return {};
@@ -410,7 +410,7 @@ void RecurrentKernel::finish_lstm(const Tile& tile, float* gates, int64_t row) c
     }
     float* of_c = i;
     activations_[size_t(tile.direction)][2](c, of_c, n);
-    multiply_f32_(o, 1, of_c, 1, tile.h + row * n, n);
+    multiply_f32_({o}, {of_c}, tile.h + row * n, 0, 1, n);
 }
 
 // All rows: the last gate has a product of its own.
@@ -427,7 +427,7 @@ void RecurrentKernel::finish_gru(const Tile& tile, float* sums) const {
         if (form_.linear_before_reset) {
             loops_.add_product(r, tile.aside + row * last.columns, z + last.column, n);
         } else {
-            multiply_f32_(r, 1, tile.h + row * n, 1, tile.aside + row * n, n);
+            multiply_f32_({r}, {tile.h + row * n}, tile.aside + row * n, 0, 1, n);
         }
     }
     if (!form_.linear_before_reset) {
