@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/plugin/plugin_constants.h"
+#include "backends/plugin/plugin_graph.h"
 #include "graph/graph_data.h"
 #include "graph/text.h"
 #include "leat/leat.h"
@@ -131,6 +133,32 @@ TEST(If, CapturesAreOperandsAndConstantsStayConstants) {
     const ValueId w = branch.nodes[0].inputs[1];
     ASSERT_TRUE(branch.value(w).constant.has_value());
     EXPECT_EQ(branch.value(w).constant->bytes(), graph.data().values[2].constant->bytes());
+}
+
+// Own inputs, and by outer_value what is captured: as before bodies had inputs for that.
+TEST(If, PluginsSeeBodiesAsTheAbiSays) {
+    const Graph graph = choice();
+    PluginConstants constants;
+    const auto made = PluginGraph::make(graph.data(), constants);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    const LeatNodeView& node = *(*made)->view().nodes[0];
+    EXPECT_EQ(node.input_count, 1);
+    EXPECT_EQ(node.attribute_count, 0);
+    ASSERT_EQ(node.subgraph_count, 2);
+    const std::string names = std::string(node.subgraphs[0]->name) + " " + node.subgraphs[1]->name;
+    EXPECT_EQ(names, "else_branch then_branch");
+    const LeatGraphView& body = *node.subgraphs[1]->graph;
+    EXPECT_EQ(body.input_count, 0);
+    std::vector<std::string> captured;
+    for (int32_t v = 0; v < body.value_count; ++v) {
+        const LeatValueView& value = *body.values[v];
+        if (value.outer_value >= 0) {
+            captured.push_back(std::string(value.name) + " is " +
+                               (*made)->view().values[value.outer_value]->name);
+        }
+    }
+    EXPECT_THAT(captured, ElementsAre("x is x"));
+    EXPECT_NE(body.values[body.nodes[0]->inputs[1]]->constant, nullptr);
 }
 
 TEST(If, CopiesOfAGraphAreIndependent) {
@@ -381,6 +409,50 @@ TEST(Scan, RunsAlongAxesInBothDirections) {
                 ElementsAre(Floats{6, 60}, Floats{1, 10, 3, 30, 6, 60}));
     EXPECT_THAT(run(running_sums(true, -1), inputs),
                 ElementsAre(Floats{6, 60}, Floats{6, 5, 3, 60, 50, 30}));
+}
+
+// Scan of opset 8: axis 0 is a batch, and each entry may have a length of its own.
+std::string scan_8(bool has_lengths) {
+    testing::ModelParts body;
+    body.nodes = {testing::node("Add", {"state", "element"}, {"next"}),
+                  testing::node("Identity", {"next"}, {"sum"})};
+    body.inputs = {testing::f32_info("state", {}), testing::f32_info("element", {})};
+    body.outputs = {testing::f32_info("next", {}), testing::f32_info("sum", {})};
+    testing::ModelParts parts;
+    parts.opset = 8;
+    parts.inputs = {testing::f32_info("initial", {2}), testing::f32_info("x", {2, 3})};
+    if (has_lengths) {
+        parts.inputs.push_back(
+            testing::value_info("lens", testing::tensor_type(DType::kInt64, {2})));
+    }
+    parts.outputs = {testing::f32_info("total", {2}), testing::f32_info("sums", {2, 3})};
+    parts.nodes = {testing::node(
+        "Scan", {has_lengths ? "lens" : "", "initial", "x"}, {"total", "sums"},
+        testing::attribute("body", 5, testing::bytes(6, testing::graph_bytes(body))) +
+            testing::int_attribute("num_scan_inputs", 1))};
+    return testing::model_bytes(parts);
+}
+
+TEST(Scan, OfOpset8HasABatch) {
+    const ScratchFolder folder;
+    NamedTensors inputs = {{"initial", floats({2}, {100, 200})},
+                           {"x", floats({2, 3}, {1, 2, 3, 10, 20, 30})}};
+    for (const bool has_lengths : {false, true}) {
+        const std::string file = folder.path() / "scan.onnx";
+        std::ofstream(file) << scan_8(has_lengths);
+        const Result<Graph> graph = load_onnx(file);
+        ASSERT_TRUE(graph.ok()) << graph.error().message();
+        if (!has_lengths) {
+            EXPECT_THAT(run(*graph, inputs),
+                        ElementsAre(Floats{106, 260}, Floats{101, 103, 106, 210, 230, 260}));
+            continue;
+        }
+        // ONNX Scan-8: "sequence_lens ... If this input is not specified, all sequences are assumed
+        // to be of the maximum length".
+        inputs.emplace("lens", *Tensor::from<int64_t>({2}, std::vector<int64_t>{2, 3}));
+        EXPECT_THAT(run(*graph, inputs),
+                    ElementsAre(Floats{103, 260}, Floats{101, 103, 0, 210, 230, 260}));
+    }
 }
 
 // ---- passes ----

@@ -215,7 +215,7 @@ Status infer_loop(InferContext& context) {
 // ---- Scan ----
 
 // The length that all sequences have, as far as it is known.
-Result<DimSpec> sequence_length(const InferContext& context, const ScanForm& form) {
+Result<DimSpec> scan_length(const InferContext& context, const ScanForm& form) {
     DimSpec length = DimSpec::unknown();
     for (size_t s = 0; s < form.sequences; ++s) {
         const TypeInfo& type = context.input(int(form.states + s));
@@ -265,7 +265,7 @@ Status infer_scan(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_all_inputs(context));
     const NodeData& node = context.node();
     LEAT_ASSIGN_OR_RETURN(const ScanForm form, scan_form(node));
-    LEAT_ASSIGN_OR_RETURN(const DimSpec length, sequence_length(context, form));
+    LEAT_ASSIGN_OR_RETURN(const DimSpec length, scan_length(context, form));
     Facts states;
     for (size_t c = 0; c < form.states; ++c) {
         states.emplace_back(context.input(int(c)));
@@ -305,7 +305,7 @@ std::optional<int64_t> scan_iterations(const InferContext& context) {
     if (!form.ok()) {
         return std::nullopt;
     }
-    const Result<DimSpec> length = sequence_length(context, *form);
+    const Result<DimSpec> length = scan_length(context, *form);
     return length.ok() && length->is_fixed() ? std::optional(length->extent()) : std::nullopt;
 }
 
