@@ -46,6 +46,8 @@ class ByteWriter {
     const std::string& bytes() const { return bytes_; }
 
     Context& context;
+    // How many records of a kind that nests stand around what is read: fields() of it bounds that.
+    int nesting = 0;
 
   private:
     template <class T>
@@ -134,6 +136,8 @@ class ByteReader {
     bool is_at_end() const { return bytes_.empty(); }
 
     Context& context;
+    // How many records of a kind that nests stand around what is read: fields() of it bounds that.
+    int nesting = 0;
 
   private:
     template <class T>

@@ -26,6 +26,34 @@ ValueInfo describe(const std::string& name, const TypeInfo& type) {
     return info;
 }
 
+Status check_body(const GraphData& body, const GraphData& around) {
+    const int nesting = 1 + body.body_nesting();
+    if (nesting > kMaxBodyNesting) {
+        return unsupported("bodies are nested too deep")
+            .with_found(fmt::format("{} in each other", nesting))
+            .with_needed(fmt::format("at most {}", kMaxBodyNesting));
+    }
+    for (const Capture& capture : body.captures) {
+        if (capture.outside.index >= around.value_count()) {
+            return invalid_argument("'{}' is captured from another graph than '{}'",
+                                    body.value(capture.inside).name, around.name)
+                .with_found(fmt::format("value id {}", capture.outside.index))
+                .with_needed(fmt::format("an id below {}", around.value_count()));
+        }
+    }
+    return {};
+}
+
+// Of a node of the graph `around`.
+Status check_attribute(const AttributeValue& value, const GraphData& around) {
+    if (const auto* tensor = std::get_if<Tensor>(&value)) {
+        return tensor->defined() ? check_tensor(*tensor)
+                                 : invalid_argument("the tensor is undefined");
+    }
+    const auto* body = std::get_if<Graph>(&value);
+    return body == nullptr ? Status() : check_body(body->data(), around);
+}
+
 // Outputs of a graph, as many as a node's that has it as a body; a node has one at least.
 int output_count_of(const Graph& body, int fewer = 0) {
     return std::max(int(body.data().outputs.size()) - fewer, 1);
@@ -101,13 +129,11 @@ std::vector<ValueId> Graph::add_multi(std::string_view op_type,
         output_count = 1;
     }
     for (auto attribute = attributes.begin(); attribute != attributes.end();) {
-        const auto* tensor = std::get_if<Tensor>(&attribute->second);
-        if (tensor == nullptr || (tensor->defined() && check_tensor(*tensor).ok())) {
+        Status status = check_attribute(attribute->second, *data_);
+        if (status.ok()) {
             ++attribute;
             continue;
         }
-        Status status =
-            tensor->defined() ? check_tensor(*tensor) : invalid_argument("the tensor is undefined");
         data_->build_errors.push_back(std::move(status).with_node(
             fmt::format("{} '{}', attribute '{}'", op_type, name, attribute->first)));
         attribute = attributes.erase(attribute);

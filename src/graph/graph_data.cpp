@@ -389,4 +389,14 @@ int64_t GraphData::parameter_bytes() const {
     return bytes;
 }
 
+int GraphData::body_nesting() const {
+    int deepest = 0;
+    for (const NodeData& node : nodes) {
+        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+            deepest = std::max(deepest, 1 + body.body_nesting());
+        });
+    }
+    return deepest;
+}
+
 }  // namespace leat

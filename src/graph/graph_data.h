@@ -158,6 +158,9 @@ struct NodeData {
     }
 };
 
+// Bodies in bodies: what walks them recurses, so nobody may make a graph that nests them deeper.
+inline constexpr int kMaxBodyNesting = 100;
+
 // A value of the graph around that a graph reads which is to become a body there.
 struct Capture {
     ValueId inside;  // has no producer, and is no input before the node has the body
@@ -238,6 +241,8 @@ class GraphData {
     bool compact();
 
     int64_t parameter_bytes() const;
+    // The most bodies that stand in each other in this graph.
+    int body_nesting() const;
 
   private:
     // The second half of compact(): keeps the marked nodes, in this order, and the marked values.

@@ -17,8 +17,6 @@ using text::Lexer;
 
 // Sequences of sequences of ...: deeper ones are no types of ONNX.
 constexpr int kMaxNesting = 8;
-// Bodies of nodes in bodies of nodes.
-constexpr int kMaxBodyNesting = 100;
 constexpr int64_t kMaxElementBytes = 32;
 
 template <class T>

@@ -200,11 +200,8 @@ void check_interface(const GraphData& graph, Problems& problems) {
             problems.push_back(invalid_argument("two inputs have the same name '{}'", input.name));
         }
     }
-    for (const Capture& capture : graph.captures) {
-        problems.push_back(
-            invalid_argument("'{}' is captured from a graph around, and there is none",
-                             graph.value(capture.inside).name)
-                .with_needed("a node that has this graph as a body"));
+    if (Status status = check_is_whole(graph); !status.ok()) {
+        problems.push_back(std::move(status));
     }
     if (graph.outputs.empty()) {
         problems.push_back(invalid_argument("the graph has no outputs"));
@@ -358,6 +355,15 @@ Status check_structure(const GraphData& graph, bool is_body) {
 }
 
 }  // namespace
+
+Status check_is_whole(const GraphData& graph) {
+    if (graph.captures.empty()) {
+        return {};
+    }
+    return invalid_argument("'{}' is captured from a graph around, and there is none",
+                            graph.value(graph.captures[0].inside).name)
+        .with_needed("a node that has this graph as a body");
+}
 
 Status verify_graph(const GraphData& graph) {
     LEAT_RETURN_IF_ERROR(check_structure(graph, false));

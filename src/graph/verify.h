@@ -10,4 +10,7 @@ namespace leat {
 // may be compiled.
 Status verify_graph(const GraphData& graph);
 
+// An error for a graph that captures values, and that no node has as a body.
+Status check_is_whole(const GraphData& graph);
+
 }  // namespace leat

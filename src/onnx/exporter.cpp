@@ -9,6 +9,7 @@
 #include "graph/default_input.h"
 #include "graph/dim_symbol.h"
 #include "graph/inference.h"
+#include "graph/verify.h"
 #include "onnx/device_configuration_writer.h"
 #include "onnx/proto.h"
 
@@ -470,6 +471,7 @@ WireWriter export_tensor(const Tensor& tensor, const std::string& name, Constant
 }
 
 Result<WireWriter> export_model(const GraphData& graph, ConstantSink& sink) {
+    LEAT_RETURN_IF_ERROR(check_is_whole(graph));
     GraphExporter exporter(graph, sink);
     LEAT_RETURN_IF_ERROR(exporter.infer_types());
     LEAT_ASSIGN_OR_RETURN(WireWriter body, exporter.run());

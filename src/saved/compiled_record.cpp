@@ -204,7 +204,12 @@ void fields(Archive& archive, GraphData& graph) {
 }
 template <class Archive>
 void fields(Archive& archive, Graph& body) {
+    if (archive.nesting >= kMaxBodyNesting) {
+        return archive.fail();
+    }
+    ++archive.nesting;
     fields(archive, body.data());
+    --archive.nesting;
 }
 
 // ---- options and reports ----

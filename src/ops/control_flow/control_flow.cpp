@@ -74,6 +74,13 @@ Status infer_if(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_one_element(context, 0, DType::kBool, "condition"));
     const std::optional<bool> condition = known_condition(context.fact(0));
     const NodeData& node = context.node();
+    const size_t then_outputs = node.body("then_branch")->outputs.size();
+    const size_t else_outputs = node.body("else_branch")->outputs.size();
+    if (then_outputs != else_outputs) {
+        return invalid_argument("the branches have different numbers of outputs")
+            .with_found(fmt::format("{} and {}", then_outputs, else_outputs));
+    }
+    LEAT_RETURN_IF_ERROR(check_output_count(node, then_outputs, "then_branch"));
     std::vector<Facts> branches;
     for (const bool is_then : {true, false}) {
         if (condition.value_or(is_then) != is_then) {
@@ -81,7 +88,6 @@ Status infer_if(InferContext& context) {
         }
         const char* key = is_then ? "then_branch" : "else_branch";
         LEAT_ASSIGN_OR_RETURN(Facts facts, infer_body(context, key, {}));
-        LEAT_RETURN_IF_ERROR(check_output_count(node, facts.size(), key));
         branches.push_back(std::move(facts));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
