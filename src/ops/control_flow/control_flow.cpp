@@ -168,16 +168,29 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
     return loop;
 }
 
-// Without an iteration only what the body declares is known.
-TypeInfo stacked(TypeInfo part, DimSpec count, bool is_skipped) {
-    if (is_skipped && !part.dims) {
+TypeInfo stacked(TypeInfo part, DimSpec count) {
+    if (part.dims) {
+        part.dims->insert(part.dims->begin(), std::move(count));
+    }
+    return part;
+}
+
+// A part of a stack without any: extents are those that the body declares, those that a part would
+// have had, or 0 where these are not known.
+TypeInfo part_of_none(const TypeInfo& inferred, const TypeInfo& declared) {
+    TypeInfo part = inferred;
+    part.dims = inferred.dims ? inferred.dims : declared.dims;
+    if (!part.dims) {
         part.dims.emplace();
     }
-    if (part.dims) {
-        for (DimSpec& dim : *part.dims) {
-            dim = is_skipped && !dim.is_fixed() ? DimSpec(0) : dim;
+    const bool is_declared = declared.rank() == part.rank();
+    for (size_t axis = 0; axis < part.dims->size(); ++axis) {
+        DimSpec& dim = (*part.dims)[axis];
+        if (is_declared && (*declared.dims)[axis].is_fixed()) {
+            dim = (*declared.dims)[axis];
         }
-        part.dims->insert(part.dims->begin(), std::move(count));
+        const bool is_known = dim.is_fixed() || !dim.name().empty();  // by a name: in the plan
+        dim = is_known ? dim : DimSpec(0);
     }
     return part;
 }
@@ -209,11 +222,10 @@ Status infer_loop(InferContext& context) {
             context.set_output(int(i), std::move(carried[i].type));
             continue;
         }
-        TypeInfo part = loop.outputs[1 + i].type;
-        if (loop.is_skipped) {
-            part.dims = body.value(body.outputs[1 + i]).type.dims;
-        }
-        context.set_output(int(i), stacked(std::move(part), count, loop.is_skipped));
+        const TypeInfo& part = loop.outputs[1 + i].type;
+        const TypeInfo& declared = body.value(body.outputs[1 + i]).type;
+        context.set_output(int(i),
+                           stacked(loop.is_skipped ? part_of_none(part, declared) : part, count));
     }
     return {};
 }
