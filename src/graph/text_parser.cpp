@@ -52,6 +52,7 @@ class Parser {
     Status parse_header();
     Status parse_input();
     Status parse_output();
+    void add_outputs();
     Status parse_constant();
     Status parse_node();
     Status parse_layouts(const std::vector<ValueId>& outputs);
@@ -76,6 +77,7 @@ class Parser {
     int depth_;  // of the bodies around
     std::unique_ptr<GraphData> graph_;
     std::unordered_map<std::string, ValueId> values_;
+    std::vector<std::pair<std::string, TypeInfo>> named_outputs_;  // by the values' names
 };
 
 template <class F>
@@ -124,6 +126,7 @@ Result<Graph> Parser::parse_whole() {
     while (!lexer_.take("}")) {
         LEAT_RETURN_IF_ERROR(lexer_.take("const ") ? parse_constant() : parse_node());
     }
+    add_outputs();
     return Graph(std::move(graph_));
 }
 
@@ -159,11 +162,19 @@ Status Parser::parse_output() {
     }
     LEAT_RETURN_IF_ERROR(lexer_.expect(":"));
     LEAT_ASSIGN_OR_RETURN(TypeInfo type, parse_type());
-    const ValueId id = value_of(value_name);
-    graph_->value(id).type = std::move(type);
-    graph_->outputs.push_back(id);
     graph_->output_names.push_back(std::move(name));
+    named_outputs_.push_back({std::move(value_name), std::move(type)});
     return {};
+}
+
+// Behind all lines, so that constants which are outputs keep their places among the others.
+void Parser::add_outputs() {
+    for (auto& [name, type] : named_outputs_) {
+        const ValueId id = value_of(name);
+        ValueData& value = graph_->value(id);
+        value.type = value.constant ? value.type : std::move(type);
+        graph_->outputs.push_back(id);
+    }
 }
 
 Status Parser::parse_constant() {
