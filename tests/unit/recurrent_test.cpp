@@ -104,7 +104,7 @@ TEST_P(Recurrent, GivesTheSameBitsWithAnyNumberOfThreads) {
     constexpr int64_t kSteps = 12;
     Given given{kSteps, random_floats(kSteps * kBatch * kInputs, 4)};
     for (int32_t n = 0; n < kBatch; ++n) {
-        given.lengths.push_back(n * 5 % (kSteps + 1));
+        given.lengths.push_back(int32_t(n * int64_t{5} % (kSteps + 1)));
     }
     given.states["h0"] = random_floats(2 * kBatch * kUnits, 5);
     if (GetParam() == "LSTM") {
@@ -162,7 +162,7 @@ TEST_P(Recurrent, NamesALengthThatTheSequenceCannotHave) {
         const CompileOptions options{.devices = backend};
         const CompiledGraph compiled = *runtime.compile(recurrent_graph(GetParam()), options);
         for (const int32_t length : {-1, 6}) {
-            Given given{5, random_floats(5 * 2 * kInputs, 7), {5, length}};
+            Given given{5, random_floats(10 * kInputs, 7), {5, length}};
             given.states["h0"] = random_floats(2 * kUnits, 8);
             if (GetParam() == "LSTM") {
                 given.states["c0"] = random_floats(2 * kUnits, 9);

@@ -1,6 +1,7 @@
 #include "backends/cpu/gemm_micro.h"
 
 #include <algorithm>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/gemm_micro.cpp"
@@ -46,7 +47,7 @@ constexpr int wide_panels(int rows) {
 }
 
 // Adds `steps` steps of K for rows at a[0..MR)[k..] to acc; kAhead: with a cache line prefetched
-// each.
+// each, or one of each panel.
 template <int MR, int NP, bool kAhead>
 HWY_INLINE void add_steps(const MicroCall& call,
                           const float* const (&a)[MR],
@@ -66,7 +67,7 @@ HWY_INLINE void add_steps(const MicroCall& call,
             columns[2 * j] = hn::LoadU(d, b + j * panel_stride);
             columns[2 * j + 1] = hn::LoadU(d, b + j * panel_stride + kLanes);
         }
-        if constexpr (NP > 1) {
+        if constexpr (NP > 1 && kAhead) {
 #pragma GCC unroll 8
             for (int j = 0; j < NP; ++j) {
                 hwy::Prefetch(b + j * panel_stride + kStreamAhead * row_stride);
@@ -158,7 +159,13 @@ void micro(const MicroCall& call) {
     }
     const float* b = call.b;
     const float* ahead = call.prefetch;
-    int64_t ahead_steps = call.prefetch_lines;
+    // Where panels lie side by side, one stream of memory, the machine sees by itself what comes
+    // next: a prefetch of part of the lines then costs a fifth (docs/measurements/recurrent.md).
+    const bool is_one_stream = call.b_panel_stride == kColumns &&
+                               call.b_row_stride <= int64_t{kMaxPanelsPerCall} * kColumns;
+    int64_t ahead_steps = NP == 1         ? call.prefetch_lines
+                          : is_one_stream ? 0
+                                          : std::numeric_limits<int64_t>::max();
     for (int64_t s = 0; s < call.segment_count; ++s) {
         const GemmSegment& segment = call.segments[s];
         const float* a[MR];

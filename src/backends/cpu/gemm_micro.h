@@ -48,7 +48,7 @@ struct MicroCall {
     int64_t b_row_stride = 0;
     int64_t b_panel_stride = 0;
     // Read soon: consecutive cache lines, prefetched one per step of K. Ignored by calls of several
-    // panels, which prefetch their own.
+    // panels, which prefetch their own, unless these lie side by side.
     const float* prefetch = nullptr;
     int64_t prefetch_lines = 0;
 

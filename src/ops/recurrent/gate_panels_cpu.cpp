@@ -12,6 +12,7 @@ namespace leat::cpu {
 GatePanels::GatePanels(const RecurrentForm& form, const RecurrentGeometry& geometry)
     : table_(gemm_table()),
       gates_(form.gates),
+      inputs_(geometry.inputs),
       hidden_(geometry.hidden),
       k_offsets_(size_t(std::max(geometry.inputs, geometry.hidden))),
       segments_(PanelGemm::plain_segments(geometry.hidden)) {
@@ -28,12 +29,30 @@ GatePanels::GatePanels(const RecurrentForm& form, const RecurrentGeometry& geome
     }
 }
 
-void GatePanels::pack(const std::byte* weights, int64_t k, int64_t direction, float* panels) const {
+void GatePanels::pack_w(const std::byte* w, int64_t direction, float* packed) const {
+    pack(w, inputs_, direction, 1, packed);
+}
+
+void GatePanels::pack_r(const std::byte* r, int64_t direction, float* packed) const {
+    pack(r, hidden_, direction, kMaxPanelsPerCall, packed);
+}
+
+void GatePanels::pack(const std::byte* weights,
+                      int64_t k,
+                      int64_t direction,
+                      int64_t panels_abreast,
+                      float* packed) const {
     for (const GatePart& part : parts_) {
         const int64_t row = (direction * gates_ + part.first_gate) * hidden_;
-        const WeightMatrix matrix{weights + row * k * int64_t{sizeof(float)},
-                                  std::span(k_offsets_).first(size_t(k)), part.gates * hidden_, k};
-        pack_panels(matrix, table_.nr, 1, panels + part.column * k);
+        const int64_t columns = part.gates * hidden_;
+        const int64_t most = panels_abreast * table_.nr;
+        for (int64_t first = 0; first < part.columns; first += most) {
+            const WeightMatrix matrix{weights + (row + first) * k * int64_t{sizeof(float)},
+                                      std::span(k_offsets_).first(size_t(k)),
+                                      std::min(most, columns - first), k};
+            pack_panels(matrix, std::min(most, part.columns - first), 1,
+                        packed + (part.column + first) * k);
+        }
     }
 }
 
@@ -47,23 +66,26 @@ void GatePanels::for_each_call(const StateRows& states,
     const int64_t nr = table_.nr;
     const auto height = size_t(states.count);
     const int64_t panels = part.columns / nr;
-    const int64_t wide = table_.wide_panels[height];
-    const int64_t wide_calls = panels / wide;
-    const int64_t calls = wide_calls + panels % wide;
+    const int64_t groups = divide_up(panels, int64_t{kMaxPanelsPerCall});
     MicroCall call;
     call.rows = states.rows;
     call.a = states.state;
     call.segments = segments_.data();
     call.segment_count = int64_t(segments_.size());
-    call.b_row_stride = nr;
-    call.b_panel_stride = hidden_ * nr;
-    for (int64_t i = 0; i < calls; ++i) {
-        const int64_t index = states.is_backward ? calls - 1 - i : i;
-        const bool is_wide = index < wide_calls;
-        const int64_t panel = is_wide ? index * wide : panels - calls + index;
-        call.b = r + (part.column + panel * nr) * hidden_;
-        set_target(call, panel * nr);
-        (is_wide ? table_.wide : table_.single)[height](call);
+    call.b_panel_stride = nr;
+    for (int64_t i = 0; i < groups; ++i) {
+        const int64_t group = states.is_backward ? groups - 1 - i : i;
+        const int64_t first = group * kMaxPanelsPerCall;
+        const int64_t abreast = std::min(panels - first, int64_t{kMaxPanelsPerCall});
+        call.b_row_stride = abreast * nr;
+        int64_t done = 1;
+        for (int64_t panel = 0; panel < abreast; panel += done) {
+            const bool is_wide = panel + table_.wide_panels[height] <= abreast;
+            done = is_wide ? table_.wide_panels[height] : 1;
+            call.b = r + (part.column + first * nr) * hidden_ + panel * nr;
+            set_target(call, (first + panel) * nr);
+            (is_wide ? table_.wide : table_.single)[height](call);
+        }
     }
 }
 

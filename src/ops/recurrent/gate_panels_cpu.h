@@ -1,5 +1,9 @@
 // The weights of the gates of LSTM, GRU and RNN in panels of the register tile, and the products of
 // one step.
+//
+// w is multiplied by many rows, and lies in panels [k][nr] as any B. r is read whole by each step,
+// by one row or few: several panels lie side by side, [k][panels nr], so that a call for one row
+// reads one stream of memory, not one for each panel (docs/measurements/recurrent.md).
 #pragma once
 
 #include <cstddef>
@@ -40,8 +44,9 @@ class GatePanels {
 
     // Floats of w (k = inputs) or r (k = hidden) of one direction.
     int64_t packed_floats(int64_t k) const { return row_floats_ * k; }
-    // The weights of all directions may be unaligned.
-    void pack(const std::byte* weights, int64_t k, int64_t direction, float* panels) const;
+    // One direction of those of all, which may be unaligned.
+    void pack_w(const std::byte* w, int64_t direction, float* packed) const;
+    void pack_r(const std::byte* r, int64_t direction, float* packed) const;
 
     // sums [rows, row_floats()] += states R, in the columns of the part. r: packed.
     void add_product(const StateRows& states,
@@ -56,6 +61,11 @@ class GatePanels {
                  float* sums) const;
 
   private:
+    void pack(const std::byte* weights,
+              int64_t k,
+              int64_t direction,
+              int64_t panels_abreast,
+              float* packed) const;
     template <class SetTarget>
     void for_each_call(const StateRows& states,
                        const float* r,
@@ -64,6 +74,7 @@ class GatePanels {
 
     const GemmTable& table_;
     int64_t gates_;
+    int64_t inputs_;
     int64_t hidden_;
     std::vector<GatePart> parts_;
     int64_t row_floats_ = 0;

@@ -7,10 +7,10 @@
 //   layout = 1 has the batch first: x [n, t, i], y [n, t, d, h], states [n, d, h].
 //   d: 1 or 2 directions; g gates: LSTM 4 (i o f c), GRU 3 (z r h), RNN 1.
 //
-//   LSTM  i = f(x Wi + h Ri + Pi.C + bi)   o likewise, of the new C   f likewise, or 1 - i where
-//         input_forget   c = g(x Wc + h Rc + bc)   C = f.C + i.c   h = o.h(C)
-//   GRU   z = f(x Wz + h Rz + bz)   r likewise   n = g(x Wh + (r.h) Rh + bh), or where
-//         linear_before_reset g(x Wh + r.(h Rh + bRh) + bWh)   h = (1 - z).n + z.h
+//   LSTM  i = f(x Wi + h Ri + Pi.C + bi), f likewise, or 1 - i where input_forget;
+//         C = f.C + i.g(x Wc + h Rc + bc); o = f(x Wo + h Ro + Po.C + bo); h = o.h(C)
+//   GRU   z = f(x Wz + h Rz + bz), r likewise; new = g(x Wh + (r.h) Rh + bh), or where
+//         linear_before_reset g(x Wh + r.(h Rh + bRh) + bWh); h = (1 - z).new + z.h
 //   RNN   h = f(x W + h R + b)
 //
 // A reverse direction begins with the last step of each sequence's own length. y is 0 behind that

@@ -21,7 +21,7 @@ namespace {
 
 // Rows of x that are multiplied at once: four register tiles, which share what they read of w.
 constexpr int64_t kInputRows = 56;
-// Of products of few rows, which read weights from L2 or behind it.
+// What products of few rows read of weights, from L2 or behind it.
 constexpr double kWeightBytesPerNs = 40;
 
 // One sequence of a tile.
@@ -68,11 +68,7 @@ class RecurrentKernel final : public CpuKernel {
     Status run_tile(const KernelArgs& args, int64_t index) const;
     Status begin(Tile& tile) const;
     Status order_sequences(Tile& tile) const;
-    const float* weights_of(const Tile& tile,
-                            RecurrentInput input,
-                            const std::byte* packed,
-                            int64_t k,
-                            int64_t scratch) const;
+    void find_weights(Tile& tile) const;
     void add_up_biases(Tile& tile) const;
     void load_state(const Tile& tile, RecurrentInput input, float* state) const;
     Status add_inputs(const Tile& tile, int64_t begin, int64_t end) const;
@@ -228,8 +224,7 @@ Status RecurrentKernel::run_tile(const KernelArgs& args, int64_t index) const {
 Status RecurrentKernel::begin(Tile& tile) const {
     LEAT_RETURN_IF_ERROR(order_sequences(tile));
     tile.active = tile.rows;
-    tile.w = weights_of(tile, kRecurrentW, packed_.w.get(), geometry_.inputs, scratch_.w);
-    tile.r = weights_of(tile, kRecurrentR, packed_.r.get(), geometry_.hidden, scratch_.r);
+    find_weights(tile);
     add_up_biases(tile);
     if (const TensorArg* p = find_arg(tile.args.inputs, kRecurrentPeepholes)) {
         tile.peepholes = p->as<const float>() + tile.direction * p->shape[1];
@@ -264,17 +259,24 @@ Status RecurrentKernel::order_sequences(Tile& tile) const {
     return {};
 }
 
-const float* RecurrentKernel::weights_of(const Tile& tile,
-                                         RecurrentInput input,
-                                         const std::byte* packed,
-                                         int64_t k,
-                                         int64_t scratch) const {
-    if (packed != nullptr) {
-        return reinterpret_cast<const float*>(packed) + tile.direction * panels_.packed_floats(k);
+// Packed ones, or those of this run.
+void RecurrentKernel::find_weights(Tile& tile) const {
+    if (packed_.w != nullptr) {
+        tile.w = reinterpret_cast<const float*>(packed_.w.get()) +
+                 tile.direction * panels_.packed_floats(geometry_.inputs);
+    } else {
+        float* w = tile.scratch(scratch_.w);
+        panels_.pack_w(tile.args.inputs[kRecurrentW].data, tile.direction, w);
+        tile.w = w;
     }
-    float* panels = tile.scratch(scratch);
-    panels_.pack(tile.args.inputs[size_t(input)].data, k, tile.direction, panels);
-    return panels;
+    if (packed_.r != nullptr) {
+        tile.r = reinterpret_cast<const float*>(packed_.r.get()) +
+                 tile.direction * panels_.packed_floats(geometry_.hidden);
+    } else {
+        float* r = tile.scratch(scratch_.r);
+        panels_.pack_r(tile.args.inputs[kRecurrentR].data, tile.direction, r);
+        tile.r = r;
+    }
 }
 
 // The bias of x and that of h are one, but where the latter is multiplied by r.
@@ -487,11 +489,13 @@ Result<std::shared_ptr<const std::byte>> pack_gates(PrepareContext& context,
     const int64_t directions = shape[0];
     const int64_t k = shape[2];
     const int64_t floats = panels.packed_floats(k);
-    const std::string key = fmt::format("gates_f32 nr={} op={} shape={}", gemm_table().nr,
-                                        context.node.op_type, shape.to_string());
+    const bool is_w = input == kRecurrentW;
+    const std::string key = fmt::format("gates_f32 nr={} {} of {} shape={}", gemm_table().nr,
+                                        is_w ? 'w' : 'r', context.node.op_type, shape.to_string());
     const auto pack = [&](const Tensor& tensor, std::byte* packed) {
         for (int64_t d = 0; d < directions; ++d) {
-            panels.pack(tensor.bytes(), k, d, reinterpret_cast<float*>(packed) + d * floats);
+            float* to = reinterpret_cast<float*>(packed) + d * floats;
+            is_w ? panels.pack_w(tensor.bytes(), d, to) : panels.pack_r(tensor.bytes(), d, to);
         }
     };
     LEAT_ASSIGN_OR_RETURN(auto packed,
