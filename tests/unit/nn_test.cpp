@@ -225,7 +225,7 @@ TEST(RecurrentInference, GivesSequencesAndStatesWithTheNamesOfX) {
 }
 
 TEST(RecurrentInference, NamesTheOperandThatDoesNotFit) {
-    const auto error_of = [](std::vector<ValueFact> facts, Attributes attributes = {}) {
+    const auto error_of = [](const std::vector<ValueFact>& facts, Attributes attributes = {}) {
         return infer("LSTM", facts, std::move(attributes)).status.message();
     };
     const ValueFact x = f32({5, 3, 4});

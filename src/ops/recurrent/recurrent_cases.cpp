@@ -114,13 +114,13 @@ void add_common_cases(const std::string& op, std::vector<OpCase>& cases) {
     cases.push_back(recurrent(op, "batch_first_plain", small, first({}), false));
     // More sequences than rows of a register tile, and more steps than one product of x has.
     const RecurrentExtents many{9, 33, 7, 21};
-    std::vector<int32_t> lengths;
-    for (int32_t n = 0; n < 33; ++n) {
-        lengths.push_back(n * 7 % 10);
+    std::vector<int32_t> lengths(size_t(many.batch));
+    for (size_t n = 0; n < lengths.size(); ++n) {
+        lengths[n] = int32_t(n * 7 % 10);
     }
     cases.push_back(with(recurrent(op, "many", many, both), {.lengths = lengths}));
     cases.push_back(with(recurrent(op, "many_first", many, first(both)), {.lengths = lengths}));
-    cases.push_back(with(recurrent(op, "many_of_runs", {9, 33, 7, 21}, {}, false), {}));
+    cases.push_back(with(recurrent(op, "many_of_runs", many, {}, false), {}));
     cases.push_back(with(recurrent(op, "long", {130, 1, 5, 33}, both), {.peepholes = true}));
     cases.push_back(with(recurrent(op, "long_pair", {61, 2, 5, 40}), {.lengths = {61, 57}}));
     // Deeper than a segment of the register tile.
@@ -145,8 +145,8 @@ void add_common_cases(const std::string& op, std::vector<OpCase>& cases) {
 void add_activation_cases(const std::string& op, std::vector<OpCase>& cases) {
     const size_t own = op == "LSTM" ? 3 : op == "GRU" ? 2 : 1;
     struct Function {
-        const char* name;
-        int parameters;
+        const char* name = nullptr;
+        int parameters = 0;
         bool has_defaults = true;
     };
     constexpr std::array<Function, 11> kFunctions = {{{"Relu", 0},
