@@ -18,20 +18,15 @@ namespace {
 
 void run_f32(const Row& row) {
     const auto function = *static_cast<const BinaryF32*>(row.state);
+    if (row.rows > 1) {
+        function(cpu::f32_rows(row, 0), cpu::f32_rows(row, 1), row.result<float>(),
+                 row.output_row_stride, row.rows, row.count);
+        return;
+    }
     cpu::for_contiguous<float, 2>(
         row, [&](const auto& x, const auto& strides, float* z, int64_t n) {
             function({x[0], 0, strides[0]}, {x[1], 0, strides[1]}, z, 0, 1, n);
         });
-}
-
-void run_f32_block(const cpu::RowBlock& block) {
-    const Row& first = block.first;
-    const auto operand = [&](int i) {
-        return F32Rows{first.input<float>(i), block.input_row_strides[i], first.input_strides[i]};
-    };
-    (*static_cast<const BinaryF32*>(first.state))(operand(0), operand(1),
-                                                  reinterpret_cast<float*>(first.output),
-                                                  block.output_row_stride, block.rows, first.count);
 }
 
 // x^y; the exponents of squares, cubes and roots, once for a row, are worth their own loops.
@@ -135,7 +130,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_binary(cpu::PrepareContext& context
         if (const BinaryF32 function = find_binary_f32(expression); function != nullptr) {
             spec.name = "binary_f32";
             spec.function = run_f32;
-            spec.block_function = run_f32_block;
+            spec.takes_rows = true;
             spec.state = std::make_shared<BinaryF32>(function);
             spec.ns_per_element = 0.08;
             return cpu::make_row_kernel(spec, context.outputs[0], inputs);
@@ -145,6 +140,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_binary(cpu::PrepareContext& context
         if (row.dtype == inputs[0].dtype && row.expression == expression) {
             spec.name = row.name;
             spec.function = row.function;
+            spec.takes_rows = row.function != run_pow_f32;  // which looks at one exponent
             spec.ns_per_element = row.ns_per_element;
             return cpu::make_row_kernel(spec, context.outputs[0], inputs);
         }

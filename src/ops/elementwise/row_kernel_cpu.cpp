@@ -50,11 +50,9 @@ class RowKernel : public CpuKernel {
             std::max<int64_t>(1, (loops_.element_count + tile_elements_ / 2) / tile_elements_);
         cost_ns = spec.ns_per_element * double(loops_.element_count);
         const Axis& inner = loops_.axes.back();
-        const bool is_dense =
-            inner.output_stride == 1 &&
-            std::all_of(inner.input_strides.begin(), inner.input_strides.end(),
-                        [](int64_t stride) { return stride == 0 || stride == 1; });
-        block_function_ = is_dense ? spec.block_function : nullptr;
+        takes_rows_ = spec.takes_rows && inner.output_stride == 1 &&
+                      std::all_of(inner.input_strides.begin(), inner.input_strides.end(),
+                                  [](int64_t stride) { return stride == 0 || stride == 1; });
     }
 
     Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const override {
@@ -73,6 +71,10 @@ class RowKernel : public CpuKernel {
         row.output_stride = axes[inner].output_stride;
         row.input_count = loops_.input_count;
         row.state = state_.get();
+        // With one axis only there is one row, and a stride means nothing.
+        const Axis& outer = axes[std::max(inner - 1, 0)];
+        row.input_row_strides = outer.input_strides.data();
+        row.output_row_stride = outer.output_stride;
         while (position < end) {
             const int64_t extent = axes[inner].extent;
             row.count = std::min(end - position, extent - index[size_t(inner)]);
@@ -97,22 +99,14 @@ class RowKernel : public CpuKernel {
     int64_t end_of(int64_t tile_end) const {
         return tile_end == tile_count ? loops_.element_count : tile_end * tile_elements_;
     }
-    // `row`, and those after it in the axis around it. Points `row` anywhere.
+    // So many rows from `row` on, which is left pointing anywhere.
     void run_rows(Row& row, int64_t rows) const {
-        if (rows == 1) {
+        row.rows = takes_rows_ ? rows : 1;
+        for (int64_t r = 0; r < rows; r += row.rows) {
             function_(row);
-            return;
-        }
-        const Axis& outer = loops_.axes[loops_.axes.size() - 2];
-        if (block_function_ != nullptr) {
-            block_function_({row, rows, outer.input_strides.data(), outer.output_stride});
-            return;
-        }
-        for (int64_t r = 0; r < rows; ++r) {
-            function_(row);
-            row.output += outer.output_stride * output_bytes_;
+            row.output += row.output_row_stride * output_bytes_;
             for (size_t i = 0; i < size_t(loops_.input_count); ++i) {
-                row.inputs[i] += outer.input_strides[i] * input_bytes_[i];
+                row.inputs[i] += row.input_row_strides[i] * input_bytes_[i];
             }
         }
     }
@@ -135,7 +129,7 @@ class RowKernel : public CpuKernel {
 
     RowLoops loops_;
     RowFunction function_;
-    RowBlockFunction block_function_ = nullptr;
+    bool takes_rows_ = false;
     std::shared_ptr<const void> state_;
     int64_t output_bytes_;
     std::array<int64_t, kMaxRowInputs> input_bytes_{};

@@ -20,31 +20,31 @@ namespace leat::cpu {
 inline constexpr int kMaxRowInputs = 8;
 
 // Some consecutive elements of a row. Strides are in elements and may be anything, mostly 0 or 1.
+// Or several whole rows, where stepping from one to the next is the same for all: strides of
+// elements are 0 or 1 then, and 1 in the output.
 struct Row {
     std::array<const std::byte*, kMaxRowInputs> inputs;
     std::byte* output;
     const int64_t* input_strides;
     int64_t output_stride;
-    int64_t count;  // elements, >= 1
+    int64_t count;  // elements of a row, >= 1
     int input_count;
-    const void* state;  // what the maker of the kernel gave
+    const void* state;                 // what the maker of the kernel gave
+    int64_t rows;                      // 1 unless RowKernelSpec::takes_rows
+    const int64_t* input_row_strides;  // from row to row
+    int64_t output_row_stride;
 
+    // The first element of a row.
     template <class T>
-    const T* input(int i) const {
-        return reinterpret_cast<const T*>(inputs[size_t(i)]);
+    const T* input(int i, int64_t row = 0) const {
+        return reinterpret_cast<const T*>(inputs[size_t(i)]) + row * input_row_strides[i];
+    }
+    template <class T>
+    T* result(int64_t row = 0) const {
+        return reinterpret_cast<T*>(output) + row * output_row_stride;
     }
 };
 using RowFunction = void (*)(const Row& row);
-
-// Whole rows of one length, where stepping from row to row is the same for all. Strides of elements
-// are 0 or 1, and 1 in the output.
-struct RowBlock {
-    Row first;
-    int64_t rows;
-    const int64_t* input_row_strides;  // in elements, as output_row_stride
-    int64_t output_row_stride;
-};
-using RowBlockFunction = void (*)(const RowBlock& block);
 
 // A loop nest over an output and inputs that broadcast to it, innermost axis last. At least one
 // axis.
@@ -66,8 +66,7 @@ RowLoops make_row_loops(const TensorArg& output, std::span<const TensorArg> inpu
 struct RowKernelSpec {
     std::string_view name;  // of the implementation, a literal
     RowFunction function = nullptr;
-    // The same for many rows, for kernels that are fast where rows are short; null: it has none.
-    RowBlockFunction block_function = nullptr;
+    bool takes_rows = false;            // the function takes several rows at a time
     std::shared_ptr<const void> state;  // Row::state, kept by the kernel
     double ns_per_element = 0.5;        // decides the size of tiles
 };

@@ -5,11 +5,17 @@
 #include <array>
 #include <cstdint>
 
+#include "ops/elementwise/binary_f32.h"
 #include "ops/elementwise/row_kernel_cpu.h"
 
 namespace leat::cpu {
 
-// y = f(x) for a row with one input.
+// An operand of several rows.
+inline F32Rows f32_rows(const Row& row, int input) {
+    return {row.input<float>(input), row.input_row_strides[input], row.input_strides[input]};
+}
+
+// y = f(x) for one row with one input.
 template <class T, class R, class F>
 void map_unary(const Row& row, F f) {
     const T* x = row.input<T>(0);
@@ -28,34 +34,44 @@ void map_unary(const Row& row, F f) {
     }
 }
 
-// z = f(x, y) for a row with two inputs; the usual strides have their own loops, which vectorise.
+// z = f(x, y) for rows with two inputs; the usual strides have their own loops, which vectorise.
 template <class T, class R, class F>
 void map_binary(const Row& row, F f) {
-    const T* x = row.input<T>(0);
-    const T* y = row.input<T>(1);
-    R* z = reinterpret_cast<R*>(row.output);
     const int64_t n = row.count;
     const int64_t x_stride = row.input_strides[0];
     const int64_t y_stride = row.input_strides[1];
     const int64_t z_stride = row.output_stride;
+    const auto for_rows = [&row](auto one_row) {
+        for (int64_t r = 0; r < row.rows; ++r) {
+            one_row(row.input<T>(0, r), row.input<T>(1, r), row.result<R>(r));
+        }
+    };
     if (z_stride == 1 && x_stride == 1 && y_stride == 1) {
-        for (int64_t i = 0; i < n; ++i) {
-            z[i] = f(x[i], y[i]);
-        }
+        for_rows([n, f](const T* x, const T* y, R* z) {
+            for (int64_t i = 0; i < n; ++i) {
+                z[i] = f(x[i], y[i]);
+            }
+        });
     } else if (z_stride == 1 && x_stride == 1 && y_stride == 0) {
-        const T right = *y;
-        for (int64_t i = 0; i < n; ++i) {
-            z[i] = f(x[i], right);
-        }
+        for_rows([n, f](const T* x, const T* y, R* z) {
+            const T right = *y;
+            for (int64_t i = 0; i < n; ++i) {
+                z[i] = f(x[i], right);
+            }
+        });
     } else if (z_stride == 1 && x_stride == 0 && y_stride == 1) {
-        const T left = *x;
-        for (int64_t i = 0; i < n; ++i) {
-            z[i] = f(left, y[i]);
-        }
+        for_rows([n, f](const T* x, const T* y, R* z) {
+            const T left = *x;
+            for (int64_t i = 0; i < n; ++i) {
+                z[i] = f(left, y[i]);
+            }
+        });
     } else {
-        for (int64_t i = 0; i < n; ++i) {
-            z[i * z_stride] = f(x[i * x_stride], y[i * y_stride]);
-        }
+        for_rows([&](const T* x, const T* y, R* z) {
+            for (int64_t i = 0; i < n; ++i) {
+                z[i * z_stride] = f(x[i * x_stride], y[i * y_stride]);
+            }
+        });
     }
 }
 
@@ -66,8 +82,8 @@ void gather_strided(const T* source, int64_t stride, T* target, int64_t n) {
     }
 }
 
-// Calls f(pointers, strides, output, n) on pieces of a row whose input strides are 0 or 1 and whose
-// output stride is 1, through small copies where the row's are not.
+// One row. Calls f(pointers, strides, output, n) on pieces of it whose input strides are 0 or 1 and
+// whose output stride is 1, through small copies where the row's are not.
 template <class T, int kInputs, class F>
 void for_contiguous(const Row& row, F f) {
     const auto direct = [](int64_t stride) { return stride == 0 || stride == 1; };

@@ -37,6 +37,8 @@ void add_binary(const LogicOp& op, std::vector<OpCase>& cases) {
         add("same", {2, 3, 4, 5}, {2, 3, 4, 5});
         add("channel", {2, 5, 3, 7}, {5, 1, 1});
         add("both_ways", {4, 1, 6}, {5, 1});
+        add("short_columns", {70, 16}, {70, 1});
+        add("short_rows", {19}, {2, 35, 19});
         add("scalar", {3, 37}, {});
         add("scalar_left", {}, {37});
         add("empty", {0, 3}, {3});

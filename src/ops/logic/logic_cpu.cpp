@@ -113,6 +113,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_logic(cpu::PrepareContext& context)
     cpu::RowKernelSpec spec;
     spec.name = row->name;
     spec.function = row->function;
+    spec.takes_rows = context.inputs.size() == 2;
     spec.ns_per_element = 0.15;
     if (row->function == is_inf_row) {
         spec.state = std::make_shared<InfinitySigns>(

@@ -78,21 +78,16 @@ void combine_rows(const Row& row,
 }
 
 void run_f32(const Row& row) {
+    if (row.rows > 1) {
+        const auto operand = [&row](size_t k) { return cpu::f32_rows(row, int(k)); };
+        combine_rows(row, operand, row.result<float>(), row.output_row_stride, row.rows, row.count);
+        return;
+    }
     cpu::for_contiguous<float, cpu::kMaxRowInputs>(
         row, [&](const auto& x, const auto& strides, float* y, int64_t n) {
             const auto operand = [&](size_t k) { return F32Rows{x[k], 0, strides[k]}; };
             combine_rows(row, operand, y, 0, 1, n);
         });
-}
-
-void run_f32_block(const cpu::RowBlock& block) {
-    const Row& first = block.first;
-    const auto operand = [&](size_t k) {
-        return F32Rows{first.input<float>(int(k)), block.input_row_strides[k],
-                       first.input_strides[k]};
-    };
-    combine_rows(first, operand, reinterpret_cast<float*>(first.output), block.output_row_stride,
-                 block.rows, first.count);
 }
 
 template <class T, bool kLarger>
@@ -128,7 +123,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_variadic(cpu::PrepareContext& conte
         spec.state = std::move(state);
         const bool is_mean = op == "Mean" && count > 1;
         spec.function = is_mean ? run_mean_f32 : run_f32;
-        spec.block_function = is_mean ? nullptr : run_f32_block;
+        spec.takes_rows = !is_mean;
         spec.ns_per_element = 0.1 * double(count);
     } else if (dtype == DType::kInt32) {
         spec.name = "variadic_i32";

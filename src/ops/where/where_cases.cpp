@@ -31,6 +31,9 @@ std::vector<OpCase> where_cases() {
         add(type, name + "all_ways", {4, 1, 1}, {5, 1}, {6});
         add(type, name + "channel", {2, 3, 4, 5}, {3, 1, 1}, {2, 3, 4, 5});
         add(type, name + "tiles", {1, 20000}, {3, 20000}, {3, 1});
+        add(type, name + "short_rows", {70, 11}, {70, 1}, {11});
+        add(type, name + "short_mask_column", {70, 1}, {70, 21}, {21});
+        add(type, name + "short_mask_row", {9}, {2, 35, 9}, {35, 1});
         add(type, name + "empty", {0, 3}, {3}, {1});
         add(type, name + "rank0", {}, {}, {});
     }

@@ -1,4 +1,5 @@
-// One loop for each element size; the usual strides have their own, which vectorise.
+// Loops for each element size and for each operand that repeats or does not, which vectorise.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -11,65 +12,100 @@ using cpu::Row;
 
 namespace {
 
-template <class T, class A, class B>
-void select(const uint8_t* condition, A a, B b, T* y, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-        const T yes = a(i);  // both are read, so that the choice needs no branch
-        const T no = b(i);
-        y[i] = condition[i] != 0 ? yes : no;
+// An operand's rows as select() reads them: element by element, or one for all of a row.
+template <class T>
+struct Elements {
+    const T* first;
+    int64_t row_stride;
+    auto row(int64_t r) const {
+        return [p = first + r * row_stride](int64_t i) { return p[i]; };
+    }
+};
+template <class T>
+struct Repeated {
+    const T* first;
+    int64_t row_stride;
+    auto row(int64_t r) const {
+        return [value = first[r * row_stride]](int64_t /*i*/) { return value; };
+    }
+};
+
+// Both are read, so that the choice needs no branch. The output may lie over an operand, exactly,
+// here and in where_rows().
+template <class T, class C, class A, class B>
+void select(const Row& row, const C& condition, const A& a, const B& b) {
+    for (int64_t r = 0; r < row.rows; ++r) {
+        T* y = row.result<T>(r);
+        const auto c_row = condition.row(r);
+        const auto a_row = a.row(r);
+        const auto b_row = b.row(r);
+        for (int64_t i = 0; i < row.count; ++i) {
+            const T yes = a_row(i);
+            const T no = b_row(i);
+            y[i] = c_row(i) != 0 ? yes : no;
+        }
+    }
+}
+
+// Calls f with the operand as its stride says, which is 0 or 1.
+template <class T, class F>
+void with_operand(const Row& row, int input, const F& f) {
+    if (row.input_strides[input] == 1) {
+        f(Elements<T>{row.input<T>(input), row.input_row_strides[input]});
+    } else {
+        f(Repeated<T>{row.input<T>(input), row.input_row_strides[input]});
     }
 }
 
 template <class T>
-void where_row(const Row& row) {
+void where_rows(const Row& row) {
+    const int64_t* strides = row.input_strides;
+    const bool is_dense =
+        row.output_stride == 1 &&
+        std::all_of(strides, strides + 3, [](int64_t s) { return s == 0 || s == 1; });
+    if (row.rows == 1 && strides[0] == 0 && row.output_stride == 1) {
+        const int chosen = *row.input<uint8_t>(0) != 0 ? 1 : 2;
+        if (strides[chosen] == 1) {
+            std::memmove(row.result<T>(), row.input<T>(chosen), size_t(row.count) * sizeof(T));
+            return;
+        }
+    }
+    if (is_dense) {
+        with_operand<uint8_t>(row, 0, [&row](const auto& condition) {
+            with_operand<T>(row, 1, [&](const auto& a) {
+                with_operand<T>(row, 2, [&](const auto& b) { select<T>(row, condition, a, b); });
+            });
+        });
+        return;
+    }
     const auto* condition = row.input<uint8_t>(0);
     const T* a = row.input<T>(1);
     const T* b = row.input<T>(2);
-    T* y = reinterpret_cast<T*>(row.output);
-    const int64_t n = row.count;
-    const int64_t* strides = row.input_strides;
-    const auto is = [&](int64_t c_stride, int64_t a_stride, int64_t b_stride) {
-        return row.output_stride == 1 && strides[0] == c_stride && strides[1] == a_stride &&
-               strides[2] == b_stride;
-    };
-    const auto from = [](const T* p) { return [p](int64_t i) { return p[i]; }; };
-    const auto repeat = [](T value) { return [value](int64_t) { return value; }; };
-    if (is(1, 1, 1)) {
-        select(condition, from(a), from(b), y, n);
-    } else if (is(1, 1, 0)) {
-        select(condition, from(a), repeat(*b), y, n);
-    } else if (is(1, 0, 1)) {
-        select(condition, repeat(*a), from(b), y, n);
-    } else if (is(1, 0, 0)) {
-        select(condition, repeat(*a), repeat(*b), y, n);
-    } else if (strides[0] == 0 && row.output_stride == 1 && strides[*condition != 0 ? 1 : 2] == 1) {
-        // The output may lie over an operand, exactly.
-        std::memmove(y, *condition != 0 ? a : b, size_t(n) * sizeof(T));
-    } else {
-        for (int64_t i = 0; i < n; ++i) {
-            const bool yes = condition[i * strides[0]] != 0;
-            y[i * row.output_stride] = yes ? a[i * strides[1]] : b[i * strides[2]];
-        }
+    T* y = row.result<T>();
+    for (int64_t i = 0; i < row.count; ++i) {
+        const bool yes = condition[i * strides[0]] != 0;
+        y[i * row.output_stride] = yes ? a[i * strides[1]] : b[i * strides[2]];
     }
 }
 
 Result<std::unique_ptr<cpu::CpuKernel>> make_where(cpu::PrepareContext& context) {
     const DType dtype = context.outputs[0].dtype;
     cpu::RowKernelSpec spec;
+    spec.takes_rows = true;
     spec.ns_per_element = 0.2;
     const int bits = dtype == DType::kString ? 0 : bits_of(dtype);
     if (bits == 8) {
         spec.name = "where_8";
-        spec.function = where_row<uint8_t>;
+        spec.function = where_rows<uint8_t>;
     } else if (bits == 16) {
         spec.name = "where_16";
-        spec.function = where_row<uint16_t>;
+        spec.function = where_rows<uint16_t>;
     } else if (bits == 32) {
         spec.name = "where_32";
-        spec.function = where_row<uint32_t>;
+        spec.function = where_rows<uint32_t>;
     } else if (bits == 64 && dtype != DType::kComplex64) {  // which is aligned to 4 bytes only
         spec.name = "where_64";
-        spec.function = where_row<uint64_t>;
+        spec.function = where_rows<uint64_t>;
     } else {
         return std::unique_ptr<cpu::CpuKernel>();
     }
