@@ -84,6 +84,11 @@ void KernelRun::run(std::vector<double>& best_seconds) const {
     }
 }
 
+void KernelRun::run_all() const {
+    const Status status = kernel_->run(args_, 0, kernel_->tile_count);
+    LEAT_CHECK(status.ok(), "{}", status.message());
+}
+
 namespace {
 
 // Seconds of the best run of every tile; calls between() after each run.
