@@ -114,7 +114,7 @@ class LEAT_API Graph {
     ValueId capture(const Graph& outer, ValueId value);
     // The outputs of one of the branches, which have no inputs and equally many outputs.
     // `condition`: a bool of one element.
-    std::vector<ValueId> if_(ValueId condition,
+    std::vector<ValueId> if_(ValueId condition,  // NOLINT(readability-identifier-naming)
                              Graph then_branch,
                              Graph else_branch,
                              std::string_view name = {});
