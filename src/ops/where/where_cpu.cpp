@@ -58,6 +58,15 @@ void with_operand(const Row& row, int input, const F& f) {
 }
 
 template <class T>
+void choose_loop(const Row& row) {
+    with_operand<uint8_t>(row, 0, [&row](const auto& condition) {
+        with_operand<T>(row, 1, [&](const auto& a) {
+            with_operand<T>(row, 2, [&](const auto& b) { select<T>(row, condition, a, b); });
+        });
+    });
+}
+
+template <class T>
 void where_rows(const Row& row) {
     const int64_t* strides = row.input_strides;
     const bool is_dense =
@@ -71,11 +80,7 @@ void where_rows(const Row& row) {
         }
     }
     if (is_dense) {
-        with_operand<uint8_t>(row, 0, [&row](const auto& condition) {
-            with_operand<T>(row, 1, [&](const auto& a) {
-                with_operand<T>(row, 2, [&](const auto& b) { select<T>(row, condition, a, b); });
-            });
-        });
+        choose_loop<T>(row);
         return;
     }
     const auto* condition = row.input<uint8_t>(0);
