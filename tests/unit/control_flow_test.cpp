@@ -426,10 +426,10 @@ std::string scan_8(bool has_lengths) {
             testing::value_info("lens", testing::tensor_type(DType::kInt64, {2})));
     }
     parts.outputs = {testing::f32_info("total", {2}), testing::f32_info("sums", {2, 3})};
-    parts.nodes = {testing::node(
-        "Scan", {has_lengths ? "lens" : "", "initial", "x"}, {"total", "sums"},
-        testing::attribute("body", 5, testing::bytes(6, testing::graph_bytes(body))) +
-            testing::int_attribute("num_scan_inputs", 1))};
+    parts.nodes = {
+        testing::node("Scan", {has_lengths ? "lens" : "", "initial", "x"}, {"total", "sums"},
+                      testing::attribute("body", 5, testing::bytes(6, testing::graph_bytes(body))) +
+                          testing::int_attribute("num_scan_inputs", 1))};
     return testing::model_bytes(parts);
 }
 
