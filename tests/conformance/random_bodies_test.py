@@ -1,0 +1,258 @@
+"""Runs random models of If, Loop and Scan: random_bodies_test.py GRAPHBENCH [--graphs N] [--first SEED] [--keep DIR] [--backends A,B]
+
+What ONNX Runtime gives is right. Where it cannot run a model the reference evaluator decides, and where both can they have to agree.
+Models and data lie in DIR afterwards, one folder each, in the layout of ONNX's tests; a model that gives another result is reduced to
+DIR/reduced/SEED. Exits with 77 (skipped) where Python lacks a package: `pip install onnx==1.23.2 onnxruntime==1.32.0`.
+"""
+import argparse, collections, itertools, json, pathlib, shutil, subprocess, sys, tempfile
+
+SKIPPED = 77
+try:
+    import numpy as np
+    import onnx, onnxruntime
+    from onnx import helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
+    import random_bodies, reduced_bodies
+except ImportError as error:
+    print(f'{error}: skipped')
+    sys.exit(SKIPPED)
+
+DATA_SETS = 2
+MOST_STORED_CHARACTERS = 3600
+TOLERANCES = {'rtol': 1e-5, 'atol': 1e-6}
+
+
+def bodies_of(node):
+    return [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]
+
+
+def all_nodes(graph):
+    for node in graph.node:
+        yield node
+        for body in bodies_of(node):
+            yield from all_nodes(body)
+
+
+def copy_of(model):
+    return onnx.ModelProto.FromString(model.SerializeToString())
+
+
+def for_runtime(model):
+    """The same model for ONNX Runtime, which heeds a body's condition where the Loop has none, does not write outputs of a Scan that
+    are inputs or initializers of its body, counts on in an output of a Loop's body that is the number of the iteration, and wants
+    outputs of bodies to be values of the bodies' own."""
+    model = copy_of(model)
+    names = (f'copy_{number}' for number in itertools.count())
+
+    def replace(output, body, op, operands, **attributes):
+        name = next(names)
+        body.node.append(helper.make_node(op, operands, [name], **attributes))
+        output.name = name
+    for node in all_nodes(model.graph):
+        for body in bodies_of(node):
+            results = [name for inner in body.node for name in inner.output]
+            known = results + [i.name for i in body.input] + [i.name for i in body.initializer]
+            for output in body.output:
+                is_counted = node.op_type == 'Loop' and output.name == body.input[0].name
+                if is_counted or output.name not in (results if node.op_type == 'Scan' else known):
+                    replace(output, body, 'Identity', [output.name])
+        if node.op_type == 'Loop' and '' in [*node.input, ''][1:2]:
+            body, = bodies_of(node)
+            replace(body.output[0], body, 'Constant', [], value=numpy_helper.from_array(np.array(True)))
+    return model
+
+
+def for_evaluator(model):
+    """The same model for the reference evaluator, which runs no iteration where the condition is absent, and joins the parts of a
+    stack along their first axis instead of a new one. None: it cannot run such a model, as a stack's parts are scalars, or a Scan has
+    other axes or directions than the first ones."""
+    model = copy_of(for_runtime(model))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(True), 'always'))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0]), 'first_axis'))
+    if any(n.op_type == 'Scan' and any(any(a.ints) for a in n.attribute) for n in all_nodes(model.graph)):
+        return None
+    for node in [n for n in all_nodes(model.graph) if n.op_type == 'Loop']:
+        node.input.extend([''] * (2 - len(node.input)))
+        node.input[1] = node.input[1] or 'always'
+        body, = bodies_of(node)
+        for part in body.output[len(node.input) - 1:]:
+            if part.type.tensor_type.HasField('shape') and not part.type.tensor_type.shape.dim:
+                return None
+            row = f'{part.name}_row'
+            if model.opset_import[0].version >= 13:
+                body.node.append(helper.make_node('Unsqueeze', [part.name, 'first_axis'], [row]))
+            else:
+                body.node.append(helper.make_node('Unsqueeze', [part.name], [row], axes=[0]))
+            part.CopyFrom(helper.make_tensor_value_info(row, part.type.tensor_type.elem_type, None))
+    return model
+
+
+def evaluate(model, feeds):
+    """A list of outputs, or why there is none."""
+    model = for_evaluator(model)
+    if model is None:
+        return 'a stack of scalars, or axes or directions of a Scan'
+    try:
+        return [np.asarray(a) for a in ReferenceEvaluator(model).run(None, feeds)]
+    except Exception as error:
+        return f'{type(error).__name__}: {error}'
+
+
+def run(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    try:
+        session = onnxruntime.InferenceSession(for_runtime(model).SerializeToString(), options, providers=['CPUExecutionProvider'])
+        return [np.asarray(a) for a in session.run(None, feeds)]
+    except Exception as error:
+        return str(error)
+
+
+def are_same(left, right):
+    return all(a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, equal_nan=True, **TOLERANCES)
+               for a, b in zip(left, right))
+
+
+def expected(model, feeds, counts):
+    """What is right for the model, or None."""
+    wanted, other = run(model, feeds), evaluate(model, feeds)
+    if isinstance(wanted, str):
+        counts['not run by ONNX Runtime'] += 1
+        counts['  ' + wanted[-100:]] += 1
+        wanted = other
+    elif isinstance(other, str):
+        counts['not run by the reference evaluator'] += 1
+        counts['    ' + other[:70]] += 1
+    else:
+        counts['run by both'] += 1
+        if not are_same(wanted, other):
+            counts['both differ'] += 1
+            return None
+    return None if isinstance(wanted, str) else wanted
+
+
+def write_test(folder, model, data):
+    folder.mkdir(parents=True)
+    onnx.save(model, folder / 'model.onnx')
+    (folder / 'data.json').write_text(json.dumps(TOLERANCES))
+    for number, (feeds, wanted) in enumerate(data):
+        (folder / f'test_data_set_{number}').mkdir()
+        for kind, arrays in (('input', [feeds[i.name] for i in model.graph.input]), ('output', wanted)):
+            for i, array in enumerate(arrays):
+                file = folder / f'test_data_set_{number}/{kind}_{i}.pb'
+                file.write_bytes(numpy_helper.from_array(array).SerializeToString())
+
+
+def data_of(seed, counts):
+    """The model and its data, or None where nobody says what is right."""
+    model, generator = random_bodies.random_model(seed)
+    data = []
+    for number in range(DATA_SETS):
+        feeds = generator.feeds(number)
+        wanted = expected(model, feeds, counts)
+        if wanted is None:
+            print(f'seed {seed}: nobody says what is right')
+            return None
+        data.append((feeds, wanted))
+    return model, data
+
+
+def results_of(graphbench, folder, backend):
+    report = folder.parent / 'report.json'
+    subprocess.run([graphbench, 'conformance', folder, '--backend', backend, '--json', report], stdout=subprocess.DEVNULL)
+    return {test['name']: (test['status'], test.get('reason', '')) for test in json.loads(report.read_text())['tests']}
+
+
+def reduce(graphbench, backend, folder, model, data):
+    """Leaves a smaller model in the folder, of which the results are wrong, too."""
+    def is_wrong(candidate):
+        sets = []
+        for feeds, _ in data:
+            feeds = {i.name: feeds[i.name] for i in candidate.graph.input}
+            wanted = run(candidate, feeds)
+            if isinstance(wanted, str):
+                return False
+            sets.append((feeds, wanted))
+        with tempfile.TemporaryDirectory() as place:
+            write_test(pathlib.Path(place) / 'tests/candidate', candidate, sets)
+            (status, _), = results_of(graphbench, pathlib.Path(place) / 'tests', backend).values()
+            if status == 'failed':
+                shutil.rmtree(folder, ignore_errors=True)
+                write_test(folder, candidate, sets)
+            return status == 'failed'
+    if is_wrong(model):
+        reduced_bodies.reduce(model, is_wrong)
+        print(onnx.printer.to_text(onnx.load(folder / 'model.onnx')))
+
+
+def text_of(array):
+    """As in leat's text form."""
+    dtype = next(name for name, (numpy_type, _) in random_bodies.TYPES.items() if numpy_type == array.dtype)
+    elements = ', '.join(str(e).lower() if dtype == 'bool' else str(e) for e in array.ravel())
+    return f'{dtype}[{",".join(map(str, array.shape))}] = {{{elements}}}'
+
+
+def store(graphbench, place, tests, passed, file, count):
+    """The first `count` small ones that have passed, in the form that stored_bodies_test.cpp reads."""
+    stored = []
+    for name in passed:
+        model, data = tests[name]
+        text = subprocess.run([graphbench, 'inspect', place / 'tests' / name / 'model.onnx', '--text'], capture_output=True, text=True,
+                              check=True).stdout
+        text = text[text.index('graph "'):]
+        if '<hash' in text or len(text) > MOST_STORED_CHARACTERS:
+            continue
+        for feeds, wanted in data:
+            arrays = feeds | dict(zip([o.name for o in model.graph.output], wanted))  # an input may be an output
+            text += 'graph data () -> () {\n' + ''.join(f'  const {key}: {text_of(a)}\n' for key, a in arrays.items()) + '}\n'
+        stored.append(f'case {name}\n{text}')
+        if len(stored) == count:
+            break
+    file.write_text(''.join(stored))
+    print(f'{len(stored)} stored in {file}')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('graphbench')
+    parser.add_argument('--graphs', type=int, default=200)
+    parser.add_argument('--first', type=int, default=0)
+    parser.add_argument('--keep', type=pathlib.Path)
+    parser.add_argument('--backends', default='cpu,reference')
+    parser.add_argument('--store', type=pathlib.Path, help='a file for some of those that pass')
+    parser.add_argument('--stored', type=int, default=300)
+    parser.add_argument('--reduce', type=int, default=3, help='of how many failures smaller models are searched')
+    options = parser.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    place = options.keep or pathlib.Path(tempfile.mkdtemp())
+    counts, tests = collections.Counter(), {}
+    for seed in range(options.first, options.first + options.graphs):
+        test = data_of(seed, counts)
+        if test is not None:
+            tests[str(seed)] = test
+            write_test(place / 'tests' / str(seed), *test)
+    failures, passed = 0, set(tests)
+    for backend in options.backends.split(','):
+        results = results_of(options.graphbench, place / 'tests', backend)
+        totals = collections.Counter(status for status, _ in results.values())
+        print(f'{backend}: {dict(totals)} of {len(tests)}')
+        failed = {name: reason for name, (status, reason) in results.items() if status != 'passed'}
+        for name, reason in failed.items():
+            print(f'{backend}: seed {name}: {results[name][0]}: {reason}')
+        passed -= set(failed)
+        failures += totals['failed'] + len(tests) - len(results)
+        for name in [name for name in failed if results[name][0] == 'failed'][:options.reduce]:
+            print(f'seed {name}, reduced:')
+            reduce(options.graphbench, backend, place / 'reduced' / name, *tests[name])
+    if options.store is not None:
+        store(options.graphbench, place, tests, [name for name in tests if name in passed], options.store, options.stored)
+    for text, count in counts.most_common():
+        print(f'{count:6} {text}')
+    if options.keep is None:
+        shutil.rmtree(place)
+    return 1 if failures or not tests or counts['both differ'] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
