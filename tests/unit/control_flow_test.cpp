@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "graph/text.h"
 #include "leat/leat.h"
 #include "passes/pipeline.h"
+#include "support/onnx_bytes.h"
 #include "support/saved_graphs.h"
 #include "support/scratch_folder.h"
 
