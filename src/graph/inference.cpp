@@ -441,6 +441,30 @@ std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& 
     return is_needed;
 }
 
+namespace {
+
+// Operands of the node whose values decide shapes of its results, or within its bodies.
+std::vector<ValueId> shape_operands(const NodeData& node) {
+    std::vector<ValueId> operands;
+    const uint32_t own = shape_inputs_of(node);
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+        if ((own >> i & 1U) != 0) {
+            operands.push_back(node.inputs[i]);
+        }
+    }
+    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
+        const size_t first = body.inputs.size() - node.captured_count();
+        for (const int input : shape_deciding_inputs(body)) {
+            if (size_t(input) >= first) {
+                operands.push_back(node.inputs[node.own_inputs() + size_t(input) - first]);
+            }
+        }
+    });
+    return operands;
+}
+
+}  // namespace
+
 std::vector<int> shape_deciding_inputs(const GraphData& graph) {
     // Backwards: a value decides shapes if it is a shape operand or feeds one.
     std::vector<bool> decides(graph.values.size(), false);
@@ -454,20 +478,8 @@ std::vector<int> shape_deciding_inputs(const GraphData& graph) {
         if (node.dead || node.def == nullptr) {
             continue;
         }
-        const uint32_t own = shape_inputs_of(node);
-        for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
-            if ((own >> i & 1U) != 0) {
-                mark(node.inputs[i]);
-            }
-        }
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            const size_t first = body.inputs.size() - node.captured_count();
-            for (const int input : shape_deciding_inputs(body)) {
-                if (size_t(input) >= first) {
-                    mark(node.inputs[node.own_inputs() + size_t(input) - first]);
-                }
-            }
-        });
+        const std::vector<ValueId> operands = shape_operands(node);
+        std::for_each(operands.begin(), operands.end(), mark);
         const bool only_shape_of_input =
             node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
         const bool feeds = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {

@@ -36,11 +36,11 @@ int depth_of(const GraphData& graph) {
 class BodiesMeaning : public ::testing::Test {
   protected:
     static Result<Outputs> run(const Graph& graph, const GraphWithBodies& made) {
-        static const Runtime runtime(without_numa(1));
+        static const Runtime kRuntime(without_numa(1));
         CompileOptions options;
         options.devices = "reference";
         options.optimize = false;
-        LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(graph, options));
+        LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, kRuntime.compile(graph, options));
         return output_bytes(compiled, made.inputs);
     }
     // What the graph of a seed gives.
