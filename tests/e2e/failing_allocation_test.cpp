@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -206,6 +207,25 @@ Network reshaped() {
     return network;
 }
 
+// x -> Loop of 3: Mul -> Add -> y
+//  \--------------------^
+Network looping() {
+    Network network;
+    Graph& g = network.graph;
+    const ValueId x = g.input("x", DType::kFloat32, {"batch", 2048});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId carried = body.input("carried", DType::kFloat32, {"batch", 2048});
+    body.output("goes_on_out", goes_on);
+    const ValueId product = body.add("Mul", {carried, weight(body, "w", {2048})});
+    body.output("sum", body.add("Add", {product, body.capture(g, x)}));
+    const ValueId count = g.constant("count", *Tensor::from<int64_t>({}, Ints{3}));
+    g.output("y", g.loop(count, ValueId{}, {x}, std::move(body))[0]);
+    network.sample = {1, 2048};
+    return network;
+}
+
 RuntimeOptions two_threads() {
     RuntimeOptions options;
     options.threads = 2;
@@ -357,12 +377,15 @@ TEST_P(FailingAllocation, InProfile) {
     EXPECT_GT(sweep_all(profile, [&] { expect_right(request, 1); }).of_new, 10);
 }
 
+std::string name_of_network(const ::testing::TestParamInfo<Network (*)()>& info) {
+    constexpr std::array<const char*, 3> kNames = {"Convolutional", "Reshaped", "Looping"};
+    return kNames[info.index];
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks,
                          FailingAllocation,
-                         ::testing::Values(&convolutional, &reshaped),
-                         [](const auto& info) {
-                             return info.index == 0 ? "Convolutional" : "Reshaped";
-                         });
+                         ::testing::Values(&convolutional, &reshaped, &looping),
+                         name_of_network);
 
 class FailingAllocationInPlans : public NetworkTest {
   protected:

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/out_of_memory.h"
 #include "graph/bodies.h"
 #include "ops/control_flow/control_flow.h"
 
@@ -117,9 +118,7 @@ Result<Tensor> one_element(DType dtype, const GraphData& body, size_t input, int
     return tensor;
 }
 
-}  // namespace
-
-Status if_reference(const ReferenceArgs& args) {
+Status run_if(const ReferenceArgs& args) {
     const char* branch = condition_of(args.inputs[0]) ? "then_branch" : "else_branch";
     LEAT_ASSIGN_OR_RETURN(
         const Tensors results,
@@ -130,7 +129,7 @@ Status if_reference(const ReferenceArgs& args) {
     return {};
 }
 
-Status loop_reference(const ReferenceArgs& args) {
+Status run_loop(const ReferenceArgs& args) {
     const GraphData& body = *args.node.body("body");
     const size_t own = args.node.own_inputs();
     const TensorArg* const count = find_arg(args.inputs.first(own), 0);
@@ -174,7 +173,7 @@ Status loop_reference(const ReferenceArgs& args) {
     return {};
 }
 
-Status scan_reference(const ReferenceArgs& args) {
+Status run_scan(const ReferenceArgs& args) {
     LEAT_ASSIGN_OR_RETURN(const ScanForm form, scan_form(args.node));
     const size_t own = args.node.own_inputs();
     const Tensors captured = views_of(args.inputs.subspan(own));
@@ -221,6 +220,19 @@ Status scan_reference(const ReferenceArgs& args) {
         LEAT_RETURN_IF_ERROR(store(states[c], args.outputs[c], c));
     }
     return {};
+}
+
+}  // namespace
+
+// Other kernels allocate nothing in a run.
+Status if_reference(const ReferenceArgs& args) {
+    return catch_bad_alloc("run a branch", [&] { return run_if(args); });
+}
+Status loop_reference(const ReferenceArgs& args) {
+    return catch_bad_alloc("run a loop", [&] { return run_loop(args); });
+}
+Status scan_reference(const ReferenceArgs& args) {
+    return catch_bad_alloc("run a scan", [&] { return run_scan(args); });
 }
 
 }  // namespace leat
