@@ -73,7 +73,7 @@ void copy_slice(DType dtype,
                 std::byte* slice,
                 bool is_into_whole) {
     const auto bytes = size_t(*storage_bytes(dtype, view.inner));
-    for (int64_t o = 0; o < view.outer; ++o) {
+    for (int64_t o = 0; o < view.outer && bytes > 0; ++o) {
         std::byte* const in_whole = whole + size_t(o * view.length + index) * bytes;
         std::byte* const in_slice = slice + size_t(o) * bytes;
         std::memcpy(is_into_whole ? in_whole : in_slice, is_into_whole ? in_slice : in_whole,
