@@ -225,10 +225,10 @@ struct OpDef {
     // Bit i: the values (not only the shape) of input i decide output shapes. See
     // shape_inputs_of().
     uint32_t shape_inputs = 0;
-    // Set where that is so for some nodes only.
-    bool (*has_shape_inputs)(const NodeData& node) = nullptr;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
+    // Set where `shape_inputs` holds for some nodes only.
+    bool (*has_shape_inputs)(const NodeData& node) = nullptr;
     // Set where the operator only copies: its boxes, which cover all outputs that are present; none
     // if some output is no box (a slice with steps). Constant operands have data. Where a box is
     // contiguous memory the copy may be saved.
@@ -239,6 +239,9 @@ struct OpDef {
     // Precondition: the shard's outputs have as many rows as belong to it, and otherwise the
     // extents of the whole run. Null: never true.
     bool (*gives_rows)(const ShardArgs& args) = nullptr;
+    // Set for operators with bodies: how often these run, nullopt where that is not known. Folding
+    // computes no node whose bodies run often.
+    std::optional<int64_t> (*iterations)(const InferContext& context) = nullptr;
     // Output 0 is input 0 under another shape: no kernel runs (Reshape, Flatten, Squeeze, Identity,
     // ...).
     bool is_view = false;
@@ -249,9 +252,6 @@ struct OpDef {
     bool fusible_epilogue = false;
     // Depends on more than its inputs (random numbers): never folded.
     bool nondeterministic = false;
-    // Set for operators with bodies: how often these run, nullopt where that is not known. Folding
-    // computes no node whose bodies run often.
-    std::optional<int64_t> (*iterations)(const InferContext& context) = nullptr;
 };
 
 // True if a node of the operator has to give output i a name.

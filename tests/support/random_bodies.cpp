@@ -28,6 +28,7 @@ struct Scope {
 
     Typed add(std::string_view op, const std::vector<Typed>& operands, DType dtype, Shape shape) {
         std::vector<ValueId> ids;
+        ids.reserve(operands.size());
         for (const Typed& operand : operands) {
             ids.push_back(operand.id);
         }
@@ -249,6 +250,7 @@ class Maker {
         const bool may_end = parts.empty() && is_drawn(50);
         const ValueId condition = may_end ? any(scope, scalar(DType::kBool)).id : ValueId{};
         std::vector<ValueId> initial;
+        initial.reserve(carried.size());
         for (const Typed& type : carried) {
             initial.push_back(any(scope, type).id);
         }

@@ -43,6 +43,7 @@ Graph loop_body(int inputs, int outputs) {
     body.input("i", DType::kInt64, {});
     const ValueId condition = body.input("condition", DType::kBool, {});
     std::vector<ValueId> values;
+    values.reserve(size_t(inputs));
     for (int v = 0; v < inputs; ++v) {
         values.push_back(body.input("v" + std::to_string(v), DType::kFloat32, {2}));
     }
@@ -136,6 +137,7 @@ TEST(BadBodies, AreBodiesOfScanThatDoNotFit) {
     const auto scan_of = [](int inputs, int outputs, int64_t axis = 0) {
         Graph body("body");
         std::vector<ValueId> values;
+        values.reserve(size_t(inputs));
         for (int v = 0; v < inputs; ++v) {
             values.push_back(body.input("v" + std::to_string(v), DType::kFloat32, {}));
         }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -447,34 +448,38 @@ struct BinaryOperand {
     F32Rows view;
 };
 
+// Way 0 to 15: which operands have strides, and how their rows lie.
+void expect_bits_of(const BinaryCase& c, int64_t rows, int64_t n, int way) {
+    const int64_t x_stride = way & 1;
+    const int64_t y_stride = way >> 1 & 1;
+    const int64_t row = way >> 2 & 1;  // of strides for both, or for x
+    const BinaryOperand x(rows, n, row * (n + 2), x_stride, -7);
+    const BinaryOperand y(rows, n, (way >> 3 & 1) * n, y_stride, -3.5F);
+    const int64_t z_row = n + way % 3;
+    std::vector<float> z(size_t((rows - 1) * z_row + n), 99);
+    std::vector<float> want = z;
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < n; ++i) {
+            want[size_t(r * z_row + i)] = c.f(x.at(r, i), y.at(r, i));
+        }
+    }
+    find_binary_f32(c.name)(x.view, y.view, z.data(), z_row, rows, n);
+    for (size_t i = 0; i < z.size(); ++i) {
+        const bool is_same =
+            std::isnan(want[i]) ? std::isnan(z[i])
+                                : std::bit_cast<uint32_t>(z[i]) == std::bit_cast<uint32_t>(want[i]);
+        ASSERT_TRUE(is_same) << c.name << ", " << rows << " rows of " << n << ", way " << way
+                             << ", element " << i << ": " << z[i] << ", not " << want[i];
+    }
+}
+
 // Rows of every length around those of vectors, and every way to broadcast.
 TEST(BinaryF32, GivesTheBitsOfOneOperationForAnyRows) {
     for (const BinaryCase& c : kBinaryCases) {
-        const BinaryF32 function = find_binary_f32(c.name);
         for (const int64_t rows : {1, 2, 5}) {
             for (int64_t n = 1; n <= 70; n += n < 36 ? 1 : 7) {
                 for (int way = 0; way < 16; ++way) {
-                    const int64_t x_stride = way & 1;
-                    const int64_t y_stride = way >> 1 & 1;
-                    const int64_t row = way >> 2 & 1;  // of strides for both, or for x
-                    const BinaryOperand x(rows, n, row * (n + 2), x_stride, -7);
-                    const BinaryOperand y(rows, n, (way >> 3 & 1) * n, y_stride, -3.5F);
-                    const int64_t z_row = n + way % 3;
-                    std::vector<float> z(size_t((rows - 1) * z_row + n), 99);
-                    std::vector<float> want = z;
-                    for (int64_t r = 0; r < rows; ++r) {
-                        for (int64_t i = 0; i < n; ++i) {
-                            want[size_t(r * z_row + i)] = c.f(x.at(r, i), y.at(r, i));
-                        }
-                    }
-                    function(x.view, y.view, z.data(), z_row, rows, n);
-                    for (size_t i = 0; i < z.size(); ++i) {
-                        ASSERT_TRUE(std::isnan(want[i])
-                                        ? std::isnan(z[i])
-                                        : std::memcmp(&z[i], &want[i], sizeof(float)) == 0)
-                            << c.name << ", " << rows << " rows of " << n << ", way " << way
-                            << ", element " << i << ": " << z[i] << ", not " << want[i];
-                    }
+                    ASSERT_NO_FATAL_FAILURE(expect_bits_of(c, rows, n, way));
                 }
             }
         }

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "ops/movement/movement_cases.h"
 
 namespace leat::testing {

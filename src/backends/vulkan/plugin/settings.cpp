@@ -95,30 +95,30 @@ Settings parse_settings(const LeatSettings* settings) {
 }
 
 const LeatSettingInfo* setting_row(int32_t index) {
-    constexpr auto row = lowered::setting_row;
+    constexpr auto kRow = lowered::setting_row;
     static const LeatSettingInfo kRows[] = {
-        row("precision", "exact",
-            "exact, or fast: products and convolutions of f32 round their operands to f16 where "
-            "the device has matrices of these"),
-        row("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
-        row("fence_mode", "0", "1: fences instead of timeline semaphores"),
-        row("validation", "off", "off, on, synchronization or device: what the layer checks"),
-        row("check_hazards", "0", "1: link proves the barriers of each recording"),
-        row("check_addresses", "0",
-            "1: kernels check what they read and write; a stray is an error"),
-        row("staging", "auto", "always: copies through staging memory on any device"),
-        row("cache_dir", nullptr,
-            "folder of compiled kernels for later processes; empty: none; not set: the host's"),
-        row("tune", "0",
-            "1: compile measures variants of kernels and keeps the fastest in cache_dir"),
-        row("delay_us", "0", "for tests: time before each submission's work"),
-        row("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
-        row("allocation_limit_bytes", "",
-            "for tests: larger slabs are several allocations, as beyond the driver's limit"),
-        row("lose_device_at", "", "for tests: number of the submission that loses the device"),
-        row("emulate_matrices", "0",
-            "for tests: 1: kernels of cooperative matrices by ordinary instructions"),
-        row("lack_features", "", "for tests: features of shaders that devices are taken to lack"),
+        kRow("precision", "exact",
+             "exact, or fast: products and convolutions of f32 round their operands to f16 where "
+             "the device has matrices of these"),
+        kRow("submit_budget_ms", "100", "estimated time of a submit, above which a run is divided"),
+        kRow("fence_mode", "0", "1: fences instead of timeline semaphores"),
+        kRow("validation", "off", "off, on, synchronization or device: what the layer checks"),
+        kRow("check_hazards", "0", "1: link proves the barriers of each recording"),
+        kRow("check_addresses", "0",
+             "1: kernels check what they read and write; a stray is an error"),
+        kRow("staging", "auto", "always: copies through staging memory on any device"),
+        kRow("cache_dir", nullptr,
+             "folder of compiled kernels for later processes; empty: none; not set: the host's"),
+        kRow("tune", "0",
+             "1: compile measures variants of kernels and keeps the fastest in cache_dir"),
+        kRow("delay_us", "0", "for tests: time before each submission's work"),
+        kRow("memory_limit_bytes", "", "for tests: slabs beyond it are out of memory"),
+        kRow("allocation_limit_bytes", "",
+             "for tests: larger slabs are several allocations, as beyond the driver's limit"),
+        kRow("lose_device_at", "", "for tests: number of the submission that loses the device"),
+        kRow("emulate_matrices", "0",
+             "for tests: 1: kernels of cooperative matrices by ordinary instructions"),
+        kRow("lack_features", "", "for tests: features of shaders that devices are taken to lack"),
     };
     return index >= 0 && size_t(index) < std::size(kRows) ? &kRows[index] : nullptr;
 }
