@@ -475,12 +475,12 @@ void expect_bits_of(const BinaryCase& c, int64_t rows, int64_t n, int way) {
 
 // Rows of every length around those of vectors, and every way to broadcast.
 TEST(BinaryF32, GivesTheBitsOfOneOperationForAnyRows) {
+    constexpr int kWays = 16;
+    constexpr int64_t kRows[] = {1, 2, 5};
     for (const BinaryCase& c : kBinaryCases) {
-        for (const int64_t rows : {1, 2, 5}) {
-            for (int64_t n = 1; n <= 70; n += n < 36 ? 1 : 7) {
-                for (int way = 0; way < 16; ++way) {
-                    expect_bits_of(c, rows, n, way);
-                }
+        for (int64_t n = 1; n <= 70; n += n < 36 ? 1 : 7) {
+            for (int i = 0; i < kWays * int(std::size(kRows)); ++i) {
+                expect_bits_of(c, kRows[i / kWays], n, i % kWays);
             }
         }
     }
