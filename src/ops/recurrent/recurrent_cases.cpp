@@ -66,8 +66,8 @@ struct Extras {
 // The optional inputs.
 OpCase with(OpCase op_case, const Extras& extras) {
     const DType dtype = op_case.inputs[0].dtype;
-    const Shape& x = op_case.inputs[0].shape;
-    const Shape& r = op_case.inputs[2].shape;
+    const Shape x = op_case.inputs[0].shape;
+    const Shape r = op_case.inputs[2].shape;
     const bool batch_first = op_case.attributes.count("layout") != 0;
     const int64_t batch = x[batch_first ? 0 : 1];
     const Shape state = batch_first ? Shape{batch, r[0], r[2]} : Shape{r[0], batch, r[2]};
