@@ -28,11 +28,11 @@ std::map<std::string, int64_t> op_counts(const GraphData& graph) {
     for (const NodeData& node : graph.nodes) {
         std::string name = node.domain.empty() ? node.op_type : node.domain + "::" + node.op_type;
         ++counts[name];
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            for (const auto& [op, count] : op_counts(body)) {
+        for (const auto& [key, body] : node.bodies()) {
+            for (const auto& [op, count] : op_counts(*body)) {
                 counts[op] += count;
             }
-        });
+        }
     }
     return counts;
 }

@@ -9,11 +9,9 @@ namespace leat {
 
 Status define_operators(GraphData& graph, const OperatorSource& operators) {
     for (NodeData& node : graph.nodes) {
-        Status bodies;
-        node.for_each_body([&](const std::string& /*key*/, GraphData& body) {
-            bodies = bodies.ok() ? define_operators(body, operators) : std::move(bodies);
-        });
-        LEAT_RETURN_IF_ERROR(bodies);
+        for (const auto& [key, body] : node.bodies()) {
+            LEAT_RETURN_IF_ERROR(define_operators(*body, operators));
+        }
         if (node.dead || node.domain.empty()) {
             continue;
         }

@@ -54,12 +54,9 @@ Status check_node(const GraphData& graph, int32_t index) {
 Status check_graph(const GraphData& graph) {
     for (int32_t node = 0; node < graph.node_count(); ++node) {
         LEAT_RETURN_IF_ERROR(check_node(graph, node));
-        Status bodies;
-        graph.nodes[size_t(node)].for_each_body(
-            [&](const std::string& /*key*/, const GraphData& body) {
-                bodies = bodies.ok() ? check_graph(body) : std::move(bodies);
-            });
-        LEAT_RETURN_IF_ERROR(bodies);
+        for (const auto& [key, body] : graph.nodes[size_t(node)].bodies()) {
+            LEAT_RETURN_IF_ERROR(check_graph(*body));
+        }
     }
     for (const ValueData& value : graph.values) {
         const int32_t producer = value.producer.index;

@@ -46,17 +46,6 @@ void add_declared(const TypeInfo& declared, TypeInfo& found) {
     }
 }
 
-Status check_declared(const GraphData& body, size_t output, const TypeInfo& found) {
-    const TypeInfo& declared = body.value(body.outputs[output]).type;
-    if (declared.dtype == DType::kUndefined ||
-        (declared.kind == found.kind && declared.dtype == found.dtype)) {
-        return {};
-    }
-    return invalid_argument("output '{}' has another type than declared", body.output_names[output])
-        .with_found(found.to_string())
-        .with_needed(declared.to_string());
-}
-
 Result<std::vector<ValueFact>> infer_outputs(const GraphData& body,
                                              std::span<const ValueFact> given) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
@@ -64,7 +53,7 @@ Result<std::vector<ValueFact>> infer_outputs(const GraphData& body,
     std::vector<ValueFact> outputs;
     for (size_t i = 0; i < body.outputs.size(); ++i) {
         const ValueFact& found = facts[size_t(body.outputs[i].index)];
-        LEAT_RETURN_IF_ERROR(check_declared(body, i, found.type));
+        LEAT_RETURN_IF_ERROR(check_output_type(body, i, found.type));
         outputs.push_back(seen_from_around(found, given));
         add_declared(body.value(body.outputs[i]).type, outputs.back().type);
     }
@@ -122,14 +111,26 @@ bool is_within(const NodeData& node, std::span<const ValueFact* const> inputs, i
     if (!iterations || *iterations > most) {
         return false;
     }
-    bool is_short = true;
-    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-        is_short = is_short && are_within(body, most / std::max<int64_t>(*iterations, 1));
+    const auto bodies = node.bodies();
+    return std::all_of(bodies.begin(), bodies.end(), [&](const auto& body) {
+        return are_within(*body.graph, most / std::max<int64_t>(*iterations, 1));
     });
-    return is_short;
 }
 
 }  // namespace
+
+Status check_output_type(const GraphData& graph, size_t output, const TypeInfo& found) {
+    const TypeInfo& declared = graph.value(graph.outputs[output]).type;
+    if (declared.dtype == DType::kUndefined ||
+        (declared.kind == found.kind && declared.dtype == found.dtype)) {
+        return {};
+    }
+    return invalid_argument("output '{}' has another type than declared",
+                            graph.output_names[output])
+        .with_file(graph.file)
+        .with_found(found.to_string())
+        .with_needed(declared.to_string());
+}
 
 bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs) {
     return is_within(node, inputs, kMostFoldedIterations);
@@ -140,11 +141,10 @@ bool may_be_evaluated(const NodeData& node) {
         (node.def->reference == nullptr && !node.def->is_view)) {
         return false;
     }
-    bool may_be = true;
-    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-        may_be = may_be && std::all_of(body.nodes.begin(), body.nodes.end(), may_be_evaluated);
+    const auto bodies = node.bodies();
+    return std::all_of(bodies.begin(), bodies.end(), [](const auto& body) {
+        return std::all_of(body.graph->nodes.begin(), body.graph->nodes.end(), may_be_evaluated);
     });
-    return may_be;
 }
 
 Result<std::vector<ValueFact>> infer_body(const InferContext& context,

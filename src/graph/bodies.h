@@ -17,6 +17,9 @@ bool may_be_evaluated(const NodeData& node);
 // most 1,000 times, bodies in bodies included, as far as that is known beforehand.
 bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs);
 
+// The type that was found for an output against the declared one: kinds and element types differ.
+Status check_output_type(const GraphData& graph, size_t output, const TypeInfo& found);
+
 // Facts of a body's outputs where its own inputs have the facts `given` and the captured ones those
 // of the node. An extent that no given fact has is unknown: names from within mean nothing around.
 // Errors name the node within the body.

@@ -38,8 +38,9 @@ void ConstantFiles::add_all(const GraphData& graph) {
                 add(tensor->owner());
             }
         }
-        node.for_each_body(
-            [this](const std::string& /*key*/, const GraphData& body) { add_all(body); });
+        for (const auto& [key, body] : node.bodies()) {
+            add_all(*body);
+        }
     }
 }
 

@@ -145,9 +145,7 @@ std::vector<ValueId> Graph::add_multi(std::string_view op_type,
         data_->add_node(std::string(has_domain ? op_type.substr(0, dot) : std::string_view()),
                         std::string(has_domain ? op_type.substr(dot + 1) : op_type),
                         std::move(inputs), output_count, std::move(attributes), std::string(name));
-    if (data_->node(node).has_bodies()) {
-        data_->close_bodies(data_->node(node));
-    }
+    data_->close_bodies(data_->node(node));
     return data_->node(node).outputs;
 }
 

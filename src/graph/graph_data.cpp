@@ -17,6 +17,17 @@ const T* find_attribute(const Attributes& attributes, std::string_view key) {
     return found == attributes.end() ? nullptr : std::get_if<T>(&found->second);
 }
 
+template <class Data, class Node>
+std::vector<NodeBody<Data>> bodies_of(Node& node) {
+    std::vector<NodeBody<Data>> bodies;
+    for (auto& [key, value] : node.attributes) {
+        if (auto* body = std::get_if<Graph>(&value)) {
+            bodies.push_back({key, &body->data()});
+        }
+    }
+    return bodies;
+}
+
 template <class OnValue>
 void for_each_read(const NodeData& node, OnValue on_value) {
     for (ValueId id : node.inputs) {
@@ -167,6 +178,12 @@ const GraphData* NodeData::body(std::string_view key) const {
     const auto* found = find_attribute<Graph>(attributes, key);
     return found == nullptr ? nullptr : &found->data();
 }
+std::vector<NodeBody<const GraphData>> NodeData::bodies() const {
+    return bodies_of<const GraphData>(*this);
+}
+std::vector<NodeBody<GraphData>> NodeData::bodies() {
+    return bodies_of<GraphData>(*this);
+}
 
 ValueId GraphData::add_value(std::string value_name, TypeInfo type) {
     ValueData value;
@@ -251,28 +268,32 @@ std::string GraphData::fresh_name(std::string_view stem) {
 }
 
 void GraphData::close_bodies(NodeData& node) {
+    const auto bodies = node.bodies();
+    if (bodies.empty()) {
+        return;
+    }
     node.own_input_count = int32_t(node.inputs.size());
     std::map<int32_t, size_t> position;  // of what is captured, behind the node's own inputs
-    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-        for (const Capture& capture : body.captures) {
+    for (const auto& [key, body] : bodies) {
+        for (const Capture& capture : body->captures) {
             if (position.emplace(capture.outside.index, position.size()).second) {
                 node.inputs.push_back(capture.outside);
             }
         }
-    });
-    node.for_each_body([&](const std::string& /*key*/, GraphData& body) {
+    }
+    for (const auto& [key, body] : bodies) {
         std::vector<ValueId> inside(position.size());
-        for (const Capture& capture : body.captures) {
+        for (const Capture& capture : body->captures) {
             inside[position.at(capture.outside.index)] = capture.inside;
         }
         for (size_t k = 0; k < inside.size(); ++k) {
             const ValueData& outside = value(node.inputs[node.own_inputs() + k]);
-            body.inputs.push_back(
+            body->inputs.push_back(
                 inside[k].valid() ? inside[k]
-                                  : body.add_value(body.fresh_name(outside.name), outside.type));
+                                  : body->add_value(body->fresh_name(outside.name), outside.type));
         }
-        body.captures.clear();
-    });
+        body->captures.clear();
+    }
 }
 
 GraphData::Uses GraphData::uses() const {
@@ -299,7 +320,9 @@ Result<std::vector<NodeId>> GraphData::topological_order() const {
 
 bool GraphData::compact() {
     for (NodeData& node : nodes) {
-        node.for_each_body([](const std::string& /*key*/, GraphData& body) { body.compact(); });
+        for (const auto& [key, body] : node.bodies()) {
+            body->compact();
+        }
     }
     Result<std::vector<NodeId>> order = topological_order();
     if (!order.ok()) {
@@ -392,9 +415,9 @@ int64_t GraphData::parameter_bytes() const {
 int GraphData::body_nesting() const {
     int deepest = 0;
     for (const NodeData& node : nodes) {
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            deepest = std::max(deepest, 1 + body.body_nesting());
-        });
+        for (const auto& [key, body] : node.bodies()) {
+            deepest = std::max(deepest, 1 + body->body_nesting());
+        }
     }
     return deepest;
 }

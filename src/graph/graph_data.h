@@ -95,6 +95,13 @@ struct EpilogueStep {
     ~EpilogueStep();
 };
 
+// An attribute that is a graph.
+template <class Data>
+struct NodeBody {
+    std::string_view key;
+    Data* graph = nullptr;
+};
+
 struct NodeData {
     std::string name;
     std::string domain;  // "" is ai.onnx, "leat" holds internal operators
@@ -137,25 +144,11 @@ struct NodeData {
     bool has_bodies() const;
     // nullptr when absent or of another type.
     const GraphData* body(std::string_view key) const;
-    size_t captured_count() const { return has_bodies() ? inputs.size() - own_inputs() : 0; }
+    std::vector<NodeBody<const GraphData>> bodies() const;
+    std::vector<NodeBody<GraphData>> bodies();
     // Inputs that a kernel of the operator reads: all but the epilogue's operands.
-    size_t operand_count() const { return has_bodies() ? inputs.size() : own_inputs(); }
-    template <class OnBody>  // (name, graph)
-    void for_each_body(OnBody on_body) const {
-        for (const auto& [key, value] : attributes) {
-            if (const auto* body = std::get_if<Graph>(&value)) {
-                on_body(key, body->data());
-            }
-        }
-    }
-    template <class OnBody>
-    void for_each_body(OnBody on_body) {
-        for (auto& [key, value] : attributes) {
-            if (auto* body = std::get_if<Graph>(&value)) {
-                on_body(key, body->data());
-            }
-        }
-    }
+    size_t operand_count() const { return epilogue.empty() ? inputs.size() : own_inputs(); }
+    size_t captured_count() const { return operand_count() - own_inputs(); }
 };
 
 // Bodies in bodies: what walks them recurses, so nobody may make a graph that nests them deeper.
@@ -222,8 +215,8 @@ class GraphData {
     void settle_outputs();
     // A name that no value has yet, beginning with `stem`.
     std::string fresh_name(std::string_view stem);
-    // What the node's bodies capture from this graph becomes operands of the node and inputs of all
-    // its bodies.
+    // What bodies of the node, if it has any, capture from this graph becomes operands of the node
+    // and inputs of all its bodies.
     void close_bodies(NodeData& node);
 
     // Nodes that read each value (an entry per use), and whether it is a graph output.

@@ -216,7 +216,7 @@ const Tensor* Inference::known_value(ValueId id) const {
 bool Inference::may_evaluate(const NodeData& node) const {
     // Known values are row-major; a Layout node is there to have another order.
     const bool reorders = node.domain == "leat" && !options_.fold_everything;
-    if (reorders || !may_be_evaluated(node)) {
+    if (reorders) {
         return false;
     }
     for (ValueId id : node.inputs) {
@@ -224,7 +224,7 @@ bool Inference::may_evaluate(const NodeData& node) const {
             return false;
         }
     }
-    if (!options_.fold_everything && !is_short(node, inputs_)) {
+    if (!may_be_evaluated(node) || !(options_.fold_everything || is_short(node, inputs_))) {
         return false;
     }
     return std::all_of(outputs_.begin(), outputs_.end(), [&](const ValueFact& output) {
@@ -291,7 +291,7 @@ bool Inference::infer_alike(const NodeData& node, const NodeData& twin) const {
         has_elements |= !is_constant && (facts_[own]->value || facts_[own]->extents);
         if (facts_[own] != facts_[other]) {
             // Of the same type, as they are twins'.
-            const bool is_shape_input = i >= 32 || ((shape_inputs_of(node) >> i) & 1U) != 0;
+            const bool is_shape_input = i >= 32 || ((node.def->shape_inputs >> i) & 1U) != 0;
             if (is_shape_input || !is_constant || !graph_.values[other].constant) {
                 return false;
             }
@@ -452,14 +452,14 @@ std::vector<ValueId> shape_operands(const NodeData& node) {
             operands.push_back(node.inputs[i]);
         }
     }
-    node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-        const size_t first = body.inputs.size() - node.captured_count();
-        for (const int input : shape_deciding_inputs(body)) {
+    for (const auto& [key, body] : node.bodies()) {
+        const size_t first = body->inputs.size() - node.captured_count();
+        for (const int input : shape_deciding_inputs(*body)) {
             if (size_t(input) >= first) {
                 operands.push_back(node.inputs[node.own_inputs() + size_t(input) - first]);
             }
         }
-    });
+    }
     return operands;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash_index.h"
+#include "graph/bodies.h"
 #include "graph/inference.h"
 
 namespace leat {
@@ -58,17 +59,22 @@ void check_node_ids(const GraphData& graph, const NodeData& node, Problems& prob
 
 // Every body has an input for each value that the node captures.
 void check_captures(const NodeData& node, Problems& problems) {
-    node.for_each_body([&](const std::string& key, const GraphData& body) {
-        if (body.inputs.size() < node.captured_count()) {
+    for (const auto& [key, body] : node.bodies()) {
+        if (body->inputs.size() < node.captured_count()) {
             problems.push_back(
                 invalid_argument("attribute '{}' has too few inputs", key)
                     .with_node(node.label())
-                    .with_found(std::to_string(body.inputs.size()))
+                    .with_found(std::to_string(body->inputs.size()))
                     .with_needed(fmt::format("{} or more: one for each captured value",
                                              node.captured_count())));
         }
-    });
-    for (size_t i = node.own_inputs(); i < node.inputs.size() && node.has_bodies(); ++i) {
+    }
+    if (node.captured_count() > 0 && !node.has_bodies()) {
+        problems.push_back(invalid_argument("values are captured, and there is no body")
+                               .with_node(node.label())
+                               .with_found(std::to_string(node.captured_count())));
+    }
+    for (size_t i = node.own_inputs(); i < node.operand_count(); ++i) {
         if (!node.inputs[i].valid()) {
             problems.push_back(
                 invalid_argument("a captured value is absent").with_node(node.label()));
@@ -232,9 +238,9 @@ void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>
             }
             ++found->count;
         }
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            find_missing_operators(body, missing);
-        });
+        for (const auto& [key, body] : node.bodies()) {
+            find_missing_operators(*body, missing);
+        }
     }
 }
 
@@ -292,9 +298,9 @@ void check_attributes(const GraphData& graph, Problems& problems) {
         if (!status.ok()) {
             problems.push_back(std::move(status).with_node(node.label()));
         }
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            check_attributes(body, problems);
-        });
+        for (const auto& [key, body] : node.bodies()) {
+            check_attributes(*body, problems);
+        }
     }
 }
 
@@ -313,22 +319,14 @@ Status check_types(const GraphData& graph, const std::vector<NodeId>& order) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
                           infer_graph(ordered, {}, {kMaxShapeElements}));
     for (size_t i = 0; i < ordered.outputs.size(); ++i) {
-        const TypeInfo& declared = ordered.value(ordered.outputs[i]).type;
         const TypeInfo& found = facts[size_t(ordered.outputs[i].index)].type;
-        if (declared.dtype != DType::kUndefined &&
-            (declared.kind != found.kind || declared.dtype != found.dtype)) {
-            return invalid_argument("output '{}' has another type than declared",
-                                    ordered.output_names[i])
-                .with_file(graph.file)
-                .with_found(found.to_string())
-                .with_needed(declared.to_string());
-        }
+        LEAT_RETURN_IF_ERROR(check_output_type(ordered, i, found));
     }
     return {};
 }
 
-// What a graph has to be in itself, as a body or not.
-Status check_structure(const GraphData& graph, bool is_body) {
+// What a graph has to be in itself, as a body or not. Returns its nodes in topological order.
+Result<std::vector<NodeId>> check_structure(const GraphData& graph, bool is_body) {
     Problems problems = graph.build_errors;
     check_ids(graph, problems);
     if (!problems.empty()) {
@@ -342,16 +340,15 @@ Status check_structure(const GraphData& graph, bool is_body) {
     if (!problems.empty()) {
         return join(std::move(problems), graph);
     }
-    LEAT_RETURN_IF_ERROR(graph.topological_order().error());
+    LEAT_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph.topological_order());
     for (const NodeData& node : graph.nodes) {
-        Status status;
-        node.for_each_body([&](const std::string& key, const GraphData& body) {
-            status = status.ok() ? check_structure(body, true) : std::move(status);
-            status = std::move(status).within(fmt::format("{}, {}", node.label(), key));
-        });
-        LEAT_RETURN_IF_ERROR(status);
+        for (const auto& [key, body] : node.bodies()) {
+            if (Status status = check_structure(*body, true).error(); !status.ok()) {
+                return std::move(status).within(fmt::format("{}, {}", node.label(), key));
+            }
+        }
     }
-    return {};
+    return order;
 }
 
 }  // namespace
@@ -366,14 +363,13 @@ Status check_is_whole(const GraphData& graph) {
 }
 
 Status verify_graph(const GraphData& graph) {
-    LEAT_RETURN_IF_ERROR(check_structure(graph, false));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, check_structure(graph, false));
     LEAT_RETURN_IF_ERROR(check_operators(graph));
     Problems problems;
     check_attributes(graph, problems);
     if (!problems.empty()) {
         return join(std::move(problems), graph);
     }
-    LEAT_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
     return check_types(graph, order);
 }
 

@@ -437,8 +437,9 @@ void add_opsets(const GraphData& graph, std::map<std::string, int64_t>& opsets) 
         } else {
             opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
         }
-        node.for_each_body(
-            [&](const std::string& /*key*/, const GraphData& body) { add_opsets(body, opsets); });
+        for (const auto& [key, body] : node.bodies()) {
+            add_opsets(*body, opsets);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "graph/default_input.h"
+
 namespace leat::onnx {
 namespace {
 
@@ -98,7 +100,7 @@ ValueId GraphBuilder::capture(GraphBuilder& from, ValueId value) {
         facts_.emplace_back().type = outer_->type_of(outside);
     }
     add_name();
-    if (original.constant && outer_->open_constants_.count(outside.index) == 0) {
+    if (original.constant && find_default_input(*outer_->graph_, original.name) == nullptr) {
         set_constant(id, *original.constant);
     } else {
         graph_->captures.push_back({id, outside});
@@ -118,7 +120,6 @@ void GraphBuilder::set_constant(ValueId id, Tensor tensor) {
 }
 
 void GraphBuilder::open_constant(ValueId id, const TypeInfo& type) {
-    open_constants_.insert(id.index);
     if (track_types_) {
         facts_[size_t(id.index)] = {};
         facts_[size_t(id.index)].type = type;

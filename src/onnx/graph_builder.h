@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/hash_index.h"
@@ -61,7 +60,6 @@ class GraphBuilder {
     std::unordered_map<std::string, int> numbers_;  // the last one tried behind a name
     std::vector<ValueFact> facts_;  // by value index; empty unless types are tracked
     std::unordered_map<int32_t, ValueId> captured_;  // by value of the graph around
-    std::unordered_set<int32_t> open_constants_;
 };
 
 }  // namespace leat::onnx

@@ -355,9 +355,7 @@ Status Importer::import_operator(Scope& scope,
             node.attributes.insert_or_assign(std::string(name), std::move(*value));
         }
     }
-    if (node.has_bodies()) {
-        scope.builder.graph().close_bodies(node);
-    }
+    scope.builder.graph().close_bodies(node);
     for (const std::string_view name : proto.output) {
         node.outputs.push_back(name.empty() ? ValueId{} : *scope.values.find(name));
     }

@@ -11,29 +11,6 @@
 namespace leat {
 namespace {
 
-// The bodies of one node.
-std::vector<GraphData*> bodies_of(NodeData& node) {
-    std::vector<GraphData*> bodies;
-    node.for_each_body(
-        [&](const std::string& /*key*/, GraphData& body) { bodies.push_back(&body); });
-    return bodies;
-}
-
-bool reads(const GraphData& body, ValueId id) {
-    return std::find(body.outputs.begin(), body.outputs.end(), id) != body.outputs.end() ||
-           std::any_of(body.nodes.begin(), body.nodes.end(), [id](const NodeData& node) {
-               return !node.dead &&
-                      std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
-           });
-}
-
-void replace_reads(GraphData& body, ValueId from, ValueId to) {
-    for (NodeData& node : body.nodes) {
-        std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-    }
-    std::replace(body.outputs.begin(), body.outputs.end(), from, to);
-}
-
 class CaptureSimplifier {
   public:
     CaptureSimplifier(GraphData& graph, NodeHistory& history)
@@ -53,39 +30,40 @@ class CaptureSimplifier {
 
   private:
     void drop_captures(NodeId id) {
+        std::vector<Rewriter> bodies;
+        for (const auto& [key, body] : graph_.node(id).bodies()) {
+            bodies.emplace_back(*body, rewriter_.history());
+        }
         for (size_t k = graph_.node(id).captured_count(); k-- > 0;) {
-            if (is_superfluous(id, k)) {
+            if (is_superfluous(graph_.node(id), k, bodies)) {
                 drop_capture(id, k);
             }
         }
     }
 
     // After this no body reads its input for the captured value.
-    bool is_superfluous(NodeId id, size_t k) {
-        NodeData& node = graph_.node(id);
+    bool is_superfluous(const NodeData& node, size_t k, std::vector<Rewriter>& bodies) const {
         const auto captured = std::span(node.inputs).subspan(node.own_inputs());
-        const ValueId operand = captured[k];
         const size_t first =
-            size_t(std::find(captured.begin(), captured.end(), operand) - captured.begin());
-        const Tensor* const constant = constant_of(graph_, operand);
+            size_t(std::find(captured.begin(), captured.end(), captured[k]) - captured.begin());
+        const Tensor* const constant = constant_of(graph_, captured[k]);
         bool is_read = false;
-        for (GraphData* const body : bodies_of(node)) {
-            const auto inputs = std::span(body->inputs).last(captured.size());
-            if (constant != nullptr && reads(*body, inputs[k])) {
-                replace_reads(
-                    *body, inputs[k],
-                    body->add_constant(body->fresh_name(body->value(inputs[k]).name), *constant));
+        for (Rewriter& body : bodies) {
+            const auto inputs = std::span(body.graph().inputs).last(captured.size());
+            if (constant != nullptr && !body.is_unused(inputs[k])) {
+                body.replace_uses(inputs[k],
+                                  body.add_constant(body.graph().value(inputs[k]).name, *constant));
             } else if (first < k) {
-                replace_reads(*body, inputs[k], inputs[first]);
+                body.replace_uses(inputs[k], inputs[first]);
             }
-            is_read = is_read || reads(*body, inputs[k]);
+            is_read = is_read || !body.is_unused(inputs[k]);
         }
         return !is_read;
     }
 
     void drop_capture(NodeId id, size_t k) {
         NodeData& node = graph_.node(id);
-        for (GraphData* const body : bodies_of(node)) {
+        for (const auto& [key, body] : node.bodies()) {
             body->inputs.erase(body->inputs.end() - std::ptrdiff_t(node.captured_count() - k));
         }
         std::vector<ValueId> inputs = node.inputs;
@@ -112,7 +90,7 @@ class CaptureSimplifier {
             if (output.valid() && !rewriter_.is_unused(output)) {
                 continue;
             }
-            for (GraphData* const body : bodies_of(node)) {
+            for (const auto& [key, body] : node.bodies()) {
                 body->outputs.erase(body->outputs.begin() + before + i);
                 body->output_names.erase(body->output_names.begin() + before + i);
             }

@@ -173,6 +173,14 @@ TEST(BadBodies, AreCapturesOfWhatIsNotThere) {
     EXPECT_THAT(problem(if_of(absent, absent)), HasSubstr("value id -1"));
 }
 
+TEST(BadBodies, AreCapturesOfANodeWithoutABody) {
+    const Result<Graph> graph = parse_graph(R"(graph "g" (x: f32[2], w: f32[2]) -> (y: f32[2]) {
+  y = Relu(x)[w]
+})");
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_THAT(problem(*graph), AllOf(HasSubstr("node 'y' (Relu)"), HasSubstr("no body")));
+}
+
 // The graph that takes the body has fewer values than the one that it captures from.
 TEST(BadBodies, AreCapturesFromAnotherGraph) {
     Graph other("other");

@@ -26,9 +26,9 @@ constexpr uint64_t kGraphs = 2000;
 int depth_of(const GraphData& graph) {
     int depth = 0;
     for (const NodeData& node : graph.nodes) {
-        node.for_each_body([&](const std::string& /*key*/, const GraphData& body) {
-            depth = std::max(depth, 1 + depth_of(body));
-        });
+        for (const auto& [key, body] : node.bodies()) {
+            depth = std::max(depth, 1 + depth_of(*body));
+        }
     }
     return depth;
 }
@@ -127,7 +127,9 @@ void spoil(GraphData& graph) {
     }
     for (NodeData& node : graph.nodes) {
         node.name += " spoilt";
-        node.for_each_body([](const std::string& /*key*/, GraphData& body) { spoil(body); });
+        for (const auto& [key, body] : node.bodies()) {
+            spoil(*body);
+        }
     }
 }
 

@@ -183,16 +183,14 @@ std::string reference_refusal(const NodeData& node) {
     if (node.def->reference == nullptr && !node.def->is_view) {
         return "no kernel";
     }
-    std::string refusal;
-    node.for_each_body([&](const std::string& key, const GraphData& body) {
-        for (const NodeData& inner : body.nodes) {
-            const std::string reason = reference_refusal(inner);
-            if (refusal.empty() && !reason.empty()) {
-                refusal = fmt::format("{} of its {}: {}", inner.label(), key, reason);
+    for (const auto& [key, body] : node.bodies()) {
+        for (const NodeData& inner : body->nodes) {
+            if (const std::string reason = reference_refusal(inner); !reason.empty()) {
+                return fmt::format("{} of its {}: {}", inner.label(), key, reason);
             }
         }
-    });
-    return refusal;
+    }
+    return {};
 }
 
 Result<std::unique_ptr<HostKernel>> make_reference_kernel(PrepareContext& context) {
