@@ -106,12 +106,6 @@ Status infer_if(InferContext& context) {
 
 // ---- Loop ----
 
-// The number of the iteration and the condition are scalars, unless the body wants a vector of one.
-ValueFact one_element(const GraphData& body, size_t input, DType dtype) {
-    const bool is_vector = body.value(body.inputs[input]).type.rank() == 1;
-    return ValueFact(TypeInfo::tensor(dtype, is_vector ? Shape{1} : Shape{}));
-}
-
 std::optional<int64_t> known_trip_count(const InferContext& context) {
     const Tensor* value = context.has_input(0) ? context.value(0) : nullptr;
     if (value == nullptr || value->dtype() != DType::kInt64 || value->element_count() != 1) {
@@ -126,8 +120,28 @@ struct LoopFacts {
     bool is_skipped = false;  // there is no iteration for certain
 };
 
-// Carried values begin with what is given. An extent or a rank that the body changes is open, and
-// the body is inferred again: each is opened once at most.
+// `carried`: those of the body's inputs `given` that the outputs from `first_output` on replace.
+// They begin with what is given. An extent or a rank that the body changes is open, and the body is
+// inferred again: each is opened once at most. Returns the outputs.
+Result<Facts> infer_all_iterations(const InferContext& context,
+                                   std::span<ValueFact> carried,
+                                   size_t first_output,
+                                   std::string_view what,
+                                   const Facts& given) {
+    Facts outputs;
+    for (bool changed = true; changed;) {
+        changed = false;
+        LEAT_ASSIGN_OR_RETURN(outputs, infer_body(context, "body", given));
+        for (size_t c = 0; c < carried.size(); ++c) {
+            const TypeInfo& next = outputs[first_output + c].type;
+            LEAT_RETURN_IF_ERROR(
+                check_same_kind(carried[c].type, next, fmt::format("{} {}", what, c)));
+            changed = open_differences(carried[c].type, next) || changed;
+        }
+    }
+    return outputs;
+}
+
 Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
     const GraphData& body = *context.node().body("body");
     const size_t own = own_input_count(context.node(), body);
@@ -137,7 +151,10 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
             .with_needed(fmt::format("{} inputs, {} outputs or more", carried.size() + 2,
                                      carried.size() + 1));
     }
-    Facts given = {one_element(body, 0, DType::kInt64), one_element(body, 1, DType::kBool)};
+    const auto one_element = [&body](size_t input, DType dtype) {
+        return ValueFact(TypeInfo::tensor(dtype, shape_of_one_element(body, input)));
+    };
+    Facts given = {one_element(0, DType::kInt64), one_element(1, DType::kBool)};
     LoopFacts loop;
     std::optional<bool> condition;
     if (context.has_input(1)) {
@@ -148,16 +165,8 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
         given[1].value->mutable_bytes()[0] = std::byte{1};
     }
     given.insert(given.end(), carried.begin(), carried.end());
-    for (bool changed = true; changed;) {
-        changed = false;
-        LEAT_ASSIGN_OR_RETURN(loop.outputs, infer_body(context, "body", given));
-        for (size_t c = 0; c < carried.size(); ++c) {
-            const TypeInfo& next = loop.outputs[1 + c].type;
-            LEAT_RETURN_IF_ERROR(
-                check_same_kind(given[2 + c].type, next, fmt::format("carried value {}", c)));
-            changed = open_differences(given[2 + c].type, next) || changed;
-        }
-    }
+    LEAT_ASSIGN_OR_RETURN(loop.outputs, infer_all_iterations(context, std::span(given).subspan(2),
+                                                             1, "carried value", given));
     LEAT_RETURN_IF_ERROR(check_same_kind(given[1].type, loop.outputs[0].type, "the condition"));
     const std::optional<bool> next = known_condition(loop.outputs[0]);
     loop.goes_on = !context.has_input(1) || (condition.value_or(false) && next.value_or(false));
@@ -263,16 +272,9 @@ Result<Facts> infer_scan_body(const InferContext& context, const ScanForm& form,
         }
         given.emplace_back(std::move(slice));
     }
-    Facts outputs;
-    for (bool changed = true; changed;) {
-        changed = false;
-        LEAT_ASSIGN_OR_RETURN(outputs, infer_body(context, "body", given));
-        for (size_t c = 0; c < states.size(); ++c) {
-            LEAT_RETURN_IF_ERROR(
-                check_same_kind(given[c].type, outputs[c].type, fmt::format("state {}", c)));
-            changed = open_differences(given[c].type, outputs[c].type) || changed;
-        }
-    }
+    LEAT_ASSIGN_OR_RETURN(
+        Facts outputs,
+        infer_all_iterations(context, std::span(given).first(states.size()), 0, "state", given));
     for (size_t c = 0; c < states.size(); ++c) {
         states[c].type = given[c].type;
     }
@@ -428,6 +430,10 @@ Result<ScanForm> scan_form(const NodeData& node) {
 
 size_t own_input_count(const NodeData& node, const GraphData& body) {
     return body.inputs.size() - node.captured_count();
+}
+
+Shape shape_of_one_element(const GraphData& body, size_t input) {
+    return body.value(body.inputs[input]).type.rank() == 1 ? Shape{1} : Shape{};
 }
 
 int64_t trip_count_of(const TensorArg& operand) {

@@ -34,6 +34,9 @@ Result<ScanForm> scan_form(const NodeData& node);
 // The inputs of a body without what it captures.
 size_t own_input_count(const NodeData& node, const GraphData& body);
 
+// Of the number of the iteration and of the condition: scalars, unless the body declares a vector.
+Shape shape_of_one_element(const GraphData& body, size_t input);
+
 // One element of an operand of Loop or If, of rank 0 or 1.
 int64_t trip_count_of(const TensorArg& operand);
 bool condition_of(const TensorArg& operand);

@@ -4,6 +4,7 @@
 
 #include "base/out_of_memory.h"
 #include "graph/bodies.h"
+#include "ops/axis_split.h"
 #include "ops/control_flow/control_flow.h"
 
 namespace leat {
@@ -55,26 +56,16 @@ Status in_iteration(Status status, const NodeData& node, int64_t iteration) {
     return std::move(status).within(fmt::format("{}, iteration {}", node.label(), iteration));
 }
 
-// A tensor as outer x length x inner around an axis, one of which `slice` is.
-struct AxisView {
-    int64_t outer = 1;
-    int64_t length = 1;
-    int64_t inner = 1;
-};
-AxisView around(const Shape& shape, int axis) {
-    return {shape.element_count(0, axis), shape[axis], shape.element_count(axis + 1, shape.rank())};
-}
-
 // Copies one index of an axis between a whole tensor and a slice of it.
 void copy_slice(DType dtype,
-                const AxisView& view,
+                const AxisSplit& split,
                 int64_t index,
                 std::byte* whole,
                 std::byte* slice,
                 bool is_into_whole) {
-    const auto bytes = size_t(*storage_bytes(dtype, view.inner));
-    for (int64_t o = 0; o < view.outer && bytes > 0; ++o) {
-        std::byte* const in_whole = whole + size_t(o * view.length + index) * bytes;
+    const auto bytes = size_t(*storage_bytes(dtype, split.inner));
+    for (int64_t o = 0; o < split.outer && bytes > 0; ++o) {
+        std::byte* const in_whole = whole + size_t(o * split.extent + index) * bytes;
         std::byte* const in_slice = slice + size_t(o) * bytes;
         std::memcpy(is_into_whole ? in_whole : in_slice, is_into_whole ? in_slice : in_whole,
                     bytes);
@@ -93,28 +84,24 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
         return {};
     }
     LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
-    const AxisView view = around(whole.shape, axis);
-    const bool fits = part.dtype() == whole.dtype && index < view.length &&
+    const AxisSplit split = AxisSplit::make(whole.shape, axis);
+    const bool fits = part.dtype() == whole.dtype && index < split.extent &&
                       part.shape().rank() + 1 == whole.shape.rank() &&
-                      part.element_count() == view.outer * view.inner;
-    Shape needed = whole.shape;
+                      part.element_count() == split.outer * split.inner;
     if (!fits) {
         return unsupported("output {} has another shape than in other iterations", output)
             .with_found(part.shape().to_string())
-            .with_needed(fmt::format("a slice of {}", needed.to_string()));
+            .with_needed(fmt::format("a slice of {}", whole.shape.to_string()));
     }
-    copy_slice(whole.dtype, view, index, whole.data, const_cast<std::byte*>(part.bytes()), true);
+    copy_slice(whole.dtype, split, index, whole.data, const_cast<std::byte*>(part.bytes()), true);
     return {};
 }
 
-Result<Tensor> one_element(DType dtype, const GraphData& body, size_t input, int64_t number) {
-    const bool is_vector = body.value(body.inputs[input]).type.rank() == 1;
-    LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, is_vector ? Shape{1} : Shape{}));
-    if (dtype == DType::kBool) {
-        tensor.mutable_bytes()[0] = std::byte(number);
-    } else {
-        tensor.mutable_data<int64_t>()[0] = number;
-    }
+template <class T>
+Result<Tensor> one_element(DType dtype, const GraphData& body, size_t input, T element) {
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor,
+                          Tensor::allocate(dtype, shape_of_one_element(body, input)));
+    std::memcpy(tensor.mutable_bytes(), &element, sizeof(T));
     return tensor;
 }
 
@@ -146,7 +133,7 @@ Status run_loop(const ReferenceArgs& args) {
         Tensors given;
         LEAT_ASSIGN_OR_RETURN(given.emplace_back(), one_element(DType::kInt64, body, 0, iteration));
         LEAT_ASSIGN_OR_RETURN(given.emplace_back(),
-                              one_element(DType::kBool, body, 1, int64_t(given_condition)));
+                              one_element(DType::kBool, body, 1, given_condition));
         given.insert(given.end(), values.begin(), values.end());
         given.insert(given.end(), captured.begin(), captured.end());
         LEAT_ASSIGN_OR_RETURN(const Tensors results,
@@ -189,16 +176,16 @@ Status run_scan(const ReferenceArgs& args) {
             LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
             LEAT_ASSIGN_OR_RETURN(const int axis,
                                   normalize_axis(form.input_axes[s], whole.shape.rank()));
-            const AxisView view = around(whole.shape, axis);
-            if (view.length != length) {
+            const AxisSplit split = AxisSplit::make(whole.shape, axis);
+            if (split.extent != length) {
                 return invalid_argument("the sequences have different lengths")
-                    .with_found(fmt::format("{} and {}", length, view.length));
+                    .with_found(fmt::format("{} and {}", length, split.extent));
             }
             std::vector<int64_t> extents(whole.shape.begin(), whole.shape.end());
             extents.erase(extents.begin() + axis);
             LEAT_ASSIGN_OR_RETURN(Tensor slice, Tensor::allocate(whole.dtype, Shape(extents)));
             const int64_t index = form.input_is_reversed[s] ? length - 1 - iteration : iteration;
-            copy_slice(whole.dtype, view, index, whole.data, slice.mutable_bytes(), false);
+            copy_slice(whole.dtype, split, index, whole.data, slice.mutable_bytes(), false);
             given.push_back(std::move(slice));
         }
         given.insert(given.end(), captured.begin(), captured.end());

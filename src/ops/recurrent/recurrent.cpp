@@ -68,7 +68,7 @@ Result<GateActivation> read_activation(std::string_view name,
             known += (known.empty() ? "" : ", ") + std::string(candidate.name);
         }
         return invalid_argument("attribute 'activations' names an unknown function")
-            .with_found("'" + std::string(name) + "'")
+            .with_found(fmt::format("'{}'", name))
             .with_needed("one of " + known);
     }
     GateActivation activation{row->name, row->defaults};
@@ -287,44 +287,30 @@ bool recurrent_gives_rows(const ShardArgs& args) {
 
 constexpr int kFirstOpsetWithoutOutputSequence = 7;
 constexpr int kFirstOpsetWithLayout = 14;
-constexpr AttributeSchema kLstmAttributes[] = {
-    {.name = "activation_alpha", .kind = AttributeKind::kFloats},
-    {.name = "activation_beta", .kind = AttributeKind::kFloats},
-    {.name = "activations", .kind = AttributeKind::kStrings},
-    {.name = "clip", .kind = AttributeKind::kFloat},
-    {.name = "direction", .kind = AttributeKind::kString},
-    {.name = "hidden_size", .kind = AttributeKind::kInt},
-    {.name = "input_forget", .kind = AttributeKind::kInt},
-    {.name = "layout", .kind = AttributeKind::kInt, .since = kFirstOpsetWithLayout},
-    {.name = "output_sequence",
-     .kind = AttributeKind::kInt,
-     .before = kFirstOpsetWithoutOutputSequence},
+constexpr std::array kRnnAttributes = {
+    AttributeSchema{.name = "activation_alpha", .kind = AttributeKind::kFloats},
+    AttributeSchema{.name = "activation_beta", .kind = AttributeKind::kFloats},
+    AttributeSchema{.name = "activations", .kind = AttributeKind::kStrings},
+    AttributeSchema{.name = "clip", .kind = AttributeKind::kFloat},
+    AttributeSchema{.name = "direction", .kind = AttributeKind::kString},
+    AttributeSchema{.name = "hidden_size", .kind = AttributeKind::kInt},
+    AttributeSchema{.name = "layout", .kind = AttributeKind::kInt, .since = kFirstOpsetWithLayout},
+    AttributeSchema{.name = "output_sequence",
+                    .kind = AttributeKind::kInt,
+                    .before = kFirstOpsetWithoutOutputSequence},
 };
-constexpr AttributeSchema kGruAttributes[] = {
-    {.name = "activation_alpha", .kind = AttributeKind::kFloats},
-    {.name = "activation_beta", .kind = AttributeKind::kFloats},
-    {.name = "activations", .kind = AttributeKind::kStrings},
-    {.name = "clip", .kind = AttributeKind::kFloat},
-    {.name = "direction", .kind = AttributeKind::kString},
-    {.name = "hidden_size", .kind = AttributeKind::kInt},
-    {.name = "layout", .kind = AttributeKind::kInt, .since = kFirstOpsetWithLayout},
-    {.name = "linear_before_reset", .kind = AttributeKind::kInt, .since = 3},
-    {.name = "output_sequence",
-     .kind = AttributeKind::kInt,
-     .before = kFirstOpsetWithoutOutputSequence},
-};
-constexpr AttributeSchema kRnnAttributes[] = {
-    {.name = "activation_alpha", .kind = AttributeKind::kFloats},
-    {.name = "activation_beta", .kind = AttributeKind::kFloats},
-    {.name = "activations", .kind = AttributeKind::kStrings},
-    {.name = "clip", .kind = AttributeKind::kFloat},
-    {.name = "direction", .kind = AttributeKind::kString},
-    {.name = "hidden_size", .kind = AttributeKind::kInt},
-    {.name = "layout", .kind = AttributeKind::kInt, .since = kFirstOpsetWithLayout},
-    {.name = "output_sequence",
-     .kind = AttributeKind::kInt,
-     .before = kFirstOpsetWithoutOutputSequence},
-};
+// Those of RNN, and one more.
+constexpr auto with(const AttributeSchema& row) {
+    std::array<AttributeSchema, kRnnAttributes.size() + 1> rows;
+    std::copy(kRnnAttributes.begin(), kRnnAttributes.end(), rows.begin());
+    rows.back() = row;
+    std::sort(rows.begin(), rows.end(),
+              [](const AttributeSchema& a, const AttributeSchema& b) { return a.name < b.name; });
+    return rows;
+}
+constexpr auto kLstmAttributes = with({.name = "input_forget", .kind = AttributeKind::kInt});
+constexpr auto kGruAttributes =
+    with({.name = "linear_before_reset", .kind = AttributeKind::kInt, .since = 3});
 
 constexpr OpDef recurrent_op(std::string_view name,
                              int inputs,
@@ -361,7 +347,7 @@ Result<RecurrentForm> RecurrentForm::make(const NodeData& node) {
     const std::string direction = node.attr("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
         return invalid_argument("attribute 'direction' is unknown")
-            .with_found("'" + direction + "'")
+            .with_found(fmt::format("'{}'", direction))
             .with_needed("forward, reverse or bidirectional");
     }
     form.directions = direction == "bidirectional" ? 2 : 1;

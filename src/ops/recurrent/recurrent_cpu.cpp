@@ -261,22 +261,18 @@ Status RecurrentKernel::order_sequences(Tile& tile) const {
 
 // Packed ones, or those of this run.
 void RecurrentKernel::find_weights(Tile& tile) const {
-    if (packed_.w != nullptr) {
-        tile.w = reinterpret_cast<const float*>(packed_.w.get()) +
-                 tile.direction * panels_.packed_floats(geometry_.inputs);
-    } else {
-        float* w = tile.scratch(scratch_.w);
-        panels_.pack_w(tile.args.inputs[kRecurrentW].data, tile.direction, w);
-        tile.w = w;
-    }
-    if (packed_.r != nullptr) {
-        tile.r = reinterpret_cast<const float*>(packed_.r.get()) +
-                 tile.direction * panels_.packed_floats(geometry_.hidden);
-    } else {
-        float* r = tile.scratch(scratch_.r);
-        panels_.pack_r(tile.args.inputs[kRecurrentR].data, tile.direction, r);
-        tile.r = r;
-    }
+    const auto find = [&](const std::byte* packed, int64_t depth, int64_t scratch,
+                          RecurrentInput input, auto pack) -> const float* {
+        if (packed != nullptr) {
+            return reinterpret_cast<const float*>(packed) +
+                   tile.direction * panels_.packed_floats(depth);
+        }
+        float* own = tile.scratch(scratch);
+        (panels_.*pack)(tile.args.inputs[size_t(input)].data, tile.direction, own);
+        return own;
+    };
+    tile.w = find(packed_.w.get(), geometry_.inputs, scratch_.w, kRecurrentW, &GatePanels::pack_w);
+    tile.r = find(packed_.r.get(), geometry_.hidden, scratch_.r, kRecurrentR, &GatePanels::pack_r);
 }
 
 // The bias of x and that of h are one, but where the latter is multiplied by r.
