@@ -1,6 +1,9 @@
 #include "graph/dim_symbol.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "graph/op_def.h"
 
 namespace leat {
 namespace {
@@ -31,6 +34,19 @@ const std::string& no_text() {
     return kNone;
 }
 
+// An index plus a number; null: it is something else.
+std::pair<const DimSymbol*, int64_t> index_and_offset(const DimSpec& dim) {
+    const DimSymbol* const symbol = dim.symbol();
+    if (symbol == nullptr) {
+        return {nullptr, 0};
+    }
+    if (symbol->kind == DimSymbol::Kind::kSum && symbol->operands.size() == 1) {
+        const auto [index, offset] = index_and_offset(symbol->operands[0]);
+        return {index, offset + symbol->number};
+    }
+    return {symbol->kind == DimSymbol::Kind::kIndex ? symbol : nullptr, 0};
+}
+
 }  // namespace
 
 DimSpec::DimSpec(std::string_view name)
@@ -46,6 +62,43 @@ DimSpec axis_dim(std::string_view value, size_t axis) {
     const std::string number = "." + std::to_string(axis);
     return DimSpec(
         leaf(DimSymbol::Kind::kAxis, std::string(value) + number, "@" + quoted(value) + number));
+}
+
+DimSpec index_dim(std::string_view key, const DimSpec& limit) {
+    DimSymbol symbol;
+    symbol.kind = DimSymbol::Kind::kIndex;
+    symbol.text = std::string(key);
+    symbol.key = "#" + quoted(key);
+    symbol.operands = {limit};
+    return DimSpec(std::make_shared<const DimSymbol>(std::move(symbol)));
+}
+
+bool has_index(const DimSpec& dim, std::string_view key) {
+    const DimSymbol* const symbol = dim.symbol();
+    if (symbol == nullptr) {
+        return false;
+    }
+    return (symbol->kind == DimSymbol::Kind::kIndex && symbol->text == key) ||
+           std::any_of(symbol->operands.begin(), symbol->operands.end(),
+                       [key](const DimSpec& operand) { return has_index(operand, key); });
+}
+
+std::optional<int64_t> length_within(const DimSpec& begin,
+                                     const DimSpec& end,
+                                     const DimSpec& extent) {
+    const auto [first, offset] = index_and_offset(begin);
+    const auto [second, end_offset] = index_and_offset(end);
+    if (first == nullptr || second == nullptr || first->key != second->key || end_offset < offset) {
+        return std::nullopt;
+    }
+    const DimSpec& limit = first->operands[0];
+    // The last index is limit - 1.
+    int64_t most = 0;
+    const bool is_within = limit.is_fixed() && extent.is_fixed()
+                               ? !__builtin_add_overflow(limit.extent() - 1, end_offset, &most) &&
+                                     most <= extent.extent()
+                               : end_offset <= 1 && same_dim(limit, extent);
+    return is_within ? std::optional(end_offset - offset) : std::nullopt;
 }
 
 DimSpec stored_dim(std::string text, std::string key) {

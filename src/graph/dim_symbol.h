@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct DimSymbol {
         kSum,       // of the operands and the number
         kProduct,   // of the operands and the number
         kOverflow,  // a number that is too large
+        kIndex,     // any number from 0 on that is less than the only operand
     };
     Kind kind = Kind::kName;
     std::string text;  // for people: two extents may have the same
@@ -28,6 +30,16 @@ struct DimSymbol {
 
 // The extent of an axis of a value that has no other name: "x.0".
 DimSpec axis_dim(std::string_view value, size_t axis);
+// Any number from 0 on that is less than `limit`, such as that of an iteration: the same one in all
+// extents of this key.
+DimSpec index_dim(std::string_view key, const DimSpec& limit);
+// True if some part of the extent is an index of that key.
+bool has_index(const DimSpec& dim, std::string_view key);
+// How many numbers are in [begin, end), where both are the same index plus a number, and the range
+// lies in [0, extent) whatever the index is; nothing where that is not known.
+std::optional<int64_t> length_within(const DimSpec& begin,
+                                     const DimSpec& end,
+                                     const DimSpec& extent);
 // One that was stored: its operands are not known any more.
 DimSpec stored_dim(std::string text, std::string key);
 // Which extents are equal: "" of a number, an unknown one and an overflow.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/bodies.h"
+#include "graph/dim_symbol.h"
 #include "ops/movement/extents.h"
 #include "ops/type_checks.h"
 
@@ -114,6 +115,34 @@ std::optional<int64_t> known_trip_count(const InferContext& context) {
     return trip_count_of(arg_of(*value));
 }
 
+bool has_index(const ValueFact& fact, std::string_view key) {
+    const auto has = [key](const DimSpec& dim) { return leat::has_index(dim, key); };
+    return (fact.extents && std::any_of(fact.extents->begin(), fact.extents->end(), has)) ||
+           (fact.type.dims && std::any_of(fact.type.dims->begin(), fact.type.dims->end(), has));
+}
+
+// What the body is given as its first input; nothing where the trip count is not known, so that no
+// extent can be free of it.
+std::optional<DimSpec> number_of_iteration(const InferContext& context, const GraphData& body) {
+    std::optional<DimSpec> limit;
+    if (const std::optional<int64_t> count = known_trip_count(context)) {
+        limit = DimSpec(*count);
+    } else if (const auto counts = context.has_input(0) ? context.extents(0) : std::nullopt;
+               counts && counts->size() == 1) {
+        limit = counts->front();
+    }
+    if (!limit) {
+        return std::nullopt;
+    }
+    std::string key = fmt::format("{}#{}", context.node().label(), body.value(body.inputs[0]).name);
+    const std::span<const ValueFact* const> captured = context.captured();
+    while (std::any_of(captured.begin(), captured.end(),
+                       [&key](const ValueFact* fact) { return has_index(*fact, key); })) {
+        key += "'";
+    }
+    return index_dim(std::move(key), *limit);
+}
+
 struct LoopFacts {
     Facts outputs;            // of the body
     bool goes_on = false;     // the condition is never false
@@ -155,6 +184,9 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
         return ValueFact(TypeInfo::tensor(dtype, shape_of_one_element(body, input)));
     };
     Facts given = {one_element(0, DType::kInt64), one_element(1, DType::kBool)};
+    if (auto number = number_of_iteration(context, body)) {
+        given[0].extents = {*std::move(number)};
+    }
     LoopFacts loop;
     std::optional<bool> condition;
     if (context.has_input(1)) {

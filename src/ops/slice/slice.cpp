@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/transformed.h"
+#include "graph/dim_symbol.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
@@ -80,6 +81,12 @@ Result<DimSpec> sliced_extent(const InferContext& context, size_t i, const DimSp
     }
     if (start && end && step && dim.is_fixed()) {
         return DimSpec(clamp_slice(*start, *end, *step, dim.extent()).extent);
+    }
+    if (const auto starts = context.extents(1), ends = context.extents(2);
+        step && *step == 1 && starts && ends && i < starts->size() && i < ends->size()) {
+        if (const auto length = length_within((*starts)[i], (*ends)[i], dim)) {
+            return DimSpec(*length);
+        }
     }
     if (start && step && *start == 0 && *step == 1) {
         const auto ends = context.extents(2);
