@@ -35,6 +35,11 @@ class KernelRun {
     // The same as one call, without a clock.
     void run_all() const;
     const cpu::CpuKernel& kernel() const { return *kernel_; }
+    // Other memory than its own from here on.
+    void set_input(size_t input, const float* data) {
+        inputs_[input].data = reinterpret_cast<std::byte*>(const_cast<float*>(data));
+    }
+    void set_output(float* data) { output_.data = reinterpret_cast<std::byte*>(data); }
 
   private:
     NodeData node_;
