@@ -121,6 +121,26 @@ std::string device_memory_text(const PlanReport& plan) {
                                              plan.transfer_count, plan.transfer_bytes);
 }
 
+std::string bodies_text(const PlanReport& plan) {
+    std::string text;
+    for (const BodyReport& body : plan.bodies) {
+        text += fmt::format("        {}: {} steps, {}, {} bytes an iteration, lower bound {}\n",
+                            body.body, body.step_count,
+                            body.is_shared ? "shared by workers" : "on one worker in turn",
+                            body.arena_bytes, format_bytes(double(body.lower_bound_bytes)));
+    }
+    return text;
+}
+
+Json bodies_json(const PlanReport& plan) {
+    return json_list(plan.bodies, [](const BodyReport& body) {
+        Json row = Json::object();
+        row.set("body", body.body).set("steps", body.step_count);
+        row.set("planned_bytes", body.arena_bytes).set("lower_bound_bytes", body.lower_bound_bytes);
+        return row.set("shared", body.is_shared);
+    });
+}
+
 Json device_memory_json(const PlanReport& plan) {
     return json_list(plan.device_memory, [](const DeviceMemoryReport& memory) {
         Json row = Json::object();
@@ -153,7 +173,7 @@ std::string memory_text(const PlanReport& plan) {
                plan.has_whole_order ? ""
                                     : "        relies on fewer orders between steps than hold, as "
                                       "they are many\n") +
-           device_memory_text(plan) + memory_as_text(plan);
+           device_memory_text(plan) + bodies_text(plan) + memory_as_text(plan);
 }
 
 Json memory_json(const PlanReport& plan) {
@@ -167,7 +187,7 @@ Json memory_json(const PlanReport& plan) {
     json.set("run_ahead", plan.run_ahead);
     json.set("steps", plan.step_count).set("tiles", plan.tile_count);
     json.set("transfers", plan.transfer_count).set("transfer_bytes", plan.transfer_bytes);
-    json.set("device_memory", device_memory_json(plan));
+    json.set("device_memory", device_memory_json(plan)).set("bodies", bodies_json(plan));
     Json buffers = json_list(plan.buffers, [](const BufferReport& buffer) {
         Json entry = Json::object();
         entry.set("value", buffer.value).set("size_bytes", buffer.size_bytes);

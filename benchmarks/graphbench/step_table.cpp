@@ -27,6 +27,9 @@ std::string per_second(double amount, int64_t time_ns) {
 std::string op_table(std::span<const StepTime> steps, int64_t total_ns) {
     std::map<std::string, OpTotal> totals;
     for (const StepTime& step : steps) {
+        if (!step.within.empty()) {
+            continue;
+        }
         OpTotal& total = totals[step.op_type];
         ++total.calls;
         total.time_ns += step.time_ns;
@@ -67,7 +70,7 @@ Result<std::vector<StepTime>> profile_steps(Request& request, int64_t runs) {
 std::string step_table(std::span<const StepTime> steps, const std::string& sort, int64_t top) {
     int64_t total_ns = 1;
     for (const StepTime& step : steps) {
-        total_ns += step.time_ns;
+        total_ns += step.within.empty() ? step.time_ns : 0;
     }
     std::vector<size_t> order(steps.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -83,16 +86,20 @@ std::string step_table(std::span<const StepTime> steps, const std::string& sort,
     if (top > 0 && int64_t(order.size()) > top) {
         order.resize(size_t(top));
     }
-    Table table(
-        {"#", "node", "operator", "kernel", "us", "%", "cum %", "GFLOP/s", "GB/s", "shapes"});
+    Table table({"#", "node", "operator", "kernel", "runs", "us", "%", "cum %", "GFLOP/s", "GB/s",
+                 "shapes"});
     double cumulative = 0;
     for (size_t i : order) {
         const StepTime& step = steps[i];
         double share = 100.0 * double(step.time_ns) / double(total_ns);
-        cumulative += share;
-        table.add({std::to_string(i), step.node, step.op_type, step.kernel,
+        const bool is_within = !step.within.empty();
+        cumulative += is_within ? 0 : share;
+        table.add({std::to_string(i),
+                   is_within ? fmt::format("{}, {}", step.within, step.node) : step.node,
+                   step.op_type, step.kernel, std::to_string(step.runs),
                    fmt::format("{:.1f}", double(step.time_ns) * 1e-3), fmt::format("{:.1f}", share),
-                   fmt::format("{:.1f}", cumulative), per_second(step.flops, step.time_ns),
+                   is_within ? "" : fmt::format("{:.1f}", cumulative),
+                   per_second(step.flops, step.time_ns),
                    per_second(double(step.bytes), step.time_ns), step.shapes});
     }
     return fmt::format("{}\n{}\n{} steps, {:.3f} ms in sum\n", table.to_string(),
@@ -104,6 +111,7 @@ Json steps_json(std::span<const StepTime> steps) {
         Json entry = Json::object();
         entry.set("node", step.node).set("op", step.op_type).set("kernel", step.kernel);
         entry.set("time_ns", step.time_ns).set("flops", step.flops).set("bytes", step.bytes);
+        entry.set("within", step.within).set("runs", step.runs);
         return entry.set("shapes", step.shapes);
     });
 }
@@ -112,6 +120,9 @@ Json trace_json(std::span<const StepTime> steps) {
     Json events = Json::array();
     double start_us = 0;
     for (const StepTime& step : steps) {
+        if (!step.within.empty()) {
+            continue;
+        }
         double duration_us = double(step.time_ns) * 1e-3;
         Json arguments = Json::object();
         arguments.set("kernel", step.kernel).set("shapes", step.shapes);

@@ -278,6 +278,17 @@ struct DeviceMemoryReport {
     int64_t window_bytes = 0;     // of `bytes`: the places that these have one after the other
 };
 
+// A body of If, Loop or Scan that has a plan of its own, within that of the graph around.
+struct BodyReport {
+    std::string body;  // "node 'l' (Loop), body"; behind what it is within, if that is a body too
+    int step_count = 0;
+    int64_t arena_bytes = 0;  // of one iteration; part of that of the plan
+    int64_t lower_bound_bytes = 0;
+    // Workers share the steps of an iteration; else one of them runs all in turn.
+    bool is_shared = false;
+    bool is_new = false;  // planned with this plan, not taken over from an earlier one
+};
+
 struct PlanReport {
     InputShapes shapes;
     int numa_node = -1;  // whose requests it is for; -1: any
@@ -299,6 +310,9 @@ struct PlanReport {
     int transfer_count = 0;  // steps that copy values between the host and devices
     int64_t transfer_bytes = 0;
     std::vector<DeviceMemoryReport> device_memory;
+    // In the order of the plan's steps. Those that are not here run by kernels of their nodes, one
+    // operator at a time, because only a run knows their sizes.
+    std::vector<BodyReport> bodies;
     int64_t plan_time_ns = 0;
     // Parts of plan_time_ns.
     int64_t inference_time_ns = 0;  // shapes
@@ -388,6 +402,10 @@ struct StepTime {
     double flops = 0;
     int64_t bytes = 0;
     std::string shapes;
+    // Of a step in a body: which one, as BodyReport::body; its time is part of that of the node
+    // around. Empty: it is a step of the graph.
+    std::string within;
+    int64_t runs = 1;  // of the step; in a body, as often as that ran
 };
 
 // How well a plan fits what its runs measured.

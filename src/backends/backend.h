@@ -22,6 +22,9 @@ class Backend {
     // Graphs for it are rewritten to channels-last around convolutions.
     virtual bool prefers_channels_last() const { return false; }
     virtual bool fuses_epilogues() const { return false; }
+    // Nodes of the standard with bodies run by plans of these, as far as sizes are fixed. Else a
+    // kernel of the node runs them.
+    virtual bool plans_bodies() const { return false; }
 
     // Why the backend cannot run the node; empty if it can.
     virtual std::string refusal(const NodeData& node) const = 0;

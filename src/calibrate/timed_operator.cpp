@@ -51,7 +51,7 @@ class HostOperator final : public TimedOperator {
         LEAT_ASSIGN_OR_RETURN(const std::vector<StepTime> steps, request_->profile());
         OperatorRun run;
         for (const StepTime& step : steps) {
-            run.ns += double(step.time_ns);
+            run.ns += step.within.empty() ? double(step.time_ns) : 0;
         }
         return run;
     }

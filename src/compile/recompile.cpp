@@ -16,6 +16,9 @@ Result<std::vector<double>> CompiledGraph::Impl::measured_factors(
     // Both are in the graph's order, and steps leave out nodes that only rename memory.
     size_t node = 0;
     for (const StepTime& time : times) {
+        if (!time.within.empty()) {
+            continue;  // the time of the node around has it
+        }
         const auto is_meant = [&](const NodeData& data) {
             return data.name == time.node && data.op_type == time.op_type;
         };

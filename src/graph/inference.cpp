@@ -44,26 +44,6 @@ bool same_dims(const std::vector<DimSpec>& a, const std::vector<DimSpec>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim);
 }
 
-// True only if both are known to say the same.
-bool same_fact(const ValueFact& a, const ValueFact& b) {
-    if (!a.type.is_tensor() || !b.type.is_tensor() || a.type.dtype != b.type.dtype ||
-        !a.type.dims || !b.type.dims || !same_dims(*a.type.dims, *b.type.dims) ||
-        a.value.has_value() != b.value.has_value() ||
-        a.extents.has_value() != b.extents.has_value()) {
-        return false;
-    }
-    if (a.extents && !same_dims(*a.extents, *b.extents)) {
-        return false;
-    }
-    if (!a.value) {
-        return true;
-    }
-    const int64_t bytes = a.value->byte_count();
-    return a.value->dtype() == b.value->dtype() && a.value->dtype() != DType::kString &&
-           a.value->shape() == b.value->shape() && bytes <= kMaxComparedBytes &&
-           (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
-}
-
 class Inference {
   public:
     Inference(const GraphData& graph,
@@ -398,6 +378,25 @@ Status Inference::run(std::span<const ValueFact> given_inputs) {
 }
 
 }  // namespace
+
+bool same_fact(const ValueFact& a, const ValueFact& b) {
+    if (!a.type.is_tensor() || !b.type.is_tensor() || a.type.dtype != b.type.dtype ||
+        !a.type.dims || !b.type.dims || !same_dims(*a.type.dims, *b.type.dims) ||
+        a.value.has_value() != b.value.has_value() ||
+        a.extents.has_value() != b.extents.has_value()) {
+        return false;
+    }
+    if (a.extents && !same_dims(*a.extents, *b.extents)) {
+        return false;
+    }
+    if (!a.value) {
+        return true;
+    }
+    const int64_t bytes = a.value->byte_count();
+    return a.value->dtype() == b.value->dtype() && a.value->dtype() != DType::kString &&
+           a.value->shape() == b.value->shape() && bytes <= kMaxComparedBytes &&
+           (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
+}
 
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
                                            std::span<const ValueFact> given_inputs,

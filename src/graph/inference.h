@@ -38,6 +38,9 @@ struct FormerInference {
     const NodeTwins& twins;  // empty: none are known
 };
 
+// True only if both are known to say the same: large values are not compared.
+bool same_fact(const ValueFact& a, const ValueFact& b);
+
 // The same, with what is known of other given inputs: a node whose inputs have the facts they had
 // is not looked at, and keeps its results'; one whose inputs have the facts of its twin's gets the
 // twin's.

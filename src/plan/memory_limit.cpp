@@ -16,13 +16,13 @@ namespace {
 constexpr size_t kMostNames = 3;
 
 std::string name_of_buffer(const GraphData& graph,
-                           const DevicePlan& devices,
+                           const PlanWork& work,
                            const MemoryLayout& layout,
                            int32_t buffer) {
     for (size_t value = 0; value < layout.places.size(); ++value) {
         const ValuePlace& place = layout.places[value];
         if (place.buffer == buffer && place.root == int32_t(value)) {
-            return devices.name_of(graph, int32_t(value));
+            return work.name_of(graph, int32_t(value));
         }
     }
     return {};
@@ -30,7 +30,7 @@ std::string name_of_buffer(const GraphData& graph,
 
 // The largest of the values that make the layout's bound.
 std::string largest_values(const GraphData& graph,
-                           const DevicePlan& devices,
+                           const PlanWork& work,
                            const MemoryLayout& layout) {
     std::vector<std::pair<int64_t, int32_t>> alive;  // bytes, buffer
     alive.reserve(layout.plan.bound_buffers.size());
@@ -40,9 +40,8 @@ std::string largest_values(const GraphData& graph,
     std::sort(alive.rbegin(), alive.rend());
     std::string names;
     for (size_t i = 0; i < std::min(alive.size(), kMostNames); ++i) {
-        names +=
-            fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
-                        name_of_buffer(graph, devices, layout, alive[i].second), alive[i].first);
+        names += fmt::format("{}'{}' ({} bytes)", i == 0 ? "" : ", ",
+                             name_of_buffer(graph, work, layout, alive[i].second), alive[i].first);
     }
     return names;
 }
@@ -77,7 +76,7 @@ int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides) {
 Status limit_error(const MemoryLimit& limit,
                    const LimitedMemory& besides,
                    const GraphData& graph,
-                   const DevicePlan& devices,
+                   const PlanWork& work,
                    const MemoryPlanner& planner,
                    const MemoryLayout& layout) {
     const int64_t arena = arena_limit(limit, besides);
@@ -98,7 +97,7 @@ Status limit_error(const MemoryLimit& limit,
             "weights {} bytes, packed weights {}, scratch {}; activations at least {} (best "
             "plan {}) of the host's memory in each of {} requests, with {}",
             limit.weight_bytes, besides.packed_bytes, besides.scratch_bytes, bound, least,
-            limit.requests, largest_values(graph, devices, layout)))
+            limit.requests, largest_values(graph, work, layout)))
         .with_needed(fmt::format("at most {} bytes", limit.total_bytes))
         .with_hint("raise memory_limit_bytes, lower max_requests, or use smaller shapes");
 }

@@ -6,7 +6,7 @@
 #include "graph/graph_data.h"
 #include "leat/runtime.h"
 #include "memory/memory_planner.h"
-#include "plan/devices/device_plan.h"
+#include "plan/plan_work.h"
 
 namespace leat {
 
@@ -33,7 +33,7 @@ int64_t arena_limit(const MemoryLimit& limit, const LimitedMemory& besides);
 Status limit_error(const MemoryLimit& limit,
                    const LimitedMemory& besides,
                    const GraphData& graph,
-                   const DevicePlan& devices,
+                   const PlanWork& work,
                    const MemoryPlanner& planner,
                    const MemoryLayout& layout);
 

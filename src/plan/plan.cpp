@@ -8,6 +8,7 @@
 #include "plan/plan_constants.h"
 #include "plan/plan_memory.h"
 #include "plan/plan_report.h"
+#include "plan/regions/region.h"
 #include "plan/step_preparer.h"
 
 namespace leat {
@@ -80,6 +81,9 @@ int64_t Plan::own_bytes() const {
     bytes += int64_t(work.steps.size() * sizeof(PlanStep));
     bytes += int64_t(work.kernels.size() * 512);  // a kernel object is a few hundred bytes
     bytes += int64_t(program.tasks.size() * sizeof(StepTask)) + work.devices.own_bytes();
+    for (const PlanStep& step : work.steps) {
+        bytes += step.region == nullptr ? 0 : step.region->own_bytes();
+    }
     for (const Tensor& tensor : work.constants) {
         // Weights belong to the graph and the store; what the plan computed is small.
         bytes += tensor.byte_count() <= kSmallConstantBytes ? tensor.byte_count() : 0;

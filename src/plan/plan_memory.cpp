@@ -34,6 +34,14 @@ double cost_ns_of(const PlanContext& context, const PlanStep& step) {
     return std::min(step.kernel->cost_ns * context.cost_factors[node], kMostEstimatedNs);
 }
 
+void place_own_memories(const GraphData& graph, const MemoryLayout& layout, PlanWork& work) {
+    for (int32_t i = 0; size_t(i) < work.own_memories.size(); ++i) {
+        const ValuePlace& place = layout.places[size_t(work.value_of_own_memory(graph, i))];
+        work.own_memories[size_t(i)].arena_offset =
+            layout.plan.offsets[size_t(place.buffer)] + place.offset_bytes;
+    }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MemoryPlanner>> order_steps(const PlanContext& context,
@@ -75,10 +83,11 @@ Result<PlanMemory> place_memory(const PlanContext& context,
     LEAT_ASSIGN_OR_RETURN(PlanMemory memory,
                           seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
     if (memory.layout.plan.height_bytes > wish.limit_bytes) {
-        return limit_error(context.memory_limit, besides, context.graph(), work.devices,
-                           *memory.planner, memory.layout);
+        return limit_error(context.memory_limit, besides, context.graph(), work, *memory.planner,
+                           memory.layout);
     }
     LEAT_RETURN_IF_ERROR(place_device_memory(context, memory.layout, work));
+    place_own_memories(context.graph(), memory.layout, work);
     return memory;
 }
 

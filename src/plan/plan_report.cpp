@@ -1,6 +1,9 @@
 #include "plan/plan_report.h"
 
+#include <fmt/core.h>
+
 #include "plan/devices/plan_devices.h"
+#include "plan/regions/region.h"
 
 namespace leat {
 namespace {
@@ -29,6 +32,28 @@ void report_devices(const PlanWork& work, PlanReport& report) {
     }
 }
 
+// `around`: what the steps are within.
+void report_bodies(const std::string& around,
+                   const PlanWork& work,
+                   std::vector<BodyReport>& reports) {
+    for (const PlanStep& step : work.steps) {
+        if (step.region == nullptr) {
+            continue;
+        }
+        for (const BodyPlan& body : step.region->bodies()) {
+            BodyReport& report = reports.emplace_back();
+            report.body = body_path(around, *step.node, body.key);
+            report.step_count = int(body.plan->work.steps.size());
+            report.arena_bytes = body.plan->arena_bytes();
+            report.lower_bound_bytes = body.plan->report.lower_bound_bytes;
+            report.is_shared = !body.is_inline;
+            report.is_new = body.is_new;
+            const std::string path = report.body;
+            report_bodies(path, body.plan->work, reports);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<BufferReport> report_buffers(const GraphData& graph, const Plan& plan) {
@@ -44,20 +69,37 @@ std::vector<BufferReport> report_buffers(const GraphData& graph, const Plan& pla
         const UsedBuffer& buffer = layout.buffers[size_t(place.buffer)];
         const auto end = buffer.is_kept ? int32_t(plan.work.steps.size())
                                         : moments.step_of(buffer.users.back()) + 1;
-        buffers.push_back({plan.work.devices.name_of(graph, int32_t(value)), buffer.size_bytes,
+        buffers.push_back({plan.work.name_of(graph, int32_t(value)), buffer.size_bytes,
                            layout.plan.offsets[size_t(place.buffer)],
                            moments.step_of(buffer.users.front()), end});
     }
     return buffers;
 }
 
-std::vector<std::string> reference_kernels(const Plan& plan) {
-    std::vector<std::string> labels;
-    for (const PlanStep& step : plan.work.steps) {
+namespace {
+
+void add_reference_kernels(const std::string& around,
+                           const PlanWork& work,
+                           std::vector<std::string>& labels) {
+    for (const PlanStep& step : work.steps) {
         if (step.kernel->is_reference) {
-            labels.push_back(step.node->label());
+            labels.push_back(around.empty() ? step.node->label()
+                                            : fmt::format("{}, {}", around, step.node->label()));
+        }
+        if (step.region != nullptr) {
+            for (const BodyPlan& body : step.region->bodies()) {
+                add_reference_kernels(body_path(around, *step.node, body.key), body.plan->work,
+                                      labels);
+            }
         }
     }
+}
+
+}  // namespace
+
+std::vector<std::string> reference_kernels(const Plan& plan) {
+    std::vector<std::string> labels;
+    add_reference_kernels("", plan.work, labels);
     return labels;
 }
 
@@ -81,6 +123,7 @@ void report_plan(const PlanContext& context, Plan& plan) {
         report.tile_count += step.kernel->tile_count;
     }
     report.step_count = int(plan.work.steps.size());
+    report_bodies("", plan.work, report.bodies);
     report_devices(plan.work, report);
 }
 

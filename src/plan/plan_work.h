@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/host_kernel.h"
@@ -15,16 +16,27 @@
 
 namespace leat {
 
+class Region;
+
 struct PlanStep {
     const NodeData* node = nullptr;
     const HostKernel* kernel = nullptr;  // of PlanWork::kernels
     const DeviceStep* device = nullptr;  // the kernel, if a device carries it out
+    const Region* region = nullptr;      // the kernel, if it runs bodies that have plans
     int32_t first_arg = 0;               // index of its inputs, then its outputs, in PlanWork::args
     int32_t input_count = 0;
     int32_t output_count = 0;
     int32_t device_use = -1;   // of DevicePlan::uses, if it has a device
+    int32_t own_memory = -1;   // of PlanWork::own_memories, if it has any
     bool is_transfer = false;  // its node is one of DevicePlan::transfer_nodes
     double cost_ns = 0;        // of the whole step on one worker, as the program was made with
+};
+
+// Bytes in the arena that one step alone uses, for what it does inside.
+struct OwnMemory {
+    const NodeData* node = nullptr;
+    int64_t size_bytes = 0;
+    int64_t arena_offset = 0;  // once memory is placed
 };
 
 struct PlanWork {
@@ -36,6 +48,7 @@ struct PlanWork {
     // A node reads it, or the graph gives it out; empty: nobody has asked.
     IdVector<ValueId, bool> read_values;
     DevicePlan devices;
+    std::vector<OwnMemory> own_memories;
     int32_t copies_ahead = 0;          // of streamed constants, in parts
     int64_t largest_result_bytes = 0;  // of what steps compute
     int64_t scratch_bytes = 0;         // per worker, aligned
@@ -49,6 +62,12 @@ struct PlanWork {
         return std::span(args).subspan(size_t(step.first_arg) + size_t(step.input_count),
                                        size_t(step.output_count));
     }
+    // As memory is planned: numbers go on where those of the graph and of devices end.
+    int32_t value_of_own_memory(const GraphData& graph, int32_t memory) const {
+        return int32_t(graph.values.size() + devices.values.size()) + memory;
+    }
+    // Of a value of the graph, of devices, or of a step's own memory.
+    std::string name_of(const GraphData& graph, int32_t value) const;
     const DeviceUse& use_of(const PlanStep& step) const {
         return devices.uses[size_t(step.device_use)];
     }

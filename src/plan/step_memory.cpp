@@ -140,7 +140,7 @@ void describe_memory(const PlanContext& context,
                      MemoryProblem& problem) {
     const GraphData& graph = context.graph();
     const DevicePlan& devices = work.devices;
-    problem.values.reserve(graph.values.size() + devices.values.size());
+    problem.values.reserve(graph.values.size() + devices.values.size() + work.own_memories.size());
     for (ValueId id{0}; size_t(id.index) < graph.values.size(); ++id.index) {
         const bool is_off_host = !devices.is_off_host.empty() && devices.is_off_host[id];
         problem.values.push_back(is_off_host ? MemoryValue{.size_bytes = 1, .is_placed = false}
@@ -163,9 +163,15 @@ void describe_memory(const PlanContext& context,
         add_device_value(value, devices.memories[size_t(value.memory)],
                          context.options.runs_serially, problem);
     }
+    for (const OwnMemory& memory : work.own_memories) {
+        problem.values.push_back({.size_bytes = memory.size_bytes});
+    }
     problem.steps.reserve(work.steps.size());
     for (const PlanStep& step : work.steps) {
         problem.steps.push_back(describe_step(work, facts.known, step));
+        if (step.own_memory >= 0) {
+            problem.steps.back().writes.push_back(work.value_of_own_memory(graph, step.own_memory));
+        }
     }
 }
 

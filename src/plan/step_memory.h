@@ -7,12 +7,13 @@
 
 namespace leat {
 
-// Values as in the graph.
+// Values as in the graph; without the own memory of the step.
 MemoryStep describe_step(const PlanWork& work,
                          const IdVector<ValueId, bool>& known,
                          const PlanStep& step);
 
-// Adds the values of the graph and of its devices, and the steps, to a problem that has its views.
+// Adds the values of the graph, of its devices and of steps, and the steps, to a problem that has
+// its views.
 void describe_memory(const PlanContext& context,
                      const PlanFacts& facts,
                      const DescribedValues& values,

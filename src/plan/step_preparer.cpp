@@ -10,6 +10,7 @@
 #include "plan/devices/plan_transfers.h"
 #include "plan/kernel_answers.h"
 #include "plan/plan_constants.h"
+#include "plan/regions/region.h"
 #include "plan/replan_seed.h"
 #include "plan/step_memory.h"
 #include "plan/value_views.h"
@@ -274,7 +275,35 @@ class StepPreparer {
         const auto node = size_t(id_of(graph_, prepare.node).index);
         const Backend& host =
             context_.placed.hosts.empty() ? *context_.placed.host : *context_.placed.hosts[node];
+        if (prepare.node.has_bodies() && host.plans_bodies()) {
+            LEAT_ASSIGN_OR_RETURN(std::unique_ptr<Region> region,
+                                  prepare_region(prepare, host, step));
+            if (region != nullptr) {
+                return std::unique_ptr<HostKernel>(std::move(region));
+            }
+        }
         return host.prepare(prepare);
+    }
+
+    Result<std::unique_ptr<Region>> prepare_region(const PrepareContext& prepare,
+                                                   const Backend& host,
+                                                   PlanStep& step) {
+        const NodeData& node = prepare.node;
+        std::vector<const ValueFact*> facts;
+        facts.reserve(node.inputs.size());
+        for (const ValueId id : node.inputs) {
+            facts.push_back(id.valid() ? &facts_.of(id) : nullptr);
+        }
+        const PlanStep* const before = steps_before_[id_of(graph_, node)];
+        LEAT_ASSIGN_OR_RETURN(std::unique_ptr<Region> region,
+                              Region::make(context_, prepare, facts, host,
+                                           before == nullptr ? nullptr : before->region));
+        if (region != nullptr) {
+            step.region = region.get();
+            step.own_memory = int32_t(work_.own_memories.size());
+            work_.own_memories.push_back({&node, region->memory_bytes()});
+        }
+        return region;
     }
 
     // The node's step in the seed, if it has the same constants: those that plans compute from

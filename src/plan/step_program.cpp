@@ -83,7 +83,8 @@ TaskId add_host_task(int32_t index,
                      const PlanStep& step,
                      scheduler::Priority priority,
                      StepTasks& program) {
-    program.tasks.push_back({index});
+    program.tasks.push_back(
+        {index, step.region == nullptr ? StepTask::Kind::kHost : StepTask::Kind::kBodies});
     return program.dag.add(
         {.cost_ns = step.cost_ns, .tile_count = step.kernel->tile_count, .priority = priority});
 }

@@ -14,6 +14,7 @@ namespace leat {
 struct StepTask {
     enum class Kind : uint8_t {
         kHost,    // all tiles of the step, which are the task's
+        kBodies,  // runs the bodies of the step, with what helpers there are
         kSubmit,  // submits the step to its device
         kFinish,  // what is left to do for it once the point is reached; for the host's, nothing
     };

@@ -3,30 +3,44 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/monotonic_clock.h"
+#include "run/region_run.h"
+#include "run/step_times.h"
+
 namespace leat {
+namespace {
+
+// Takes times of a region's bodies until the end of the scope; null: there are no bodies.
+class TimedBodies {
+  public:
+    explicit TimedBodies(RegionState* region) : region_(region) {
+        if (region_ != nullptr) {
+            region_->set_timing(true);
+        }
+    }
+    ~TimedBodies() {
+        if (region_ != nullptr) {
+            region_->set_timing(false);
+        }
+    }
+    TimedBodies(const TimedBodies&) = delete;
+    TimedBodies& operator=(const TimedBodies&) = delete;
+
+    Status add_times(std::vector<StepTime>& rows) const {
+        return region_ == nullptr ? Status() : region_->add_times("", rows);
+    }
+
+  private:
+    RegionState* const region_;
+};
+
+}  // namespace
 
 Instance::Instance(std::shared_ptr<const Plan> plan, int worker_count)
     : plan_(std::move(plan)),
-      args_(plan_->work.args),
-      buffers_(plan_->memory.layout.plan.offsets.size()),
-      args_of_buffer_(plan_->memory.layout.plan.offsets.size()),
-      args_of_input_(plan_->key.shapes.size()),
-      inputs_(plan_->key.shapes.size()),
+      addresses_(*plan_),
       worker_ran_(size_t(worker_count)),
       state_(plan_->program.compiled) {
-    for (int64_t count : plan_->storage.string_counts) {
-        strings_.emplace_back(size_t(count));
-    }
-    for (size_t i = 0; i < args_.size(); ++i) {
-        const Storage& storage = plan_->storage.args[i];
-        if (storage.kind == Storage::Kind::kArena) {
-            args_of_buffer_[size_t(storage.index)].push_back(int32_t(i));
-        } else if (storage.kind == Storage::Kind::kInput) {
-            args_of_input_[size_t(storage.index)].push_back(int32_t(i));
-        } else if (storage.kind == Storage::Kind::kStrings) {
-            args_[i].data = reinterpret_cast<std::byte*>(strings_[size_t(storage.index)].data());
-        }
-    }
     if (plan_->program.make_observer) {
         observer_ = plan_->program.make_observer();
     }
@@ -53,6 +67,9 @@ Status Instance::make_states() {
         const DeviceStep* device = plan_->work.steps[s].device;
         if (device != nullptr && device->is_submitted) {
             device_steps_.push_back(int32_t(s));
+        }
+        if (const Region* region = plan_->work.steps[s].region) {
+            LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
         }
     }
     return make_states(slabs, /*are_in_arena=*/false, states_);
@@ -99,62 +116,67 @@ Status Instance::link(RequestMemory& memory) {
     }
     arena_ = memory.arena();
     scratch_.assign(memory.scratch().begin(), memory.scratch().end());
-    for (size_t b = 0; b < buffers_.size(); ++b) {
-        buffers_[b] = arena_->data() + plan_->memory.layout.plan.offsets[b];
-        for (int32_t arg : args_of_buffer_[b]) {
-            args_[size_t(arg)].data = buffers_[b] + offset_bytes(arg);
+    addresses_.link(arena_->data());
+    for (size_t s = 0; s < states_.size(); ++s) {
+        const PlanStep& step = plan_->work.steps[s];
+        if (step.region != nullptr) {
+            const OwnMemory& own = plan_->work.own_memories[size_t(step.own_memory)];
+            Region::state_of(*states_[s]).link(arena_->data() + own.arena_offset);
         }
     }
     return {};
 }
 
-void Instance::set_input(int input, const std::byte* data) {
-    inputs_[size_t(input)] = data;
-    for (int32_t arg : args_of_input_[size_t(input)]) {
-        // Inputs are only read.
-        args_[size_t(arg)].data = const_cast<std::byte*>(data) + offset_bytes(arg);
-    }
-}
-
-bool Instance::set_output(int output, std::byte* data) {
-    const Storage& storage = plan_->storage.outputs[size_t(output)].storage;
-    if (!plan_->storage.outputs[size_t(output)].fills_buffer) {
-        return false;
-    }
-    const auto buffer = size_t(storage.index);
-    std::byte* address =
-        data != nullptr ? data : arena_->data() + plan_->memory.layout.plan.offsets[buffer];
-    if (buffers_[buffer] != address) {
-        buffers_[buffer] = address;
-        for (int32_t arg : args_of_buffer_[buffer]) {
-            args_[size_t(arg)].data = address + offset_bytes(arg);
-        }
-    }
-    return true;
-}
-
 KernelArgs Instance::args_of(int32_t step, int worker) const {
     const PlanStep& at = plan_->work.steps[size_t(step)];
-    const std::span<const TensorArg> args(args_);
-    return {args.subspan(size_t(at.first_arg), size_t(at.input_count)),
-            args.subspan(size_t(at.first_arg) + size_t(at.input_count), size_t(at.output_count)),
-            scratch_[size_t(worker)], states_[size_t(step)].get()};
+    return {addresses_.inputs_of(at), addresses_.outputs_of(at), scratch_[size_t(worker)],
+            states_[size_t(step)].get()};
 }
 
-Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const {
+void Instance::note_worker(int worker) const {
     std::atomic<uint8_t>& ran = worker_ran_[size_t(worker)];
     if (ran.load(std::memory_order_relaxed) == 0) {
         ran.store(1, std::memory_order_relaxed);
     }
+}
+
+Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const {
+    note_worker(worker);
     const PlanStep& at = plan_->work.steps[size_t(step)];
     Status status = at.kernel->run(args_of(step, worker), tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
 
-Status Instance::run_task(const StepTask& task, const scheduler::TaskScope& scope) {
-    return task.kind == StepTask::Kind::kHost
-               ? run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker())
-               : run_device_task(task, scope.worker());
+Status Instance::run_task(const StepTask& task, scheduler::TaskScope& scope) {
+    switch (task.kind) {
+        case StepTask::Kind::kHost:
+            return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
+        case StepTask::Kind::kBodies:
+            return run_bodies(task.step, scope);
+        case StepTask::Kind::kSubmit:
+        case StepTask::Kind::kFinish:
+            break;
+    }
+    return run_device_task(task, scope.worker());
+}
+
+Status Instance::time_step(int32_t step, std::vector<StepTime>& rows) const {
+    const PlanStep& at = plan_->work.steps[size_t(step)];
+    LEAT_ASSIGN_OR_RETURN(rows.emplace_back(), step_time(plan_->work, at, 1));
+    const TimedBodies bodies(at.region == nullptr ? nullptr
+                                                  : &Region::state_of(*states_[size_t(step)]));
+    const int64_t begin_ns = monotonic_ns();
+    LEAT_RETURN_IF_ERROR(run_step(step, 0, at.kernel->tile_count, 0));
+    rows.front().time_ns = monotonic_ns() - begin_ns;
+    return bodies.add_times(rows);
+}
+
+Status Instance::run_bodies(int32_t step, scheduler::TaskScope& scope) const {
+    note_worker(scope.worker());
+    const KernelArgs args = args_of(step, scope.worker());
+    Status status = Region::state_of(*args.state).run(args, &scope);
+    return status.ok() ? Status()
+                       : std::move(status).with_node(plan_->work.steps[size_t(step)].node->label());
 }
 
 Status Instance::run_device_task(const StepTask& task, int worker) {
@@ -291,31 +313,8 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
 }
 
 bool Instance::uses_memory(const ByteRange& range) const {
-    const auto meets = [&range](const void* data, int64_t bytes) {
-        const auto begin = int64_t(reinterpret_cast<uintptr_t>(data));
-        return range.meets({begin, begin + bytes});
-    };
-    return meets(arena_->data(), arena_->size_bytes()) ||
-           std::any_of(strings_.begin(), strings_.end(), [&](const std::vector<std::string>& all) {
-               return meets(all.data(), int64_t(all.size() * sizeof(std::string)));
-           });
-}
-
-const std::byte* Instance::output_data(int output) const {
-    const Storage& storage = plan_->storage.outputs[size_t(output)].storage;
-    switch (storage.kind) {
-        case Storage::Kind::kArena:
-            return buffers_[size_t(storage.index)] + storage.offset_bytes;
-        case Storage::Kind::kStrings:
-            return reinterpret_cast<const std::byte*>(strings_[size_t(storage.index)].data());
-        case Storage::Kind::kInput:
-            return inputs_[size_t(storage.index)] + storage.offset_bytes;
-        case Storage::Kind::kConstant:
-            return plan_->work.constants[size_t(storage.index)].bytes();
-        case Storage::Kind::kNone:
-            break;
-    }
-    return nullptr;
+    const auto begin = int64_t(reinterpret_cast<uintptr_t>(arena_->data()));
+    return range.meets({begin, begin + arena_->size_bytes()}) || addresses_.has_strings_in(range);
 }
 
 }  // namespace leat

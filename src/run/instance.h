@@ -13,6 +13,7 @@
 #include "memory/domains/slab.h"
 #include "plan/plan.h"
 #include "run/device_trace.h"
+#include "run/plan_addresses.h"
 #include "run/request_memory.h"
 #include "run/run_observer.h"
 
@@ -32,11 +33,9 @@ class Instance {
     // Sets every address: buffers in the arena, there also those of devices, and scratch of each
     // worker. After an error all is as it was.
     Status link(RequestMemory& memory);
-    void set_input(int input, const std::byte* data);
-    // Lets the buffer of an output live in caller memory; null: in the arena again. False if the
-    // output has no buffer of its own (it is an input or a constant): then it is copied after the
-    // run.
-    bool set_output(int output, std::byte* data);
+    // An output without a buffer of its own is copied after the run.
+    PlanAddresses& addresses() { return addresses_; }
+    const PlanAddresses& addresses() const { return addresses_; }
 
     Status run(scheduler::Executor& executor, const scheduler::RunControl& control);
     // The same without the calling thread, until it waits for the handle.
@@ -46,10 +45,11 @@ class Instance {
     // After a run that was started and waited for, with what came of it: waits for what it has left
     // on devices. Returns the status.
     Status end_run(Status status);
-    Status run_task(const StepTask& task, const scheduler::TaskScope& scope);
+    Status run_task(const StepTask& task, scheduler::TaskScope& scope);
     Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
-    // The elements of a tensor output after a run.
-    const std::byte* output_data(int output) const;
+    // Runs all of it on this thread. The first row is that of the step, those behind it are of its
+    // bodies.
+    Status time_step(int32_t step, std::vector<StepTime>& rows) const;
     const std::shared_ptr<const Slab>& arena() const { return arena_; }
     // True if a run may write some of these bytes, given by address, as its own.
     bool uses_memory(const ByteRange& range) const;
@@ -73,6 +73,8 @@ class Instance {
     // As EndSignal::tell.
     static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
     KernelArgs args_of(int32_t step, int worker) const;
+    void note_worker(int worker) const;
+    Status run_bodies(int32_t step, scheduler::TaskScope& scope) const;
     using StepStates = std::vector<std::unique_ptr<KernelState>>;
     // Of the steps that work in one of these memories, by DeviceMemory.
     Status make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
@@ -80,17 +82,9 @@ class Instance {
                        StepStates& states) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;
-    int64_t offset_bytes(int32_t arg) const {
-        return plan_->storage.args[size_t(arg)].offset_bytes;
-    }
 
     std::shared_ptr<const Plan> plan_;
-    std::vector<TensorArg> args_;
-    std::vector<std::byte*> buffers_;                   // address of each arena buffer
-    std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
-    std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
-    std::vector<const std::byte*> inputs_;              // address of each graph input
-    std::vector<std::vector<std::string>> strings_;     // by string buffer
+    PlanAddresses addresses_;
     std::shared_ptr<const Slab> arena_;
     std::vector<std::byte*> scratch_;  // by worker
     std::vector<int32_t> device_steps_;

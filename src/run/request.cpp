@@ -65,8 +65,9 @@ Status RequestState::collect_results() {
         }
         Tensor* target = target_of(int(i));
         if (target == nullptr) {
-            results[i] = Value(Tensor::view(output.dtype, output.shape,
-                                            current()->output_data(int(i)), current()->arena()));
+            results[i] =
+                Value(Tensor::view(output.dtype, output.shape,
+                                   current()->addresses().output_data(int(i)), current()->arena()));
             continue;
         }
         for (const int part : active_) {
@@ -85,7 +86,7 @@ Status RequestState::collect_results() {
 void RequestState::copy_output(int output, int part, Tensor& target) {
     const Instance& instance = *parts_[size_t(part)].current();
     const PlanOutput& planned = instance.plan().storage.outputs[size_t(output)];
-    const std::byte* data = instance.output_data(output);
+    const std::byte* data = instance.addresses().output_data(output);
     std::byte* there = target.mutable_bytes() + first_byte(target, part);
     const int64_t bytes = storage_bytes(planned.dtype, planned.shape.element_count()).value_or(0);
     if (data != there && bytes > 0) {

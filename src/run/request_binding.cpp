@@ -235,16 +235,17 @@ Status RequestState::bind_addresses() {
             if (inputs[i].is_tensor()) {
                 const Tensor& tensor = inputs[i].tensor();
                 const bool is_part = is_divided() && division_->is_divided_input[i];
-                instance.set_input(int(i),
-                                   tensor.bytes() + (is_part ? first_byte(tensor, part) : 0));
+                instance.addresses().set_input(
+                    int(i), tensor.bytes() + (is_part ? first_byte(tensor, part) : 0));
             }
         }
         for (size_t i = 0; i < results.size(); ++i) {
-            instance.set_output(int(i), nullptr);
+            instance.addresses().set_output(int(i), nullptr);
         }
         for (size_t i = 0; i < results.size(); ++i) {
             if (Tensor* target = target_of(int(i))) {
-                instance.set_output(int(i), target->mutable_bytes() + first_byte(*target, part));
+                instance.addresses().set_output(
+                    int(i), target->mutable_bytes() + first_byte(*target, part));
             }
         }
     }

@@ -88,7 +88,8 @@ struct RequestState {
     Status bind_addresses();
     Status wait_for_parts(size_t begin, Status status);
     Status run_here(const scheduler::RunControl& control);
-    Status time_steps(const Instance& instance, std::map<const NodeData*, StepTime>& times);
+    Status time_steps(const Instance& instance,
+                      std::map<const NodeData*, std::vector<StepTime>>& times);
     Status collect_results();
     void copy_output(int output, int part, Tensor& target);
 

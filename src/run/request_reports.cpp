@@ -1,11 +1,11 @@
 // What a request says of its runs: times of steps, where its pages are, shards, traces.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <iterator>
 
 #include "memory/domains/page_placement.h"
-#include "plan/kernel_answers.h"
 #include "run/request_impl.h"
+#include "run/step_times.h"
 
 namespace leat {
 namespace {
@@ -31,40 +31,14 @@ std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& repor
 
 // Adds a run of each step, one after the other, to the times.
 Status RequestState::time_steps(const Instance& instance,
-                                std::map<const NodeData*, StepTime>& times) {
-    const Plan& plan = instance.plan();
-    for (size_t s = 0; s < plan.work.steps.size(); ++s) {
-        const PlanStep& step = plan.work.steps[s];
-        const auto start = std::chrono::steady_clock::now();
-        LEAT_RETURN_IF_ERROR(instance.run_step(int32_t(s), 0, step.kernel->tile_count, 0));
-        const auto end = std::chrono::steady_clock::now();
-        if (step.is_transfer) {
-            continue;  // no node of the graph
+                                std::map<const NodeData*, std::vector<StepTime>>& times) {
+    const PlanWork& work = instance.plan().work;
+    for (size_t s = 0; s < work.steps.size(); ++s) {
+        std::vector<StepTime> rows;
+        LEAT_RETURN_IF_ERROR(instance.time_step(int32_t(s), rows));
+        if (!work.steps[s].is_transfer) {  // that is no node of the graph
+            add_times(rows, times[work.steps[s].node]);
         }
-        StepTime& time = times[step.node];
-        const bool is_first = time.shapes.empty();
-        time.estimated_ns += step.cost_ns;
-        time.node = step.node->name;
-        time.op_type = step.node->op_type;
-        time.kernel = step.kernel->kernel_name;
-        time.time_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
-        const std::span<const TensorArg> ins = plan.work.inputs_of(step);
-        const std::span<const TensorArg> outs = plan.work.outputs_of(step);
-        if (step.node->def->cost != nullptr) {
-            const Result<Cost> cost = checked_cost(*step.node, ins, outs);
-            if (!cost.ok()) {
-                return cost.error().with_node(step.node->label());
-            }
-            time.flops += cost->flops;
-            time.bytes += cost->bytes;
-        }
-        time.shapes += is_first ? "" : "; ";
-        for (const TensorArg& arg : ins) {
-            time.shapes += arg.shape.to_string();
-            time.shapes += " ";
-        }
-        time.shapes += "-> ";
-        time.shapes += outs[0].shape.to_string();
     }
     return {};
 }
@@ -74,15 +48,16 @@ Result<std::vector<StepTime>> RequestState::profile() {
     LEAT_RETURN_IF_ERROR(check_bound());
     LEAT_RETURN_IF_ERROR(select_instances({}, {}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
-    std::map<const NodeData*, StepTime> timed;  // in the graph's order; a plan may have its own
+    // In the graph's order; a plan may have its own.
+    std::map<const NodeData*, std::vector<StepTime>> timed;
     for (const int part : active_) {
         LEAT_RETURN_IF_ERROR(time_steps(*parts_[size_t(part)].current(), timed));
     }
     LEAT_RETURN_IF_ERROR(collect_results());
     std::vector<StepTime> times;
     times.reserve(timed.size());
-    for (auto& [node, time] : timed) {
-        times.push_back(std::move(time));
+    for (auto& [node, rows] : timed) {
+        std::move(rows.begin(), rows.end(), std::back_inserter(times));
     }
     return times;
 }

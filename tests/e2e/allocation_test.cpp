@@ -109,6 +109,49 @@ TEST(Allocation, NoneInRunOfBertBase) {
     EXPECT_EQ(allocations_in_runs("bert_base?tokens=128", 2), 0);
 }
 
+//  y = v after n iterations of v = if c then v w else v; the stack of all v; a scan over that stack
+Graph bodies_in_bodies(int64_t extent) {
+    Graph graph("bodies");
+    const ValueId c = graph.input("c", DType::kBool, {});
+    const ValueId v = graph.input("v", DType::kFloat32, {extent, extent});
+    const ValueId w = graph.input("w", DType::kFloat32, {extent, extent});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId own = body.input("v", DType::kFloat32, {extent, extent});
+    Graph then_branch("then");
+    then_branch.output(
+        "a", then_branch.add("MatMul", {then_branch.capture(body, own),
+                                        then_branch.capture(body, body.capture(graph, w))}));
+    Graph else_branch("else");
+    else_branch.output("b", else_branch.capture(body, own));
+    const ValueId next =
+        body.if_(body.capture(graph, c), std::move(then_branch), std::move(else_branch))[0];
+    body.output("v_out", next);
+    body.output("part", next);
+    const ValueId n = graph.constant("n", *Tensor::from<int64_t>({}, std::vector<int64_t>{7}));
+    const std::vector<ValueId> last = graph.loop(n, ValueId{}, {v}, std::move(body));
+    Graph step("step");
+    const ValueId sum = step.add("Add", {step.input("s", DType::kFloat32, {extent, extent}),
+                                         step.input("x", DType::kFloat32, {extent, extent})});
+    step.output("s_out", sum);
+    step.output("softmax", step.add("Softmax", {sum}));
+    const std::vector<ValueId> scanned = graph.scan({v}, {last[1]}, std::move(step));
+    graph.output("y", last[0]);
+    graph.output("s", scanned[0]);
+    graph.output("all", scanned[1]);
+    return graph;
+}
+
+TEST(Allocation, NoneInRunOfBodies) {
+    for (const int64_t extent : {4, 160}) {
+        for (const int threads : {1, 2}) {
+            EXPECT_EQ(allocations_in_runs(bodies_in_bodies(extent), threads), 0)
+                << extent << " " << threads;
+        }
+    }
+}
+
 // Weights that are packed before the runs, and such that each run packs.
 TEST(Allocation, NoneInRunOfLstm) {
     for (const bool is_constant : {true, false}) {

@@ -374,7 +374,7 @@ TEST_P(FailingAllocation, InProfile) {
     const auto profile = [&](Fault& fault) {
         return fault.during([&] { return request.profile(); }).error();
     };
-    EXPECT_GT(sweep_all(profile, [&] { expect_right(request, 1); }).of_new, 10);
+    EXPECT_GT(sweep_all(profile, [&] { expect_right(request, 1); }).of_new, 3);
 }
 
 std::string name_of_network(const ::testing::TestParamInfo<Network (*)()>& info) {

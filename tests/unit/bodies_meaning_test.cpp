@@ -1,6 +1,8 @@
 // Random graphs with bodies in bodies keep their meaning in every form that a graph has.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -31,6 +33,23 @@ int depth_of(const GraphData& graph) {
         }
     }
     return depth;
+}
+
+// Kernels of two backends may differ in the sign of zero: Min(-0, 0) is either.
+Outputs without_signs_of_zero(const CompiledGraph& compiled, Outputs outputs) {
+    for (const ValueInfo& info : compiled.outputs()) {
+        if (info.dtype != DType::kFloat32) {
+            continue;
+        }
+        std::string& bytes = outputs[info.name];
+        for (size_t at = bytes.find(':') + 1; at < bytes.size(); at += sizeof(float)) {
+            float element = 0;
+            std::memcpy(&element, bytes.data() + at, sizeof(float));
+            element += 0.0F;
+            std::memcpy(bytes.data() + at, &element, sizeof(float));
+        }
+    }
+    return outputs;
 }
 
 class BodiesMeaning : public ::testing::Test {
@@ -162,7 +181,10 @@ TEST_F(BodiesMeaning, IsKeptBySavedFiles) {
         ASSERT_TRUE(loaded.ok()) << seed << ": " << loaded.error().message();
         const Result<Outputs> found = output_bytes(*loaded, made.inputs);
         ASSERT_TRUE(found.ok()) << seed << ": " << found.error().message();
-        ASSERT_EQ(*found, wanted(seed)) << seed << "\n" << made.graph.to_text();
+        ASSERT_EQ(without_signs_of_zero(*loaded, *found),
+                  without_signs_of_zero(*loaded, wanted(seed)))
+            << seed << "\n"
+            << made.graph.to_text();
         ASSERT_EQ(loaded->to_text(), compiled->to_text()) << seed;
     }
 }

@@ -34,6 +34,7 @@ class CpuBackend final : public Backend {
     std::string_view name() const override { return "cpu"; }
     bool prefers_channels_last() const override { return true; }
     bool fuses_epilogues() const override { return true; }
+    bool plans_bodies() const override { return true; }
 
     // Whatever has no SIMD kernel runs the reference kernel, so the answer is the reference
     // backend's.

@@ -1,0 +1,56 @@
+// PlanAddresses: the arguments of a plan's steps, with addresses. Used by one thread at a time, but
+// for what is const.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/byte_range.h"
+#include "plan/plan.h"
+
+namespace leat {
+
+class PlanAddresses {
+  public:
+    // The plan outlives this.
+    explicit PlanAddresses(const Plan& plan);
+
+    // Puts all buffers into an arena of Plan::arena_bytes().
+    void link(std::byte* arena);
+    void set_input(int input, const std::byte* data);
+    // Lets the buffer of an output live in other memory; null: in the arena again. False if the
+    // output has no buffer of its own: it is an input, a constant, or a part of something else.
+    bool set_output(int output, std::byte* data);
+
+    std::span<const TensorArg> inputs_of(const PlanStep& step) const {
+        return std::span(args_).subspan(size_t(step.first_arg), size_t(step.input_count));
+    }
+    std::span<const TensorArg> outputs_of(const PlanStep& step) const {
+        return std::span(args_).subspan(size_t(step.first_arg) + size_t(step.input_count),
+                                        size_t(step.output_count));
+    }
+    // The elements of a tensor output.
+    const std::byte* output_data(int output) const;
+    // True if some of the strings are in these bytes, given by address.
+    bool has_strings_in(const ByteRange& range) const;
+
+  private:
+    void move_buffer(int32_t buffer, std::byte* address);
+    int64_t offset_bytes(int32_t arg) const {
+        return plan_->storage.args[size_t(arg)].offset_bytes;
+    }
+
+    const Plan* plan_;
+    std::byte* arena_ = nullptr;
+    std::vector<TensorArg> args_;
+    std::vector<std::byte*> buffers_;                   // address of each arena buffer
+    std::vector<std::vector<int32_t>> args_of_buffer_;  // arguments in each arena buffer
+    std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
+    std::vector<const std::byte*> inputs_;              // address of each graph input
+    std::vector<std::vector<std::string>> strings_;     // by string buffer
+};
+
+}  // namespace leat

@@ -1,0 +1,477 @@
+#include "run/region_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/monotonic_clock.h"
+#include "base/out_of_memory.h"
+#include "ops/control_flow/control_flow.h"
+#include "run/plan_addresses.h"
+#include "run/step_times.h"
+
+namespace leat {
+namespace {
+
+using scheduler::TaskScope;
+
+// A step of a body that one worker carries out.
+struct BodyCall {
+    const PlanStep* step = nullptr;
+    KernelArgs args;
+};
+
+// One set of addresses of a body's plan.
+struct BodyAddresses {
+    explicit BodyAddresses(const Plan& plan) : values(plan) {}
+    PlanAddresses values;
+    std::vector<BodyCall> calls;  // in the order of the program
+};
+
+// A plan of a body in memory of its region: states of steps, and one or two sets of addresses.
+class BodyRun {
+  public:
+    BodyRun(const BodyPlan& body, int sets) : body_(body), state_(body.plan->program.compiled) {
+        for (int i = 0; i < sets; ++i) {
+            sets_.emplace_back(*body.plan);
+        }
+    }
+
+    Status make_states() {
+        states_.resize(plan().work.steps.size());
+        times_ns_.resize(states_.size());
+        for (size_t s = 0; s < states_.size(); ++s) {
+            if (const Region* region = plan().work.steps[s].region) {
+                LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
+            }
+        }
+        for (BodyAddresses& set : sets_) {
+            for (const StepTask& task : plan().program.tasks) {
+                const PlanStep& step = plan().work.steps[size_t(task.step)];
+                set.calls.push_back({&step,
+                                     {set.values.inputs_of(step), set.values.outputs_of(step),
+                                      nullptr, states_[size_t(task.step)].get()}});
+            }
+        }
+        return {};
+    }
+
+    void link(std::byte* arena, std::byte* scratch, int64_t scratch_bytes) {
+        scratch_ = scratch;
+        scratch_bytes_ = scratch_bytes;
+        for (BodyAddresses& set : sets_) {
+            set.values.link(arena);
+            for (BodyCall& call : set.calls) {
+                call.args.scratch = scratch;
+            }
+        }
+        for (const PlanStep& step : plan().work.steps) {
+            if (step.region != nullptr) {
+                const OwnMemory& own = plan().work.own_memories[size_t(step.own_memory)];
+                Region::state_of(*states_[index_of(step)]).link(arena + own.arena_offset);
+            }
+        }
+    }
+
+    PlanAddresses& addresses(int set) { return sets_[size_t(set)].values; }
+    const Plan& plan() const { return *body_.plan; }
+    bool moves(int32_t output) const { return body_.moves[size_t(output)]; }
+    std::string_view key() const { return body_.key; }
+
+    // Errors name the step.
+    Status run(int set, TaskScope* scope) {
+        running_ = &sets_[size_t(set)];
+        if (is_timed_) {
+            return run_timed();
+        }
+        if (!body_.is_inline && scope != nullptr) {
+            return scope->run(state_, {run_task, this});
+        }
+        for (const BodyCall& call : running_->calls) {
+            LEAT_RETURN_IF_ERROR(run_call(call, scope));
+        }
+        return {};
+    }
+
+    void set_timing(bool is_on) noexcept {
+        is_timed_ = is_on;
+        if (is_on) {
+            std::fill(times_ns_.begin(), times_ns_.end(), 0);
+            runs_ = 0;
+        }
+        for (const std::unique_ptr<KernelState>& state : states_) {
+            if (state != nullptr) {
+                Region::state_of(*state).set_timing(is_on);
+            }
+        }
+    }
+
+    Status add_times(const std::string& around, std::vector<StepTime>& rows) const {
+        for (size_t s = 0; s < times_ns_.size(); ++s) {
+            const PlanStep& step = plan().work.steps[s];
+            LEAT_ASSIGN_OR_RETURN(rows.emplace_back(), step_time(plan().work, step, runs_));
+            rows.back().time_ns = times_ns_[s];
+            rows.back().within = around;
+            if (states_[s] != nullptr) {
+                LEAT_RETURN_IF_ERROR(Region::state_of(*states_[s]).add_times(around, rows));
+            }
+        }
+        return {};
+    }
+
+  private:
+    Status run_timed() {
+        ++runs_;
+        for (const BodyCall& call : running_->calls) {
+            const int64_t begin_ns = monotonic_ns();
+            Status status = run_call(call, nullptr);
+            times_ns_[index_of(*call.step)] += monotonic_ns() - begin_ns;
+            LEAT_RETURN_IF_ERROR(status);
+        }
+        return {};
+    }
+
+    // All of it by this thread.
+    static Status run_call(const BodyCall& call, TaskScope* scope) {
+        Status status = call.step->region != nullptr
+                            ? Region::state_of(*call.args.state).run(call.args, scope)
+                            : call.step->kernel->run(call.args, 0, call.step->kernel->tile_count);
+        return status.ok() ? Status() : std::move(status).with_node(call.step->node->label());
+    }
+
+    size_t index_of(const PlanStep& step) const { return size_t(&step - plan().work.steps.data()); }
+
+    static bool run_task(void* self, scheduler::TaskId id, TaskScope& scope) {
+        const auto& run = *static_cast<const BodyRun*>(self);
+        const BodyCall& call = run.running_->calls[size_t(id)];
+        KernelArgs args = call.args;
+        args.scratch = run.scratch_ + scope.worker() * run.scratch_bytes_;
+        Status status = call.step->region != nullptr
+                            ? Region::state_of(*args.state).run(args, &scope)
+                            : call.step->kernel->run(args, scope.tile_begin(), scope.tile_end());
+        return status.ok() || scope.fail(std::move(status).with_node(call.step->node->label()));
+    }
+
+    const BodyPlan& body_;
+    scheduler::ProgramState state_;
+    std::vector<BodyAddresses> sets_;
+    std::vector<std::unique_ptr<KernelState>> states_;  // by step; null: it has none
+    BodyAddresses* running_ = nullptr;
+    bool is_timed_ = false;
+    std::vector<int64_t> times_ns_;  // by step, of timed runs
+    int64_t runs_ = 0;               // that were timed
+    std::byte* scratch_ = nullptr;
+    int64_t scratch_bytes_ = 0;
+};
+
+void copy_bytes(const std::byte* from, std::byte* to, int64_t bytes) {
+    if (from != to && bytes > 0) {
+        std::memcpy(to, from, size_t(bytes));
+    }
+}
+
+// Where results of bodies go that do not write them there.
+void fetch_output(const BodyRun& body, PlanAddresses& from, int32_t output, std::byte* to) {
+    const PlanOutput& own = body.plan().storage.outputs[size_t(output)];
+    copy_bytes(from.output_data(output), to,
+               storage_bytes(own.dtype, own.shape.element_count()).value_or(0));
+}
+
+// Whether a run is to end, asked in every iteration: looks at the clock once in some 5 us.
+class EndOfRun {
+  public:
+    bool is_asked_for(const TaskScope* scope) {
+        if (scope == nullptr || ++iterations_ < between_) {
+            return false;
+        }
+        iterations_ = 0;
+        const auto now = std::chrono::steady_clock::now();
+        const auto passed = now - std::exchange(before_, now);
+        if (passed < kShort) {
+            between_ = std::min<int64_t>(2 * between_, kMostIterations);
+        } else if (passed > kLong) {
+            between_ = std::max<int64_t>(between_ / 2, 1);
+        }
+        return scope->is_cancelled();
+    }
+
+  private:
+    static constexpr auto kShort = std::chrono::microseconds(3);
+    static constexpr auto kLong = std::chrono::microseconds(7);
+    static constexpr int64_t kMostIterations = 1024;
+
+    int64_t iterations_ = 0;  // since the last look
+    int64_t between_ = 1;     // two looks
+    std::chrono::steady_clock::time_point before_;
+};
+
+class RegionRun : public RegionState {
+  public:
+    explicit RegionRun(const Region& region) : region_(region) {}
+
+    Status make_bodies() {
+        for (const BodyPlan& body : region_.bodies()) {
+            bodies_.push_back(std::make_unique<BodyRun>(body, region_.is_loop() ? 2 : 1));
+            LEAT_RETURN_IF_ERROR(bodies_.back()->make_states());
+        }
+        return {};
+    }
+
+    void link(std::byte* memory) override {
+        memory_ = memory;
+        for (size_t b = 0; b < bodies_.size(); ++b) {
+            bodies_[b]->link(memory + region_.arena_offset(), memory + region_.scratch_offset(),
+                             region_.scratch_bytes_of(region_.bodies()[b]));
+        }
+    }
+
+    void set_timing(bool is_on) noexcept override {
+        for (const std::unique_ptr<BodyRun>& body : bodies_) {
+            body->set_timing(is_on);
+        }
+    }
+
+    Status add_times(const std::string& around, std::vector<StepTime>& rows) const override {
+        for (const std::unique_ptr<BodyRun>& body : bodies_) {
+            LEAT_RETURN_IF_ERROR(
+                body->add_times(body_path(around, region_.node(), body->key()), rows));
+        }
+        return {};
+    }
+
+  protected:
+    // Those behind the body's own inputs, of which there are `own`.
+    void set_captures(BodyRun& body, int set, const KernelArgs& args) const {
+        const auto first = size_t(region_.own_inputs());
+        const size_t own = body.plan().key.shapes.size() - (args.inputs.size() - first);
+        for (size_t i = first; i < args.inputs.size(); ++i) {
+            body.addresses(set).set_input(int(own + i - first), args.inputs[i].data);
+        }
+    }
+
+    const Region& region_;
+    std::vector<std::unique_ptr<BodyRun>> bodies_;
+    std::byte* memory_ = nullptr;
+};
+
+class BranchRun final : public RegionRun {
+  public:
+    using RegionRun::RegionRun;
+
+    Status run(const KernelArgs& args, TaskScope* scope) override {
+        BodyRun& body = *bodies_[condition_of(args.inputs[0]) ? 0 : 1];
+        PlanAddresses& addresses = body.addresses(0);
+        set_captures(body, 0, args);
+        for (int32_t i = 0; size_t(i) < args.outputs.size(); ++i) {
+            if (body.moves(i)) {
+                addresses.set_output(i, args.outputs[size_t(i)].data);
+            }
+        }
+        Status status = body.run(0, scope);
+        if (!status.ok()) {
+            return std::move(status).within(
+                fmt::format("{}, {}", region_.node().label(), body.key()));
+        }
+        for (int32_t i = 0; size_t(i) < args.outputs.size(); ++i) {
+            if (args.outputs[size_t(i)].present()) {
+                fetch_output(body, addresses, i, args.outputs[size_t(i)].data);
+            }
+        }
+        return {};
+    }
+};
+
+class LoopRun final : public RegionRun {
+  public:
+    explicit LoopRun(const Region& region) : RegionRun(region), loop_(region.loop()) {}
+
+    Status run(const KernelArgs& args, TaskScope* scope) override {
+        args_ = &args;
+        number() = 0;
+        condition() = 1;
+        const int64_t most = most_iterations();
+        const bool has_condition = loop_.first_condition >= 0;
+        bool goes_on = !has_condition || condition_of(args.inputs[size_t(loop_.first_condition)]);
+        // The last iteration writes to the results of the node, unless a condition ends the loop.
+        set_addresses(most == kEndless || most % 2 == 1 ? 0 : 1);
+        int64_t iteration = 0;
+        for (; iteration < most && goes_on; ++iteration) {
+            if (end_.is_asked_for(scope)) {
+                return Status::bare(StatusCode::kCancelled);  // the run knows why
+            }
+            LEAT_RETURN_IF_ERROR(run_iteration(iteration, scope));
+            if (loop_.condition_output >= 0) {
+                condition() = std::to_integer<uint8_t>(
+                    *body().addresses(set_of(iteration)).output_data(loop_.condition_output));
+                goes_on = !has_condition || condition() != 0;
+            }
+        }
+        return end_loop(iteration);
+    }
+
+  private:
+    static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+
+    BodyRun& body() { return *bodies_[0]; }
+    int64_t& number() { return *reinterpret_cast<int64_t*>(memory_ + region_.number_offset()); }
+    uint8_t& condition() {
+        return *reinterpret_cast<uint8_t*>(memory_ + region_.condition_offset());
+    }
+    int set_of(int64_t iteration) const { return int((first_set_ + iteration) % 2); }
+
+    int64_t most_iterations() const {
+        if (loop_.scan_length >= 0) {
+            return loop_.scan_length;
+        }
+        return loop_.trip_count < 0 ? kEndless
+                                    : trip_count_of(args_->inputs[size_t(loop_.trip_count)]);
+    }
+
+    // Set 0 writes what set 1 reads: the results of the node, where somebody wants them.
+    std::byte* written_by(int set, const CarriedValue& value) const {
+        return value.memory[size_t(set)] < 0 ? args_->outputs[size_t(value.result)].data
+                                             : memory_ + value.memory[size_t(set)];
+    }
+
+    // All that no iteration changes. The first iteration gets what the node does.
+    void set_addresses(int first_set) {
+        first_set_ = first_set;
+        for (int set = 0; set < 2; ++set) {
+            PlanAddresses& addresses = body().addresses(set);
+            set_captures(body(), set, *args_);
+            if (loop_.number_input >= 0) {
+                addresses.set_input(loop_.number_input, memory_ + region_.number_offset());
+                addresses.set_input(loop_.condition_input, memory_ + region_.condition_offset());
+            }
+            for (const CarriedValue& value : loop_.carried) {
+                addresses.set_input(value.input, set == first_set
+                                                     ? args_->inputs[size_t(value.operand)].data
+                                                     : written_by(1 - set, value));
+                if (body().moves(value.output)) {
+                    addresses.set_output(value.output, written_by(set, value));
+                }
+            }
+        }
+    }
+
+    Status run_iteration(int64_t iteration, TaskScope* scope) {
+        const int set = set_of(iteration);
+        PlanAddresses& addresses = body().addresses(set);
+        number() = iteration;
+        if (iteration == 2) {
+            for (const CarriedValue& value : loop_.carried) {
+                addresses.set_input(value.input, written_by(1 - set, value));
+            }
+        }
+        for (const PartsOfWhole& sequence : loop_.sequences) {
+            addresses.set_input(sequence.part, part_of_sequence(sequence, iteration));
+        }
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            LEAT_RETURN_IF_ERROR(check_stack(stack, iteration + 1));
+            if (is_written_there(stack)) {
+                addresses.set_output(stack.part, args_->outputs[size_t(stack.whole)].data +
+                                                     stack.offset_of(iteration));
+            }
+        }
+        Status status = body().run(set, scope);
+        if (!status.ok()) {
+            return std::move(status).within(fmt::format(
+                "{}, {}, iteration {}", region_.node().label(), body().key(), iteration));
+        }
+        for (const CarriedValue& value : loop_.carried) {
+            if (!body().moves(value.output)) {
+                fetch_output(body(), addresses, value.output, written_by(set, value));
+            }
+        }
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            if (!is_written_there(stack)) {
+                scatter(stack, iteration, addresses.output_data(stack.part));
+            }
+        }
+        return {};
+    }
+
+    const std::byte* part_of_sequence(const PartsOfWhole& sequence, int64_t iteration) const {
+        const std::byte* from =
+            args_->inputs[size_t(sequence.whole)].data + sequence.offset_of(iteration);
+        if (sequence.memory < 0) {
+            return from;
+        }
+        std::byte* const to = memory_ + sequence.memory;
+        for (int64_t o = 0; o < sequence.split.outer && sequence.inner_bytes > 0; ++o) {
+            std::memcpy(to + o * sequence.inner_bytes, from, size_t(sequence.inner_bytes));
+            from += sequence.split.extent * sequence.inner_bytes;
+        }
+        return to;
+    }
+
+    bool is_written_there(const PartsOfWhole& stack) {
+        return stack.split.outer == 1 && body().moves(stack.part);
+    }
+
+    void scatter(const PartsOfWhole& stack, int64_t iteration, const std::byte* part) const {
+        std::byte* to = args_->outputs[size_t(stack.whole)].data + stack.offset_of(iteration);
+        for (int64_t o = 0; o < stack.split.outer && stack.inner_bytes > 0; ++o) {
+            std::memcpy(to, part + o * stack.inner_bytes, size_t(stack.inner_bytes));
+            to += stack.split.extent * stack.inner_bytes;
+        }
+    }
+
+    // For each iteration there is a part of the stack.
+    Status check_stack(const PartsOfWhole& stack, int64_t iterations) const {
+        if (iterations <= stack.split.extent) {
+            return {};
+        }
+        return iteration_error(stack, fmt::format("{} iterations or more", iterations));
+    }
+    Status iteration_error(const PartsOfWhole& stack, std::string found) const {
+        return unsupported("output {} has a part for each iteration", stack.whole)
+            .with_found(std::move(found))
+            .with_needed(fmt::format("{}, as inference found", stack.split.extent));
+    }
+
+    Status end_loop(int64_t iterations) {
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            if (stack.split.extent != iterations) {
+                return iteration_error(stack, fmt::format("{} iterations", iterations));
+            }
+        }
+        for (const CarriedValue& value : loop_.carried) {
+            if (value.result >= 0) {
+                const std::byte* const last = iterations == 0
+                                                  ? args_->inputs[size_t(value.operand)].data
+                                                  : written_by(set_of(iterations - 1), value);
+                copy_bytes(last, args_->outputs[size_t(value.result)].data, value.bytes);
+            }
+        }
+        return {};
+    }
+
+    const LoopPlan& loop_;
+    EndOfRun end_;
+    const KernelArgs* args_ = nullptr;  // of this run
+    int64_t first_set_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RegionState>> make_region_state(const Region& region) {
+    return catch_bad_alloc("make the addresses of bodies",
+                           [&]() -> Result<std::unique_ptr<RegionState>> {
+                               std::unique_ptr<RegionRun> run;
+                               if (region.is_loop()) {
+                                   run = std::make_unique<LoopRun>(region);
+                               } else {
+                                   run = std::make_unique<BranchRun>(region);
+                               }
+                               LEAT_RETURN_IF_ERROR(run->make_bodies());
+                               return std::unique_ptr<RegionState>(std::move(run));
+                           });
+}
+
+}  // namespace leat
