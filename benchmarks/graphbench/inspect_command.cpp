@@ -124,8 +124,11 @@ std::string device_memory_text(const PlanReport& plan) {
 std::string bodies_text(const PlanReport& plan) {
     std::string text;
     for (const BodyReport& body : plan.bodies) {
-        text += fmt::format("        {}: {} steps, {}, {} bytes an iteration, lower bound {}\n",
+        text += fmt::format("        {}: {} steps{}, {}, {} bytes an iteration, lower bound {}\n",
                             body.body, body.step_count,
+                            body.device_steps == 0
+                                ? ""
+                                : fmt::format(" ({} on devices)", body.device_steps),
                             body.is_shared ? "shared by workers" : "on one worker in turn",
                             body.arena_bytes, format_bytes(double(body.lower_bound_bytes)));
     }
@@ -136,6 +139,7 @@ Json bodies_json(const PlanReport& plan) {
     return json_list(plan.bodies, [](const BodyReport& body) {
         Json row = Json::object();
         row.set("body", body.body).set("steps", body.step_count);
+        row.set("device_steps", body.device_steps);
         row.set("planned_bytes", body.arena_bytes).set("lower_bound_bytes", body.lower_bound_bytes);
         return row.set("shared", body.is_shared);
     });

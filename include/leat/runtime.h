@@ -282,6 +282,7 @@ struct DeviceMemoryReport {
 struct BodyReport {
     std::string body;  // "node 'l' (Loop), body"; behind what it is within, if that is a body too
     int step_count = 0;
+    int device_steps = 0;     // of these: on devices, with the transfers that they need
     int64_t arena_bytes = 0;  // of one iteration; part of that of the plan
     int64_t lower_bound_bytes = 0;
     // Workers share the steps of an iteration; else one of them runs all in turn.

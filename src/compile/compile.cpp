@@ -16,6 +16,7 @@
 #include "partition/partition.h"
 #include "passes/pipeline.h"
 #include "place/annotations/device_annotations.h"
+#include "place/body_placement.h"
 #include "place/device_placement.h"
 #include "place/gone_nodes.h"
 #include "place/pins.h"
@@ -243,6 +244,8 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     auto compiled =
         std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized.graph), options);
     compiled->placed = std::move(placed.graph);
+    LEAT_RETURN_IF_ERROR(
+        place_bodies(compiled->graph, devices, options, runtime->host.threads, compiled->placed));
     compiled->placed.placement.gone = gone_nodes(graph.data(), compiled->graph, optimized.history);
     if (!graph.data().default_inputs.empty()) {
         compiled->given = std::make_shared<const Graph>(graph);

@@ -14,6 +14,7 @@
 #include "compile/mapped_copies.h"
 #include "compile/record_check.h"
 #include "compile/weight_targets.h"
+#include "place/body_placement.h"
 #include "place/cut_parts.h"
 #include "run/compiled_graph_impl.h"
 #include "saved/compiled_file.h"
@@ -122,6 +123,9 @@ Result<CompiledGraph> load(const std::shared_ptr<Runtime::Impl>& runtime,
         compiled->placed.placement = std::move(record.placement);
     }
     LEAT_ASSIGN_OR_RETURN(compiled->placed.host, find_backend(record.host));
+    // Files have no parts of bodies: these are cut and compiled again.
+    LEAT_RETURN_IF_ERROR(place_bodies(compiled->graph, devices, compiled->options,
+                                      runtime->host.threads, compiled->placed));
     if (!record.given.default_inputs.empty()) {
         compiled->given =
             std::make_shared<const Graph>(std::make_unique<GraphData>(std::move(record.given)));

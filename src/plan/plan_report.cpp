@@ -44,6 +44,7 @@ void report_bodies(const std::string& around,
             BodyReport& report = reports.emplace_back();
             report.body = body_path(around, *step.node, body.key);
             report.step_count = int(body.plan->work.steps.size());
+            report.device_steps = int(body.plan->work.devices.uses.size());
             report.arena_bytes = body.plan->arena_bytes();
             report.lower_bound_bytes = body.plan->report.lower_bound_bytes;
             report.is_shared = !body.is_inline;

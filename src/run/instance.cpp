@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/monotonic_clock.h"
+#include "run/device_states.h"
 #include "run/region_run.h"
 #include "run/step_times.h"
 
@@ -53,50 +54,17 @@ Instance::~Instance() {
 }
 
 Status Instance::make_states() {
-    const std::vector<DeviceMemory>& memories = plan_->work.devices.memories;
-    std::vector<std::shared_ptr<DeviceSlab>> slabs(memories.size());
-    for (size_t i = 0; i < slabs.size(); ++i) {
-        if (memories[i].size_bytes > 0) {
-            LEAT_ASSIGN_OR_RETURN(
-                slabs[i], DeviceSlab::allocate(memories[i].part->place().backend,
-                                               memories[i].part->domain(), memories[i].size_bytes));
-        }
-    }
     states_.resize(plan_->work.steps.size());
     for (size_t s = 0; s < states_.size(); ++s) {
-        const DeviceStep* device = plan_->work.steps[s].device;
-        if (device != nullptr && device->is_submitted) {
+        const PlanStep& step = plan_->work.steps[s];
+        if (step.device != nullptr && step.device->is_submitted) {
             device_steps_.push_back(int32_t(s));
         }
-        if (const Region* region = plan_->work.steps[s].region) {
-            LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
+        if (step.region != nullptr) {
+            LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*step.region));
         }
     }
-    return make_states(slabs, /*are_in_arena=*/false, states_);
-}
-
-Status Instance::make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
-                             bool are_in_arena,
-                             StepStates& states) const {
-    const DevicePlan& devices = plan_->work.devices;
-    for (size_t s = 0; s < states.size(); ++s) {
-        const PlanStep& step = plan_->work.steps[s];
-        if (step.device == nullptr) {
-            continue;
-        }
-        const DeviceUse& use = devices.uses[size_t(step.device_use)];
-        if (devices.memory_of(use).is_arena != are_in_arena) {
-            continue;
-        }
-        Result<std::unique_ptr<DeviceStepState>> state = step.device->make_state(
-            {slabs[size_t(use.memory)], use.offsets, plan_->program.is_traced});
-        if (!state.ok()) {
-            return std::move(state).error().with_node(step.node->label());
-        }
-        (*state)->waits.reserve(use.follows.size());
-        states[s] = std::move(state).value();
-    }
-    return {};
+    return make_device_states(*plan_, states_);
 }
 
 Status Instance::link(RequestMemory& memory) {
@@ -108,7 +76,7 @@ Status Instance::link(RequestMemory& memory) {
         }
     }
     StepStates states(plan_->work.devices.uses.empty() ? 0 : plan_->work.steps.size());
-    LEAT_RETURN_IF_ERROR(make_states(slabs, /*are_in_arena=*/true, states));
+    LEAT_RETURN_IF_ERROR(make_device_states(*plan_, slabs, /*are_in_arena=*/true, states));
     for (size_t s = 0; s < states.size(); ++s) {
         if (states[s] != nullptr) {
             states_[s] = std::move(states[s]);
@@ -209,10 +177,7 @@ void Instance::end_flight(void* self, scheduler::TaskId waiter, scheduler::Point
 }
 
 Status Instance::check_devices() const {
-    for (const DeviceMemory& memory : plan_->work.devices.memories) {
-        LEAT_RETURN_IF_ERROR(memory.part->place().backend->check_process());
-    }
-    return {};
+    return leat::check_devices(*plan_);
 }
 
 scheduler::TaskFunction Instance::begin_run() {

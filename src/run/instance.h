@@ -12,6 +12,7 @@
 #include "leat/scheduler/executor.h"
 #include "memory/domains/slab.h"
 #include "plan/plan.h"
+#include "run/device_states.h"
 #include "run/device_trace.h"
 #include "run/plan_addresses.h"
 #include "run/request_memory.h"
@@ -75,11 +76,6 @@ class Instance {
     KernelArgs args_of(int32_t step, int worker) const;
     void note_worker(int worker) const;
     Status run_bodies(int32_t step, scheduler::TaskScope& scope) const;
-    using StepStates = std::vector<std::unique_ptr<KernelState>>;
-    // Of the steps that work in one of these memories, by DeviceMemory.
-    Status make_states(std::span<const std::shared_ptr<DeviceSlab>> slabs,
-                       bool are_in_arena,
-                       StepStates& states) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;
 

@@ -12,6 +12,7 @@
 #include "base/monotonic_clock.h"
 #include "base/out_of_memory.h"
 #include "ops/control_flow/control_flow.h"
+#include "run/device_states.h"
 #include "run/plan_addresses.h"
 #include "run/step_times.h"
 
@@ -50,8 +51,12 @@ class BodyRun {
                 LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
             }
         }
+        LEAT_RETURN_IF_ERROR(make_device_states(plan(), states_));
         for (BodyAddresses& set : sets_) {
             for (const StepTask& task : plan().program.tasks) {
+                if (task.kind == StepTask::Kind::kFinish) {
+                    continue;  // the call waits for the device
+                }
                 const PlanStep& step = plan().work.steps[size_t(task.step)];
                 set.calls.push_back({&step,
                                      {set.values.inputs_of(step), set.values.outputs_of(step),
@@ -160,7 +165,7 @@ class BodyRun {
     const BodyPlan& body_;
     scheduler::ProgramState state_;
     std::vector<BodyAddresses> sets_;
-    std::vector<std::unique_ptr<KernelState>> states_;  // by step; null: it has none
+    StepStates states_;
     BodyAddresses* running_ = nullptr;
     bool is_timed_ = false;
     std::vector<int64_t> times_ns_;  // by step, of timed runs

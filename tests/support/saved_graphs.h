@@ -53,6 +53,24 @@ inline Result<std::map<std::string, std::string>> output_bytes(const CompiledGra
     return bytes;
 }
 
+// Kernels of two backends may differ in the sign of zero: Min(-0, 0) is either.
+inline std::map<std::string, std::string> without_signs_of_zero(
+    const CompiledGraph& compiled, std::map<std::string, std::string> outputs) {
+    for (const ValueInfo& info : compiled.outputs()) {
+        if (info.dtype != DType::kFloat32) {
+            continue;
+        }
+        std::string& bytes = outputs[info.name];
+        for (size_t at = bytes.find(':') + 1; at < bytes.size(); at += sizeof(float)) {
+            float element = 0;
+            std::memcpy(&element, bytes.data() + at, sizeof(float));
+            element += 0.0F;
+            std::memcpy(bytes.data() + at, &element, sizeof(float));
+        }
+    }
+    return outputs;
+}
+
 // A changed extent may ask for more memory than the machine has, as that of any graph may.
 inline bool is_small(const CompiledGraph& compiled) {
     constexpr int64_t kMostBytes = 64 << 20;

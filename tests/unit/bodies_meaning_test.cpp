@@ -1,7 +1,6 @@
 // Random graphs with bodies in bodies keep their meaning in every form that a graph has.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 #include <set>
 
@@ -20,6 +19,7 @@ using testing_support::kDeepestBodies;
 using testing_support::output_bytes;
 using testing_support::random_graph_with_bodies;
 using testing_support::without_numa;
+using testing_support::without_signs_of_zero;
 
 using Outputs = std::map<std::string, std::string>;
 
@@ -33,23 +33,6 @@ int depth_of(const GraphData& graph) {
         }
     }
     return depth;
-}
-
-// Kernels of two backends may differ in the sign of zero: Min(-0, 0) is either.
-Outputs without_signs_of_zero(const CompiledGraph& compiled, Outputs outputs) {
-    for (const ValueInfo& info : compiled.outputs()) {
-        if (info.dtype != DType::kFloat32) {
-            continue;
-        }
-        std::string& bytes = outputs[info.name];
-        for (size_t at = bytes.find(':') + 1; at < bytes.size(); at += sizeof(float)) {
-            float element = 0;
-            std::memcpy(&element, bytes.data() + at, sizeof(float));
-            element += 0.0F;
-            std::memcpy(bytes.data() + at, &element, sizeof(float));
-        }
-    }
-    return outputs;
 }
 
 class BodiesMeaning : public ::testing::Test {

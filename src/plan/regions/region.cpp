@@ -105,6 +105,7 @@ class RegionMaker {
                 return body.error().code() == StatusCode::kOutOfMemory ? Made(body.error())
                                                                        : Made(none());
             }
+            LEAT_RETURN_IF_ERROR(check_clock(*body->plan));
             region_->bodies_.push_back(*std::move(body));
         }
         LEAT_ASSIGN_OR_RETURN(const bool is_fixed, is_if ? has_results_of_branches() : drive());
@@ -131,7 +132,9 @@ class RegionMaker {
             LEAT_ASSIGN_OR_RETURN(made.plan, make_body_plan(key, body, facts));
         }
         const scheduler::ProgramStats& stats = made.plan->program.compiled.stats();
-        made.is_inline = context_.workers == 1 || stats.gear == scheduler::Gear::kInline ||
+        // A device's steps are waited for by who drives the body.
+        made.is_inline = context_.workers == 1 || !made.plan->work.devices.memories.empty() ||
+                         stats.gear == scheduler::Gear::kInline ||
                          stats.serial_ns - stats.parallel_ns < kSharedRunNs;
         made.moves = outputs_that_move(*made.plan);
         return made;
@@ -140,8 +143,12 @@ class RegionMaker {
     Result<std::shared_ptr<const Plan>> make_body_plan(std::string_view key,
                                                        const GraphData& body,
                                                        std::span<const ValueFact> facts) const {
-        PlacedGraph placed;
-        placed.host = &host_;
+        const auto on_devices =
+            context_.placed.bodies.find({id_of(context_.graph(), node_).index, std::string(key)});
+        PlacedGraph on_host;
+        on_host.host = &host_;
+        const PlacedGraph& placed =
+            on_devices == context_.placed.bodies.end() ? on_host : *on_devices->second;
         PlanKey shapes;
         for (const ValueFact& fact : facts) {
             shapes.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
@@ -151,6 +158,16 @@ class RegionMaker {
             {},          context_.workers, context_.numa_node, context_.is_shared, nullptr,
             seed_of(key)};
         return make_plan(context, shapes, facts);
+    }
+
+    // An observer forecasts devices from the program of the graph, which lacks those in bodies.
+    Status check_clock(const Plan& body) const {
+        if (context_.observer == nullptr || body.work.devices.memories.empty()) {
+            return {};
+        }
+        return unsupported("bodies on devices have no forecast times")
+            .with_node(node_.label())
+            .with_hint("run them on a device that keeps real time, or list the host first");
     }
 
     const ReplanSeed* seed_of(std::string_view key) const {

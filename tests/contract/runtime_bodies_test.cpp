@@ -1,0 +1,186 @@
+// Bodies of If, Loop and Scan with nodes on devices, which the host drives.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "leat/leat.h"
+#include "support/device_runs.h"
+#include "support/random_bodies.h"
+#include "support/saved_graphs.h"
+#include "support/scratch_folder.h"
+#include "support/virtual_clock/virtual_clock.h"
+
+namespace leat {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using testing_support::GraphWithBodies;
+using testing_support::NamedTensors;
+using testing_support::output_bytes;
+using testing_support::random_graph_with_bodies;
+using testing_support::sim_options;
+using testing_support::without_signs_of_zero;
+
+CompileOptions on(std::string devices) {
+    CompileOptions options;
+    options.devices = std::move(devices);
+    options.fallback = Fallback::kAllow;
+    return options;
+}
+
+Tensor floats(const std::vector<float>& elements) {
+    return *Tensor::from<float>({int64_t(elements.size())}, elements);
+}
+Tensor number(int64_t element) {
+    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
+}
+
+//  for n: v = if c then v w else -v, and all v
+Graph looping() {
+    Graph graph("looping");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId c = graph.input("c", DType::kBool, {});
+    const ValueId v = graph.input("v", DType::kFloat32, {2});
+    const ValueId w = graph.input("w", DType::kFloat32, {2});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId own = body.input("own", DType::kFloat32, {2});
+    Graph then_branch("then");
+    then_branch.output("a",
+                       then_branch.add("Mul", {then_branch.capture(body, own),
+                                               then_branch.capture(body, body.capture(graph, w))}));
+    Graph else_branch("else");
+    else_branch.output("b", else_branch.add("Neg", {else_branch.capture(body, own)}));
+    const ValueId next =
+        body.if_(body.capture(graph, c), std::move(then_branch), std::move(else_branch))[0];
+    const ValueId shifted = body.add("Add", {next, body.constant("one", floats({1, 1}))});
+    body.output("v_out", shifted);
+    body.output("part", shifted);
+    const std::vector<ValueId> last = graph.loop(n, ValueId{}, {v}, std::move(body), "l");
+    graph.output("y", last[0]);
+    graph.output("all", last[1]);
+    return graph;
+}
+
+NamedTensors inputs_of_looping(int64_t iterations, bool condition) {
+    Tensor c = *Tensor::allocate(DType::kBool, {});
+    c.mutable_bytes()[0] = std::byte(condition);
+    return {{"n", number(iterations)}, {"c", c}, {"v", floats({1, 2})}, {"w", floats({2, 3})}};
+}
+
+TEST(BodiesOnDevices, GiveWhatTheHostGives) {
+    for (const int threads : {1, 2}) {
+        const Runtime runtime(sim_options(threads));
+        const CompiledGraph host = *runtime.compile(looping(), on("cpu"));
+        const Result<CompiledGraph> compiled = runtime.compile(looping(), on("sim,cpu"));
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+        Request request = *compiled->make_request();
+        for (const int64_t n : {0, 1, 2, 5}) {
+            for (const bool c : {false, true}) {
+                const auto found = output_bytes(*compiled, inputs_of_looping(n, c));
+                ASSERT_TRUE(found.ok()) << found.error().message();
+                EXPECT_EQ(*found, *output_bytes(host, inputs_of_looping(n, c)));
+            }
+        }
+        const std::vector<BodyReport> bodies = compiled->report().plans.at(0).bodies;
+        ASSERT_EQ(bodies.size(), 3U);
+        for (const BodyReport& body : bodies) {
+            EXPECT_GT(body.device_steps, 1) << body.body;
+        }
+    }
+}
+
+TEST(BodiesOnDevices, AreThereInALoadedGraph) {
+    const Runtime runtime(sim_options(1));
+    const ScratchFolder folder;
+    const std::string file = folder.path() / "graph.leat";
+    const CompiledGraph compiled = *runtime.compile(looping(), on("sim,cpu"));
+    ASSERT_TRUE(compiled.save(file).ok());
+    const Result<CompiledGraph> loaded = runtime.load(file);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message();
+    EXPECT_EQ(*output_bytes(*loaded, inputs_of_looping(3, true)),
+              *output_bytes(compiled, inputs_of_looping(3, true)));
+    for (const BodyReport& body : loaded->report().plans.at(0).bodies) {
+        EXPECT_GT(body.device_steps, 1) << body.body;
+    }
+}
+
+TEST(BodiesOnDevices, KeepTheMeaningOfRandomGraphs) {
+    const Runtime runtime(sim_options(2));
+    int64_t device_steps = 0;
+    for (uint64_t seed = 0; seed < 2000; ++seed) {
+        const GraphWithBodies made = random_graph_with_bodies(seed);
+        const CompiledGraph host = *runtime.compile(made.graph, on("reference"));
+        const Result<CompiledGraph> compiled = runtime.compile(made.graph, on("sim,cpu"));
+        ASSERT_TRUE(compiled.ok()) << seed << ": " << compiled.error().message();
+        const auto found = output_bytes(*compiled, made.inputs);
+        ASSERT_TRUE(found.ok()) << seed << ": " << found.error().message();
+        ASSERT_EQ(without_signs_of_zero(host, *found),
+                  without_signs_of_zero(host, *output_bytes(host, made.inputs)))
+            << seed << "\n"
+            << made.graph.to_text();
+        for (const PlanReport& plan : compiled->report().plans) {
+            for (const BodyReport& body : plan.bodies) {
+                device_steps += body.device_steps;
+            }
+        }
+    }
+    EXPECT_GT(device_steps, 100);
+}
+
+// A device that takes its time does so in each iteration: it replays what it has recorded.
+TEST(BodiesOnDevices, TakeTheTimeOfEachIteration) {
+    const ScratchFolder folder;
+    const std::string recording = folder.path() / "runs";
+    std::map<std::string, std::string> wanted;
+    {
+        const Runtime runtime(sim_options(1, {{"mode", "compute"}, {"record", recording}}));
+        const CompiledGraph compiled = *runtime.compile(looping(), on("sim,cpu"));
+        wanted = *output_bytes(compiled, inputs_of_looping(5, true));
+    }
+    const Runtime runtime(
+        sim_options(1, {{"mode", "timed"}, {"replay", recording}, {"link_latency_us", "1000"}}));
+    const Result<CompiledGraph> compiled = runtime.compile(looping(), on("sim,cpu"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    const auto begin = std::chrono::steady_clock::now();
+    const auto found = output_bytes(*compiled, inputs_of_looping(5, true));
+    ASSERT_TRUE(found.ok()) << found.error().message();
+    EXPECT_EQ(*found, wanted);
+    // What the body carries goes to the device and comes back.
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 2 * 5 * 1ms);
+}
+
+TEST(BodiesOnDevices, HaveNoForecast) {
+    const Runtime runtime = testing_support::clocked_runtime(sim_options(1, {{"mode", "virtual"}}));
+    const Result<CompiledGraph> compiled = runtime.compile(looping(), on("sim,cpu"));
+    const Status status = compiled.ok()
+                              ? output_bytes(*compiled, inputs_of_looping(2, true)).error()
+                              : compiled.error();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(status.message(), HasSubstr("bodies on devices"));
+}
+
+TEST(BodiesOnDevices, EndByDeadline) {
+    const Runtime runtime(sim_options(2));
+    const CompiledGraph compiled = *runtime.compile(looping(), on("sim,cpu"));
+    Request request = *compiled.make_request();
+    Graph graph = looping();
+    const NamedTensors inputs = inputs_of_looping(200'000, false);
+    for (const auto& [name, tensor] : inputs) {
+        ASSERT_TRUE(request.bind(name, tensor).ok());
+    }
+    EXPECT_EQ(request.run({.deadline = 20ms}).code(), StatusCode::kTimeout);
+    ASSERT_TRUE(request.bind("n", number(1)).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(request.get<float>("y"), ::testing::ElementsAre(0, -1));
+}
+
+}  // namespace
+}  // namespace leat
