@@ -21,10 +21,15 @@ namespace {
 
 using scheduler::TaskScope;
 
+// Whoever drives a body asks about as often whether the run is to end.
+constexpr double kBetweenQuestionsNs = 10'000;
+
 // A step of a body that one worker carries out.
 struct BodyCall {
     const PlanStep* step = nullptr;
     KernelArgs args;
+    int64_t tiles_at_a_time = 0;  // between two questions
+    bool asks = false;            // before the step: those before it have taken so long
 };
 
 // One set of addresses of a body's plan.
@@ -53,14 +58,19 @@ class BodyRun {
         }
         LEAT_RETURN_IF_ERROR(make_device_states(plan(), states_));
         for (BodyAddresses& set : sets_) {
+            double since_question_ns = 0;
             for (const StepTask& task : plan().program.tasks) {
                 if (task.kind == StepTask::Kind::kFinish) {
                     continue;  // the call waits for the device
                 }
                 const PlanStep& step = plan().work.steps[size_t(task.step)];
+                const bool asks = since_question_ns > kBetweenQuestionsNs;
+                since_question_ns = (asks ? 0 : since_question_ns) + step.cost_ns;
                 set.calls.push_back({&step,
                                      {set.values.inputs_of(step), set.values.outputs_of(step),
-                                      nullptr, states_[size_t(task.step)].get()}});
+                                      nullptr, states_[size_t(task.step)].get()},
+                                     tiles_between_questions(step),
+                                     asks});
             }
         }
         return {};
@@ -109,9 +119,9 @@ class BodyRun {
             std::fill(times_ns_.begin(), times_ns_.end(), 0);
             runs_ = 0;
         }
-        for (const std::unique_ptr<KernelState>& state : states_) {
-            if (state != nullptr) {
-                Region::state_of(*state).set_timing(is_on);
+        for (size_t s = 0; s < states_.size(); ++s) {
+            if (plan().work.steps[s].region != nullptr) {
+                Region::state_of(*states_[s]).set_timing(is_on);
             }
         }
     }
@@ -122,7 +132,7 @@ class BodyRun {
             LEAT_ASSIGN_OR_RETURN(rows.emplace_back(), step_time(plan().work, step, runs_));
             rows.back().time_ns = times_ns_[s];
             rows.back().within = around;
-            if (states_[s] != nullptr) {
+            if (step.region != nullptr) {
                 LEAT_RETURN_IF_ERROR(Region::state_of(*states_[s]).add_times(around, rows));
             }
         }
@@ -141,12 +151,37 @@ class BodyRun {
         return {};
     }
 
+    static int64_t tiles_between_questions(const PlanStep& step) {
+        const auto tiles = double(step.kernel->tile_count);
+        return std::max<int64_t>(
+            int64_t(tiles * std::min(1.0, kBetweenQuestionsNs / std::max(step.cost_ns, 1.0))), 1);
+    }
+
     // All of it by this thread.
     static Status run_call(const BodyCall& call, TaskScope* scope) {
+        if (call.asks && scope != nullptr && scope->is_cancelled()) {
+            return Status::bare(StatusCode::kCancelled);  // the run knows why
+        }
         Status status = call.step->region != nullptr
                             ? Region::state_of(*call.args.state).run(call.args, scope)
-                            : call.step->kernel->run(call.args, 0, call.step->kernel->tile_count);
+                            : run_tiles(call, scope);
         return status.ok() ? Status() : std::move(status).with_node(call.step->node->label());
+    }
+
+    static Status run_tiles(const BodyCall& call, TaskScope* scope) {
+        const HostKernel& kernel = *call.step->kernel;
+        if (scope == nullptr || call.tiles_at_a_time >= kernel.tile_count) {
+            return kernel.run(call.args, 0, kernel.tile_count);
+        }
+        for (int64_t tile = 0; tile < kernel.tile_count;) {
+            if (tile > 0 && scope->is_cancelled()) {
+                return Status::bare(StatusCode::kCancelled);
+            }
+            const int64_t end = std::min(tile + call.tiles_at_a_time, kernel.tile_count);
+            LEAT_RETURN_IF_ERROR(kernel.run(call.args, tile, end));
+            tile = end;
+        }
+        return {};
     }
 
     size_t index_of(const PlanStep& step) const { return size_t(&step - plan().work.steps.data()); }

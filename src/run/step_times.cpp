@@ -1,6 +1,7 @@
 #include "run/step_times.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -34,20 +35,22 @@ Result<StepTime> step_time(const PlanWork& work, const PlanStep& step, int64_t r
 }
 
 void add_times(std::vector<StepTime>& rows, std::vector<StepTime>& sum) {
-    for (StepTime& row : rows) {
-        const auto same = std::find_if(sum.begin(), sum.end(), [&row](const StepTime& other) {
-            return other.within == row.within && other.node == row.node;
-        });
-        if (same == sum.end()) {
-            sum.push_back(std::move(row));
-            continue;
-        }
-        same->time_ns += row.time_ns;
-        same->estimated_ns += row.estimated_ns;
-        same->flops += row.flops;
-        same->bytes += row.bytes;
-        same->runs += row.runs;
-        same->shapes += "; " + row.shapes;
+    const bool are_same =
+        std::equal(rows.begin(), rows.end(), sum.begin(), sum.end(),
+                   [](const StepTime& row, const StepTime& other) {
+                       return row.within == other.within && row.node == other.node;
+                   });
+    if (!are_same) {
+        std::move(rows.begin(), rows.end(), std::back_inserter(sum));
+        return;
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+        sum[i].time_ns += rows[i].time_ns;
+        sum[i].estimated_ns += rows[i].estimated_ns;
+        sum[i].flops += rows[i].flops;
+        sum[i].bytes += rows[i].bytes;
+        sum[i].runs += rows[i].runs;
+        sum[i].shapes += "; " + rows[i].shapes;
     }
 }
 

@@ -10,7 +10,7 @@ namespace leat {
 // What a step is, with what it costs to run it so often.
 Result<StepTime> step_time(const PlanWork& work, const PlanStep& step, int64_t runs);
 
-// Adds rows of the same steps, as other shards of a batch have them; `sum` empty: it is those.
+// Adds rows, to those of the same steps where other shards of a batch have them already.
 void add_times(std::vector<StepTime>& rows, std::vector<StepTime>& sum);
 
 }  // namespace leat

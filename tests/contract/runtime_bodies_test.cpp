@@ -88,6 +88,17 @@ TEST(BodiesOnDevices, GiveWhatTheHostGives) {
                 EXPECT_EQ(*found, *output_bytes(host, inputs_of_looping(n, c)));
             }
         }
+        for (const auto& [name, tensor] : inputs_of_looping(3, true)) {
+            ASSERT_TRUE(request.bind(name, tensor).ok());
+        }
+        const Result<std::vector<StepTime>> rows = request.profile();
+        ASSERT_TRUE(rows.ok()) << rows.error().message();
+        EXPECT_GT(rows->size(), 4U);
+        for (const StepTime& row : *rows) {
+            EXPECT_EQ(row.runs, row.within.empty()                             ? 1
+                                : row.within.find("else") == std::string::npos ? 3
+                                                                               : 0);
+        }
         const std::vector<BodyReport> bodies = compiled->report().plans.at(0).bodies;
         ASSERT_EQ(bodies.size(), 3U);
         for (const BodyReport& body : bodies) {
