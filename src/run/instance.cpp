@@ -190,6 +190,9 @@ scheduler::TaskFunction Instance::begin_run() {
                 },
                 this};
     }
+    if (plan_->program.is_traced) {
+        for_each_region([](RegionState& region) { region.clear_trace(); });
+    }
     if (observer_ == nullptr) {
         return {run_tiles<false>, this};
     }
@@ -273,7 +276,8 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
         }
         name += trace_name(*plan_->work.steps[size_t(task.step)].node);
     }
-    const DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
+    DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
+    for_each_region([&devices](RegionState& region) { region.add_trace("", devices.rows); });
     return state_.trace_json(names, {counters, devices.rows, devices.arrows});
 }
 

@@ -13,6 +13,7 @@
 #include "base/out_of_memory.h"
 #include "ops/control_flow/control_flow.h"
 #include "run/device_states.h"
+#include "run/device_trace.h"
 #include "run/plan_addresses.h"
 #include "run/step_times.h"
 
@@ -23,6 +24,16 @@ using scheduler::TaskScope;
 
 // Whoever drives a body asks about as often whether the run is to end.
 constexpr double kBetweenQuestionsNs = 10'000;
+
+// What a trace shows of a body at most: a long loop would fill any memory.
+constexpr size_t kMostTracedSpans = 8192;
+
+// Of a traced run: a run of the body, or of one of its calls.
+struct BodySpan {
+    int32_t call = -1;  // -1: the body
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
 
 // A step of a body that one worker carries out.
 struct BodyCall {
@@ -51,6 +62,7 @@ class BodyRun {
     Status make_states() {
         states_.resize(plan().work.steps.size());
         times_ns_.resize(states_.size());
+        spans_.reserve(plan().program.is_traced ? kMostTracedSpans : 0);
         for (size_t s = 0; s < states_.size(); ++s) {
             if (const Region* region = plan().work.steps[s].region) {
                 LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
@@ -104,13 +116,46 @@ class BodyRun {
         if (is_timed_) {
             return run_timed();
         }
-        if (!body_.is_inline && scope != nullptr) {
-            return scope->run(state_, {run_task, this});
+        if (plan().program.is_traced) {
+            const int64_t begin_ns = monotonic_ns();
+            Status status = run_steps(scope);
+            trace(-1, begin_ns);
+            return status;
         }
-        for (const BodyCall& call : running_->calls) {
-            LEAT_RETURN_IF_ERROR(run_call(call, scope));
+        return run_steps(scope);
+    }
+
+    void clear_trace() noexcept {
+        spans_.clear();
+        for (size_t s = 0; s < states_.size(); ++s) {
+            if (plan().work.steps[s].region != nullptr) {
+                Region::state_of(*states_[s]).clear_trace();
+            }
         }
-        return {};
+    }
+
+    void add_trace(const std::string& around, std::vector<scheduler::TraceRow>& rows) const {
+        scheduler::TraceRow runs{around, {}, false};
+        scheduler::TraceRow steps{"steps of " + around, {}, false};
+        for (const BodySpan& span : spans_) {
+            if (span.call < 0) {
+                runs.spans.push_back(
+                    {fmt::format("run {}", runs.spans.size()), span.begin_ns, span.end_ns});
+            } else {
+                const NodeData& node = *sets_[0].calls[size_t(span.call)].step->node;
+                steps.spans.push_back({trace_name(node), span.begin_ns, span.end_ns});
+            }
+        }
+        for (scheduler::TraceRow* row : {&runs, &steps}) {
+            if (!row->spans.empty()) {
+                rows.push_back(std::move(*row));
+            }
+        }
+        for (size_t s = 0; s < states_.size(); ++s) {
+            if (plan().work.steps[s].region != nullptr) {
+                Region::state_of(*states_[s]).add_trace(around, rows);
+            }
+        }
     }
 
     void set_timing(bool is_on) noexcept {
@@ -140,6 +185,27 @@ class BodyRun {
     }
 
   private:
+    Status run_steps(TaskScope* scope) {
+        if (!body_.is_inline && scope != nullptr) {
+            return scope->run(state_, {run_task, this});
+        }
+        const bool is_traced = plan().program.is_traced;
+        for (const BodyCall& call : running_->calls) {
+            const int64_t begin_ns = is_traced ? monotonic_ns() : 0;
+            LEAT_RETURN_IF_ERROR(run_call(call, scope));
+            if (is_traced) {
+                trace(int32_t(&call - running_->calls.data()), begin_ns);
+            }
+        }
+        return {};
+    }
+
+    void trace(int32_t call, int64_t begin_ns) {
+        if (spans_.size() < spans_.capacity()) {
+            spans_.push_back({call, begin_ns, monotonic_ns()});
+        }
+    }
+
     Status run_timed() {
         ++runs_;
         for (const BodyCall& call : running_->calls) {
@@ -205,6 +271,7 @@ class BodyRun {
     bool is_timed_ = false;
     std::vector<int64_t> times_ns_;  // by step, of timed runs
     int64_t runs_ = 0;               // that were timed
+    std::vector<BodySpan> spans_;    // as many as there is room for
     std::byte* scratch_ = nullptr;
     int64_t scratch_bytes_ = 0;
 };
@@ -282,6 +349,19 @@ class RegionRun : public RegionState {
                 body->add_times(body_path(around, region_.node(), body->key()), rows));
         }
         return {};
+    }
+
+    void clear_trace() noexcept override {
+        for (const std::unique_ptr<BodyRun>& body : bodies_) {
+            body->clear_trace();
+        }
+    }
+
+    void add_trace(const std::string& around,
+                   std::vector<scheduler::TraceRow>& rows) const override {
+        for (const std::unique_ptr<BodyRun>& body : bodies_) {
+            body->add_trace(body_path(around, region_.node(), body->key()), rows);
+        }
     }
 
   protected:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -191,6 +192,50 @@ TEST(BodiesOnDevices, EndByDeadline) {
     const Status status = request.run();
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_THAT(request.get<float>("y"), ::testing::ElementsAre(0, -1));
+}
+
+// ---- a plugin that takes a whole Loop ----
+
+//  y = v + n w, by a loop, and z = -y
+Graph summing() {
+    Graph graph("summing");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId v = graph.input("v", DType::kFloat32, {2});
+    const ValueId w = graph.input("w", DType::kFloat32, {2});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId own = body.input("own", DType::kFloat32, {2});
+    body.output("sum", body.add("Add", {own, body.capture(graph, w)}));
+    const ValueId y = graph.loop(n, ValueId{}, {v}, std::move(body), "l")[0];
+    graph.output("y", y);
+    graph.output("z", graph.add("Neg", {y}));
+    return graph;
+}
+
+TEST(LoopPlugin, TakesALoopWithWhatItCaptures) {
+    RuntimeOptions runtime_options;
+    runtime_options.backend_path = std::getenv("LEAT_GARBAGE_FOLDER");
+    runtime_options.threads = 1;
+    const Runtime runtime(runtime_options);
+    const Result<CompiledGraph> compiled = runtime.compile(summing(), on("loop,cpu"));
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    EXPECT_EQ(compiled->report().nodes_per_backend.at("loop"), 1);
+    Request request = *compiled->make_request();
+    for (const int64_t n : {0, 1, 5}) {
+        const NamedTensors inputs = {
+            {"n", number(n)}, {"v", floats({1, 2})}, {"w", floats({10, 100})}};
+        for (const auto& [name, tensor] : inputs) {
+            ASSERT_TRUE(request.bind(name, tensor).ok());
+        }
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        const auto count = float(n);
+        EXPECT_THAT(request.get<float>("y"),
+                    ::testing::ElementsAre(1 + 10 * count, 2 + 100 * count));
+        EXPECT_THAT(request.get<float>("z"),
+                    ::testing::ElementsAre(-1 - 10 * count, -2 - 100 * count));
+    }
 }
 
 }  // namespace

@@ -399,5 +399,32 @@ TEST(Regions, HaveARowInProfilesForEachStepOfABody) {
     EXPECT_TRUE(compiled.recompile(rows).ok());
 }
 
+TEST(Regions, AreInTracesWithEachIterationAndStep) {
+    for (const int threads : {1, 2}) {
+        const Runtime runtime(without_numa(threads));
+        CompileOptions options;
+        options.is_traced = true;
+        const CompiledGraph compiled = *runtime.compile(endless(true, 8), options);
+        Request request = *compiled.make_request();
+        for (const int64_t runs : {3, 2}) {
+            bind_all(request, {{"most", number(runs)}, {"v", random_floats({8}, 8)}});
+            ASSERT_TRUE(request.run().ok());
+            const std::string trace = request.trace_json();
+            // The outer body runs that often, and so does the inner one in each run.
+            const auto count = [&trace](const std::string& text) {
+                int64_t found = 0;
+                for (size_t at = trace.find(text); at != std::string::npos;
+                     at = trace.find(text, at + 1)) {
+                    ++found;
+                }
+                return found;
+            };
+            EXPECT_EQ(count("\"name\":\"run 0\""), 2) << trace;
+            EXPECT_EQ(count("\"name\":\"run " + std::to_string(runs * runs - 1) + "\""), 1);
+            EXPECT_EQ(count("(Neg)\""), runs * runs);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace leat

@@ -34,6 +34,11 @@ class RegionState : public KernelState {
     virtual void set_timing(bool is_on) noexcept = 0;
     // A row for each of those steps, those of bodies in bodies behind their node.
     virtual Status add_times(const std::string& around, std::vector<StepTime>& rows) const = 0;
+    // Of plans that are traced: the runs of bodies and of steps in them since the last clear, the
+    // first some thousand of each body.
+    virtual void clear_trace() noexcept = 0;
+    virtual void add_trace(const std::string& around,
+                           std::vector<scheduler::TraceRow>& rows) const = 0;
 };
 
 // "node 'l' (Loop), body", behind what the node is within.
