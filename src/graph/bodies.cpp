@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "graph/inference.h"
 
@@ -117,6 +118,21 @@ bool is_within(const NodeData& node, std::span<const ValueFact* const> inputs, i
     });
 }
 
+void add_constants(const GraphData& graph,
+                   std::set<const std::byte*>& seen,
+                   const std::function<void(const Tensor&)>& on_constant) {
+    for (const ValueData& value : graph.values) {
+        if (value.constant && seen.insert(value.constant->bytes()).second) {
+            on_constant(*value.constant);
+        }
+    }
+    for (const NodeData& node : graph.nodes) {
+        for (const auto& [key, body] : node.bodies()) {
+            add_constants(*body, seen, on_constant);
+        }
+    }
+}
+
 }  // namespace
 
 Status check_output_type(const GraphData& graph, size_t output, const TypeInfo& found) {
@@ -130,6 +146,12 @@ Status check_output_type(const GraphData& graph, size_t output, const TypeInfo& 
         .with_file(graph.file)
         .with_found(found.to_string())
         .with_needed(declared.to_string());
+}
+
+void for_each_constant(const GraphData& graph,
+                       const std::function<void(const Tensor&)>& on_constant) {
+    std::set<const std::byte*> seen;
+    add_constants(graph, seen, on_constant);
 }
 
 bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs) {

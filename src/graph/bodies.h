@@ -1,6 +1,7 @@
 // Bodies of If, Loop and Scan: what is known of their results, and running them one node at a time.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ bool may_be_evaluated(const NodeData& node);
 // True if the node's bodies run seldom enough to compute its results while a graph is compiled: at
 // most 1,000 times, bodies in bodies included, as far as that is known beforehand.
 bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs);
+
+// Constants of the graph and of all bodies in it, each memory once.
+void for_each_constant(const GraphData& graph,
+                       const std::function<void(const Tensor&)>& on_constant);
 
 // The type that was found for an output against the declared one: kinds and element types differ.
 Status check_output_type(const GraphData& graph, size_t output, const TypeInfo& found);

@@ -68,7 +68,8 @@ DimSpec index_dim(std::string_view key, const DimSpec& limit) {
     DimSymbol symbol;
     symbol.kind = DimSymbol::Kind::kIndex;
     symbol.text = std::string(key);
-    symbol.key = "#" + quoted(key);
+    symbol.key = "#" + quoted(key) + "<" +
+                 (limit.is_fixed() ? std::to_string(limit.extent()) : dim_key(limit));
     symbol.operands = {limit};
     return DimSpec(std::make_shared<const DimSymbol>(std::move(symbol)));
 }
@@ -88,7 +89,8 @@ std::optional<int64_t> length_within(const DimSpec& begin,
                                      const DimSpec& extent) {
     const auto [first, offset] = index_and_offset(begin);
     const auto [second, end_offset] = index_and_offset(end);
-    if (first == nullptr || second == nullptr || first->key != second->key || end_offset < offset) {
+    if (first == nullptr || second == nullptr || first->key != second->key || offset < 0 ||
+        end_offset < offset) {
         return std::nullopt;
     }
     const DimSpec& limit = first->operands[0];

@@ -31,7 +31,7 @@ struct DimSymbol {
 // The extent of an axis of a value that has no other name: "x.0".
 DimSpec axis_dim(std::string_view value, size_t axis);
 // Any number from 0 on that is less than `limit`, such as that of an iteration: the same one in all
-// extents of this key.
+// extents of this key and limit.
 DimSpec index_dim(std::string_view key, const DimSpec& limit);
 // True if some part of the extent is an index of that key.
 bool has_index(const DimSpec& dim, std::string_view key);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/out_of_memory.h"
 #include "base/tensor_check.h"
+#include "graph/bodies.h"
 #include "graph/graph_data.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
@@ -252,9 +253,7 @@ int Graph::node_count() const {
 
 int64_t Graph::parameter_count() const {
     int64_t count = 0;
-    for (const ValueData& value : data_->values) {
-        count += value.constant ? value.constant->element_count() : 0;
-    }
+    for_each_constant(*data_, [&count](const Tensor& own) { count += own.element_count(); });
     return count;
 }
 

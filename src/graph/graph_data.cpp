@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "graph/bodies.h"
 #include "graph/op_def.h"
 
 namespace leat {
@@ -406,9 +407,7 @@ bool GraphData::renumber(const std::vector<NodeId>& order,
 
 int64_t GraphData::parameter_bytes() const {
     int64_t bytes = 0;
-    for (const ValueData& value : values) {
-        bytes += value.constant ? value.constant->byte_count() : 0;
-    }
+    for_each_constant(*this, [&bytes](const Tensor& own) { bytes += own.byte_count(); });
     return bytes;
 }
 

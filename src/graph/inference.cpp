@@ -379,23 +379,27 @@ Status Inference::run(std::span<const ValueFact> given_inputs) {
 
 }  // namespace
 
-bool same_fact(const ValueFact& a, const ValueFact& b) {
+bool same_but_extents(const ValueFact& a, const ValueFact& b) {
     if (!a.type.is_tensor() || !b.type.is_tensor() || a.type.dtype != b.type.dtype ||
         !a.type.dims || !b.type.dims || !same_dims(*a.type.dims, *b.type.dims) ||
-        a.value.has_value() != b.value.has_value() ||
-        a.extents.has_value() != b.extents.has_value()) {
-        return false;
-    }
-    if (a.extents && !same_dims(*a.extents, *b.extents)) {
+        a.value.has_value() != b.value.has_value()) {
         return false;
     }
     if (!a.value) {
         return true;
     }
+    if (a.value->dtype() != b.value->dtype() || a.value->shape() != b.value->shape()) {
+        return false;
+    }
     const int64_t bytes = a.value->byte_count();
-    return a.value->dtype() == b.value->dtype() && a.value->dtype() != DType::kString &&
-           a.value->shape() == b.value->shape() && bytes <= kMaxComparedBytes &&
-           (bytes == 0 || std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
+    return a.value->bytes() == b.value->bytes() || bytes == 0 ||
+           (a.value->dtype() != DType::kString && bytes <= kMaxComparedBytes &&
+            std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
+}
+
+bool same_fact(const ValueFact& a, const ValueFact& b) {
+    return same_but_extents(a, b) && a.extents.has_value() == b.extents.has_value() &&
+           (!a.extents || same_dims(*a.extents, *b.extents));
 }
 
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,

@@ -40,6 +40,8 @@ struct FormerInference {
 
 // True only if both are known to say the same: large values are not compared.
 bool same_fact(const ValueFact& a, const ValueFact& b);
+// The same, whatever symbolic elements they have.
+bool same_but_extents(const ValueFact& a, const ValueFact& b);
 
 // The same, with what is known of other given inputs: a node whose inputs have the facts they had
 // is not looked at, and keeps its results'; one whose inputs have the facts of its twin's gets the

@@ -32,6 +32,9 @@ Result<std::shared_ptr<Plan>> make_plan_with(const PlanContext& context,
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const MemoryPlanner> planner,
                           order_steps(context, std::move(steps.problem), plan->work));
     LEAT_ASSIGN_OR_RETURN(plan->memory, place_memory(context, std::move(planner), plan->work));
+    if (!context.is_body) {
+        LEAT_RETURN_IF_ERROR(check_memory_of_bodies(context, plan->work));
+    }
     report.memory_time_ns = watch.lap_ns();
     LEAT_ASSIGN_OR_RETURN(plan->program,
                           make_program(context, *plan->memory.layout.waits, plan->work));

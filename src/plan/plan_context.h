@@ -35,6 +35,8 @@ struct PlanContext {
     // Facts of other inputs, by their shapes, for whose sizes memory is arranged as well: plans for
     // sizes between these find an arrangement that suits them.
     std::span<const std::vector<ValueFact>> further_facts = {};
+    // Of a node's body, whose arena is in that of the graph around: that has the limit.
+    bool is_body = false;
 
     // The graph that plans have steps for. Its values are those of `whole`.
     const GraphData& graph() const { return placed.cut == nullptr ? whole : *placed.cut; }

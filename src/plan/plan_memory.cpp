@@ -58,7 +58,9 @@ Result<std::shared_ptr<const MemoryPlanner>> order_steps(const PlanContext& cont
                                       round_up(step.kernel->scratch_bytes, kScratchAlignmentBytes));
     }
     work.steps = std::move(ordered);
-    work.overlaps_devices = overlaps_devices(context, work, planner->data_order());
+    // Who drives a body waits for each step that a device carries out.
+    work.overlaps_devices =
+        !context.is_body && overlaps_devices(context, work, planner->data_order());
     return planner;
 }
 
@@ -71,7 +73,10 @@ Result<PlanMemory> place_memory(const PlanContext& context,
                                 work.scratch_bytes * context.workers};
     LayoutWish wish;
     wish.workers = context.workers;
-    wish.limit_bytes = arena_limit(context.memory_limit, besides);
+    // The graph around has the limit, and cannot make a body's arena smaller.
+    const bool takes_least =
+        context.is_body && (context.memory_limit.total_bytes > 0 || !work.devices.memories.empty());
+    wish.limit_bytes = takes_least ? 0 : arena_limit(context.memory_limit, besides);
     wish.overlaps_devices = work.overlaps_devices;
     wish.former = seed.memory.planner == nullptr ? nullptr : &seed.memory;
     if (!work.devices.memories.empty()) {
@@ -82,7 +87,7 @@ Result<PlanMemory> place_memory(const PlanContext& context,
     const LayoutChooser chooser(std::move(planner));
     LEAT_ASSIGN_OR_RETURN(PlanMemory memory,
                           seed.solved ? chooser.restore(*seed.solved) : chooser.choose(wish));
-    if (memory.layout.plan.height_bytes > wish.limit_bytes) {
+    if (!takes_least && memory.layout.plan.height_bytes > wish.limit_bytes) {
         return limit_error(context.memory_limit, besides, context.graph(), work, *memory.planner,
                            memory.layout);
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "plan/devices/plan_devices.h"
 #include "plan/regions/region.h"
 
@@ -16,24 +18,47 @@ bool has_whole_order(const PlanMemory& memory) {
            (!has_waits_of_ends || memory.planner->data_order().is_whole());
 }
 
-void report_devices(const PlanWork& work, PlanReport& report) {
+// Adds what a plan has in memories of devices, and what its bodies have there besides.
+void add_device_memories(const PlanWork& work, std::vector<DeviceMemoryReport>& reports) {
     const DevicePlan& devices = work.devices;
-    report.transfer_count = int(devices.transfer_nodes.size());
-    report.transfer_bytes = devices.transfer_bytes;
     for (int32_t i = 0; i < int32_t(devices.memories.size()); ++i) {
         const DeviceMemory& memory = devices.memories[size_t(i)];
         if (memory.is_arena) {
             continue;
         }
-        report.device_memory.push_back({memory.part->place().label, memory.part->domain().name,
-                                        memory.size_bytes, memory.lower_bound_bytes,
-                                        memory.unplanned_bytes, packed_bytes_in(i, work),
-                                        memory.streamed_bytes, memory.window_bytes});
+        const std::string& label = memory.part->place().label;
+        const std::string_view name = memory.part->domain().name;
+        auto row = std::find_if(reports.begin(), reports.end(), [&](const auto& own) {
+            return own.device == label && own.memory == name;
+        });
+        if (row == reports.end()) {
+            row = reports.insert(reports.end(), {label, std::string(name)});
+        }
+        row->bytes += memory.size_bytes;
+        row->lower_bound_bytes += memory.lower_bound_bytes;
+        row->unplanned_bytes += memory.unplanned_bytes;
+        row->constant_bytes += packed_bytes_in(i, work);
+        row->streamed_bytes += memory.streamed_bytes;
+        row->window_bytes += memory.window_bytes;
+    }
+    for (const PlanStep& step : work.steps) {
+        if (step.region != nullptr) {
+            for (const BodyPlan& body : step.region->bodies()) {
+                add_device_memories(body.plan->work, reports);
+            }
+        }
     }
 }
 
-// `around`: what the steps are within.
+void report_devices(const PlanWork& work, PlanReport& report) {
+    report.transfer_count = int(work.devices.transfer_nodes.size());
+    report.transfer_bytes = work.devices.transfer_bytes;
+    add_device_memories(work, report.device_memory);
+}
+
+// `around`: what the steps are within; is_new: that was planned now.
 void report_bodies(const std::string& around,
+                   bool is_new,
                    const PlanWork& work,
                    std::vector<BodyReport>& reports) {
     for (const PlanStep& step : work.steps) {
@@ -48,9 +73,9 @@ void report_bodies(const std::string& around,
             report.arena_bytes = body.plan->arena_bytes();
             report.lower_bound_bytes = body.plan->report.lower_bound_bytes;
             report.is_shared = !body.is_inline;
-            report.is_new = body.is_new;
+            report.is_new = is_new && body.is_new;
             const std::string path = report.body;
-            report_bodies(path, body.plan->work, reports);
+            report_bodies(path, report.is_new, body.plan->work, reports);
         }
     }
 }
@@ -124,7 +149,7 @@ void report_plan(const PlanContext& context, Plan& plan) {
         report.tile_count += step.kernel->tile_count;
     }
     report.step_count = int(plan.work.steps.size());
-    report_bodies("", plan.work, report.bodies);
+    report_bodies("", /*is_new=*/true, plan.work, report.bodies);
     report_devices(plan.work, report);
 }
 

@@ -178,6 +178,25 @@ TEST(BodiesOnDevices, HaveNoForecast) {
     EXPECT_THAT(status.message(), HasSubstr("bodies on devices"));
 }
 
+// Each body has memory of its own there.
+TEST(BodiesOnDevices, HaveTheirMemoryReportedAndChecked) {
+    const Runtime runtime(sim_options(1));
+    const CompiledGraph compiled = *runtime.compile(looping(), on("sim,cpu"));
+    ASSERT_TRUE(output_bytes(compiled, inputs_of_looping(2, true)).ok());
+    const PlanReport plan = compiled.report().plans.at(0);
+    ASSERT_EQ(plan.device_memory.size(), 1U);
+    EXPECT_GT(plan.device_memory[0].bytes, 0);
+    EXPECT_LE(plan.device_memory[0].lower_bound_bytes, plan.device_memory[0].bytes);
+    const Runtime small(
+        sim_options(1, {{"memory_limit_bytes", std::to_string(plan.device_memory[0].bytes - 1)}}));
+    Result<CompiledGraph> without_room = small.compile(looping(), on("sim,cpu"));
+    const Status status = without_room.ok()
+                              ? output_bytes(*without_room, inputs_of_looping(2, true)).error()
+                              : without_room.error();
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(), HasSubstr("bodies on sim do not fit"));
+}
+
 TEST(BodiesOnDevices, EndByDeadline) {
     const Runtime runtime(sim_options(2));
     const CompiledGraph compiled = *runtime.compile(looping(), on("sim,cpu"));

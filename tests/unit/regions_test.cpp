@@ -200,6 +200,149 @@ TEST(Regions, HoldSlicesThatLieWithinTheirOperand) {
     }
 }
 
+//  for i < n: v = v + the sum of x[i : i + 4], or the same by a loop of one iteration in the body
+Graph sums_of_windows(bool is_nested) {
+    Graph graph("sums");
+    const ValueId x = graph.add("Neg", {graph.input("x", DType::kFloat32, {8})});
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId v = graph.input("v", DType::kFloat32, {});
+    const auto numbers = [](Graph& of, const char* name, int64_t element) {
+        return of.constant(name, *Tensor::from<int64_t>({1}, std::vector<int64_t>{element}));
+    };
+    const auto sum = [&](Graph& body, ValueId i, ValueId from) {
+        const ValueId begin = body.add("Unsqueeze", {i, numbers(body, "zero", 0)});
+        const ValueId end = body.add("Add", {begin, numbers(body, "four", 4)});
+        return body.add("ReduceSum",
+                        {body.add("Slice", {from, begin, end, numbers(body, "axis", 0)})},
+                        {{"keepdims", int64_t{0}}});
+    };
+    Graph body("body");
+    const ValueId i = body.input("i", DType::kInt64, {});
+    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId own = body.input("own", DType::kFloat32, {});
+    const ValueId captured = body.capture(graph, x);
+    ValueId part;
+    if (is_nested) {
+        Graph inner("inner");
+        (void)inner.input("j", DType::kInt64, {});
+        inner.output("inner_goes_on_out", inner.input("inner_goes_on", DType::kBool, {}));
+        (void)inner.input("old", DType::kFloat32, {});
+        inner.output("new", sum(inner, inner.capture(body, i), inner.capture(body, captured)));
+        part = body.loop(body.constant("once", number(1)), ValueId{}, {own}, std::move(inner),
+                         "deep")[0];
+    } else {
+        part = sum(body, i, captured);
+    }
+    body.output("v_out", body.add("Add", {own, part}));
+    body.output("part", part);
+    const std::vector<ValueId> last = graph.loop(n, ValueId{}, {v}, std::move(body), "l");
+    graph.output("y", last[0]);
+    graph.output("all", last[1]);
+    return graph;
+}
+
+// Up to five iterations each slice has four elements; the plan that says so is of no use for nine.
+TEST(Regions, AreNotTakenOverForALimitWithWhichTheirSizesDiffer) {
+    for (const bool is_nested : {false, true}) {
+        const Runtime runtime(without_numa(1));
+        const CompiledGraph compiled = *runtime.compile(sums_of_windows(is_nested));
+        Request request = *compiled.make_request();
+        const std::vector<float> wanted = {-4, -4, -4, -4, -4, -3, -2, -1, 0};
+        for (const size_t n : {5U, 9U, 4U, 8U}) {
+            bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
+                               {"n", number(int64_t(n))},
+                               {"v", *Tensor::from<float>({}, std::vector<float>{0})}});
+            const Status status = request.run();
+            ASSERT_TRUE(status.ok()) << status.message();
+            EXPECT_THAT(request.get<float>("all"),
+                        ::testing::ElementsAreArray(wanted.begin(), wanted.begin() + long(n)))
+                << n << is_nested;
+        }
+    }
+}
+
+TEST(Regions, TakeOverBodiesInBodiesWithThose) {
+    const Runtime runtime(without_numa(1));
+    const CompiledGraph compiled = *runtime.compile(sums_of_windows(true));
+    Request request = *compiled.make_request();
+    for (const int64_t n : {2, 3}) {
+        bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
+                           {"n", number(n)},
+                           {"v", *Tensor::from<float>({}, std::vector<float>{0})}});
+        ASSERT_TRUE(request.run().ok());
+        const std::vector<BodyReport>& bodies = request.plan_report().bodies;
+        ASSERT_EQ(bodies.size(), 2U);
+        EXPECT_EQ(bodies[0].is_new, n == 2);
+        EXPECT_EQ(bodies[1].is_new, n == 2);
+    }
+}
+
+//  for n: v = the sum over branches of tanh(v + k)
+Graph branching(int64_t extent, const Tensor* weights) {
+    Graph graph("branching");
+    const ValueId n = graph.input("n", DType::kInt64, {});
+    const ValueId v = graph.input("v", DType::kFloat32, {extent});
+    Graph body("body");
+    pass_condition(body);
+    const ValueId own = body.input("own", DType::kFloat32, {extent});
+    ValueId sum = own;
+    for (int k = 0; k < 4; ++k) {
+        const ValueId factor = body.constant(
+            "k" + std::to_string(k), *Tensor::from<float>({}, std::vector<float>{float(k)}));
+        const ValueId branch = body.add("Softmax", {body.add("Mul", {own, factor})});
+        sum = body.add("Add", {sum, body.add("Sin", {branch})});
+    }
+    if (weights != nullptr) {
+        sum = body.add("Add", {sum, body.constant("w", *weights)});
+    }
+    body.output("v_out", sum);
+    graph.output("y", graph.loop(n, ValueId{}, {v}, std::move(body), "l")[0]);
+    return graph;
+}
+
+// What fits with one worker fits with two: their steps then wait.
+TEST(Regions, FitAMemoryLimitByTheirSmallestPlan) {
+    constexpr int64_t kExtent = 1 << 16;
+    const CompiledGraph alone = *Runtime(without_numa(1)).compile(branching(kExtent, nullptr));
+    CompileOptions options;
+    const PlanReport plan = alone.report().plans.at(0);
+    options.memory_limit_bytes = plan.arena_bytes + (256 << 10);  // of scratch, and weights
+    const Result<CompiledGraph> compiled =
+        Runtime(without_numa(2)).compile(branching(kExtent, nullptr), options);
+    EXPECT_TRUE(compiled.ok()) << compiled.error().message();
+}
+
+TEST(Regions, CountConstantsOfBodiesForTheMemoryLimit) {
+    constexpr int64_t kExtent = 1 << 16;
+    const Tensor weights = random_floats({kExtent}, 9);
+    const Graph graph = branching(kExtent, &weights);
+    EXPECT_EQ(graph.parameter_bytes(), kExtent * 4 + 4 * 4);
+    EXPECT_EQ(graph.parameter_count(), kExtent + 4);
+    const CompiledGraph alone = *Runtime(without_numa(1)).compile(graph);
+    EXPECT_GE(alone.report().weight_bytes, kExtent * 4);
+    CompileOptions options;
+    options.memory_limit_bytes = alone.report().plans.at(0).arena_bytes + kExtent * 2;
+    const Result<CompiledGraph> compiled = Runtime(without_numa(1)).compile(graph, options);
+    EXPECT_EQ(compiled.error().code(), StatusCode::kOutOfMemory);
+}
+
+TEST(Regions, NeedAConditionOfOneElement) {
+    for (const Shape& shape : {Shape{0}, Shape{2}, Shape{1, 1}}) {
+        Graph graph("condition");
+        const ValueId c = graph.input("c", DType::kBool, {shape.begin(), shape.end()});
+        const ValueId n = graph.input("n", DType::kInt64, {});
+        const ValueId v = graph.input("v", DType::kFloat32, {});
+        Graph body("body");
+        (void)body.input("i", DType::kInt64, {});
+        (void)body.input("goes_on", DType::kBool, {});
+        body.output("goes_on_out", body.capture(graph, c));
+        body.output("v_out", body.add("Neg", {body.input("own", DType::kFloat32, {})}));
+        graph.output("y", graph.loop(n, ValueId{}, {v}, std::move(body))[0]);
+        const Result<CompiledGraph> compiled = Runtime(without_numa(1)).compile(graph);
+        EXPECT_THAT(compiled.error().message(), HasSubstr("one element")) << shape.to_string();
+    }
+}
+
 // The iterations of a body that is worth it are divided among workers.
 TEST(Regions, GiveTheSameBitsOnAnyNumberOfThreads) {
     constexpr int64_t kExtent = 192;

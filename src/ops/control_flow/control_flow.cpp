@@ -123,7 +123,9 @@ bool has_index(const ValueFact& fact, std::string_view key) {
 
 // What the body is given as its first input; nothing where the trip count is not known, so that no
 // extent can be free of it.
-std::optional<DimSpec> number_of_iteration(const InferContext& context, const GraphData& body) {
+std::optional<DimSpec> number_of_iteration(const InferContext& context,
+                                           const GraphData& body,
+                                           const Facts& carried) {
     std::optional<DimSpec> limit;
     if (const std::optional<int64_t> count = known_trip_count(context)) {
         limit = DimSpec(*count);
@@ -136,8 +138,10 @@ std::optional<DimSpec> number_of_iteration(const InferContext& context, const Gr
     }
     std::string key = fmt::format("{}#{}", context.node().label(), body.value(body.inputs[0]).name);
     const std::span<const ValueFact* const> captured = context.captured();
+    const auto is_taken = [&key](const ValueFact& fact) { return has_index(fact, key); };
     while (std::any_of(captured.begin(), captured.end(),
-                       [&key](const ValueFact* fact) { return has_index(*fact, key); })) {
+                       [&](const ValueFact* fact) { return is_taken(*fact); }) ||
+           std::any_of(carried.begin(), carried.end(), is_taken)) {
         key += "'";
     }
     return index_dim(std::move(key), *limit);
@@ -184,7 +188,7 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
         return ValueFact(TypeInfo::tensor(dtype, shape_of_one_element(body, input)));
     };
     Facts given = {one_element(0, DType::kInt64), one_element(1, DType::kBool)};
-    if (auto number = number_of_iteration(context, body)) {
+    if (auto number = number_of_iteration(context, body, carried)) {
         given[0].extents = {*std::move(number)};
     }
     LoopFacts loop;
@@ -200,6 +204,12 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
     LEAT_ASSIGN_OR_RETURN(loop.outputs, infer_all_iterations(context, std::span(given).subspan(2),
                                                              1, "carried value", given));
     LEAT_RETURN_IF_ERROR(check_same_kind(given[1].type, loop.outputs[0].type, "the condition"));
+    const TypeInfo& next_condition = loop.outputs[0].type;
+    const int64_t length = known_length(next_condition);
+    if (next_condition.rank() > 1 || (length >= 0 && length != 1)) {
+        return invalid_argument("the condition that the body gives must have one element")
+            .with_found(next_condition.to_string());
+    }
     const std::optional<bool> next = known_condition(loop.outputs[0]);
     loop.goes_on = !context.has_input(1) || (condition.value_or(false) && next.value_or(false));
     loop.is_skipped = !condition.value_or(true) || known_trip_count(context).value_or(1) == 0;

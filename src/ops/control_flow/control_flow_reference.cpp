@@ -138,6 +138,12 @@ Status run_loop(const ReferenceArgs& args) {
         given.insert(given.end(), captured.begin(), captured.end());
         LEAT_ASSIGN_OR_RETURN(const Tensors results,
                               evaluate_body(args.node, "body", given, iteration));
+        if (results[0].element_count() != 1) {
+            return in_iteration(
+                invalid_argument("the condition that the body gives must have one element")
+                    .with_found(results[0].shape().to_string()),
+                args.node, iteration);
+        }
         given_condition = condition_of(arg_of(results[0]));
         goes_on = condition == nullptr || given_condition;
         values.assign(results.begin() + 1, results.begin() + 1 + std::ptrdiff_t(carried));

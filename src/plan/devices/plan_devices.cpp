@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "machine/device_kernel.h"
 #include "plan/devices/device_layout.h"
+#include "plan/regions/region.h"
 
 namespace leat {
 namespace {
@@ -138,6 +139,39 @@ Result<std::shared_ptr<const DeviceLayout>> lay_out_own_memory(const PlanContext
     return memory.layout;
 }
 
+struct DomainNeed {
+    const DevicePart* part = nullptr;
+    int64_t bytes = 0;  // of each request
+    int64_t packed_bytes = 0;
+    bool is_of_body = false;  // some of it
+};
+
+bool share_memory(const DevicePart& a, const DevicePart& b) {
+    return a.place().backend == b.place().backend && &a.domain() == &b.domain();
+}
+
+void add_needs(const PlanWork& work, bool is_body, std::vector<DomainNeed>& needs) {
+    for (int32_t i = 0; i < int32_t(work.devices.memories.size()); ++i) {
+        const DeviceMemory& memory = work.devices.memories[size_t(i)];
+        auto need = std::find_if(needs.begin(), needs.end(), [&memory](const DomainNeed& own) {
+            return share_memory(*own.part, *memory.part);
+        });
+        if (need == needs.end()) {
+            need = needs.insert(needs.end(), {memory.part.get()});
+        }
+        need->bytes += memory.size_bytes;
+        need->packed_bytes += packed_bytes_in(i, work);
+        need->is_of_body = need->is_of_body || is_body;
+    }
+    for (const PlanStep& step : work.steps) {
+        if (step.region != nullptr) {
+            for (const BodyPlan& body : step.region->bodies()) {
+                add_needs(body.plan->work, /*is_body=*/true, needs);
+            }
+        }
+    }
+}
+
 // Bytes of the memory that streamed constants take, each counted once.
 int64_t window_bytes(int32_t index, const DevicePlan& devices, const MemoryPlan& layout) {
     std::vector<std::pair<int64_t, int64_t>> places;  // begin and end
@@ -262,6 +296,28 @@ Status place_device_memory(const PlanContext& context, const MemoryLayout& layou
         } else {
             LEAT_RETURN_IF_ERROR(place_in_own_memory(context, index, *layout.waits, work));
         }
+    }
+    return {};
+}
+
+Status check_memory_of_bodies(const PlanContext& context, const PlanWork& work) {
+    std::vector<DomainNeed> needs;
+    add_needs(work, /*is_body=*/false, needs);
+    for (const DomainNeed& need : needs) {
+        const int64_t capacity = need.part->domain().capacity_bytes;
+        if (!need.is_of_body || capacity <= 0 ||
+            need.bytes <= room_of_request(context, *need.part, need.packed_bytes)) {
+            continue;
+        }
+        return out_of_memory("the parts of bodies on {} do not fit its memory, {}",
+                             need.part->place().label, need.part->domain().name)
+            .with_found(fmt::format("packed weights {} bytes; values and transients {} in each of "
+                                    "{} requests, where each body has memory of its own",
+                                    need.packed_bytes, need.bytes, context.memory_limit.requests))
+            .with_needed(fmt::format("at most {} bytes", capacity))
+            .with_hint(
+                "list the host first, lower max_requests and requests_in_flight, or use "
+                "smaller shapes");
     }
     return {};
 }

@@ -27,6 +27,10 @@ Status place_device_memory(const PlanContext& context, const MemoryLayout& layou
 // True if every device has the memory that steps with these waits need.
 Result<bool> fits_device_memory(const PlanContext& context, const StepWaits& waits, PlanWork& work);
 
+// out_of_memory where a device has less than the plan and its bodies need together: each has memory
+// of its own.
+Status check_memory_of_bodies(const PlanContext& context, const PlanWork& work);
+
 // True, by buffer of the layout, where devices use it at its place in the arena.
 std::vector<bool> buffers_of_devices(const MemoryLayout& layout, const DevicePlan& devices);
 

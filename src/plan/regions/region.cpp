@@ -7,6 +7,8 @@
 
 #include "base/round_up.h"
 #include "graph/bodies.h"
+#include "graph/inference.h"
+#include "graph/node_twins.h"
 #include "ops/control_flow/control_flow.h"
 
 namespace leat {
@@ -28,21 +30,62 @@ bool are_plain(std::span<const TensorArg> args) {
     });
 }
 
+using FactPointers = std::vector<const ValueFact*>;
+
+FactPointers operands_of(const NodeData& node, const SharedFacts& facts) {
+    FactPointers operands;
+    operands.reserve(node.inputs.size());
+    for (const ValueId id : node.inputs) {
+        operands.push_back(id.valid() ? facts[size_t(id.index)].get() : nullptr);
+    }
+    return operands;
+}
+
+// Whether a plan of the body for inputs of these facts would be this one. All values are inferred
+// again: what is proved of an index may hold for one limit and not for another.
+bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFact> given) {
+    static const NodeTwins kNoTwins;
+    InferenceOptions options;
+    options.checks_extents = false;
+    const Result<SharedFacts> facts =
+        infer_graph_again(body, given, options, {plan.facts.values.list(), kNoTwins});
+    if (!facts.ok()) {
+        return false;
+    }
+    for (ValueId id{0}; size_t(id.index) < facts->size(); ++id.index) {
+        const auto& now = (*facts)[size_t(id.index)];
+        const auto& before = plan.facts.values[id];
+        if (now != before &&
+            (now == nullptr || before == nullptr || !same_but_extents(*now, *before))) {
+            return false;
+        }
+    }
+    for (const PlanStep& step : plan.work.steps) {
+        if (step.region == nullptr) {
+            continue;
+        }
+        const Result<BodyInputs> inner =
+            infer_body_inputs(*step.node, operands_of(*step.node, *facts));
+        for (const BodyPlan& own : step.region->bodies()) {
+            if (!inner.ok() || inner->count(own.key) == 0 ||
+                !holds_for(*own.plan, *step.node->body(own.key), inner->find(own.key)->second)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 // The plan that a body had for inputs of these facts; null: it had none.
 std::shared_ptr<const Plan> plan_before(const Region* former,
                                         std::string_view key,
                                         const GraphData& body,
                                         std::span<const ValueFact> facts) {
-    if (former == nullptr) {
-        return nullptr;
-    }
-    for (const BodyPlan& own : former->bodies()) {
-        bool is_same = own.key == key;
-        for (size_t i = 0; i < facts.size() && is_same; ++i) {
-            is_same = same_fact(own.plan->facts.of(body.inputs[i]), facts[i]);
-        }
-        if (is_same) {
-            return own.plan;
+    if (former != nullptr) {
+        for (const BodyPlan& own : former->bodies()) {
+            if (own.key == key && holds_for(*own.plan, body, facts)) {
+                return own.plan;
+            }
         }
     }
     return nullptr;
@@ -89,7 +132,10 @@ class RegionMaker {
     using Made = Result<std::unique_ptr<Region>>;
 
     Made make(std::span<const ValueFact* const> facts) {
-        if (!are_plain(prepare_.inputs) || !are_plain(prepare_.outputs)) {
+        const bool are_tensors = std::all_of(facts.begin(), facts.end(), [](const auto* fact) {
+            return fact == nullptr || fact->type.is_tensor();
+        });
+        if (!are_tensors || !are_plain(prepare_.inputs) || !are_plain(prepare_.outputs)) {
             return none();
         }
         LEAT_ASSIGN_OR_RETURN(const BodyInputs inputs, infer_body_inputs(node_, facts));
@@ -129,20 +175,33 @@ class RegionMaker {
         made.plan = plan_before(former_, key, body, facts);
         made.is_new = made.plan == nullptr;
         if (made.is_new) {
-            LEAT_ASSIGN_OR_RETURN(made.plan, make_body_plan(key, body, facts));
+            LEAT_ASSIGN_OR_RETURN(made.plan, make_body_plan(key, body, facts, 1));
+            if (may_be_worth_sharing(*made.plan)) {
+                LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> shared,
+                                      make_body_plan(key, body, facts, context_.workers));
+                made.plan = is_worth_sharing(*shared) ? std::move(shared) : std::move(made.plan);
+            }
         }
-        const scheduler::ProgramStats& stats = made.plan->program.compiled.stats();
-        // A device's steps are waited for by who drives the body.
-        made.is_inline = context_.workers == 1 || !made.plan->work.devices.memories.empty() ||
-                         stats.gear == scheduler::Gear::kInline ||
-                         stats.serial_ns - stats.parallel_ns < kSharedRunNs;
+        made.is_inline = !is_worth_sharing(*made.plan);
         made.moves = outputs_that_move(*made.plan);
         return made;
     }
 
+    // A device's steps are waited for by who drives the body.
+    bool may_be_worth_sharing(const Plan& alone) const {
+        return context_.workers > 1 && alone.work.devices.memories.empty() &&
+               alone.program.compiled.stats().serial_ns > kSharedRunNs;
+    }
+    static bool is_worth_sharing(const Plan& plan) {
+        const scheduler::ProgramStats& stats = plan.program.compiled.stats();
+        return plan.work.devices.memories.empty() && stats.gear != scheduler::Gear::kInline &&
+               stats.serial_ns - stats.parallel_ns >= kSharedRunNs;
+    }
+
     Result<std::shared_ptr<const Plan>> make_body_plan(std::string_view key,
                                                        const GraphData& body,
-                                                       std::span<const ValueFact> facts) const {
+                                                       std::span<const ValueFact> facts,
+                                                       int workers) const {
         const auto on_devices =
             context_.placed.bodies.find({id_of(context_.graph(), node_).index, std::string(key)});
         PlacedGraph on_host;
@@ -153,10 +212,11 @@ class RegionMaker {
         for (const ValueFact& fact : facts) {
             shapes.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
         }
-        const PlanContext context{
-            body,        placed,           context_.options,   context_.weights,   {},
-            {},          context_.workers, context_.numa_node, context_.is_shared, nullptr,
+        PlanContext context{
+            body,        placed,  context_.options,   context_.weights,   context_.memory_limit,
+            {},          workers, context_.numa_node, context_.is_shared, nullptr,
             seed_of(key)};
+        context.is_body = true;
         return make_plan(context, shapes, facts);
     }
 
@@ -212,6 +272,10 @@ class RegionMaker {
         loop.number_input = 0;
         loop.condition_input = 1;
         loop.condition_output = 0;
+        const PlanOutput& condition = body().storage.outputs[0];
+        if (condition.dtype != DType::kBool || condition.shape.element_count() != 1) {
+            return false;
+        }
         for (int32_t c = 0; c < carried; ++c) {
             if (!add_carried(2 + c, c, 2 + c, 1 + c)) {
                 return false;
