@@ -124,13 +124,12 @@ std::string device_memory_text(const PlanReport& plan) {
 std::string bodies_text(const PlanReport& plan) {
     std::string text;
     for (const BodyReport& body : plan.bodies) {
-        text += fmt::format("        {}: {} steps{}, {}, {} bytes an iteration, lower bound {}\n",
-                            body.body, body.step_count,
-                            body.device_steps == 0
-                                ? ""
-                                : fmt::format(" ({} on devices)", body.device_steps),
-                            body.is_shared ? "shared by workers" : "on one worker in turn",
-                            body.arena_bytes, format_bytes(double(body.lower_bound_bytes)));
+        text += fmt::format(
+            "        {}: {} steps{}, {}, {} bytes an iteration, lower bound {}\n", body.body,
+            body.step_count,
+            body.device_steps == 0 ? "" : fmt::format(" ({} on devices)", body.device_steps),
+            body.is_shared ? "shared by workers" : "on one worker in turn", body.arena_bytes,
+            format_bytes(double(body.lower_bound_bytes)));
     }
     return text;
 }

@@ -22,8 +22,8 @@ struct PlacedGraph {
     // With a node for each part, values as in the whole graph; null: there are no parts.
     std::shared_ptr<const GraphData> cut;
     std::vector<std::shared_ptr<const DevicePart>> parts;  // in the order of the placement
-    // Bodies of nodes that the host runs, as far as devices have some of their nodes: by node of the
-    // graph that plans are of, and attribute.
+    // Bodies of nodes that the host runs, as far as devices have some of their nodes: by node of
+    // the graph that plans are of, and attribute.
     std::map<std::pair<int32_t, std::string>, std::shared_ptr<const PlacedGraph>> bodies;
     int64_t part_compile_time_ns = 0;  // of all parts
 };
