@@ -125,11 +125,11 @@ std::string bodies_text(const PlanReport& plan) {
     std::string text;
     for (const BodyReport& body : plan.bodies) {
         text += fmt::format(
-            "        {}: {} steps{}, {}, {} bytes an iteration, lower bound {}\n", body.body,
+            "        {}: {} steps{}, {}, {} bytes a run, lower bound {} bytes\n", body.body,
             body.step_count,
             body.device_steps == 0 ? "" : fmt::format(" ({} on devices)", body.device_steps),
             body.is_shared ? "shared by workers" : "on one worker in turn", body.arena_bytes,
-            format_bytes(double(body.lower_bound_bytes)));
+            body.lower_bound_bytes);
     }
     return text;
 }

@@ -24,15 +24,30 @@ std::string per_second(double amount, int64_t time_ns) {
     return time_ns > 0 && amount > 0 ? fmt::format("{:.1f}", amount / double(time_ns)) : "";
 }
 
+// The step before row `i` whose body has it: rows of bodies stand behind their node's.
+const StepTime* step_around(std::span<const StepTime> steps, size_t i) {
+    for (size_t j = i; j-- > 0;) {
+        const std::string path = fmt::format("{}{}node '{}' (", steps[j].within,
+                                             steps[j].within.empty() ? "" : ", ", steps[j].node);
+        if (steps[i].within.starts_with(path) &&
+            steps[i].within.find(", node ", path.size()) == std::string::npos) {
+            return &steps[j];
+        }
+    }
+    return nullptr;
+}
+
+// What runs bodies counts without them.
 std::string op_table(std::span<const StepTime> steps, int64_t total_ns) {
     std::map<std::string, OpTotal> totals;
-    for (const StepTime& step : steps) {
-        if (!step.within.empty()) {
-            continue;
-        }
+    for (size_t i = 0; i < steps.size(); ++i) {
+        const StepTime& step = steps[i];
         OpTotal& total = totals[step.op_type];
         ++total.calls;
         total.time_ns += step.time_ns;
+        if (const StepTime* around = step.within.empty() ? nullptr : step_around(steps, i)) {
+            totals[around->op_type].time_ns -= step.time_ns;
+        }
         total.flops += step.flops;
         total.bytes += step.bytes;
     }

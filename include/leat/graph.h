@@ -108,6 +108,9 @@ class LEAT_API Graph {
     void output(std::string_view name, ValueId value);
 
     // ---- bodies (ONNX: If, Loop, Scan) ----
+    // Bodies are built before the node that takes them. A ValueId is of one graph: that of another
+    // is some other value here, and nothing can tell.
+    //
     // A value of the graph around, for this graph as a body of one of its nodes; constants are
     // shared. A body in a body captures what the body around it has captured. `outer` has to be
     // the graph that takes this one.
@@ -121,7 +124,8 @@ class LEAT_API Graph {
     // The body's inputs are the number of the iteration (i64[]), the condition (bool[]) and one for
     // each of `initial`; its outputs are the next condition, the carried values, and what is
     // stacked along a new first axis. Returns the last carried values and the stacks. Without
-    // `trip_count` or `condition` that one does not end the loop.
+    // `trip_count` or `condition` (ValueId{}) that one does not end the loop: without `condition`
+    // the body's is ignored, too. A loop that only its body ends has a constant true condition.
     std::vector<ValueId> loop(ValueId trip_count,
                               ValueId condition,
                               const std::vector<ValueId>& initial,

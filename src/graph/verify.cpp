@@ -218,11 +218,14 @@ void check_interface(const GraphData& graph, Problems& problems) {
 struct MissingOperator {
     std::string op;
     const NodeData* first = nullptr;
+    std::string around;  // what the first node is in; empty: it is of the graph
     int count = 0;
 };
 
 // Those of bodies, too.
-void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>& missing) {
+void find_missing_operators(const GraphData& graph,
+                            const std::string& around,
+                            std::vector<MissingOperator>& missing) {
     for (const NodeData& node : graph.nodes) {
         if (node.dead) {
             continue;
@@ -233,13 +236,16 @@ void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>
             auto found = std::find_if(missing.begin(), missing.end(),
                                       [&](const MissingOperator& entry) { return entry.op == op; });
             if (found == missing.end()) {
-                missing.push_back({op, &node, 0});
+                missing.push_back({op, &node, around, 0});
                 found = missing.end() - 1;
             }
             ++found->count;
         }
         for (const auto& [key, body] : node.bodies()) {
-            find_missing_operators(*body, missing);
+            find_missing_operators(
+                *body,
+                fmt::format("{}{}{}, {}", around, around.empty() ? "" : ", ", node.label(), key),
+                missing);
         }
     }
 }
@@ -247,7 +253,7 @@ void find_missing_operators(const GraphData& graph, std::vector<MissingOperator>
 // All of them in one status: each once, with its first node.
 Status check_operators(const GraphData& graph) {
     std::vector<MissingOperator> missing;
-    find_missing_operators(graph, missing);
+    find_missing_operators(graph, "", missing);
     if (missing.empty()) {
         return {};
     }
@@ -255,6 +261,7 @@ Status check_operators(const GraphData& graph) {
     for (const MissingOperator& entry : missing) {
         list += list.empty() ? "" : ", ";
         list += fmt::format("{} (node '{}'", entry.op, entry.first->name);
+        list += entry.around.empty() ? "" : fmt::format(" in {}", entry.around);
         list += entry.first->opset > 0 ? fmt::format(", opset {}", entry.first->opset) : "";
         list += entry.count > 1 ? fmt::format(", {} nodes)", entry.count) : ")";
     }

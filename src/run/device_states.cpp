@@ -6,6 +6,14 @@
 #include "plan/regions/region.h"
 
 namespace leat {
+namespace {
+
+std::span<const BodyPlan> plans_of_bodies(const PlanStep& step) {
+    return step.region == nullptr ? std::span<const BodyPlan>()
+                                  : std::span<const BodyPlan>(step.region->bodies());
+}
+
+}  // namespace
 
 Status make_device_states(const Plan& plan,
                           std::span<const std::shared_ptr<DeviceSlab>> slabs,
@@ -50,10 +58,8 @@ Status check_devices(const Plan& plan) {
         LEAT_RETURN_IF_ERROR(memory.part->place().backend->check_process());
     }
     for (const PlanStep& step : plan.work.steps) {
-        if (step.region != nullptr) {
-            for (const BodyPlan& body : step.region->bodies()) {
-                LEAT_RETURN_IF_ERROR(check_devices(*body.plan));
-            }
+        for (const BodyPlan& body : plans_of_bodies(step)) {
+            LEAT_RETURN_IF_ERROR(check_devices(*body.plan));
         }
     }
     return {};

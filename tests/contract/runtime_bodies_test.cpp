@@ -118,7 +118,8 @@ TEST(BodiesOnDevices, AreThereInALoadedGraph) {
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_EQ(*output_bytes(*loaded, inputs_of_looping(3, true)),
               *output_bytes(compiled, inputs_of_looping(3, true)));
-    for (const BodyReport& body : loaded->report().plans.at(0).bodies) {
+    const CompileReport report = loaded->report();
+    for (const BodyReport& body : report.plans.at(0).bodies) {
         EXPECT_GT(body.device_steps, 1) << body.body;
     }
 }

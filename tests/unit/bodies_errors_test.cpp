@@ -181,6 +181,18 @@ TEST(BadBodies, AreCapturesOfANodeWithoutABody) {
     EXPECT_THAT(problem(*graph), AllOf(HasSubstr("node 'y' (Relu)"), HasSubstr("no body")));
 }
 
+TEST(BadBodies, AreUnknownOperatorsInThem) {
+    const Result<Graph> graph = parse_graph(R"(graph "g" (c: bool[], x: f32[2]) -> (y: f32[2]) {
+  y = If(c)[x] {then_branch=graph "a" (x: f32[2]) -> (n: f32[2]) {
+    n = Neg(x)
+  }, else_branch=graph "b" (x: f32[2]) -> (m: f32[2]) {
+    m = NoSuchOp(x)
+  }}
+})");
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_THAT(problem(*graph), HasSubstr("NoSuchOp (node 'm' in node 'y' (If), else_branch)"));
+}
+
 // The graph that takes the body has fewer values than the one that it captures from.
 TEST(BadBodies, AreCapturesFromAnotherGraph) {
     Graph other("other");
