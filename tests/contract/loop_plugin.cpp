@@ -8,49 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "device_table.h"  // of docs/examples/my_backend, as the next two
 #include "leat/plugin_backend.h"
-#include "queue.h"  // of docs/examples/my_backend
+#include "queue.h"
 #include "slab.h"
 
 namespace my {
 namespace {
 
 using leat::plugin::made;
-
-struct DeviceTable {
-    LeatDomainInfo domain = made<LeatDomainInfo>();
-    LeatQueueInfo queue = made<LeatQueueInfo>();
-    LeatLinkInfo in = made<LeatLinkInfo>();
-    LeatLinkInfo out = made<LeatLinkInfo>();
-    const LeatDomainInfo* domains[1] = {&domain};
-    const LeatQueueInfo* queues[1] = {&queue};
-    const LeatLinkInfo* links[2] = {&in, &out};
-    LeatDeviceInfo device = made<LeatDeviceInfo>();
-
-    DeviceTable() {
-        domain.name = "loop memory";
-        domain.capacity_bytes = int64_t{1} << 32;
-        domain.alignment_bytes = kAlignmentBytes;
-        domain.is_mappable = 1;
-        domain.is_coherent = 1;
-        queue.kinds = kLeatQueueCompute | kLeatQueueCopy;
-        queue.name = "loop queue";
-        in.from_domain = LEAT_HOST_DOMAIN;
-        out.to_domain = LEAT_HOST_DOMAIN;
-        in.latency_ns = out.latency_ns = 5000;
-        in.bytes_per_s = out.bytes_per_s = 5e9;
-        device.name = "loop device";
-        device.kind = kLeatDeviceCpu;
-        device.numa_node = -1;
-        device.domain_count = 1;
-        device.domains = domains;
-        device.queue_count = 1;
-        device.queues = queues;
-        device.link_count = 2;
-        device.links = links;
-        device.thread_count = 1;
-    }
-};
 
 [[noreturn]] void refuse(const char* reason) {
     throw leat::plugin::Error(kLeatUnsupported, reason);

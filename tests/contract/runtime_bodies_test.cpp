@@ -20,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using testing_support::bind_all;
 using testing_support::GraphWithBodies;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
@@ -75,6 +76,12 @@ NamedTensors inputs_of_looping(int64_t iterations, bool condition) {
     return {{"n", number(iterations)}, {"c", c}, {"v", floats({1, 2})}, {"w", floats({2, 3})}};
 }
 
+// Of compiling looping(), or of two iterations.
+Status problem_of(const Result<CompiledGraph>& compiled) {
+    return compiled.ok() ? output_bytes(*compiled, inputs_of_looping(2, true)).error()
+                         : compiled.error();
+}
+
 TEST(BodiesOnDevices, GiveWhatTheHostGives) {
     for (const int threads : {1, 2}) {
         const Runtime runtime(sim_options(threads));
@@ -89,9 +96,7 @@ TEST(BodiesOnDevices, GiveWhatTheHostGives) {
                 EXPECT_EQ(*found, *output_bytes(host, inputs_of_looping(n, c)));
             }
         }
-        for (const auto& [name, tensor] : inputs_of_looping(3, true)) {
-            ASSERT_TRUE(request.bind(name, tensor).ok());
-        }
+        ASSERT_TRUE(bind_all(request, inputs_of_looping(3, true)).ok());
         const Result<std::vector<StepTime>> rows = request.profile();
         ASSERT_TRUE(rows.ok()) << rows.error().message();
         EXPECT_GT(rows->size(), 4U);
@@ -172,9 +177,7 @@ TEST(BodiesOnDevices, TakeTheTimeOfEachIteration) {
 TEST(BodiesOnDevices, HaveNoForecast) {
     const Runtime runtime = testing_support::clocked_runtime(sim_options(1, {{"mode", "virtual"}}));
     const Result<CompiledGraph> compiled = runtime.compile(looping(), on("sim,cpu"));
-    const Status status = compiled.ok()
-                              ? output_bytes(*compiled, inputs_of_looping(2, true)).error()
-                              : compiled.error();
+    const Status status = problem_of(compiled);
     EXPECT_EQ(status.code(), StatusCode::kUnsupported);
     EXPECT_THAT(status.message(), HasSubstr("bodies on devices"));
 }
@@ -190,10 +193,8 @@ TEST(BodiesOnDevices, HaveTheirMemoryReportedAndChecked) {
     EXPECT_LE(plan.device_memory[0].lower_bound_bytes, plan.device_memory[0].bytes);
     const Runtime small(
         sim_options(1, {{"memory_limit_bytes", std::to_string(plan.device_memory[0].bytes - 1)}}));
-    Result<CompiledGraph> without_room = small.compile(looping(), on("sim,cpu"));
-    const Status status = without_room.ok()
-                              ? output_bytes(*without_room, inputs_of_looping(2, true)).error()
-                              : without_room.error();
+    const Result<CompiledGraph> without_room = small.compile(looping(), on("sim,cpu"));
+    const Status status = problem_of(without_room);
     EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
     EXPECT_THAT(status.message(), HasSubstr("bodies on sim do not fit"));
 }
@@ -204,9 +205,7 @@ TEST(BodiesOnDevices, EndByDeadline) {
     Request request = *compiled.make_request();
     Graph graph = looping();
     const NamedTensors inputs = inputs_of_looping(200'000, false);
-    for (const auto& [name, tensor] : inputs) {
-        ASSERT_TRUE(request.bind(name, tensor).ok());
-    }
+    ASSERT_TRUE(bind_all(request, inputs).ok());
     EXPECT_EQ(request.run({.deadline = 20ms}).code(), StatusCode::kTimeout);
     ASSERT_TRUE(request.bind("n", number(1)).ok());
     const Status status = request.run();
@@ -245,9 +244,7 @@ TEST(LoopPlugin, TakesALoopWithWhatItCaptures) {
     for (const int64_t n : {0, 1, 5}) {
         const NamedTensors inputs = {
             {"n", number(n)}, {"v", floats({1, 2})}, {"w", floats({10, 100})}};
-        for (const auto& [name, tensor] : inputs) {
-            ASSERT_TRUE(request.bind(name, tensor).ok());
-        }
+        ASSERT_TRUE(bind_all(request, inputs).ok());
         const Status status = request.run();
         ASSERT_TRUE(status.ok()) << status.message();
         const auto count = float(n);

@@ -24,6 +24,15 @@ inline RuntimeOptions without_numa(int threads) {
     return options;
 }
 
+inline Status bind_all(Request& request, const NamedTensors& inputs) {
+    for (const auto& [name, tensor] : inputs) {
+        if (Status status = request.bind(name, tensor); !status.ok()) {
+            return status;
+        }
+    }
+    return {};
+}
+
 // The bytes of all outputs of a run with these inputs, by name.
 inline Result<std::map<std::string, std::string>> output_bytes(const CompiledGraph& compiled,
                                                                const NamedTensors& inputs) {
@@ -31,10 +40,8 @@ inline Result<std::map<std::string, std::string>> output_bytes(const CompiledGra
     if (!request.ok()) {
         return request.error();
     }
-    for (const auto& [name, tensor] : inputs) {
-        if (Status status = request->bind(name, tensor); !status.ok()) {
-            return status;
-        }
+    if (Status status = bind_all(*request, inputs); !status.ok()) {
+        return status;
     }
     if (Status status = request->run(); !status.ok()) {
         return status;

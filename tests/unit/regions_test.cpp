@@ -21,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using testing_support::bind_all;
 using testing_support::NamedTensors;
 using testing_support::output_bytes;
 using testing_support::without_numa;
@@ -74,13 +75,6 @@ NamedTensors inputs_of_looping(int64_t extent, int64_t iterations) {
             {"w", random_floats({extent, extent}, 2)}};
 }
 
-void bind_all(Request& request, const NamedTensors& inputs) {
-    for (const auto& [name, tensor] : inputs) {
-        const Status status = request.bind(name, tensor);
-        ASSERT_TRUE(status.ok()) << status.message();
-    }
-}
-
 TEST(Regions, AreReported) {
     const Runtime runtime(without_numa(1));
     const CompiledGraph compiled = *runtime.compile(looping(4, false));
@@ -103,7 +97,7 @@ TEST(Regions, PlanTheirBodyOnceForAThousandTripCounts) {
     for (const bool is_stacked : {false, true}) {
         const CompiledGraph compiled = *runtime.compile(looping(2, is_stacked));
         Request request = *compiled.make_request();
-        bind_all(request, inputs_of_looping(2, 0));
+        ASSERT_TRUE(bind_all(request, inputs_of_looping(2, 0)).ok());
         int planned = 0;
         for (int64_t n = 1; n <= 1000; ++n) {
             ASSERT_TRUE(request.bind("n", number(n)).ok());
@@ -168,8 +162,9 @@ TEST(Regions, HoldSlicesWhoseLengthDoesNotDependOnTheIteration) {
     Request request = *compiled.make_request();
     for (const int64_t extent : {3, 5}) {
         std::vector<float> x(static_cast<size_t>(extent), 2.0F);
-        bind_all(request, {{"x", *Tensor::from<float>({extent}, x)},
-                           {"v", *Tensor::from<float>({1}, std::vector<float>{10})}});
+        ASSERT_TRUE(bind_all(request, {{"x", *Tensor::from<float>({extent}, x)},
+                                       {"v", *Tensor::from<float>({1}, std::vector<float>{10})}})
+                        .ok());
         const Status status = request.run();
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_EQ(request.get<float>("y")[0], 10 + 2 * float(extent));
@@ -185,8 +180,10 @@ TEST(Regions, HoldSlicesThatLieWithinTheirOperand) {
         const Result<CompiledGraph> compiled = runtime.compile(graph);
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
         Request request = *compiled->make_request();
-        bind_all(request, {{"x", *Tensor::from<float>({4}, std::vector<float>{1, 2, 4, 8})},
-                           {"v", *Tensor::from<float>({2}, std::vector<float>{0, 0})}});
+        ASSERT_TRUE(
+            bind_all(request, {{"x", *Tensor::from<float>({4}, std::vector<float>{1, 2, 4, 8})},
+                               {"v", *Tensor::from<float>({2}, std::vector<float>{0, 0})}})
+                .ok());
         const Status status = request.run();
         if (n == 3) {
             ASSERT_TRUE(status.ok()) << status.message();
@@ -249,9 +246,11 @@ TEST(Regions, AreNotTakenOverForALimitWithWhichTheirSizesDiffer) {
         Request request = *compiled.make_request();
         const std::vector<float> wanted = {-4, -4, -4, -4, -4, -3, -2, -1, 0};
         for (const size_t n : {5U, 9U, 4U, 8U}) {
-            bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
-                               {"n", number(int64_t(n))},
-                               {"v", *Tensor::from<float>({}, std::vector<float>{0})}});
+            ASSERT_TRUE(
+                bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
+                                   {"n", number(int64_t(n))},
+                                   {"v", *Tensor::from<float>({}, std::vector<float>{0})}})
+                    .ok());
             const Status status = request.run();
             ASSERT_TRUE(status.ok()) << status.message();
             EXPECT_THAT(request.get<float>("all"),
@@ -266,9 +265,10 @@ TEST(Regions, TakeOverBodiesInBodiesWithThose) {
     const CompiledGraph compiled = *runtime.compile(sums_of_windows(true));
     Request request = *compiled.make_request();
     for (const int64_t n : {2, 3}) {
-        bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
-                           {"n", number(n)},
-                           {"v", *Tensor::from<float>({}, std::vector<float>{0})}});
+        ASSERT_TRUE(bind_all(request, {{"x", *Tensor::from<float>({8}, std::vector<float>(8, 1))},
+                                       {"n", number(n)},
+                                       {"v", *Tensor::from<float>({}, std::vector<float>{0})}})
+                        .ok());
         ASSERT_TRUE(request.run().ok());
         const std::vector<BodyReport>& bodies = request.plan_report().bodies;
         ASSERT_EQ(bodies.size(), 2U);
@@ -462,7 +462,9 @@ TEST_P(EndlessRegions, EndByDeadlineAndStop) {
     Request request = *compiled.make_request();
     const Tensor v = random_floats({extent}, 7);
     for (int turn = 0; turn < 3; ++turn) {
-        bind_all(request, {{"most", number(std::numeric_limits<int64_t>::max())}, {"v", v}});
+        ASSERT_TRUE(
+            bind_all(request, {{"most", number(std::numeric_limits<int64_t>::max())}, {"v", v}})
+                .ok());
         const Status late = request.run({.deadline = 2ms});
         EXPECT_EQ(late.code(), StatusCode::kTimeout) << late.message();
         EXPECT_EQ(request.output("y").error().code(), StatusCode::kNotFound);
@@ -503,8 +505,9 @@ TEST(Regions, ThatFailSayWhereAndTheNextRunIsRight) {
         const CompiledGraph compiled = *runtime.compile(graph);
         ASSERT_EQ(compiled.report().plans.at(0).bodies.size(), 1U);
         Request request = *compiled.make_request();
-        bind_all(request,
-                 {{"n", number(4)}, {"v", *Tensor::from<float>({2}, std::vector<float>{1, 10})}});
+        ASSERT_TRUE(bind_all(request, {{"n", number(4)},
+                                       {"v", *Tensor::from<float>({2}, std::vector<float>{1, 10})}})
+                        .ok());
         for (int64_t bad = 0; bad < 4; ++bad) {
             std::vector<int64_t> indices = {0, 1, 1, 0};
             ASSERT_TRUE(request.bind("table", *Tensor::from<int64_t>({4}, indices)).ok());
@@ -524,7 +527,7 @@ TEST(Regions, HaveARowInProfilesForEachStepOfABody) {
     const Runtime runtime(without_numa(1));
     const CompiledGraph compiled = *runtime.compile(endless(true, 8));
     Request request = *compiled.make_request();
-    bind_all(request, {{"most", number(3)}, {"v", random_floats({8}, 8)}});
+    ASSERT_TRUE(bind_all(request, {{"most", number(3)}, {"v", random_floats({8}, 8)}}).ok());
     const std::vector<StepTime> rows = *request.profile();
     ASSERT_EQ(rows.size(), 3U);
     EXPECT_EQ(rows[0].op_type, "Loop");
@@ -558,7 +561,8 @@ TEST(Regions, AreInTracesWithEachIterationAndStep) {
         const CompiledGraph compiled = *runtime.compile(endless(true, 8), options);
         Request request = *compiled.make_request();
         for (const int64_t runs : {3, 2}) {
-            bind_all(request, {{"most", number(runs)}, {"v", random_floats({8}, 8)}});
+            ASSERT_TRUE(
+                bind_all(request, {{"most", number(runs)}, {"v", random_floats({8}, 8)}}).ok());
             ASSERT_TRUE(request.run().ok());
             const std::string trace = request.trace_json();
             // The outer body runs that often, and so does the inner one in each run.

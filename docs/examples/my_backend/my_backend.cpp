@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "device_table.h"
 #include "executable.h"
 #include "leat/plugin_backend.h"
 #include "queue.h"
@@ -12,45 +13,6 @@ namespace my {
 namespace {
 
 using leat::plugin::invalid_argument;
-using leat::plugin::made;
-
-// Tables that point at each other, so they stay where they are.
-struct DeviceTable {
-    LeatDomainInfo domain = made<LeatDomainInfo>();
-    LeatQueueInfo queue = made<LeatQueueInfo>();
-    LeatLinkInfo in = made<LeatLinkInfo>();
-    LeatLinkInfo out = made<LeatLinkInfo>();
-    const LeatDomainInfo* domains[1] = {&domain};
-    const LeatQueueInfo* queues[1] = {&queue};
-    const LeatLinkInfo* links[2] = {&in, &out};
-    LeatDeviceInfo device = made<LeatDeviceInfo>();
-
-    DeviceTable() {
-        domain.name = "my memory";
-        domain.capacity_bytes = int64_t{1} << 32;
-        domain.alignment_bytes = kAlignmentBytes;
-        domain.is_mappable = 1;
-        domain.is_coherent = 1;
-        queue.kinds = kLeatQueueCompute | kLeatQueueCopy;
-        queue.name = "my queue";
-        in.from_domain = LEAT_HOST_DOMAIN;
-        out.to_domain = LEAT_HOST_DOMAIN;
-        in.latency_ns = out.latency_ns = 5000;
-        in.bytes_per_s = out.bytes_per_s = 5e9;
-        device.name = "my device";
-        device.kind = kLeatDeviceCpu;
-        device.numa_node = -1;
-        device.domain_count = 1;
-        device.domains = domains;
-        device.queue_count = 1;
-        device.queues = queues;
-        device.link_count = 2;
-        device.links = links;
-        device.thread_count = 1;
-    }
-    DeviceTable(const DeviceTable&) = delete;
-    DeviceTable& operator=(const DeviceTable&) = delete;
-};
 
 class MyBackend final : public leat::plugin::Backend {
   public:
