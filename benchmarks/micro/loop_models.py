@@ -9,7 +9,6 @@ DIR gets a folder for each model, in the layout of ONNX's tests, with one set of
                      states, discretization inside the body
     selective_loop   the same as exporters write it: a Loop that gathers the operands of its step by its number
 """
-import json
 import os
 import sys
 
@@ -18,6 +17,8 @@ import onnx
 import onnx.helper
 import onnx.numpy_helper
 import onnxruntime
+
+import model_folder
 
 STEPS, CHANNELS, STATES = 1024, 256, 16
 FLOAT, INT64, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -100,13 +101,6 @@ def selective_loop():
 
 def write_model(folder, graph):
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 17)], ir_version=8)
-    onnx.checker.check_model(model)
-    data = os.path.join(folder, 'test_data_set_0')
-    os.makedirs(data, exist_ok=True)
-    with open(os.path.join(folder, 'data.json'), 'w', encoding='utf-8') as file:
-        json.dump({'rtol': 1e-3, 'atol': 1e-5}, file)
-    path = os.path.join(folder, 'model.onnx')
-    onnx.save(model, path)
     generator = np.random.default_rng(1)
     inputs = {}
     for value in graph.input:
@@ -114,11 +108,8 @@ def write_model(folder, graph):
         # States decay, as those of a trained model do.
         low, high = (-1, 0) if value.name == 'a' else (0, 1)
         inputs[value.name] = generator.uniform(low, high, shape).astype(np.float32)
-    session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
-    for kind, values in (('input', inputs.values()), ('output', session.run(None, inputs))):
-        for i, value in enumerate(values):
-            with open(os.path.join(data, f'{kind}_{i}.pb'), 'wb') as file:
-                file.write(onnx.numpy_helper.from_array(np.asarray(value)).SerializeToString())
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=['CPUExecutionProvider'])
+    model_folder.write(folder, model, inputs.values(), session.run(None, inputs))
 
 
 def main():

@@ -4,7 +4,6 @@
 DIR gets a folder for each of MODELS, in the layout of ONNX's tests, with constant weights, one set of inputs, and
 outputs of ONNX's reference evaluator. Names are OPERATOR_STEPSxBATCHxINPUTSxUNITS.
 """
-import json
 import os
 import sys
 
@@ -13,6 +12,8 @@ import onnx
 import onnx.helper
 import onnx.numpy_helper
 import onnx.reference
+
+import model_folder
 
 # operator, steps, batch, inputs, units, direction
 MODELS = [('LSTM', 128, 1, 128, 128, 'forward'), ('LSTM', 128, 1, 256, 512, 'forward'), ('LSTM', 128, 8, 256, 512, 'forward'),
@@ -36,17 +37,9 @@ def write_model(folder, op, steps, batch, inputs, units, direction):
     infos = {name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items()}
     graph = onnx.helper.make_graph([node], op, [infos['X']], [infos['Y'], infos['Y_h']], weights)
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 14)], ir_version=8)
-    onnx.checker.check_model(model)
-    data = os.path.join(folder, 'test_data_set_0')
-    os.makedirs(data, exist_ok=True)
-    with open(os.path.join(folder, 'data.json'), 'w', encoding='utf-8') as file:
-        json.dump({'rtol': 1e-3, 'atol': 1e-5}, file)
-    onnx.save(model, os.path.join(folder, 'model.onnx'))
     x = generator.uniform(-1, 1, shapes['X']).astype(np.float32)
     y, y_h = onnx.reference.ReferenceEvaluator(model).run(None, {'X': x})
-    for name, value in (('input_0', x), ('output_0', y), ('output_1', y_h)):
-        with open(os.path.join(data, name + '.pb'), 'wb') as file:
-            file.write(onnx.numpy_helper.from_array(value).SerializeToString())
+    model_folder.write(folder, model, [x], [y, y_h])
 
 
 def main():
